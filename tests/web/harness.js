@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve as absolute } from "node:path";
 import { createInterface } from "node:readline";
@@ -15,14 +15,15 @@ const BINARY = absolute(process.env.TEAMCHAT_BINARY ?? join(ROOT, "target/releas
 const PYTHON = process.env.TEAMCHAT_PYTHON ?? join(ROOT, "target/clients/python/bin/python");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
-/** How long a server may take to listen, in milliseconds. */
-const START_TIMEOUT = 60_000;
+/** How long a server may take to listen, in milliseconds: one that begins with thousands of messages writes them first. */
+const START_TIMEOUT = 240_000;
 
 /** The environment of the server: options of the shell in which the tests run do not apply to it. */
 const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TEAMCHAT_")));
 
-/** Starts a server; `people` are accounts with the password `correct horse`. */
-export async function startServer({ people = [], args = [] } = {}) {
+/** Starts a server; `people` are accounts with the password `correct horse`. With `fixtures` it begins with those, and
+ * forgets everything in the end. */
+export async function startServer({ people = [], args = [], fixtures } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "teamchat-web-"));
   const db = join(folder, "chat.sqlite");
   const accounts = {};
@@ -31,10 +32,17 @@ export async function startServer({ people = [], args = [] } = {}) {
     const out = execFileSync(BINARY, ["user", "create", "--db", db, "--email", email, "--full-name", name, "--role", role, "--password-stdin", "--json"], { input: "correct horse\n", env: ENVIRONMENT });
     accounts[name] = JSON.parse(out);
   }
+  let kept = ["--db", db];
+  if (fixtures) {
+    const path = join(folder, "fixtures.json");
+    writeFileSync(path, JSON.stringify(fixtures));
+    kept = ["--ephemeral", "--fixtures", path];
+    for (const { email, full_name, api_key } of fixtures.users) accounts[full_name] = { email, api_key };
+  }
   let child;
   let url = "";
   const launch = async (listen) => {
-    child = spawn(BINARY, ["serve", "--db", db, "--listen", listen, ...(process.env.TEAMCHAT_WEB_DIR ? ["--web-dir", process.env.TEAMCHAT_WEB_DIR] : []), ...args], { stdio: ["ignore", "pipe", "inherit"], env: ENVIRONMENT });
+    child = spawn(BINARY, ["serve", ...kept, "--listen", listen, ...(process.env.TEAMCHAT_WEB_DIR ? ["--web-dir", process.env.TEAMCHAT_WEB_DIR] : []), ...args], { stdio: ["ignore", "pipe", "inherit"], env: ENVIRONMENT });
     url = await new Promise((resolve, reject) => {
       let text = "";
       const timer = setTimeout(() => reject(new Error(`the server does not say where it listens: ${text}`)), START_TIMEOUT);
@@ -91,7 +99,7 @@ export async function startServer({ people = [], args = [] } = {}) {
   return server;
 }
 
-export const launchBrowser = () => puppeteer.launch({ executablePath: CHROMIUM, headless: true, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });
+export const launchBrowser = () => puppeteer.launch({ executablePath: CHROMIUM, headless: true, timeout: START_TIMEOUT, protocolTimeout: START_TIMEOUT, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });
 
 /** A page in a context of its own. What it complains of, and what it asks other servers for, is collected in `problems`. */
 export async function openPage(browser, server, { width = 1440, height = 900, dark = false, touch = false } = {}) {
@@ -247,9 +255,9 @@ export async function startParticipant(server, name) {
   };
 }
 
-/** A server with three people in two channels and a browser, for the tests of a file. After each test its pages are closed;
- * they must not have complained, nor asked another server for anything. */
-export function setUp({ args } = {}) {
+/** A server with three people in two channels, or with fixtures, and a browser, for the tests of a file. After each test its
+ * pages are closed; they must not have complained, nor asked another server for anything. */
+export function setUp({ args, fixtures } = {}) {
   let pages = [];
   const bench = {
     server: null,
@@ -275,8 +283,12 @@ export function setUp({ args } = {}) {
     },
   };
   before(async () => {
-    bench.server = await startServer({ people: [{ name: "Ada", role: "owner" }, { name: "Bob" }, { name: "Cleo" }], args });
-    for (const name of ["general", "design"]) await bench.server.channel(name, ["Ada", "Bob", "Cleo"]);
+    if (fixtures) {
+      bench.server = await startServer({ args, fixtures });
+    } else {
+      bench.server = await startServer({ people: [{ name: "Ada", role: "owner" }, { name: "Bob" }, { name: "Cleo" }], args });
+      for (const name of ["general", "design"]) await bench.server.channel(name, ["Ada", "Bob", "Cleo"]);
+    }
     bench.browser = await launchBrowser();
   });
   after(async () => {

@@ -10,7 +10,7 @@ import { timelineRows } from "../../web/js/selectors/timeline_rows.js";
 import { channelSections, directItems } from "../../web/js/selectors/sidebar_items.js";
 import { Range } from "../../web/js/store/messages.js";
 import { createOutbox } from "../../web/js/store/outbox.js";
-import { createDrafts } from "../../web/js/store/drafts.js";
+import { createDrafts, moving } from "../../web/js/store/drafts.js";
 import { applyEvents } from "../../web/js/store/events.js";
 import { createStore, reset } from "../../web/js/store/store.js";
 import { unreadCounts } from "../../web/js/store/unread.js";
@@ -204,40 +204,49 @@ describe("the window of a timeline", () => {
 
 describe("the outbox", () => {
   const disk = () => {
-    let text = null;
-    return { load: () => text, save: (next) => { text = next; } };
+    const texts = new Map();
+    return { all: () => new Map(texts), set: (key, text) => (text === null ? texts.delete(key) : texts.set(key, text)) };
   };
+  /** Tabs that end when the test says so. */
+  const tab = (id, ended = []) => ({ id, isFirst: () => true, whenEnded: (other, run) => ended.push({ other, run }) });
   const to = { type: "direct", to: [5], topic: "" };
   const settled = () => new Promise((resolve) => setTimeout(resolve));
 
-  it("keeps what could not be sent, and sends it in order once it is known not to have arrived", async () => {
-    const storage = disk();
+  it("keeps what could not be sent, and another tab sends it in order, under the same names, once this one has ended", async () => {
+    const entries = disk();
     const sent = [];
     let fails = true;
-    const how = { storage, isFinal: (error) => error.final, send: async ({ content }) => {
+    const how = { entries, isFinal: (error) => error.final, send: async ({ content, localId, queueId }) => {
+      sent.push([content, localId, queueId]);
       if (fails) throw new Error("no network");
-      sent.push(content);
       return { id: sent.length };
     } };
-    const outbox = createOutbox(how);
-    outbox.add(to, "one", 1);
-    outbox.add(to, "two", 2);
+    const outbox = createOutbox({ ...how, tabs: tab("a"), queueId: () => "queue of a" });
+    const names = [outbox.add(to, "one", 1), outbox.add(to, "two", 2)];
     await settled();
     assert.deepEqual(outbox.items.map(({ state }) => state), ["unsure", "waiting"]);
-    fails = false;
-    const again = createOutbox(how);
-    assert.equal(again.items.length, 2, "on the disk");
-    again.connected(true);
+    const ended = [];
+    const other = createOutbox({ ...how, tabs: tab("b", ended), queueId: () => "queue of b" });
+    other.add(to, "three", 3);
     await settled();
-    assert.deepEqual(sent, ["one", "two"]);
+    assert.deepEqual([entries.all().size, other.items.length], [3, 1], "each message is kept by itself");
+    sent.length = 0;
+    fails = false;
+    assert.deepEqual(ended.map((one) => one.other), ["a"]);
+    ended[0].run();
+    other.connected();
+    await settled();
+    assert.deepEqual(sent.map(([content, , queue]) => [content, queue]), [["one", "queue of a"], ["two", "queue of b"], ["three", "queue of b"]]);
+    assert.deepEqual(sent.slice(0, 2).map(([, name]) => name), names);
+    assert.equal(entries.all().size, 0);
   });
 
   it("does not send again what has arrived, nor what was refused", async () => {
-    const outbox = createOutbox({ storage: disk(), isFinal: (error) => error.final, send: ({ content }) => Promise.reject(Object.assign(new Error("No such channel"), { final: content === "refused" })) });
+    const outbox = createOutbox({ entries: disk(), tabs: tab("a"), queueId: () => "queue", isFinal: (error) => error.final, send: ({ content }) => Promise.reject(Object.assign(new Error("No such channel"), { final: content === "refused" })) });
     const id = outbox.add(to, "arrived", 1);
     await settled();
     outbox.confirm(id, 7);
-    outbox.connected(true);
+    outbox.connected();
     outbox.add(to, "refused", 2);
     await settled();
     assert.deepEqual(outbox.items.map(({ state, error }) => [state, error]), [["failed", "No such channel"]]);
@@ -248,7 +257,7 @@ describe("drafts", () => {
   it("belong to a conversation, and are created once on the server", async () => {
     const calls = [];
     const api = { create: async (draft) => (calls.push(["create", draft.content]), 3), edit: async (id, draft) => calls.push(["edit", id, draft.content]), remove: async (id) => calls.push(["remove", id]) };
-    const drafts = createDrafts({ storage: { load: () => null, save: () => {} }, api, isSynchronized: () => true });
+    const drafts = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api, isSynchronized: () => true });
     const [one, other] = [{ type: "stream", to: [1], topic: "A" }, { type: "stream", to: [1], topic: "b" }];
     drafts.set(one, "some words", 1, true);
     drafts.set(one, "some more words", 2, true);
@@ -258,5 +267,30 @@ describe("drafts", () => {
     drafts.set(one, "", 3, true);
     await new Promise((resolve) => setTimeout(resolve, 5));
     assert.deepEqual(calls.map(([what]) => what), ["create", "edit", "remove"]);
+  });
+
+  it("go along when their conversation moves, and wait for a recipient; none takes the place of another", async () => {
+    let next = 0;
+    const api = { create: async () => ++next, edit: async () => {}, remove: async () => {} };
+    const drafts = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api, isSynchronized: () => true });
+    const [old, now] = [{ type: "stream", to: [1], topic: "Old" }, { type: "stream", to: [2], topic: "now" }];
+    drafts.set(old, "written there", 1, true);
+    drafts.set(now, "written here", 2, true);
+    drafts.set({ type: "stream", to: [], topic: "" }, "to nobody yet", 3, true);
+    drafts.set({ type: "direct", to: [], topic: "" }, "to nobody, either", 4, true);
+    drafts.move(moving({ ...old, topic: "old" }, now), true);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(drafts.get(old), undefined);
+    assert.deepEqual(drafts.all().map(({ content, id }) => [content, id]), [["to nobody, either", 3], ["to nobody yet", 2], ["written here", 1], ["written there", 4]]);
+    const { key } = drafts.all().at(-1);
+    drafts.promote(key);
+    assert.deepEqual([drafts.get(now).content, drafts.all().length], ["written there", 4]);
+    // As the server has them: two of the same conversation stay two.
+    const server = [{ id: 4, type: "stream", to: [2], topic: "now", content: "written there", timestamp: 1 }, { id: 1, type: "stream", to: [2], topic: "now", content: "written here", timestamp: 2 }, { id: 2, type: "", to: [], topic: "", content: "to nobody yet", timestamp: 3 }];
+    drafts.adopt(server);
+    assert.deepEqual(drafts.all().map(({ id }) => id), [2, 1, 4]);
+    const fresh = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api, isSynchronized: () => true });
+    fresh.adopt(server);
+    assert.deepEqual(fresh.all().map(({ content }) => content), ["to nobody yet", "written here", "written there"]);
   });
 });

@@ -7,7 +7,7 @@ import { csrfToken, whenLoggedOut } from "./api/client.js";
 import * as api from "./api/endpoints.js";
 import { parseUrl } from "./lib/parse.js";
 import { effect } from "./lib/signal.js";
-import { isActive, takeInput, watchLifecycle } from "./platform/lifecycle.js";
+import { isActive, tabs, takeInput, watchLifecycle } from "./platform/lifecycle.js";
 import { bridge } from "./platform/notifications.js";
 import { go } from "./platform/router.js";
 import { watchViewport } from "./platform/viewport.js";
@@ -19,6 +19,7 @@ import { startAlerts } from "./views/alerts.js";
 import { createApp } from "./views/app.js";
 import { applyAppearance } from "./views/appearance.js";
 import { showUnreachable } from "./views/banner.js";
+import { failure } from "./views/boundary.js";
 import { leave } from "./views/header.js";
 import { loadOnDemand } from "./views/on_demand.js";
 import { loadOverlays } from "./views/overlays.js";
@@ -37,7 +38,7 @@ function nextPath() {
 async function start() {
   watchViewport();
   let isLoggedIn = true;
-  const session = createSession({ matches, requestTerms });
+  const session = createSession({ matches, requestTerms, tabs });
   const login = async () => {
     const { showLogin } = await import("./views/login.js");
     await showLogin(root);
@@ -105,4 +106,7 @@ async function start() {
   bridge()?.on_event?.("show-notification-settings", () => go("settings/notifications"));
 }
 
-void start();
+start().catch((error) => {
+  console.error("the page cannot be shown", error);
+  root.replaceChildren(failure("This page"));
+});

@@ -50,6 +50,28 @@ export function append(parent, children) {
   }
 }
 
+/** Makes an element look like another of its kind, and keeps it: the focus, a click under way and what it opened stay. Its
+ * listeners stay as well, so those of rows belong to the list.
+ * @param {Element} old @param {Element} next */
+export function morph(old, next) {
+  for (const { name } of [...old.attributes]) {
+    if (!next.hasAttribute(name) && name !== "style" && name !== "aria-expanded") old.removeAttribute(name);
+  }
+  for (const { name, value } of next.attributes) if (name !== "style" && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  if (old instanceof HTMLElement && next instanceof HTMLElement && old.style.cssText !== next.style.cssText)
+    old.style.cssText = next.style.cssText;
+  const before = [...old.childNodes];
+  const after = [...next.childNodes];
+  for (const [index, node] of after.entries()) {
+    const place = before[index];
+    if (!place) old.append(node);
+    else if (place instanceof Element && node instanceof Element && place.tagName === node.tagName) morph(place, node);
+    else if (place instanceof Text && node instanceof Text) place.data = node.data;
+    else place.replaceWith(node);
+  }
+  for (const extra of before.slice(after.length)) extra.remove();
+}
+
 /** Replaces the children of an element. @param {Element} element @param {Child[]} children */
 export function fill(element, ...children) {
   const fragment = document.createDocumentFragment();

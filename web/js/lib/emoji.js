@@ -13,4 +13,4 @@ export function charactersOf(code) {
 }
 
 /** The order of groups in pickers: popular ones. */
-export const POPULAR = ["thumbs_up", "tada", "smile", "heart", "working_on_it", "octopus"];
+export const POPULAR = ["+1", "tada", "smile", "heart", "working_on_it", "octopus"];

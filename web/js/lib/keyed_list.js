@@ -1,10 +1,10 @@
 /**
  * Rows of lists, of which one that cannot be drawn does not hide the others; and children of an element that follow a list: kept
- * by key, moved only where the order changed.
+ * by key, changed only where they say something else, moved only where the order changed.
  * @module
  */
 
-import { h } from "./dom.js";
+import { h, morph } from "./dom.js";
 
 /** Draws a row; if that fails, logs why, and returns another.
  * @template {HTMLElement | null} E @param {() => E} draw @param {() => HTMLElement} [replacement] @returns {E | HTMLElement} */
@@ -31,6 +31,12 @@ export const drawRows = (items, draw) => items.map((item) => drawRow(() => draw(
  *   of them fails.
  */
 export function keyedList(parent, { key, create, update, replacement }) {
+  /** Moves a child: with what it is doing, where the browser can. @param {Element} element @param {ChildNode | null} place */
+  const move = (element, place) => {
+    const to = /** @type {{ moveBefore?: (element: Element, place: ChildNode | null) => void }} */ (parent);
+    if (to.moveBefore && element.parentNode === parent && parent.isConnected) to.moveBefore(element, place);
+    else parent.insertBefore(element, place);
+  };
   /** @type {Map<string | number, Entry<T>>} */
   let entries = new Map();
   return {
@@ -55,19 +61,49 @@ export function keyedList(parent, { key, create, update, replacement }) {
         next.set(id, { element, item });
       }
       for (const { element } of entries.values()) element.remove();
+      const focused = globalThis.document?.activeElement ?? null;
+      const hadFocus = focused !== null && parent.contains(focused);
       /** @type {ChildNode | null} */
       let place = parent.firstChild;
       for (const { element } of next.values()) {
         if (element === place) place = place.nextSibling;
-        else parent.insertBefore(element, place);
+        else move(element, place);
       }
       entries = next;
+      if (hadFocus && document.activeElement !== focused && focused instanceof HTMLElement) focused.focus({ preventScroll: true });
     },
     /** @param {string | number} id @returns {HTMLElement | undefined} */
     get: (id) => entries.get(id)?.element,
     clear() {
       for (const { element } of entries.values()) element.remove();
       entries = new Map();
+    },
+  };
+}
+
+/** A keyed list whose rows are made of plain data: a row is drawn anew where its data are others, and stays the same element.
+ * @template T @param {HTMLElement} parent
+ * @param {{ key: (item: T) => string | number, create: (item: T) => HTMLElement, part?: (row: Element) => Element | null }} how
+ *   `part`: what of a row is made of its data, if not all of it. */
+export function plainList(parent, { key, create, part = (row) => row }) {
+  /** @type {Map<string | number, string>} */
+  let signs = new Map();
+  const list = keyedList(parent, {
+    key,
+    create,
+    update(old, item) {
+      const sign = JSON.stringify(item);
+      if (signs.get(key(item)) === sign) return;
+      const [one, other] = [part(old), part(create(item))];
+      if (one && other) morph(one, other);
+    },
+  });
+  return {
+    ...list,
+    /** @param {T[]} items */
+    set(items) {
+      list.set(items);
+      signs = new Map(items.map((item) => [key(item), JSON.stringify(item)]));
     },
   };
 }

@@ -128,11 +128,16 @@ export function effect(run) {
 export function scope(run) {
   /** @type {(() => void)[]} */
   const cleanups = [];
-  within(null, cleanups, run);
   const end = () => {
     for (const cleanup of cleanups.splice(0)) cleanup();
   };
   owner?.push(end);
+  try {
+    within(null, cleanups, run);
+  } catch (error) {
+    end();
+    throw error;
+  }
   return end;
 }
 
@@ -160,6 +165,13 @@ function schedule(run) {
   });
 }
 
+let onFailure = () => {};
+
+/** Calls `handler` when an effect fails that ran again: what it draws is as before. @param {() => void} handler */
+export function whenEffectFails(handler) {
+  onFailure = handler;
+}
+
 /** Runs the effects that wait for the next frame. */
 export function flush() {
   isScheduled = false;
@@ -171,6 +183,7 @@ export function flush() {
         run();
       } catch (error) {
         console.error(error);
+        onFailure();
       }
     }
   }

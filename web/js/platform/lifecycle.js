@@ -7,6 +7,7 @@
  */
 
 import { signal } from "../lib/signal.js";
+import { keep, kept } from "../lib/storage.js";
 
 /** How long a hidden tab keeps polling, and how often one without locks polls then, in milliseconds. */
 const HIDDEN_GRACE = 60_000;
@@ -24,19 +25,22 @@ export const hasFocus = signal(document.hasFocus());
 let lastInput = Date.now();
 let hadInput = true;
 
+/** Whether this is the tab that goes on in the background. */
+let holdsBackground = false;
+
 /** When a tab had the focus last, shared by all tabs. */
-const FOCUS = "teamchat/focus";
+const FOCUS = "focus";
 
 /** How long a tab tells alone of a message, in milliseconds. */
 const CLAIM = 3_000;
 
 function noteFocus() {
-  if (document.hasFocus()) localStorage.setItem(FOCUS, String(Date.now()));
-  else if (hasFocus.peek()) localStorage.removeItem(FOCUS);
+  if (document.hasFocus()) keep(FOCUS, String(Date.now()));
+  else if (hasFocus.peek()) keep(FOCUS, null);
 }
 
 /** Whether this tab or another one of this browser has the focus. */
-export const isBrowserFocused = () => document.hasFocus() || Date.now() - Number(localStorage.getItem(FOCUS)) < 2 * TICK;
+export const isBrowserFocused = () => document.hasFocus() || Date.now() - Number(kept(FOCUS)) < 2 * TICK;
 
 /** Whether this tab is the first to ask for a name; the others leave the work to it. Without secure context all may.
  * @param {string} name @returns {Promise<boolean>} */
@@ -49,6 +53,22 @@ export function claim(name) {
     });
   });
 }
+
+/** The name of this tab. Its lock of that name is held until the tab ends. */
+const TAB = Array.from(crypto.getRandomValues(new Uint32Array(2)), (part) => part.toString(36)).join("");
+void navigator.locks?.request(`teamchat/tab/${TAB}`, () => new Promise(() => {}));
+
+/** The tabs of this browser. Without secure context they know nothing of each other, and count as ended. */
+export const tabs = {
+  id: TAB,
+  /** Runs `run` once a tab has ended. @param {string} id @param {() => void} run */
+  whenEnded(id, run) {
+    if (navigator.locks) void navigator.locks.request(`teamchat/tab/${id}`, () => run());
+    else setTimeout(run);
+  },
+  /** Whether this is the tab that works for all, where only one should. */
+  isFirst: () => !navigator.locks || holdsBackground,
+};
 
 /** Whether the user is at the device. */
 export const isActive = () => document.hasFocus() || Date.now() - lastInput < IDLE_AFTER;
@@ -65,12 +85,11 @@ export function takeInput() {
 export function watchLifecycle(queue, { onHide, onWake } = {}) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let hiddenTimer;
-  let holdsLock = false;
   let ticked = Date.now();
 
   // The lock is held until the page goes away; the next tab gets it then.
   void navigator.locks?.request("teamchat/background", () => {
-    holdsLock = true;
+    holdsBackground = true;
     return new Promise(() => {});
   });
 
@@ -81,7 +100,7 @@ export function watchLifecycle(queue, { onHide, onWake } = {}) {
   };
 
   const hiddenForLong = () => {
-    if (!document.hidden || holdsLock) return;
+    if (!document.hidden || holdsBackground) return;
     queue.stop();
     if (navigator.locks) return;
     hiddenTimer = setTimeout(() => {

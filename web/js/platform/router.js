@@ -1,5 +1,8 @@
 /**
  * The fragment of the URL, as a signal; going to another and back.
+ *
+ * Each entry of the history knows its place in it, and one with an overlay knows what is below: leaving an overlay goes back
+ * there, however it was opened and whatever was shown in it.
  * @module
  */
 
@@ -7,25 +10,59 @@ import { signal } from "../lib/signal.js";
 
 export const fragment = signal(location.hash.slice(1));
 
-/** The fragment below an overlay, to return to. @type {string} */
-let below = "";
-
 const OVERLAYS =
   /^(settings|organization|channels|streams|groups|user|drafts|scheduled|reminders|invite|about-zulip|keyboard-shortcuts|message-formatting|search-operators)(\/|$)/;
 
 /** @param {string} hash */
 export const isOverlay = (hash) => OVERLAYS.test(hash);
 
+/** @typedef {{ at: number, fragment: string }} Place */
+/** What an entry has: its place, and that of what is below, if it is an overlay. @typedef {Place & { below?: Place }} Entry */
+
+/** @returns {Entry} */
+const entryOf = (/** @type {unknown} */ state) => /** @type {any} */ (state)?.entry;
+
+/** @type {Entry} */
+let current = entryOf(history.state) ?? { at: 0, fragment: fragment.peek() };
+
+/** Notes in the entry of the history where it is. @param {Entry} entry */
+function note(entry) {
+  current = entry;
+  history.replaceState({ ...history.state, entry }, "");
+}
+
+/** What comes after `before`. @param {Entry} before @param {string} next @param {number} at @returns {Entry} */
+function entryAfter(before, next, at) {
+  if (!isOverlay(next)) return { at, fragment: next };
+  const below = isOverlay(before.fragment) ? before.below : { at: before.at, fragment: before.fragment };
+  return { at, fragment: next, ...(below ? { below } : {}) };
+}
+
+/** Where to go once the overlay has been left. @type {(() => void) | null} */
+let afterwards = null;
+let isLeaving = false;
+
 addEventListener("hashchange", () => {
-  fragment.value = location.hash.slice(1);
+  const next = location.hash.slice(1);
+  const known = entryOf(history.state);
+  note(known?.fragment === next ? known : entryAfter(current, next, current.at + 1));
+  fragment.value = next;
+  isLeaving = false;
+  const run = afterwards;
+  afterwards = null;
+  run?.();
 });
 
 /** @param {string} next Without `#`. @param {{ replace?: boolean }} [options] */
 export function go(next, { replace = false } = {}) {
+  if (isLeaving) {
+    afterwards = () => go(next, { replace });
+    return;
+  }
   if (next === fragment.peek()) return;
-  if (isOverlay(next) && !isOverlay(fragment.peek())) below = fragment.peek();
   if (replace) {
     history.replaceState(history.state, "", `#${next}`);
+    note(entryAfter(current, next, current.at));
     fragment.value = next;
   } else {
     location.hash = `#${next}`;
@@ -34,5 +71,9 @@ export function go(next, { replace = false } = {}) {
 
 /** Leaves an overlay for what is below it. */
 export function leaveOverlay() {
-  if (isOverlay(fragment.peek())) go(below);
+  if (!isOverlay(fragment.peek())) return;
+  const { below } = current;
+  if (!below) return go("", { replace: true });
+  isLeaving = true;
+  history.go(below.at - current.at);
 }

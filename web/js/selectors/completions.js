@@ -150,7 +150,7 @@ export function completionsFor(store, trigger, context) {
         query.replaceAll(" ", "_"),
         (emoji) => [emoji.name, ...(emoji.aliases ?? [])],
         (emoji) => {
-          const place = POPULAR.indexOf(emoji.name);
+          const place = POPULAR.findIndex((wanted) => emoji.name === wanted || emoji.aliases?.includes(wanted));
           return (place < 0 ? 10 : place) - (emoji.type === "realm_emoji" ? 20 : 0);
         },
       )

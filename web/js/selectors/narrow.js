@@ -142,11 +142,16 @@ export function requestTerms(terms) {
   return parts.map(({ operator, operand, negated }) => ({ operator, operand, negated: negated ?? false }));
 }
 
-/** The key of a narrow's messages: without the place in it. @param {Term[]} terms */
-export function narrowKey(terms) {
+/** The terms that say which messages a narrow has, without the place in it. @param {Term[]} terms */
+export function ownTerms(terms) {
   const own = terms.filter(({ operator }) => operator !== "near" && operator !== "with");
+  return own.length > 0 ? own : terms;
+}
+
+/** The key of a narrow's messages. @param {Term[]} terms */
+export function narrowKey(terms) {
   return JSON.stringify(
-    (own.length > 0 ? own : terms).map(({ operator, operand, negated }) => [
+    ownTerms(terms).map(({ operator, operand, negated }) => [
       operator,
       operator === "topic" ? String(operand).toLowerCase() : operand,
       negated ?? false,

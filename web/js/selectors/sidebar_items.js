@@ -178,7 +178,7 @@ export function inboxSections(store, { filter, topics }) {
   }
   /** @type {Map<number, InboxSection>} */
   const channels = new Map();
-  for (const item of unreadTopics(store).sort((a, b) => b.newest - a.newest)) {
+  for (const item of unreadTopics(store).toSorted((a, b) => b.newest - a.newest)) {
     if (topics === "unmuted" && item.isMuted && !item.hasMention) continue;
     if (topics === "followed" && !item.isFollowed) continue;
     const channel = channelOf(store, item.streamId);

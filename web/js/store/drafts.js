@@ -1,106 +1,163 @@
 /**
- * Drafts: on this device at once, and on the server soon after, one for each conversation.
+ * Drafts: on this device at once, and on the server soon after, one for each conversation, and one for what has no
+ * recipient yet.
  * @module
  */
 
 import { asObject, parseJson } from "../lib/parse.js";
 
 /** @typedef {import("./outbox.js").Destination} Destination */
-/** @typedef {import("./outbox.js").Storage} Storage */
+/** @typedef {import("./outbox.js").Entries} Entries */
 /** @typedef {{ destination: Destination, content: string, timestamp: number, id?: number }} LocalDraft */
 
 /** Shorter texts are not worth keeping. */
 const MIN_LENGTH = 3;
 
 /** @param {Destination} destination */
-export const draftKey = ({ type, to, topic }) =>
-  type === "stream" ? `channel/${to[0]}/${topic.toLowerCase()}` : `dm/${to.toSorted((a, b) => a - b).join(",")}`;
+export function draftKey({ type, to, topic }) {
+  if (to.length === 0) return type === "stream" ? `new/channel/${topic.toLowerCase()}` : "new/dm";
+  return type === "stream" ? `channel/${to[0]}/${topic.toLowerCase()}` : `dm/${to.toSorted((a, b) => a - b).join(",")}`;
+}
+
+/** The change of destinations when a conversation moved as a whole. @param {Destination} from @param {Destination} to
+ * @returns {(destination: Destination) => Destination | null} null where nothing changes */
+export const moving = (from, to) => (destination) => (draftKey(destination) === draftKey(from) ? to : null);
 
 /** @param {LocalDraft} draft */
 const asParams = ({ destination: { type, to, topic }, content, timestamp }) => ({
-  type: type === "stream" ? "stream" : "private",
+  type: type === "direct" ? "private" : to.length > 0 ? "stream" : "",
   to,
   topic: type === "stream" ? topic : "",
   content,
   timestamp,
 });
 
-/** @param {{ storage: Storage, api: { create: (draft: any) => Promise<number>, edit: (id: number, draft: any) => Promise<any>,
+/** @param {any} draft As the server has it. @returns {Destination} */
+const destinationOf = ({ type, to, topic }) =>
+  type === "private" ? { type: "direct", to, topic: "" } : { type: "stream", to: type === "stream" ? to : [], topic };
+
+/** @param {{ entries: Entries, api: { create: (draft: any) => Promise<number>, edit: (id: number, draft: any) => Promise<any>,
  *   remove: (id: number) => Promise<any> }, isSynchronized: () => boolean }} how */
-export function createDrafts({ storage, api, isSynchronized }) {
-  /** @type {Record<string, LocalDraft>} */
-  const drafts = asObject(parseJson(storage.load()));
+export function createDrafts({ entries, api, isSynchronized }) {
+  /** By the key of the conversation. A second draft of a conversation has a longer key. @type {Map<string, LocalDraft>} */
+  const drafts = new Map();
   /** One request after the other, so that a draft is not created twice. @type {Promise<unknown>} */
   let queue = Promise.resolve();
-  const save = () => storage.save(JSON.stringify(drafts));
+
+  /** @param {string} key @param {LocalDraft | undefined} draft */
+  const put = (key, draft) => {
+    if (draft) drafts.set(key, draft);
+    else drafts.delete(key);
+    entries.set(key, draft ? JSON.stringify(draft) : null);
+  };
+
+  function readEntries() {
+    drafts.clear();
+    for (const [key, text] of entries.all()) {
+      const draft = /** @type {any} */ (asObject(parseJson(text)));
+      if (draft.destination && draft.content) drafts.set(key, draft);
+    }
+  }
+  readEntries();
 
   /** @param {string} key */
   const push = (key) => {
     if (!isSynchronized()) return;
     queue = queue.then(async () => {
-      const draft = drafts[key];
+      const draft = drafts.get(key);
       if (!draft) return;
       try {
         if (draft.id === undefined) draft.id = await api.create(asParams(draft));
         else await api.edit(draft.id, asParams(draft));
       } catch (/** @type {any} */ error) {
         // Deleted elsewhere: it is created anew with the next change. Without a connection, too.
-        if (error?.status === 404) delete draft.id;
+        if (error?.status === 404 || error?.status === 400) delete draft.id;
       }
-      save();
+      // It may have moved meanwhile.
+      for (const [place, one] of drafts) if (one === draft) put(place, draft);
     });
   };
 
+  /** @param {string} key */
+  function removeKey(key) {
+    const draft = drafts.get(key);
+    if (!draft) return;
+    put(key, undefined);
+    // Its id may be on its way.
+    queue = queue.then(() => (draft.id === undefined ? undefined : api.remove(draft.id).catch(() => {})));
+  }
+
   return {
     /** @param {Destination} destination @returns {LocalDraft | undefined} */
-    get: (destination) => drafts[draftKey(destination)],
+    get: (destination) => drafts.get(draftKey(destination)),
     /** Keeps a text. A text that is too short removes the draft.
      * @param {Destination} destination @param {string} content @param {number} now @param {boolean} sync Whether the server is told now. */
     set(destination, content, now, sync) {
       const key = draftKey(destination);
       if (content.trim().length < MIN_LENGTH) {
-        this.remove(destination);
+        removeKey(key);
         return;
       }
-      const before = drafts[key];
+      const before = drafts.get(key);
       if (before?.content === content && (!sync || before.id !== undefined)) return;
-      drafts[key] = { ...before, destination, content, timestamp: before?.content === content ? before.timestamp : now };
-      save();
+      const timestamp = before?.content === content ? before.timestamp : now;
+      put(key, Object.assign(before ?? {}, { destination, content, timestamp }));
       if (sync) push(key);
     },
     /** @param {Destination} destination */
-    remove(destination) {
-      const key = draftKey(destination);
-      const draft = drafts[key];
-      if (!draft) return;
-      delete drafts[key];
-      save();
-      queue = queue.then(() => (draft.id === undefined ? undefined : api.remove(draft.id).catch(() => {})));
+    remove: (destination) => removeKey(draftKey(destination)),
+    removeKey,
+    /** Makes a draft the one that its conversation shows. @param {string} key */
+    promote(key) {
+      const draft = drafts.get(key);
+      const first = draft && draftKey(draft.destination);
+      if (!first || first === key) return;
+      const other = drafts.get(first);
+      put(first, draft);
+      put(key, other);
     },
+    /** A conversation moved: its draft goes along. What is written there already is kept beside it.
+     * @param {(destination: Destination) => Destination | null} moved @param {boolean} sync */
+    move(moved, sync) {
+      for (const [key, draft] of [...drafts]) {
+        const destination = moved(draft.destination);
+        if (!destination) continue;
+        put(key, undefined);
+        const wanted = draftKey(destination);
+        const next = drafts.has(wanted) ? `${wanted}#${draft.timestamp}` : wanted;
+        put(next, Object.assign(draft, { destination }));
+        if (sync) push(next);
+      }
+    },
+    /** Another tab keeps other drafts. */
+    readAgain: readEntries,
     /** Takes over the server's drafts: the newer of two wins. One that is gone there was sent or deleted elsewhere.
      * @param {any[]} fromServer */
     adopt(fromServer) {
       const ids = new Set(fromServer.map((draft) => draft.id));
-      for (const [key, draft] of Object.entries(drafts)) {
-        if (draft.id !== undefined && !ids.has(draft.id)) delete drafts[key];
+      /** @type {Map<number, string>} */
+      const keys = new Map();
+      for (const [key, draft] of [...drafts]) {
+        if (draft.id === undefined) continue;
+        if (ids.has(draft.id)) keys.set(draft.id, key);
+        else put(key, undefined);
       }
       for (const draft of fromServer) {
-        if (draft.type === "") continue;
-        /** @type {Destination} */
-        const destination = { type: draft.type === "stream" ? "stream" : "direct", to: draft.to, topic: draft.topic };
-        const key = draftKey(destination);
-        const known = drafts[key];
-        if (known && known.id !== undefined && known.id !== draft.id) continue;
-        if (known && known.timestamp > draft.timestamp) known.id = draft.id;
-        else drafts[key] = { destination, content: draft.content, timestamp: draft.timestamp, id: draft.id };
+        const destination = destinationOf(draft);
+        let key = keys.get(draft.id) ?? draftKey(destination);
+        const other = drafts.get(key);
+        if (other?.id !== undefined && other.id !== draft.id) key = `${key}#${draft.id}`;
+        const known = drafts.get(key);
+        const isNewer = known && (known.timestamp > draft.timestamp || known.content === draft.content);
+        if (isNewer) put(key, Object.assign(known, { id: draft.id }));
+        else put(key, { destination, content: draft.content, timestamp: draft.timestamp, id: draft.id });
       }
-      save();
     },
-    /** All drafts, the newest first. @returns {LocalDraft[]} */
-    all: () => Object.values(drafts).toSorted((a, b) => b.timestamp - a.timestamp),
+    /** All drafts, the newest first. @returns {(LocalDraft & { key: string })[]} */
+    all: () => [...drafts].map(([key, draft]) => ({ ...draft, key })).toSorted((a, b) => b.timestamp - a.timestamp),
     /** Tells the server of all that it does not know. */
     pushAll() {
-      for (const [key, draft] of Object.entries(drafts)) if (draft.id === undefined) push(key);
+      for (const [key, draft] of drafts) if (draft.id === undefined) push(key);
     },
   };
 }

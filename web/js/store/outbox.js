@@ -1,35 +1,64 @@
 /**
  * Messages on their way: kept on the disk until the server has them, sent in order, shown as the text that was written.
  *
- * Without a connection they wait. A refusal is final: the message stays as failed, to be sent again or taken back. After
- * a connection broke during a request the message is sent again only once the events until then have arrived, since they
- * say whether the server has it.
+ * Without a connection they wait. A refusal is final: the message stays as failed, to be sent again or taken back. What
+ * broke during a request is sent again under the same name: the server answers a message that it has with its id.
+ *
+ * Each message is kept by itself and belongs to the tab in which it was written. Another tab takes it over when that
+ * one has ended.
  * @module
  */
 
-import { asList, parseJson } from "../lib/parse.js";
+import { asObject, parseJson } from "../lib/parse.js";
 import { signal } from "../lib/signal.js";
 
 /** @typedef {{ type: "stream" | "direct", to: number[], topic: string }} Destination */
-/** @typedef {{ localId: string, destination: Destination, content: string, timestamp: number,
- *   state: "waiting" | "sending" | "unsure" | "failed", error?: string, sentId?: number }} OutgoingMessage */
+/** @typedef {{ localId: string, owner: string, queueId?: string, destination: Destination, content: string, timestamp: number,
+ *   state: "waiting" | "sending" | "unsure" | "failed", error?: string, sentId?: number }} OutgoingMessage
+ *   `queueId`: the queue of the first attempt. With `localId` it is the name under which the server knows the message. */
 
-/** @typedef {{ load: () => string | null, save: (text: string) => void }} Storage */
+/** What is kept, as text by key; null deletes. @typedef {{ all: () => Map<string, string>, set: (key: string, text: string | null) => void }} Entries */
 
-/** @param {{ send: (message: OutgoingMessage) => Promise<{ id: number }>, isFinal: (error: any) => boolean, storage: Storage,
- *   onSent?: (message: OutgoingMessage, id: number) => void, onUnsure?: () => void }} how */
-export function createOutbox({ send, isFinal, storage, onSent, onUnsure }) {
+/** The tabs of this browser: the name of this one, what to do once another has ended, and whether this one works for all.
+ * @typedef {{ id: string, whenEnded: (id: string, run: () => void) => void, isFirst: () => boolean }} Tabs */
+
+/** @param {{ send: (message: OutgoingMessage) => Promise<{ id: number }>, queueId: () => string | null, isFinal: (error: any) => boolean,
+ *   entries: Entries, tabs: Tabs, onSent?: (message: OutgoingMessage, id: number) => void, onUnsure?: () => void }} how */
+export function createOutbox({ send, queueId, isFinal, entries, tabs, onSent, onUnsure }) {
   /** @type {OutgoingMessage[]} */
-  let items = asList(parseJson(storage.load()));
-  for (const item of items) if (item.state === "sending") item.state = "unsure";
+  let items = [];
   const version = signal(0);
   let isSending = false;
   let counter = 0;
+  /** Tabs whose end is awaited. @type {Set<string>} */
+  const others = new Set();
 
-  const changed = () => {
-    storage.save(JSON.stringify(items.filter((item) => item.sentId === undefined)));
+  /** Keeps what a message has become, and tells views of it. @param {OutgoingMessage} item */
+  const changed = (item) => {
+    const isKept = items.includes(item) && item.sentId === undefined;
+    entries.set(item.localId, isKept ? JSON.stringify(item) : null);
     version.value = version.peek() + 1;
   };
+
+  /** The messages that are kept. @returns {OutgoingMessage[]} */
+  const kept = () =>
+    [...entries.all().values()]
+      .map((text) => /** @type {any} */ (asObject(parseJson(text))))
+      .filter((item) => item.localId && item.destination);
+
+  /** Takes over the messages of a tab that has ended. @param {string} owner */
+  function takeOver(owner) {
+    others.delete(owner);
+    for (const item of kept()) {
+      if (item.owner !== owner || items.some(({ localId }) => localId === item.localId)) continue;
+      item.owner = tabs.id;
+      if (item.state !== "failed") item.state = "waiting";
+      items.push(item);
+      changed(item);
+    }
+    items.sort((one, other) => one.timestamp - other.timestamp);
+    void flush();
+  }
 
   async function flush() {
     if (isSending) return;
@@ -37,24 +66,26 @@ export function createOutbox({ send, isFinal, storage, onSent, onUnsure }) {
     try {
       for (;;) {
         const next = items.find((item) => item.state === "waiting");
-        if (!next) return;
+        const queue = queueId();
+        if (!next || queue === null) return;
         next.state = "sending";
-        changed();
+        next.queueId ??= queue;
+        changed(next);
         try {
           const { id } = await send(next);
           next.sentId = id;
           onSent?.(next, id);
-          changed();
+          changed(next);
         } catch (error) {
           const isKnown = !items.includes(next);
           if (isKnown) continue;
           if (isFinal(error)) {
             next.state = "failed";
             next.error = error instanceof Error ? error.message : String(error);
-            changed();
+            changed(next);
           } else {
             next.state = "unsure";
-            changed();
+            changed(next);
             onUnsure?.();
             return;
           }
@@ -65,37 +96,52 @@ export function createOutbox({ send, isFinal, storage, onSent, onUnsure }) {
     }
   }
 
-  return {
+  const outbox = {
     version,
     /** @returns {readonly OutgoingMessage[]} */
     get items() {
       return items;
     },
+    /** Looks for messages of other tabs, to take them over when those have ended. */
+    watchOthers() {
+      for (const { owner } of kept()) {
+        if (owner === tabs.id || others.has(owner)) continue;
+        others.add(owner);
+        tabs.whenEnded(owner, () => takeOver(owner));
+      }
+    },
     /** @param {Destination} destination @param {string} content @param {number} now UNIX seconds */
     add(destination, content, now) {
       counter += 1;
-      const localId = `${now}.${String(counter).padStart(2, "0")}${Math.floor(Math.random() * 1000)}`;
-      items.push({ localId, destination, content, timestamp: now, state: "waiting" });
-      changed();
+      const localId = `${now}.${String(counter).padStart(2, "0")}${Math.floor(Math.random() * 100_000)}`;
+      /** @type {OutgoingMessage} */
+      const item = { localId, owner: tabs.id, destination, content, timestamp: now, state: "waiting" };
+      items.push(item);
+      changed(item);
       void flush();
       return localId;
     },
     /** The server has the message. @param {string | undefined} localId @param {number} id */
     confirm(localId, id) {
-      const before = items.length;
-      items = items.filter((item) => item.localId !== localId && item.sentId !== id);
-      if (items.length !== before) changed();
+      const known = items.filter((item) => item.localId === localId || item.sentId === id);
+      if (known.length === 0) return;
+      items = items.filter((item) => !known.includes(item));
+      for (const item of known) changed(item);
     },
-    /** All events until now have arrived: what they did not confirm was not sent.
-     * @param {boolean} isSameQueue Whether they are those of the queue in which the messages were sent. */
-    connected(isSameQueue) {
-      for (const item of items) {
-        if (item.state !== "unsure") continue;
-        item.state = isSameQueue ? "waiting" : "failed";
-        if (!isSameQueue) item.error = "The connection broke while this was being sent. It may have arrived.";
-      }
-      changed();
+    /** The server can be reached, and all events until now have arrived. */
+    connected() {
+      for (const item of items) if (item.state === "unsure") item.state = "waiting";
+      version.value = version.peek() + 1;
       void flush();
+    },
+    /** A conversation moved: what waits for it goes there. @param {(destination: Destination) => Destination | null} moved */
+    move(moved) {
+      for (const item of items) {
+        const next = moved(item.destination);
+        if (!next) continue;
+        item.destination = next;
+        changed(item);
+      }
     },
     /** @param {string} localId */
     retry(localId) {
@@ -103,15 +149,18 @@ export function createOutbox({ send, isFinal, storage, onSent, onUnsure }) {
       if (!item) return;
       item.state = "waiting";
       delete item.error;
-      changed();
+      changed(item);
       void flush();
     },
     /** @param {string} localId @returns {OutgoingMessage | undefined} */
     remove(localId) {
       const item = items.find((one) => one.localId === localId);
+      if (!item) return undefined;
       items = items.filter((one) => one !== item);
-      changed();
+      changed(item);
       return item;
     },
   };
+  outbox.watchOthers();
+  return outbox;
 }

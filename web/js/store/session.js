@@ -7,7 +7,8 @@ import { ApiError } from "../api/client.js";
 import * as api from "../api/endpoints.js";
 import { createEventQueue } from "../api/event_queue.js";
 import { signal } from "../lib/signal.js";
-import { createDrafts } from "./drafts.js";
+import { keep, kept, names, whenKeptElsewhere } from "../lib/storage.js";
+import { createDrafts, moving } from "./drafts.js";
 import { applyEvents } from "./events.js";
 import { createOutbox } from "./outbox.js";
 import { createStore, reset } from "./store.js";
@@ -24,40 +25,69 @@ const BEFORE = 60;
 const AFTER = 150;
 const PAGE = 100;
 
+/** How many lists of topics are asked for at a time. */
+const TOPIC_REQUESTS = 4;
+
 /** How long marks of read messages are collected, in milliseconds. */
 const READ_DELAY = 300;
 
+/** How long the event of a message that was sent may take before the message is fetched, in milliseconds. */
+const EVENT_PATIENCE = 10_000;
+
+/** @typedef {import("./outbox.js").Destination} Destination */
+
 /** @param {{ matches: (store: import("./store.js").Store, terms: Term[], message: Message) => boolean | null,
- *   requestTerms: (terms: Term[]) => any[] }} selectors */
-export function createSession({ matches, requestTerms }) {
+ *   requestTerms: (terms: Term[]) => any[], tabs: import("./outbox.js").Tabs }} how */
+export function createSession({ matches, requestTerms, tabs }) {
   const store = createStore();
   /** Text of what failed or was done, for the user. @type {import("../lib/signal.js").Signal<{ text: string, isError: boolean } | null>} */
   const notice = signal(null);
   /** @type {Set<(message: Message, event: any) => void>} */
   const messageListeners = new Set();
+  /** @type {Set<(from: Destination, to: Destination) => void>} */
+  const moveListeners = new Set();
+  /** Counts how often the connection came back, for what failed meanwhile. */
+  const recoveries = signal(0);
   /** Messages that arrived while requests were under way. @type {Message[]} */
   let arrived = [];
   let underWay = 0;
   let registrations = 0;
-  let lastQueue = "";
 
-  /** @param {string} name @returns {import("./outbox.js").Storage} */
-  const storage = (name) => ({
-    load: () => localStorage.getItem(`teamchat/${store.selfId}/${name}`),
-    save: (text) => localStorage.setItem(`teamchat/${store.selfId}/${name}`, text),
-  });
+  /** @param {string} name @returns {import("./outbox.js").Entries} */
+  const entriesOf = (name) => {
+    const prefix = `${store.selfId}/${name}/`;
+    return {
+      all: () => new Map(names(prefix).map((full) => [full.slice(prefix.length), kept(full) ?? ""])),
+      set: (key, text) => keep(prefix + key, text),
+    };
+  };
+  /** @type {import("./outbox.js").Entries} */
+  const nowhere = { all: () => new Map(), set: () => {} };
   /** @type {ReturnType<typeof createOutbox>} */
   let outbox = createOutbox({
     send: () => Promise.reject(new Error("not started")),
+    queueId: () => null,
     isFinal: () => true,
-    storage: { load: () => null, save: () => {} },
+    entries: nowhere,
+    tabs,
   });
   /** @type {ReturnType<typeof createDrafts>} */
   let drafts = createDrafts({
-    storage: { load: () => null, save: () => {} },
+    entries: nowhere,
     api: { create: async () => 0, edit: async () => {}, remove: async () => {} },
     isSynchronized: () => false,
   });
+  /** Texts of messages that are being edited, by id. */
+  const edits = {
+    /** @type {Map<string, string>} */
+    texts: new Map(),
+    /** @param {string} id @param {string | null} text Null: the edit has ended. */
+    set(id, text) {
+      if (text === null) edits.texts.delete(id);
+      else edits.texts.set(id, text);
+      entriesOf("edits").set(id, text);
+    },
+  };
 
   const queue = createEventQueue({
     onState(state) {
@@ -66,8 +96,8 @@ export function createSession({ matches, requestTerms }) {
       if (registrations === 1) start();
       drafts.adopt(store.state.drafts ?? []);
       drafts.pushAll();
-      outbox.connected(lastQueue === state.queue_id);
-      lastQueue = state.queue_id;
+      outbox.connected();
+      recoveries.value += 1;
     },
     onEvents(events) {
       applyEvents(store, events, {
@@ -79,30 +109,57 @@ export function createSession({ matches, requestTerms }) {
         },
       });
       if (events.some((event) => event.type === "drafts")) drafts.adopt(store.state.drafts ?? []);
+      for (const event of events) followMove(event);
     },
-    // What was unsure is decided now that the events have arrived.
     onRecovered() {
-      outbox.connected(true);
+      outbox.connected();
       drafts.pushAll();
+      recoveries.value += 1;
     },
   });
 
+  /** A whole conversation moved: what is written to it goes along. @param {import("../../types/api.js").Event} event */
+  function followMove(event) {
+    if (event.type !== "update_message" || event.propagate_mode !== "change_all" || event.orig_subject === undefined) return;
+    const topic = event.subject ?? event.orig_subject;
+    moved(
+      { type: "stream", to: [event.stream_id], topic: event.orig_subject },
+      { type: "stream", to: [event.new_stream_id ?? event.stream_id], topic },
+    );
+  }
+
+  /** @param {Destination} from @param {Destination} to */
+  function moved(from, to) {
+    const change = moving(from, to);
+    drafts.move(change, tabs.isFirst());
+    outbox.move(change);
+    for (const listener of moveListeners) listener(from, to);
+    store.touch("drafts");
+  }
+
   function start() {
     outbox = createOutbox({
-      storage: storage("outbox"),
+      entries: entriesOf("outbox"),
+      tabs,
+      queueId: () => queue.id,
       isFinal: (error) => error instanceof ApiError && !error.isTransient,
-      send: ({ destination: { type, to, topic }, content, localId }) => {
+      send: ({ destination: { type, to, topic }, content, localId, queueId }) => {
         const place = type === "stream" ? { type: "channel", to: to[0], topic } : { type: "direct", to };
-        return api.sendMessage({ ...place, content, queue_id: queue.id ?? undefined, local_id: localId });
+        return api.sendMessage({ ...place, content, queue_id: queueId, local_id: localId });
       },
       // The open poll may be as dead as the request that failed, and say nothing of it.
       onUnsure: () => queue.kick(),
-      onSent: ({ localId }, id) => {
-        if (store.messages.byId.has(id)) outbox.confirm(localId, id);
+      onSent: ({ localId, destination }, id) => {
+        if (store.messages.byId.has(id)) return outbox.confirm(localId, id);
+        // Channels that one is not in have no events.
+        const hasEvents = destination.type === "direct" || store.channels.get(destination.to[0])?.subscribed;
+        if (hasEvents) setTimeout(() => void fetchSent(localId, id), EVENT_PATIENCE);
+        else void fetchSent(localId, id);
       },
     });
+    edits.texts = entriesOf("edits").all();
     drafts = createDrafts({
-      storage: storage("drafts"),
+      entries: entriesOf("drafts"),
       isSynchronized: () => store.setting("enable_drafts_synchronization") !== false,
       api: {
         create: async (draft) => (await api.createDrafts([draft])).ids[0],
@@ -110,6 +167,28 @@ export function createSession({ matches, requestTerms }) {
         remove: api.deleteDraft,
       },
     });
+  }
+
+  whenKeptElsewhere((name) => {
+    if (name.startsWith(`${store.selfId}/outbox/`)) outbox.watchOthers();
+    if (!name.startsWith(`${store.selfId}/drafts/`)) return;
+    drafts.readAgain();
+    store.touch("drafts");
+  });
+
+  /** Shows a message that the server has taken, although no event tells of it. @param {string} localId @param {number} id */
+  async function fetchSent(localId, id) {
+    if (!store.messages.byId.has(id)) {
+      const reply = await api.getMessage(id).catch(() => null);
+      if (reply) store.messages.put([reply.message]);
+      // Others may have written meanwhile.
+      for (const range of store.messages.ranges.values()) {
+        if (!reply || !range.isLoaded || matches(store, range.terms, reply.message) === false) continue;
+        range.isStale = true;
+        range.bump();
+      }
+    }
+    outbox.confirm(localId, id);
   }
 
   /** Runs an action, and tells the user if it fails. @template T @param {Promise<T>} action @returns {Promise<T | undefined>} */
@@ -262,11 +341,14 @@ export function createSession({ matches, requestTerms }) {
     }
   }
 
-  /** @type {Map<number, Promise<any>>} */
+  /** @type {Map<number, Promise<void>>} */
   const topicRequests = new Map();
 
   /** Fetches the topics of a channel, if they are not there. @param {number} streamId */
-  function needTopics(streamId) {
+  const needTopics = (streamId) => loadTopics(streamId)?.catch(() => {});
+
+  /** The same, for those who say it if that fails. @param {number} streamId @returns {Promise<void> | undefined} */
+  function loadTopics(streamId) {
     if (store.topics.has(streamId)) return undefined;
     const running = topicRequests.get(streamId);
     if (running) return running;
@@ -279,10 +361,18 @@ export function createSession({ matches, requestTerms }) {
         );
         store.touch("topics");
       })
-      .catch(() => {})
       .finally(() => topicRequests.delete(streamId));
     topicRequests.set(streamId, request);
     return request;
+  }
+
+  /** Fetches the topics of several channels, a few at a time. @param {number[]} streamIds @param {() => boolean} isWanted Whether to go on. */
+  async function needTopicsOf(streamIds, isWanted) {
+    const left = streamIds.filter((id) => !store.topics.has(id));
+    const work = async () => {
+      for (let id = left.shift(); id !== undefined && isWanted(); id = left.shift()) await needTopics(id);
+    };
+    await Promise.all(Array.from({ length: TOPIC_REQUESTS }, work));
   }
 
   return {
@@ -295,6 +385,9 @@ export function createSession({ matches, requestTerms }) {
     get drafts() {
       return drafts;
     },
+    edits,
+    recoveries,
+    moved,
     attempt,
     tell,
     load,
@@ -303,10 +396,16 @@ export function createSession({ matches, requestTerms }) {
     flushMarks: () => void sendMarks(),
     markNarrow,
     needTopics,
+    loadTopics,
+    needTopicsOf,
     /** @param {(message: Message, event: any) => void} listener */
     onMessage(listener) {
       messageListeners.add(listener);
       return () => messageListeners.delete(listener);
+    },
+    /** @param {(from: Destination, to: Destination) => void} listener */
+    onMove(listener) {
+      moveListeners.add(listener);
     },
   };
 }

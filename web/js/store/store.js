@@ -73,6 +73,10 @@ export function createStore() {
         found.value = found.peek() + 1;
       }
     },
+    /** How far the server's clock is ahead of this one, in seconds. */
+    skew: 0,
+    /** The server's time, UNIX seconds. */
+    now: () => Date.now() / 1000 + store.skew,
     /** @returns {User} */
     get self() {
       return /** @type {User} */ (store.users.get(store.selfId));
@@ -88,6 +92,7 @@ export function createStore() {
 export function reset(store, state) {
   store.state = state;
   store.selfId = state.user_id;
+  if (typeof state.server_timestamp === "number") store.skew = state.server_timestamp - Date.now() / 1000;
   resetUsers(store, state);
   resetChannels(store, state);
   resetUnread(store, state);

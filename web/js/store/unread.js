@@ -3,6 +3,7 @@
  * @module
  */
 
+import { computed } from "../lib/signal.js";
 import { channelOf, FOLLOWED, isTopicMuted, policyOf } from "./channels.js";
 import { directKey, topicKey } from "./conversations.js";
 
@@ -91,8 +92,34 @@ export const unreadCount = (store, key) => store.unread.get(key)?.size ?? 0;
 
 /** @typedef {{ streamId: number, topic: string, key: string, ids: Set<number>, isMuted: boolean, isFollowed: boolean, hasMention: boolean, newest: number }} UnreadTopic */
 
-/** The topics with unread messages, of subscribed channels. @param {Store} store @returns {UnreadTopic[]} */
-export function unreadTopics(store) {
+/** A value that is computed once for all that read it until something in one of the areas changes.
+ * @template T @param {(store: Store) => T} compute @returns {(store: Store) => T} */
+function derived(compute) {
+  /** @type {WeakMap<Store, import("../lib/signal.js").ReadSignal<T>>} */
+  const known = new WeakMap();
+  return (store) => {
+    const found =
+      known.get(store) ??
+      computed(() => {
+        store.on("unread");
+        store.on("channels");
+        store.on("userTopics");
+        return compute(store);
+      });
+    known.set(store, found);
+    return found.value;
+  };
+}
+
+/** The topics with unread messages, of subscribed channels. */
+export const unreadTopics = derived(findUnreadTopics);
+
+/** The counts of titles and lists. */
+export const unreadCounts = derived(countUnread);
+
+/** @param {Store} store @returns {readonly UnreadTopic[]} */
+function findUnreadTopics(store) {
+  /** @type {UnreadTopic[]} */
   const topics = [];
   for (const [key, ids] of store.unread) {
     if (!key.startsWith("channel/")) continue;
@@ -122,10 +149,9 @@ export function unreadDirects(store) {
     });
 }
 
-/** The counts of titles and lists.
- * @param {Store} store @returns {{ home: number, directs: number, mentions: number, followed: number, muted: number,
+/** @param {Store} store @returns {{ home: number, directs: number, mentions: number, followed: number, muted: number,
  *   channels: Map<number, { unmuted: number, muted: number, hasMention: boolean }> }} */
-export function unreadCounts(store) {
+function countUnread(store) {
   const counts = { home: 0, directs: 0, mentions: 0, followed: 0, muted: 0, channels: new Map() };
   for (const { ids } of unreadDirects(store)) counts.directs += ids.size;
   for (const { streamId, ids, isMuted, isFollowed, hasMention } of unreadTopics(store)) {

@@ -100,6 +100,7 @@ function slim({ presence }) {
 
 /** Takes over the reply to a report of one's own presence. @param {Store} store @param {any} reply */
 export function applyPresences(store, reply) {
+  if (typeof reply.server_timestamp === "number") store.skew = reply.server_timestamp - Date.now() / 1000;
   const presences = reply.presences ?? {};
   if (Object.keys(presences).length === 0) return;
   for (const [id, presence] of Object.entries(presences)) store.presences.set(Number(id), presence);

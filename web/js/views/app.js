@@ -3,18 +3,20 @@
  * @module
  */
 
-import { fill, h } from "../lib/dom.js";
-import { computed, effect, scope, untracked } from "../lib/signal.js";
+import { closest, fill, h } from "../lib/dom.js";
+import { computed, effect, scope, signal, untracked, whenEffectFails } from "../lib/signal.js";
 import { isDialogOpen } from "../platform/keyboard.js";
 import { fragment, go, isOverlay } from "../platform/router.js";
 import { isTouch } from "../platform/viewport.js";
-import { conversationOfRoute, directSlug, fragmentOf, kindOf, parseNarrow, topicsFragment } from "../selectors/narrow.js";
+import { channelOfRoute, conversationOfRoute, directSlug, fragmentOf, kindOf, parseNarrow, topicsFragment } from "../selectors/narrow.js";
 import { narrowName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
+import { draftKey } from "../store/drafts.js";
 import { may } from "../store/lists.js";
 import { unreadTopics } from "../store/unread.js";
 import { createAnnouncer } from "./announcer.js";
 import { createBanner } from "./banner.js";
+import { failure, guarded } from "./boundary.js";
 import { createComposer } from "./composer.js";
 import { createHeader } from "./header.js";
 import { createInbox, createRecent } from "./inbox.js";
@@ -59,14 +61,25 @@ export function createApp(session) {
     return home === "recent_topics" ? { kind: "recent" } : home === "all_messages" ? feed : { kind: "inbox" };
   }
 
+  /** Where what is below an overlay has moved to. @type {import("../lib/signal.js").Signal<{ from: string, to: string } | null>} */
+  const movedBelow = signal(null);
+
   const hash = computed(() => {
-    if (!isOverlay(fragment.value)) shown = fragment.value;
+    const [current, moved] = [fragment.value, movedBelow.value];
+    if (!isOverlay(current)) shown = current;
+    if (shown === moved?.from) shown = moved.to;
     return shown;
   });
   const route = computed(() => {
     store.generation.value;
     return routeOf(hash.value);
   });
+
+  /** Whether the channel of a view is one that the user may see. @param {Route} current */
+  function isKnown(current) {
+    const id = channelOfRoute(current);
+    return id === null || store.channels.has(id);
+  }
 
   /** @type {import("../../types/app.js").Timeline | null} */
   let timeline = null;
@@ -96,8 +109,18 @@ export function createApp(session) {
       }
       return fragmentOf(store, [channel]);
     },
+    async goChannel(streamId) {
+      const from = fragment.peek();
+      await session.needTopics(streamId);
+      if (fragment.peek() === from) go(app.channelFragment(streamId));
+    },
     /** @param {Term[]} terms */
     goNarrow: (terms) => go(app.fragmentOf(terms)),
+    follow(terms) {
+      const to = app.fragmentOf(terms);
+      if (isOverlay(fragment.peek())) movedBelow.value = { from: movedBelow.peek()?.from ?? hash.peek(), to };
+      else go(to, { replace: true });
+    },
     goFragment: go,
     goHome: () => go(""),
     /** @param {Destination} destination */
@@ -152,18 +175,28 @@ export function createApp(session) {
     },
   };
 
+  /** A channel opens the same way, also where its topics are not known yet. @param {MouseEvent} event */
+  function onclick(event) {
+    const channel = closest(event, "a[data-opens-channel]")?.dataset.opensChannel;
+    if (!channel || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    void app.goChannel(Number(channel));
+  }
+
   const middle = h("div", { class: "middle__view" });
   const composer = createComposer(app);
   app.composer = composer;
   const header = createHeader(app);
-  const sidebar = createSidebar(app);
-  const people = createPeople(app);
+  const sidebar = guarded("The list of conversations", () => createSidebar(app), "nav");
+  sidebar.classList.add("sidebar");
+  const people = guarded("The list of people", () => createPeople(app), "aside");
+  people.classList.add("people");
   const announcer = createAnnouncer(app);
   const main = h("main", { class: "middle", id: "main", tabindex: "-1" }, header.element, createBanner(app), middle, composer.element);
   const scrim = h("div", { class: "scrim", onclick: () => app.showColumn(null) });
   const element = h(
     "div",
-    { class: "app" },
+    { class: "app", onclick },
     h(
       "a",
       {
@@ -191,30 +224,41 @@ export function createApp(session) {
       delete document.body.dataset.column;
       closePopover();
       timeline = null;
-      const view = /** @type {{ element: HTMLElement, start: () => void }} */ (
-        current.kind === "inbox"
-          ? createInbox(app)
-          : current.kind === "recent"
-            ? createRecent(app)
-            : current.kind === "topics"
-              ? createTopics(app, current.streamId)
-              : createTimeline(app, current.terms)
-      );
-      if (current.kind === "narrow") timeline = /** @type {any} */ (view);
-      fill(middle, view.element);
+      endView();
+      endView = () => {};
       middle.dataset.view = current.kind;
-      startView(view);
-      composer.setShown(conversationOfRoute(current));
+      try {
+        const view = createView(current);
+        if (current.kind === "narrow") timeline = /** @type {any} */ (view);
+        fill(middle, view.element);
+        endView = scope(() => view.start());
+      } catch (error) {
+        console.error("the view cannot be shown", error);
+        timeline = null;
+        fill(middle, failure("This view"));
+      }
+      composer.setShown(isKnown(current) ? conversationOfRoute(current) : null);
       const hasFocus = composer.hasFocus() || isDialogOpen();
       if (current.kind === "narrow" && !hasFocus && isTouch())
         /** @type {HTMLElement | null} */ (document.querySelector(".header h1"))?.focus();
     });
   });
 
-  /** @param {{ start: () => void }} view */
-  function startView(view) {
-    endView();
-    endView = scope(() => view.start());
+  // A channel comes or goes while its view is open.
+  let wasKnown = isKnown(route.peek());
+  effect(() => {
+    store.on("channels");
+    const isNow = isKnown(route.value);
+    if (isNow !== wasKnown) untracked(() => composer.setShown(isNow ? conversationOfRoute(route.peek()) : null));
+    wasKnown = isNow;
+  });
+
+  /** @param {Route} current @returns {{ element: HTMLElement, start: () => void }} */
+  function createView(current) {
+    if (current.kind === "inbox") return createInbox(app);
+    if (current.kind === "recent") return createRecent(app);
+    if (current.kind === "topics") return createTopics(app, current.streamId);
+    return createTimeline(app, current.terms);
   }
 
   // Overlays follow the fragment.
@@ -227,6 +271,9 @@ export function createApp(session) {
     untracked(() => {
       if (!isOverlay(current)) {
         overlayFor = "";
+        const moved = movedBelow.peek();
+        if (moved?.from === current) go(moved.to, { replace: true });
+        movedBelow.value = null;
         // Dialogs above the overlay belong to it.
         if (overlay) for (const dialog of document.querySelectorAll("dialog")) dialog.close();
         overlay = null;
@@ -250,29 +297,20 @@ export function createApp(session) {
     });
   });
 
+  whenEffectFails(() => session.tell("Something on this page could not be brought up to date. Please load the page again.", true));
   // What went wrong or was done.
   effect(() => {
     const notice = session.notice.value;
     if (notice) toast(notice.text, notice.isError);
   });
 
-  // Messages moved: a permalink follows them.
-  effect(() => {
-    const current = route.value;
-    if (current.kind !== "narrow") return;
-    const with_ = current.terms.find(({ operator }) => operator === "with");
-    const message = with_ && store.messages.byId.get(Number(with_.operand));
-    if (!message || message.type !== "stream" || current.narrow.kind !== "topic") return;
-    if (message.stream_id !== current.narrow.streamId || message.subject !== current.narrow.topic) {
-      go(
-        fragmentOf(store, [
-          { operator: "channel", operand: Number(message.stream_id) },
-          { operator: "topic", operand: message.subject },
-          with_,
-        ]),
-        { replace: true },
-      );
-    }
+  // The conversation on the screen moved.
+  session.onMove((from, to) => {
+    const current = route.peek();
+    const open = conversationOfRoute(current);
+    if (current.kind !== "narrow" || !open || draftKey(open) !== draftKey(from)) return;
+    const place = current.terms.filter(({ operator }) => operator === "near" || operator === "with");
+    app.follow([{ operator: "channel", operand: to.to[0] }, { operator: "topic", operand: to.topic }, ...place]);
   });
 
   bindPageKeys(app, { header, sidebar });

@@ -5,6 +5,7 @@
 
 import { fill, h } from "../lib/dom.js";
 import { effect, onEnd, signal } from "../lib/signal.js";
+import { keep, kept } from "../lib/storage.js";
 import { askPermission, permission } from "../platform/notifications.js";
 
 /** How long a connection may be away before it is said, in milliseconds. */
@@ -14,7 +15,7 @@ const PATIENCE = 5000;
 export function createBanner({ session, store }) {
   const element = h("div", { class: "banner", role: "status", hidden: true });
   const isLate = signal(false);
-  const asked = signal(localStorage.getItem("teamchat/asked") !== null);
+  const asked = signal(kept("asked") !== null);
   effect(() => {
     const isOffline = session.queue.status.value === "offline";
     if (!isOffline) {
@@ -41,7 +42,7 @@ export function createBanner({ session, store }) {
       element.hidden = false;
       element.dataset.kind = "question";
       const done = () => {
-        localStorage.setItem("teamchat/asked", "1");
+        keep("asked", "1");
         asked.value = true;
       };
       fill(

@@ -63,11 +63,11 @@ const TOPICS_POLICIES = [
 ];
 
 /** @param {App} app @param {Channel} channel @param {boolean} [isInList] */
-export function subscriptionButton({ session }, channel, isInList = false) {
-  const toggle = () =>
-    session.attempt(
-      channel.subscribed ? api.unsubscribe({ subscriptions: [channel.name] }) : api.subscribe({ subscriptions: [{ name: channel.name }] }),
-    );
+export function subscriptionButton({ session, store }, channel, isInList = false) {
+  const toggle = () => {
+    const { name, subscribed } = channelOf(store, channel.stream_id);
+    return session.attempt(subscribed ? api.unsubscribe({ subscriptions: [name] }) : api.subscribe({ subscriptions: [{ name }] }));
+  };
   const kind = `button ${isInList ? "button--small" : ""} ${isInList && !channel.subscribed ? "button--primary" : ""}`;
   return button(channel.subscribed ? "Unsubscribe" : "Subscribe", toggle, "", { class: kind });
 }

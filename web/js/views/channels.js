@@ -5,11 +5,13 @@
 
 import * as api from "../api/endpoints.js";
 import { debounce, fill, h, icon } from "../lib/dom.js";
+import { plainList } from "../lib/keyed_list.js";
 import { effect } from "../lib/signal.js";
+import { channelOf } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { channelSettings, KINDS, kindParams, subscriptionButton } from "./channel_settings.js";
 import { showRoutedDialog } from "./panes.js";
-import { channelIcon, checkbox, field, form, keepFocus, select } from "./parts.js";
+import { channelIcon, checkbox, field, form, select } from "./parts.js";
 import { userPicker } from "./pickers.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -40,6 +42,11 @@ function browse(app, body, wantedTab, mayCreate) {
   const { store } = app;
   const tab = TABS.some(([key]) => key === wantedTab) ? wantedTab : "subscribed";
   const list = h("ul", { class: "rows" });
+  const none = h("p", { class: "empty", hidden: true });
+  const rows = plainList(list, {
+    key: (/** @type {{ id: number }} */ { id }) => id,
+    create: ({ id }) => channelRow(app, channelOf(store, id)),
+  });
   const input = h("input", { type: "search", placeholder: "Filter channels", "aria-label": "Filter channels" });
   fill(
     body,
@@ -51,6 +58,7 @@ function browse(app, body, wantedTab, mayCreate) {
       mayCreate && h("a", { class: "button button--primary", href: "#channels/new" }, icon("plus"), "Create a channel"),
     ),
     list,
+    none,
   );
   const render = () => {
     const wanted = input.value.trim().toLowerCase();
@@ -59,12 +67,9 @@ function browse(app, body, wantedTab, mayCreate) {
       .filter((channel) => `${channel.name} ${channel.description}`.toLowerCase().includes(wanted))
       .sort((a, b) => a.name.localeCompare(b.name));
     const empty = tab === "notsubscribed" ? "You are in every channel that you can see." : "There is no such channel.";
-    keepFocus(list, () =>
-      fill(
-        list,
-        channels.length > 0 ? channels.map((channel) => channelRow(app, channel)) : h("li", { class: "empty" }, h("p", null, empty)),
-      ),
-    );
+    rows.set(channels.map(rowData));
+    none.hidden = channels.length > 0;
+    none.textContent = empty;
   };
   input.oninput = debounce(render, 80);
   effect(() => {
@@ -72,6 +77,11 @@ function browse(app, body, wantedTab, mayCreate) {
     render();
   });
 }
+
+/** What the row of a channel says. @param {import("../../types/api.js").Channel} channel */
+const rowData = ({ stream_id: id, name, description, subscribed, color, subscriber_count, invite_only, is_web_public }) => {
+  return { id, name, description, subscribed, color, subscriber_count, invite_only, is_web_public };
+};
 
 /** @param {App} app @param {import("../../types/api.js").Channel} channel */
 function channelRow(app, channel) {

@@ -93,7 +93,7 @@ export function createComposer(app) {
 
   /** @param {boolean} sync */
   function save(sync) {
-    if (destination && isComplete(destination)) session.drafts.set(destination, editor.value(), now(), sync);
+    if (destination) session.drafts.set(destination, editor.value(), now(), sync);
     store.touch("drafts");
   }
 
@@ -116,7 +116,7 @@ export function createComposer(app) {
     editor.context.channel = next?.type === "stream" ? (next.to[0] ?? null) : null;
     editor.context.isChannel = next?.type === "stream";
     if (content !== undefined) editor.setValue(content);
-    else editor.setValue((next && isComplete(next) ? session.drafts.get(next)?.content : "") ?? "");
+    else editor.setValue((next && session.drafts.get(next)?.content) ?? "");
     render();
     if (!next || !focus) return;
     const empty = recipients.querySelector("[data-first]");
@@ -154,7 +154,7 @@ export function createComposer(app) {
   function change(changes) {
     if (!destination) return;
     typing.stop();
-    if (isComplete(destination)) session.drafts.remove(destination);
+    session.drafts.remove(destination);
     destination = { ...destination, ...changes };
     editor.context.channel = destination.type === "stream" ? (destination.to[0] ?? null) : null;
     editor.textarea.placeholder = placeholder();
@@ -303,7 +303,7 @@ export function createComposer(app) {
           run: () => editor.setValue("/todo Title\nFirst task: description\nSecond task"),
         },
         {
-          label: store.setting("enter_sends") ? "Enter sends" : "Ctrl+Enter sends",
+          label: "Enter sends",
           icon: "keyboard",
           checked: Boolean(store.setting("enter_sends")),
           run: () => void session.attempt(updateSettings({ enter_sends: !store.setting("enter_sends") })),
@@ -375,9 +375,20 @@ export function createComposer(app) {
     isEmpty: () => editor.isEmpty(),
   };
 
+  // The conversation that is written to moved: the text goes with it.
+  session.onMove((from, to) => {
+    const goes = isSame(destination, from);
+    if (isSame(shown, from)) shown = to;
+    if (!goes) return;
+    destination = to;
+    editor.context.channel = to.to[0];
+    render();
+  });
+
   effect(() => {
     store.on("channels");
     if (destination && !isSame(destination, shown) && !recipients.contains(document.activeElement)) render();
+    else showBanner();
   });
   return composer;
 }

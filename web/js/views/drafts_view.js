@@ -68,14 +68,15 @@ export function showDrafts(app, _parts, onClose) {
       store.on("drafts");
       const drafts = session.drafts.all();
       if (drafts.length === 0) return empty("draft", "There are no drafts.");
-      return drafts.map(({ destination, content, timestamp }) => {
+      return drafts.map(({ key, destination, content, timestamp }) => {
         const write = () => {
+          session.drafts.promote(key);
           dialog.close();
           app.goConversation(destination);
           app.composer.open(destination, { content });
         };
         const remove = () => {
-          session.drafts.remove(destination);
+          session.drafts.removeKey(key);
           store.touch("drafts");
         };
         const when = relativeTime(timestamp, Boolean(store.setting("twenty_four_hour_time")));

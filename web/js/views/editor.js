@@ -33,6 +33,7 @@ export function createEditor(app, options) {
     placeholder: options.placeholder ?? "",
     value: options.value ?? "",
     spellcheck: "true",
+    dir: "auto",
   });
   const previewBox = h("div", { class: "editor__preview", hidden: true, tabindex: "0", role: "region", "aria-label": "Preview" });
   const uploads = h("div", { class: "editor__uploads" });

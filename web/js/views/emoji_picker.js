@@ -64,7 +64,7 @@ export function showEmojiPicker(app, opener, pick) {
   const show = () => {
     const all = allEmoji(app);
     const query = input.value.trim().replaceAll(" ", "_");
-    const popular = POPULAR.flatMap((wanted) => all.find((emoji) => emoji.name === wanted) ?? []);
+    const popular = POPULAR.flatMap((wanted) => all.find((emoji) => emoji.name === wanted || emoji.aliases.includes(wanted)) ?? []);
     const found = query ? ranked(all, query, (emoji) => [emoji.name, ...emoji.aliases]) : [...new Set([...popular, ...all])];
     fill(
       grid,

@@ -87,6 +87,7 @@ export function createHeader(app) {
     if (route.kind === "inbox" || route.kind === "recent")
       return [h("h1", null, { inbox: "Inbox", recent: "Recent conversations" }[route.kind])];
     const streamId = channelOfRoute(route);
+    if (streamId !== null && !store.channels.has(streamId)) return [h("h1", null, "Unknown channel")];
     if (streamId !== null) {
       const channel = channelOf(store, streamId);
       const channelMenu = h(
@@ -102,9 +103,13 @@ export function createHeader(app) {
       );
       const name = h(
         "a",
-        { href: `#${app.channelFragment(streamId)}`, class: "header__channel", style: { "--channel": channel.color } },
+        {
+          href: `#${app.fragmentOf([{ operator: "channel", operand: streamId }])}`,
+          class: "header__channel",
+          style: { "--channel": channel.color },
+        },
         channelIcon(channel),
-        h("span", null, channel.name),
+        h("span", { dir: "auto" }, channel.name),
       );
       const narrow = route.kind === "narrow" ? route.narrow : null;
       if (narrow?.kind !== "topic") {
@@ -129,7 +134,7 @@ export function createHeader(app) {
           null,
           name,
           h("span", { class: "header__separator", "aria-hidden": "true" }, "›"),
-          h("span", { class: "header__topic" }, topicName(store, narrow.topic)),
+          h("span", { class: "header__topic", dir: "auto" }, topicName(store, narrow.topic)),
         ),
         narrow.topic !== "" &&
           iconButton("check", isResolved ? "Mark as unresolved" : "Mark as resolved", {
@@ -147,7 +152,7 @@ export function createHeader(app) {
     const { narrow, terms } = route;
     if (narrow.kind === "dm" && narrow.userIds.length === 1) {
       const user = userOf(store, narrow.userIds[0]);
-      return [h("h1", null, avatar(user, 24), presenceDot(presenceOf(store, user.user_id, Date.now() / 1000)), narrowName(store, terms))];
+      return [h("h1", null, avatar(user, 24), presenceDot(presenceOf(store, user.user_id, store.now())), narrowName(store, terms))];
     }
     return [h("h1", null, narrowName(store, terms))];
   }

@@ -4,10 +4,11 @@
  */
 
 import { getMessages } from "../api/endpoints.js";
-import { closest, fill, h, icon, iconButton } from "../lib/dom.js";
-import { drawRows } from "../lib/keyed_list.js";
+import { closest, fill, h, icon, iconButton, morph } from "../lib/dom.js";
+import { keyedList, plainList } from "../lib/keyed_list.js";
 import { asList, parseJson } from "../lib/parse.js";
 import { effect, onEnd, signal } from "../lib/signal.js";
+import { keep, kept } from "../lib/storage.js";
 import { relativeTime } from "../lib/time.js";
 import { bind } from "../platform/keyboard.js";
 import { conversationTerms } from "../selectors/narrow.js";
@@ -17,7 +18,8 @@ import { channelOf, FOLLOWED, isTopicMuted, policyOf, subscribedChannels } from 
 import { conversationKey, otherIds, recipientIds } from "../store/conversations.js";
 import { unreadCount } from "../store/unread.js";
 import { userOf } from "../store/users.js";
-import { avatar, channelIcon, countBadge, select } from "./parts.js";
+import { createLoad } from "./load_state.js";
+import { avatar, channelIcon, countBadge, keepFocus, select } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -52,11 +54,12 @@ function filterInput(label, text) {
 export function createInbox(app) {
   const { store, session } = app;
   const text = signal("");
-  const topics = signal(/** @type {"all" | "unmuted" | "followed"} */ (localStorage.getItem("teamchat/inbox") ?? "unmuted"));
+  const topics = signal(/** @type {"all" | "unmuted" | "followed"} */ (kept("inbox") ?? "unmuted"));
   /** @type {Set<string>} */
   const foldedSections = new Set();
   const folds = signal(0);
   const list = h("div", { class: "inbox__list" });
+  const empty = h("div", { class: "empty", hidden: true });
   const filter = filterInput("Filter the inbox", text);
   const which = select(
     [
@@ -67,7 +70,7 @@ export function createInbox(app) {
     topics.peek(),
     (value) => {
       topics.value = /** @type {any} */ (value);
-      localStorage.setItem("teamchat/inbox", value);
+      keep("inbox", value);
     },
     { label: "Which topics" },
   );
@@ -87,93 +90,131 @@ export function createInbox(app) {
       ),
     ),
     list,
+    empty,
   );
+
+  /** @typedef {{ key: string, terms: import("../../types/api.js").Term[], name: string, person: number | null, picture: string | null, isDirect: boolean, isFollowed: boolean, isMuted: boolean, hasMention: boolean, count: number }} Row */
+  /** @param {Row} row */
+  function conversationRow({ key, terms, name, person, isDirect, isFollowed, isMuted, hasMention, count }) {
+    return h(
+      "li",
+      { class: "conversation-row", dataset: isMuted ? { muted: "" } : {} },
+      h(
+        "a",
+        { class: "conversation", href: `#${app.fragmentOf(terms)}` },
+        person !== null ? avatar(userOf(store, person), 24) : isDirect ? icon("group") : null,
+        h("span", { class: "conversation__name", dir: "auto" }, name),
+        isFollowed && icon("follow"),
+        countBadge(count, { hasMention, isMuted }),
+      ),
+      iconButton("check", `Mark ${name} as read`, { dataset: { read: key } }),
+    );
+  }
+
+  /** @typedef {{ key: string, title: string, streamId: number | null, color: string | null, kind: boolean[], isMuted: boolean, isFolded: boolean, count: number, rows: Row[] }} Section */
+  /** @param {Section} section */
+  const sectionHead = ({ key, title, streamId, isMuted, isFolded, count }) =>
+    h(
+      "header",
+      { class: "inbox-section__head", dataset: isMuted ? { muted: "" } : {} },
+      h(
+        "button",
+        { type: "button", class: "sidebar__fold", "aria-expanded": String(!isFolded), dataset: { section: key } },
+        icon("chevron"),
+        streamId === null ? icon("mail") : channelIcon(channelOf(store, streamId)),
+        title,
+        countBadge(count, { isMuted }),
+      ),
+    );
+
+  /** The conversations of each section. @type {Map<string, ReturnType<typeof plainList<Row>>>} */
+  const rowLists = new Map();
+  const sectionList = keyedList(list, {
+    key: (/** @type {Section} */ { key }) => key,
+    create(section) {
+      const rows = h("ul");
+      rowLists.set(section.key, plainList(rows, { key: ({ key }) => key, create: conversationRow }));
+      const color = section.color ? { "--channel": section.color } : {};
+      const element = h("section", { class: "inbox-section", style: color }, sectionHead(section), rows);
+      rowLists.get(section.key)?.set(section.rows);
+      return element;
+    },
+    update(element, section) {
+      morph(/** @type {Element} */ (element.firstElementChild), sectionHead(section));
+      rowLists.get(section.key)?.set(section.rows);
+    },
+  });
+
+  /** @param {import("../selectors/sidebar_items.js").InboxItem} item @returns {Row} */
+  function rowOf({ key, userIds, streamId, topic, isFollowed, isMuted, hasMention, count }) {
+    const terms = userIds
+      ? [{ operator: "dm", operand: userIds }]
+      : [
+          { operator: "channel", operand: Number(streamId) },
+          { operator: "topic", operand: String(topic) },
+        ];
+    const name = userIds ? namesOf(store, userIds) : topicName(store, String(topic));
+    const person = userIds?.length === 1 ? userIds[0] : null;
+    const picture = person === null ? null : userOf(store, person).avatar_url;
+    return { key, terms, name, person, picture, isDirect: userIds !== null, isFollowed, isMuted, hasMention, count };
+  }
+
+  /** What is said where nothing is unread. @param {boolean} isFiltered */
+  const emptyText = (isFiltered) => [
+    icon("inbox"),
+    h("p", null, isFiltered ? "Nothing fits." : "You have read everything."),
+    !isFiltered && [
+      h("p", { class: "muted" }, "New messages appear here, by conversation. Look around in the channels meanwhile:"),
+      h(
+        "p",
+        { class: "choices" },
+        subscribedChannels(store)
+          .slice(0, SUGGESTED)
+          .map((channel) =>
+            h(
+              "a",
+              {
+                class: "button",
+                href: `#${app.channelFragment(channel.stream_id)}`,
+                dataset: { opensChannel: String(channel.stream_id) },
+              },
+              channelIcon(channel),
+              channel.name,
+            ),
+          ),
+      ),
+    ],
+  ];
 
   return {
     element,
     start() {
       bindListKeys(element);
+      /** @type {Map<string, Row>} */
+      let rows = new Map();
       effect(() => {
         store.on("unread");
         store.on("channels");
         store.on("userTopics");
         store.on("users");
         folds.value;
-        const sections = inboxSections(store, { filter: text.value, topics: topics.value });
-        const focused = document.activeElement?.getAttribute("href");
-        fill(
-          list,
-          sections.length === 0 &&
-            h(
-              "div",
-              { class: "empty" },
-              icon("inbox"),
-              h("p", null, text.value ? "Nothing fits." : "You have read everything."),
-              !text.value && [
-                h("p", { class: "muted" }, "New messages appear here, by conversation. Look around in the channels meanwhile:"),
-                h(
-                  "p",
-                  { class: "choices" },
-                  subscribedChannels(store)
-                    .slice(0, SUGGESTED)
-                    .map((channel) =>
-                      h("a", { class: "button", href: `#${app.channelFragment(channel.stream_id)}` }, channelIcon(channel), channel.name),
-                    ),
-                ),
-              ],
-            ),
-          sections.map((section) => {
-            const isFolded = foldedSections.has(section.key);
-            return h(
-              "section",
-              { class: "inbox-section", style: section.channel ? { "--channel": section.channel.color } : {} },
-              h(
-                "header",
-                { class: "inbox-section__head", dataset: section.channel?.is_muted ? { muted: "" } : {} },
-                h(
-                  "button",
-                  { type: "button", class: "sidebar__fold", "aria-expanded": String(!isFolded), dataset: { section: section.key } },
-                  icon("chevron"),
-                  section.channel ? channelIcon(section.channel) : icon("mail"),
-                  section.title,
-                  countBadge(section.count, { isMuted: section.channel?.is_muted }),
-                ),
-              ),
-              !isFolded &&
-                h(
-                  "ul",
-                  null,
-                  drawRows(section.conversations, (item) => {
-                    const terms = item.userIds
-                      ? [{ operator: "dm", operand: item.userIds }]
-                      : [
-                          { operator: "channel", operand: Number(item.streamId) },
-                          { operator: "topic", operand: String(item.topic) },
-                        ];
-                    const name = item.userIds ? namesOf(store, item.userIds) : topicName(store, String(item.topic));
-                    return h(
-                      "li",
-                      { class: "conversation-row", dataset: item.isMuted ? { muted: "" } : {} },
-                      h(
-                        "a",
-                        { class: "conversation", href: `#${app.fragmentOf(terms)}` },
-                        item.userIds?.length === 1 ? avatar(userOf(store, item.userIds[0]), 24) : item.userIds ? icon("group") : null,
-                        h("span", { class: "conversation__name" }, name),
-                        item.isFollowed && icon("follow"),
-                        countBadge(item.count, { hasMention: item.hasMention, isMuted: item.isMuted }),
-                      ),
-                      iconButton("check", `Mark ${name} as read`, {
-                        onclick: () => void session.attempt(session.markNarrow(terms, "add")),
-                      }),
-                    );
-                  }),
-                ),
-            );
-          }),
-        );
-        if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`a[href="${CSS.escape(focused)}"]`))?.focus();
+        const sections = inboxSections(store, { filter: text.value, topics: topics.value }).map((section) => {
+          const { key, title, channel, count, conversations } = section;
+          const isFolded = foldedSections.has(key);
+          return {
+            ...{ key, title, count, isFolded, streamId: channel?.stream_id ?? null, color: channel?.color ?? null },
+            ...{ isMuted: channel?.is_muted ?? false, kind: [channel?.is_web_public ?? false, channel?.invite_only ?? false] },
+            rows: isFolded ? [] : conversations.map(rowOf),
+          };
+        });
+        sectionList.set(sections);
+        rows = new Map(sections.flatMap((section) => section.rows.map((row) => [row.key, row])));
+        empty.hidden = sections.length > 0;
+        if (!empty.hidden) keepFocus(empty, () => fill(empty, emptyText(text.value !== "")));
       });
       list.addEventListener("click", (event) => {
+        const row = rows.get(closest(event, "[data-read]")?.dataset.read ?? "");
+        if (row) void session.attempt(session.markNarrow(row.terms, "add"));
         const key = closest(event, "[data-section]")?.dataset.section;
         if (!key) return;
         if (!foldedSections.delete(key)) foldedSections.add(key);
@@ -190,9 +231,21 @@ const RECENT = 800;
 export function createRecent(app) {
   const { store, session } = app;
   const text = signal("");
-  const only = signal(/** @type {Set<string>} */ (new Set(asList(parseJson(localStorage.getItem("teamchat/recent") ?? '["dm"]')))));
+  const only = signal(/** @type {Set<string>} */ (new Set(asList(parseJson(kept("recent") ?? '["dm"]')))));
   const range = store.messages.range("recent", [{ operator: "in", operand: "all" }]);
+  const load = createLoad(session, async () => {
+    if (range.isLoaded && !range.isStale) return;
+    const reply = await getMessages({ narrow: [{ operator: "in", operand: "all" }], anchor: "newest", num_before: RECENT, num_after: 0 });
+    store.messages.put(reply.messages);
+    range.ids = reply.messages.map((/** @type {any} */ message) => message.id);
+    range.isLoaded = range.hasNewest = true;
+    range.isStale = false;
+    range.bump();
+  });
   const list = h("ul", { class: "recent" });
+  const empty = h("div", { class: "empty", hidden: true });
+  /** @typedef {{ key: string, terms: import("../../types/api.js").Term[], streamId: number | null, channel: string | null, color: string | null, name: string, isMuted: boolean, isFollowed: boolean, unread: number, people: { id: number, name: string, picture: string | null }[], time: string }} Row */
+  const rowList = plainList(list, { key: (/** @type {Row} */ { key }) => key, create: conversationRow });
   const filter = filterInput("Filter recent conversations", text);
   const toggles = /** @type {[string, string][]} */ ([
     ["dm", "Direct messages"],
@@ -212,7 +265,7 @@ export function createRecent(app) {
           if (!next.delete(key)) next.add(key);
           only.value = next;
           /** @type {HTMLElement} */ (event.currentTarget).setAttribute("aria-pressed", String(next.has(key)));
-          localStorage.setItem("teamchat/recent", JSON.stringify([...next]));
+          keep("recent", JSON.stringify([...next]));
         },
       },
       label,
@@ -223,26 +276,51 @@ export function createRecent(app) {
     { class: "page", "aria-label": "Recent conversations" },
     h("div", { class: "page__tools" }, filter, toggles),
     list,
+    empty,
   );
+
+  /** @param {Row} row */
+  function conversationRow({ terms, streamId, channel, color, name, isMuted, isFollowed, unread, people, time }) {
+    return h(
+      "li",
+      { class: "conversation-row", dataset: isMuted ? { muted: "" } : {} },
+      h(
+        "a",
+        { class: "conversation", href: `#${app.fragmentOf(terms)}`, style: color ? { "--channel": color } : {} },
+        h(
+          "span",
+          { class: "conversation__place" },
+          streamId === null
+            ? [icon("mail"), h("span", null, "Direct")]
+            : [channelIcon(channelOf(store, streamId)), h("span", null, channel)],
+        ),
+        h("span", { class: "conversation__name", dir: "auto" }, name),
+        isFollowed && icon("follow"),
+        countBadge(unread, { isMuted }),
+        h(
+          "span",
+          {
+            class: "conversation__people",
+            title: people
+              .slice(0, 10)
+              .map((person) => person.name)
+              .join(", "),
+          },
+          people.slice(0, 4).map(({ id }) => avatar(userOf(store, id), 20)),
+          people.length > 4 && h("span", { class: "muted" }, `+${people.length - 4}`),
+        ),
+        h("span", { class: "conversation__time" }, time),
+      ),
+    );
+  }
 
   return {
     element,
     filter,
     start() {
       bindListKeys(element);
-      if (!range.isLoaded || range.isStale) {
-        void session.attempt(
-          getMessages({ narrow: [{ operator: "in", operand: "all" }], anchor: "newest", num_before: RECENT, num_after: 0 }).then(
-            (reply) => {
-              store.messages.put(reply.messages);
-              range.ids = reply.messages.map((/** @type {any} */ message) => message.id);
-              range.isLoaded = range.hasNewest = true;
-              range.isStale = false;
-              range.bump();
-            },
-          ),
-        );
-      }
+      load.watch();
+      void load.start();
       effect(() => {
         range.version.value;
         store.on("unread");
@@ -261,10 +339,10 @@ export function createRecent(app) {
         }
         const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
         const is24 = Boolean(store.setting("twenty_four_hour_time"));
-        const rows = drawRows([...conversations], ([key, { newest, senders, isMine }]) => {
+        const rows = [...conversations].flatMap(([key, { newest, senders, isMine }]) => {
           const isChannel = newest.type === "stream";
           const others = isChannel ? [] : otherIds(store, recipientIds(newest));
-          const channel = isChannel ? channelOf(store, newest.stream_id) : null;
+          const { name: channel, color } = isChannel ? channelOf(store, newest.stream_id) : { name: null, color: null };
           const name = isChannel ? topicName(store, newest.subject) : namesOf(store, others);
           const isMuted = isChannel
             ? isTopicMuted(store, newest.stream_id, newest.subject)
@@ -274,44 +352,21 @@ export function createRecent(app) {
             (!isChannel && !only.value.has("dm")) ||
             (only.value.has("unread") && unread === 0) ||
             (only.value.has("participated") && !isMine) ||
-            (isMuted && !only.value.has("muted"))
+            (isMuted && !only.value.has("muted")) ||
+            !words.every((word) => `${channel ?? ""} ${name}`.toLowerCase().includes(word))
           )
-            return null;
-          if (!words.every((word) => `${channel?.name ?? ""} ${name}`.toLowerCase().includes(word))) return null;
-          return h(
-            "li",
-            { class: "conversation-row", dataset: isMuted ? { muted: "" } : {} },
-            h(
-              "a",
-              {
-                class: "conversation",
-                href: `#${app.fragmentOf(conversationTerms(store, newest))}`,
-                style: channel ? { "--channel": channel.color } : {},
-              },
-              h("span", { class: "conversation__place" }, channel ? [channelIcon(channel), channel.name] : [icon("mail"), "Direct"]),
-              h("span", { class: "conversation__name" }, name),
-              isChannel && policyOf(store, newest.stream_id, newest.subject) === FOLLOWED && icon("follow"),
-              countBadge(unread, { isMuted }),
-              h(
-                "span",
-                {
-                  class: "conversation__people",
-                  title: [...senders]
-                    .slice(0, 10)
-                    .map((id) => userOf(store, id).full_name)
-                    .join(", "),
-                },
-                [...senders].slice(0, 4).map((id) => avatar(userOf(store, id), 20)),
-                senders.size > 4 && h("span", { class: "muted" }, `+${senders.size - 4}`),
-              ),
-              h("span", { class: "conversation__time" }, relativeTime(newest.timestamp, is24)),
-            ),
-          );
-        }).filter((row) => row !== null);
-        fill(
-          list,
-          rows.length > 0 ? rows : h("li", { class: "empty" }, h("p", null, range.isLoaded ? "There is nothing here." : "Loading…")),
-        );
+            return [];
+          const streamId = isChannel ? Number(newest.stream_id) : null;
+          const isFollowed = isChannel && policyOf(store, newest.stream_id, newest.subject) === FOLLOWED;
+          const terms = conversationTerms(store, newest);
+          const people = [...senders].map((id) => ({ id, name: userOf(store, id).full_name, picture: userOf(store, id).avatar_url }));
+          return [
+            { key, terms, streamId, channel, color, name, isMuted, isFollowed, unread, people, time: relativeTime(newest.timestamp, is24) },
+          ];
+        });
+        rowList.set(rows);
+        empty.hidden = rows.length > 0;
+        if (!empty.hidden) fill(empty, range.isLoaded ? h("p", null, "There is nothing here.") : load.hint());
       });
     },
   };

@@ -36,7 +36,7 @@ export const canEdit = ({ store }, message) => {
   if (message.sender_id !== store.selfId || store.state.realm_allow_message_editing === false || message.submessages?.length > 0)
     return false;
   const limit = store.state.realm_message_content_edit_limit_seconds;
-  return !limit || Date.now() / 1000 - message.timestamp < limit;
+  return !limit || store.now() - message.timestamp < limit;
 };
 
 /** @param {App} app @param {Message} message */

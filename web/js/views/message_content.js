@@ -19,6 +19,9 @@ const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("message",
   createHTML: (text) => text,
 };
 
+/** What has a direction of its own. */
+const BLOCKS = "p, li, h1, h2, h3, h4, h5, h6, td, th, .spoiler-header, .spoiler-content";
+
 /** Attributes that the page's policy forbids; what they say is said by classes. */
 const STYLE = / style="([^"]*)"/g;
 
@@ -63,6 +66,10 @@ function refine(app, root, message) {
   /** @param {string} selector @param {(element: HTMLElement) => void} change */
   const each = (selector, change) => root.querySelectorAll(selector).forEach((element) => change(/** @type {HTMLElement} */ (element)));
 
+  // Each paragraph runs in the direction of its first letter, whatever those around it do.
+  each(BLOCKS, (element) => {
+    element.dir = "auto";
+  });
   each(".katex-html", (element) => element.remove());
   each("span.emoji", (element) => {
     if (store.setting("emojiset") === "text") return;

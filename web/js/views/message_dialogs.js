@@ -16,15 +16,18 @@ import { confirm, showDialog } from "./popover.js";
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Message} Message */
 
-/** Edits the content in the row. @param {App} app @param {Message} message @param {import("../../types/app.js").Timeline | null} timeline */
-export async function editMessage(app, message, timeline) {
+/** Edits the content in the row. What is written is kept until it is saved or given up.
+ * @param {App} app @param {Message} message @param {import("../../types/app.js").Timeline | null} timeline @param {{ isResumed?: boolean }} [how] */
+export async function editMessage(app, message, timeline, { isResumed = false } = {}) {
   const { session } = app;
+  const key = String(message.id);
   const reply = await session.attempt(getMessage(message.id, false));
   const row = timeline?.rowOf(message.id);
   const content = row?.querySelector(".content");
   if (!reply || !(content instanceof HTMLElement) || row?.querySelector(".editor")) return;
   // The row may have been drawn anew since.
   const close = () => {
+    session.edits.set(key, null);
     const [around, before] = [form.closest(".message-row"), form.previousElementSibling];
     form.remove();
     if (before instanceof HTMLElement) before.hidden = false;
@@ -38,8 +41,9 @@ export async function editMessage(app, message, timeline) {
   };
   const editor = createEditor(app, {
     label: "Edit message",
-    value: reply.message.content,
+    value: session.edits.texts.get(key) ?? reply.message.content,
     onSend: () => void save(),
+    onInput: () => session.edits.set(key, editor.value() === reply.message.content ? null : editor.value()),
     channel: message.stream_id ?? null,
     isChannel: message.type === "stream",
     isEdit: true,
@@ -63,7 +67,7 @@ export async function editMessage(app, message, timeline) {
   });
   content.hidden = true;
   content.after(form);
-  editor.focus();
+  if (!isResumed) editor.focus();
 }
 
 /** @param {App} app @param {Message} message */

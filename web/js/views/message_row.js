@@ -21,8 +21,11 @@ import { widgetElement } from "./widgets.js";
 /** @typedef {import("../selectors/timeline_rows.js").Row} Row */
 /** @typedef {import("../../types/api.js").Message} Message */
 
-/** Messages with more HTML than this are shown in part at first. */
+/** Messages with more HTML than this are shown in part at first, if they are as high as that. */
 const LONG = 5000;
+
+/** How much of a message, in pixels, is not worth a button. */
+const SLACK = 60;
 
 /** @param {App} app @param {Row} row @param {{ match_content?: string } | undefined} match @returns {HTMLElement} */
 export function messageRow(app, row, match) {
@@ -96,7 +99,7 @@ export function messageRow(app, row, match) {
                 h(
                   "button",
                   { type: "button", class: "message-row__sender", dataset: { action: "user", userId: String(sender.user_id) } },
-                  name,
+                  h("bdi", null, name),
                   sender.is_bot && h("span", { class: "badge" }, "bot"),
                 ),
                 time,
@@ -149,6 +152,19 @@ function body(app, message, match) {
   content.classList.add("is-long");
   const more = h("button", { type: "button", class: "link content__more", dataset: { action: "expand" } }, "Show more");
   return h("div", null, content, more);
+}
+
+/** Shows messages whole whose HTML is long, but which are not higher than what would be shown of them. @param {HTMLElement} list */
+export function unfoldShort(list) {
+  const candidates = [...list.querySelectorAll(".content.is-long:not([data-folded])")];
+  const isHigh = candidates.map((content) => content.scrollHeight > content.clientHeight + SLACK);
+  for (const [index, content] of candidates.entries()) {
+    if (isHigh[index]) content.setAttribute("data-folded", "");
+    else {
+      content.classList.remove("is-long");
+      content.nextElementSibling?.remove();
+    }
+  }
 }
 
 /** @param {App} app @param {string} name @param {Message} message */
@@ -212,7 +228,7 @@ function recipientBar(app, message) {
     h(
       "a",
       { href: `#${app.fragmentOf([channelTerm, { operator: "topic", operand: message.subject }])}`, class: "recipient-bar__topic" },
-      topicName(store, message.subject),
+      h("bdi", null, topicName(store, message.subject)),
     ),
     replyButton(),
   );
@@ -224,7 +240,8 @@ const replyButton = () =>
 /** A message on its way. @param {App} app @param {import("../store/outbox.js").OutgoingMessage} item @returns {HTMLElement} */
 export function outgoingRow(app, item) {
   const words = {
-    waiting: "Waiting for the connection…",
+    // Behind one that is merely slow.
+    waiting: app.session.queue.status.peek() === "online" ? "Sending…" : "Waiting for the connection…",
     sending: "Sending…",
     unsure: "Waiting for the connection…",
     failed: item.error ?? "It could not be sent.",
@@ -245,7 +262,7 @@ export function outgoingRow(app, item) {
         "div",
         { class: "message-row__body" },
         h("div", { class: "message-row__head" }, h("span", { class: "message-row__sender" }, app.store.self.full_name)),
-        h("div", { class: "content content--source" }, item.content),
+        h("div", { class: "content content--source", dir: "auto" }, item.content),
         h(
           "div",
           { class: "message-row__sending" },

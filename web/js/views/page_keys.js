@@ -53,7 +53,7 @@ export function bindPageKeys(app, { header, sidebar }) {
   function stepChannel(step) {
     const rows = [...sidebar.querySelectorAll("li[data-channel]")].map((row) => Number(/** @type {HTMLElement} */ (row).dataset.channel));
     const next = rows[(rows.indexOf(channelOfRoute(route.peek()) ?? -1) + step + rows.length) % rows.length];
-    if (next !== undefined) app.goNarrow([{ operator: "channel", operand: next }]);
+    if (next !== undefined) void app.goChannel(next);
   }
 
   /** @param {string[]} keys @param {string} label @param {string} group @param {(event: KeyboardEvent) => boolean | void} run @param {{ inFields?: boolean, inDialogs?: boolean }} [more] */

@@ -4,12 +4,13 @@
  */
 
 import { closest, debounce, h, icon } from "../lib/dom.js";
-import { keyedList } from "../lib/keyed_list.js";
+import { plainList } from "../lib/keyed_list.js";
 import { effect, signal } from "../lib/signal.js";
 import { bind } from "../platform/keyboard.js";
 import { peopleItems } from "../selectors/sidebar_items.js";
 import { directKey } from "../store/conversations.js";
 import { unreadCount } from "../store/unread.js";
+import { userOf } from "../store/users.js";
 import { showUserCard } from "./on_demand.js";
 import { avatar, countBadge, emojiElement, presenceDot } from "./parts.js";
 
@@ -47,19 +48,12 @@ export function createPeople(app) {
     invite,
   );
 
-  /** @typedef {ReturnType<typeof peopleItems>[number] & { unread: number }} Item */
-  const items = keyedList(list, {
-    key: (/** @type {Item} */ { user }) => user.user_id,
-    create: (item) => row(item),
-    update: (old, item, before) =>
-      item.user === before.user && item.presence === before.presence && item.status === before.status && item.unread === before.unread
-        ? old
-        : row(item),
-  });
+  /** @typedef {{ id: number, name: string, picture: string | null, presence: "active" | "idle" | "offline", status: any, unread: number, style: number }} Item */
+  const items = plainList(list, { key: (/** @type {Item} */ { id }) => id, create: row });
 
   /** @param {Item} item */
-  function row({ user, presence, status, unread }) {
-    const style = store.setting("user_list_style") ?? 3;
+  function row({ id, presence, status, unread, style }) {
+    const user = userOf(store, id);
     return h(
       "li",
       null,
@@ -73,7 +67,7 @@ export function createPeople(app) {
           h(
             "span",
             { class: "side-item__name" },
-            user.full_name,
+            h("bdi", null, user.full_name),
             user.user_id === store.selfId && h("span", { class: "muted" }, " (you)"),
             style !== 1 && status?.status_text && h("span", { class: "side-item__status" }, status.status_text),
           ),
@@ -102,8 +96,13 @@ export function createPeople(app) {
     store.on("unread");
     store.on("settings");
     minute.value;
-    const people = peopleItems(store, filter.value, Date.now() / 1000).slice(0, SHOWN);
-    items.set(people.map((item) => ({ ...item, unread: unreadCount(store, directKey(store, [item.user.user_id])) })));
+    const people = peopleItems(store, filter.value, store.now()).slice(0, SHOWN);
+    const style = store.setting("user_list_style") ?? 3;
+    items.set(
+      people.map(({ user: { user_id: id, full_name: name, avatar_url: picture }, presence, status }) => {
+        return { id, name, picture, presence, status, style, unread: unreadCount(store, directKey(store, [id])) };
+      }),
+    );
     invite.hidden = !app.mayInvite();
   });
   list.addEventListener("click", (event) => {

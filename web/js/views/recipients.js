@@ -34,6 +34,7 @@ export function channelFields({ store, session }, destination, change, needsTopi
     value: destination.topic,
     placeholder: needsTopic() ? "Topic" : `Topic (or none: ${topicName(store, "")})`,
     "aria-label": "Topic",
+    dir: "auto",
     maxlength: store.state.max_topic_length ?? 60,
     list: "composer-topics",
     autocomplete: "off",

@@ -43,7 +43,11 @@ export function createRowSelection(scroller, list, { rowOf, anchor, onScroll }) 
     onScroll();
   }
 
-  const focusSelected = () => focus(rowOf(selected()));
+  function focusSelected() {
+    const row = rowOf(selected()) ?? list.lastElementChild;
+    if (row) focus(row);
+    else scroller.focus({ preventScroll: true });
+  }
 
   scroller.addEventListener("pointerdown", (event) => {
     const row = event.target instanceof Element ? event.target.closest(".message-row") : null;

@@ -4,17 +4,24 @@
  */
 
 import { h, icon } from "../lib/dom.js";
-import { effect } from "../lib/signal.js";
+import { effect, scope, untracked } from "../lib/signal.js";
 import { isComposing } from "../platform/keyboard.js";
 import { ranked } from "../selectors/completions.js";
 import { parseSearch, searchText, suggestions } from "../selectors/search_terms.js";
 import { directItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
+import { unreadCounts } from "../store/unread.js";
 import { choiceText, createChoices } from "./choices.js";
 import { avatar, channelIcon } from "./parts.js";
 import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
+
+/** Of how many channels the palette asks for the topics each time: servers limit requests. */
+const TOPIC_LISTS = 60;
+
+/** How often topics that arrive are taken into the palette, in milliseconds. */
+const TOPICS_DELAY = 100;
 
 /** @param {App} app */
 export function createSearch(app) {
@@ -30,6 +37,7 @@ export function createSearch(app) {
     type: "search",
     placeholder: "Search",
     "aria-label": "Search messages",
+    dir: "auto",
     title: "Search (/)",
     role: "combobox",
     "aria-expanded": "false",
@@ -121,7 +129,7 @@ export function createSearch(app) {
 /** Ctrl-K: any conversation, channel, topic or person by name. @param {App} app */
 export function showPalette(app) {
   const { store, session } = app;
-  /** @typedef {{ name: string, detail: string, picture: Node, run: () => void, bonus: number }} Place */
+  /** @typedef {{ name: string, detail: string, picture: () => Node, run: () => void, bonus: number }} Place */
   /** @returns {Place[]} */
   function places() {
     /** @type {Place[]} */
@@ -131,15 +139,15 @@ export function showPalette(app) {
       all.push({
         name: channel.name,
         detail: channel.subscribed ? "Channel" : "Channel, not subscribed",
-        picture: channelIcon(channel),
+        picture: () => channelIcon(channel),
         bonus: channel.subscribed ? 0 : 3,
-        run: () => app.goNarrow([{ operator: "channel", operand: channel.stream_id }]),
+        run: () => void app.goChannel(channel.stream_id),
       });
       for (const { name } of (store.topics.get(channel.stream_id) ?? []).slice(0, 100)) {
         all.push({
           name: topicName(store, name),
           detail: `Topic in #${channel.name}`,
-          picture: icon("message"),
+          picture: () => icon("message"),
           bonus: 1,
           run: () =>
             app.goNarrow([
@@ -154,7 +162,7 @@ export function showPalette(app) {
       all.push({
         name: user.full_name,
         detail: user.is_bot ? "Bot" : "Person",
-        picture: avatar(user, 20),
+        picture: () => avatar(user, 20),
         bonus: user.is_bot ? 2 : 0,
         run: () => app.goNarrow([{ operator: "dm", operand: [user.user_id] }]),
       });
@@ -164,7 +172,7 @@ export function showPalette(app) {
         all.push({
           name,
           detail: "Direct messages",
-          picture: icon("group"),
+          picture: () => icon("group"),
           bonus: 1,
           run: () => app.goNarrow([{ operator: "dm", operand: userIds }]),
         });
@@ -182,12 +190,21 @@ export function showPalette(app) {
       ["Channels", "channels/subscribed"],
       ["Invite people", "invite"],
     ])) {
-      all.push({ name, detail: "View", picture: icon("list"), bonus: 0, run: () => app.goFragment(fragment) });
+      all.push({ name, detail: "View", picture: () => icon("list"), bonus: 0, run: () => app.goFragment(fragment) });
     }
     return all;
   }
-  for (const channel of [...store.channels.values()].filter((one) => one.subscribed).slice(0, 20)) session.needTopics(channel.stream_id);
-  const all = places();
+  let all = places();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  /** Topics arrive one channel after the other. */
+  const placesSoon = () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      all = places();
+      update();
+    }, TOPICS_DELAY);
+  };
   const list = h("div", { class: "palette__list", role: "listbox", id: "palette-choices", "aria-label": "Places" });
   const input = h("input", {
     type: "text",
@@ -200,26 +217,41 @@ export function showPalette(app) {
     autocomplete: "off",
     autofocus: true,
   });
-  const dialog = showDialog("Go to", () => [input, list], { class: "dialog--palette" });
+  const none = h("p", { class: "empty", hidden: true, role: "status" });
+  let isOpen = true;
+  const end = scope(() => {
+    effect(() => {
+      store.on("topics");
+      untracked(() => placesSoon());
+    });
+  });
+  const onClose = () => {
+    isOpen = false;
+    clearTimeout(timer);
+    end();
+  };
+  const dialog = showDialog("Go to", () => [input, list, none], { class: "dialog--palette", onClose });
   const choices = createChoices(input, list, {
-    render: (/** @type {Place} */ { name, detail, picture }) => [picture, choiceText(name, detail)],
+    render: (/** @type {Place} */ { name, detail, picture }) => [picture(), choiceText(name, detail)],
     choose(place) {
       dialog.close();
       place.run();
     },
   });
-  const update = () =>
-    choices.set(
-      (input.value.trim()
-        ? ranked(
-            all,
-            input.value.trim(),
-            (place) => [place.name],
-            (place) => place.bonus,
-          )
-        : all.filter(({ detail }) => detail === "View" || detail === "Channel")
-      ).slice(0, 12),
-    );
+  const update = () => {
+    const query = input.value.trim();
+    const found = query
+      ? ranked(
+          all,
+          query,
+          (place) => [place.name],
+          (place) => place.bonus,
+        )
+      : all.filter(({ detail }) => detail === "View" || detail === "Channel");
+    choices.set(found.slice(0, 12));
+    none.hidden = found.length > 0;
+    none.textContent = `Nothing has this name. Search with / for what was written.`;
+  };
   input.addEventListener("input", update);
   input.addEventListener("keydown", (event) => {
     if (choices.key(event) || event.key !== "Enter") return;
@@ -230,4 +262,15 @@ export function showPalette(app) {
     place.run();
   });
   update();
+  const { channels: counts } = unreadCounts(store);
+  const weight = (/** @type {import("../../types/api.js").Channel} */ channel) =>
+    (counts.has(channel.stream_id) ? 0 : 2) + (channel.is_recently_active === false ? 1 : 0);
+  const wanted = [...store.channels.values()]
+    .filter((channel) => channel.subscribed && !channel.is_archived && !store.topics.has(channel.stream_id))
+    .sort((one, other) => weight(one) - weight(other))
+    .slice(0, TOPIC_LISTS);
+  void session.needTopicsOf(
+    wanted.map((channel) => channel.stream_id),
+    () => isOpen,
+  );
 }

@@ -3,25 +3,31 @@
  * @module
  */
 
+import { ApiError } from "../api/client.js";
+import { getMessage } from "../api/endpoints.js";
 import { fill, h, icon } from "../lib/dom.js";
 import { keyedList } from "../lib/keyed_list.js";
 import { effect, onEnd, untracked } from "../lib/signal.js";
 import { hasFocus, isVisible } from "../platform/lifecycle.js";
-import { conversationTerms, kindOf, narrowKey, operandOf } from "../selectors/narrow.js";
+import { kindOf, matches, narrowKey, operandOf, ownTerms } from "../selectors/narrow.js";
 import { isSameRow, timelineRows } from "../selectors/timeline_rows.js";
 import { directKey, topicKey } from "../store/conversations.js";
 import { draftKey } from "../store/drafts.js";
+import { createLoad } from "./load_state.js";
 import { attachActions } from "./message_actions.js";
-import { carryOver, errorRow, messageRow, outgoingRow } from "./message_row.js";
+import { carryOver, errorRow, messageRow, outgoingRow, unfoldShort } from "./message_row.js";
 import { createMessageWindow } from "./message_window.js";
+import { editMessage } from "./on_demand.js";
 import { createReadMarks } from "./read_marks.js";
 import { createRowSelection } from "./row_selection.js";
 import { createScrollAnchor } from "./scroll_anchor.js";
+import { subscriptionNotice, unknownChannel } from "./subscription_notice.js";
 import { showTypists } from "./typing_notices.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../selectors/timeline_rows.js").Row} Row */
 /** @typedef {import("../../types/api.js").Term} Term */
+/** @typedef {import("../../types/api.js").Message} Message */
 /** @typedef {import("../store/outbox.js").OutgoingMessage} OutgoingMessage */
 /** @typedef {import("../../types/app.js").Timeline} Timeline */
 
@@ -39,10 +45,7 @@ export function createTimeline(app, terms) {
   const { store, session } = app;
   const key = narrowKey(terms);
   const kind = kindOf(terms);
-  const range = store.messages.range(
-    key,
-    terms.filter(({ operator }) => operator !== "near"),
-  );
+  const range = store.messages.range(key, ownTerms(terms));
   const near = operandOf(terms, "near");
   const conversation =
     kind.kind === "topic" ? topicKey(kind.streamId, kind.topic) : kind.kind === "dm" ? directKey(store, kind.userIds) : null;
@@ -90,7 +93,9 @@ export function createTimeline(app, terms) {
   const shown = createMessageWindow(range);
   const selection = createRowSelection(scroller, list, { rowOf: (id) => items.get(id), anchor, onScroll: afterScroll });
   const readMarks = createReadMarks(app, { terms, range, list, scroller, isAtNewest: () => shown.hasNewest() && anchor.isAtEnd() });
+  const streamId = kind.kind === "topic" || kind.kind === "channel" ? kind.streamId : null;
   const element = h("section", { class: "timeline", "aria-label": "Conversation" }, scroller, readMarks.notice, jump);
+  const load = createLoad(session, open);
 
   /** @returns {OutgoingMessage[]} */
   function outgoing() {
@@ -106,17 +111,41 @@ export function createTimeline(app, terms) {
     );
   }
 
-  /** The newest message that was shown: if all left, it tells where to. */
-  let newestShown = 0;
+  /** The messages that were shown: if all left, they tell where to. @type {number[]} */
+  let lastShown = [];
 
-  /** The conversation moved as a whole: goes with it. @returns {boolean} */
+  /** The conversation moved, or what is left of it was deleted: goes with its messages. @returns {boolean} */
   function followMove() {
-    if (range.ids.length > 0) newestShown = range.ids.at(-1) ?? 0;
-    const message = store.messages.byId.get(newestShown);
-    if (range.ids.length > 0 || !message || kind.kind !== "topic" || message.type !== "stream") return false;
-    if (message.stream_id === kind.streamId && message.subject.toLowerCase() === kind.topic.toLowerCase()) return false;
-    app.goNarrow(conversationTerms(store, message));
+    if (range.ids.length > 0) lastShown = range.ids;
+    if (range.ids.length > 0 || kind.kind !== "topic") return false;
+    const message = lastShown.map((id) => store.messages.byId.get(id)).findLast((one) => one?.type === "stream");
+    return message !== undefined && followTo(message);
+  }
+
+  /** Goes where a message of this conversation is now. @param {Message} message @param {Term[]} [place] The term of the link that led here. @returns {boolean} */
+  function followTo(message, place = []) {
+    const isThere = terms.every((term) => !["channel", "topic"].includes(term.operator) || matches(store, [term], message) !== false);
+    if (isThere || message.type !== "stream") return false;
+    const to = app.composer.destinationOf(message);
+    if (kind.kind === "topic" && place.length === 0) session.moved({ type: "stream", to: [kind.streamId], topic: kind.topic }, to);
+    const channel = { operator: "channel", operand: to.to[0] };
+    app.follow([channel, ...(kind.kind === "topic" ? [{ operator: "topic", operand: to.topic }] : []), ...place]);
     return true;
+  }
+
+  /** A link to a message leads to where the message is now. @returns {Promise<boolean>} */
+  async function followLink() {
+    const place = terms.find(({ operator }) => operator === "near" || operator === "with");
+    const id = Number(place?.operand);
+    if (!place || streamId === null || (range.isLoaded && !range.isStale && range.ids.includes(id))) return false;
+    try {
+      const { message } = await getMessage(id);
+      return element.isConnected && followTo(message, [place]);
+    } catch (error) {
+      // Deleted, or not for this user.
+      if (error instanceof ApiError && !error.isTransient) return false;
+      throw error;
+    }
   }
 
   function render() {
@@ -127,15 +156,31 @@ export function createTimeline(app, terms) {
     anchor.setFollows(shown.hasNewest());
     anchor.preserve(() => {
       items.set([...rows.map((row) => ({ row, epoch })), ...outgoing().map((item) => ({ outgoing: item, state: item.state }))]);
+      unfoldShort(list);
       fill(top, topContent(rows.length === 0));
     });
     list.setAttribute("aria-busy", String(!range.isLoaded));
+    resumeEdits();
     if (isReady) afterScroll();
+  }
+
+  /** Edits that were left begin again with their rows. */
+  const resumed = new Set();
+  function resumeEdits() {
+    for (const key of session.edits.texts.keys()) {
+      const message = store.messages.byId.get(Number(key));
+      const row = items.get(Number(key));
+      if (!row) resumed.delete(key);
+      if (!message || !row || resumed.has(key) || row.querySelector(".editor-form")) continue;
+      resumed.add(key);
+      void editMessage(app, message, timeline, { isResumed: true });
+    }
   }
 
   /** @param {boolean} isEmpty */
   function topContent(isEmpty) {
-    if (!range.isLoaded) return h("p", { class: "timeline__hint" }, "Loading…");
+    if (streamId !== null && !store.channels.has(streamId) && isEmpty) return unknownChannel();
+    if (!range.isLoaded || load.state.peek().kind === "failed") return load.hint();
     if (isEmpty && range.hasOldest && range.hasNewest) return h("p", { class: "timeline__hint" }, emptyText());
     if (shown.hasOldest()) return conversation ? h("p", { class: "timeline__hint" }, "This is the beginning of this conversation.") : null;
     return h("p", { class: "timeline__hint" }, "Loading older messages…");
@@ -177,6 +222,10 @@ export function createTimeline(app, terms) {
   const firstUnreadOf = () => range.ids.find((id) => store.messages.byId.get(id)?.flags.includes("read") === false) ?? null;
 
   async function open() {
+    if (streamId !== null && !store.channels.has(streamId)) return;
+    if (await followLink()) return;
+    // Nobody tells of what is written in channels that one is not in.
+    if (streamId !== null && !store.channels.get(streamId)?.subscribed) range.isStale = range.isLoaded;
     const place = places.get(key);
     const hasLine = kind.kind !== "other";
     if (near !== undefined) {
@@ -256,6 +305,8 @@ export function createTimeline(app, terms) {
     rowOf: (id) => items.get(id),
     start() {
       attachActions(app, timeline);
+      load.watch();
+      if (streamId !== null) readMarks.notice.before(subscriptionNotice(app, streamId));
       effect(() => {
         store.on("settings");
         store.on("users");
@@ -267,12 +318,19 @@ export function createTimeline(app, terms) {
         session.outbox.version.value;
         store.on("settings");
         store.on("users");
+        load.state.value;
         untracked(() => {
           if (range.isLoaded && isReady) render();
-          else if (!range.isLoaded) fill(top, topContent(false));
+          else fill(top, topContent(range.ids.length === 0));
           if (range.isStale && isReady) void refresh();
         });
       });
+      // An end of the run that could not be fetched is asked for again.
+      effect(() => {
+        session.recoveries.value;
+        untracked(() => afterScroll());
+      });
+      if (streamId !== null) watchAccess(streamId);
       effect(() => {
         const focused = isVisible.value && hasFocus.value;
         untracked(() => {
@@ -292,9 +350,26 @@ export function createTimeline(app, terms) {
         else places.set(key, { id: Number(row.dataset.id), fraction: 0 });
         anchor.end();
       });
-      void session.attempt(open());
+      void load.start();
     },
   };
+
+  /** Loads the messages once the channel is one that the user may see, and anew where events were missed. @param {number} id */
+  function watchAccess(id) {
+    let before = store.channels.get(id);
+    effect(() => {
+      store.on("channels");
+      untracked(() => {
+        const now = store.channels.get(id);
+        if (!before && now) void load.start();
+        else if (now?.subscribed && !before?.subscribed && range.isLoaded) {
+          range.isStale = true;
+          range.bump();
+        }
+        before = now;
+      });
+    });
+  }
 
   let isRefreshing = false;
   /** After the queue was lost: fetches what is shown anew, around where one reads. */
@@ -304,7 +379,13 @@ export function createTimeline(app, terms) {
     const atEnd = anchor.isAtEnd();
     const id = Number(selection.visibleRows()[0]?.dataset.id ?? 0);
     try {
+      const known = range.ids.at(-1);
       await session.load(range, atEnd || !id ? "newest" : id);
+      // Moved while nobody told.
+      if (range.ids.length === 0 && known !== undefined && kind.kind === "topic") {
+        const reply = await getMessage(known).catch(() => null);
+        if (reply && element.isConnected && followTo(reply.message)) return;
+      }
       if (atEnd) shown.toNewest();
       else shown.around(id);
       render();

@@ -9,6 +9,7 @@ import { fragmentOf, topicsFragment } from "../selectors/narrow.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { ask, confirm, showMenu } from "./popover.js";
+import { joinChannel } from "./subscription_notice.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -127,20 +128,29 @@ export function showChannelMenu(app, streamId, opener, at) {
         icon: "check",
         run: () => void session.attempt(session.markNarrow([{ operator: "channel", operand: streamId }], "add")),
       },
-      { label: channel.pin_to_top ? "Unpin" : "Pin to top", icon: "pin", run: () => set("pin_to_top", !channel.pin_to_top) },
-      {
+      channel.subscribed && {
+        label: channel.pin_to_top ? "Unpin" : "Pin to top",
+        icon: "pin",
+        run: () => set("pin_to_top", !channel.pin_to_top),
+      },
+      channel.subscribed && {
         label: channel.is_muted ? "Unmute" : "Mute",
         icon: channel.is_muted ? "bell" : "mute",
         run: () => set("is_muted", !channel.is_muted),
       },
       { label: "List of topics", icon: "list", run: () => go(topicsFragment(store, streamId)) },
-      { label: "New topic", icon: "plus", run: () => app.composer.open({ type: "stream", to: [streamId], topic: "" }) },
+      !channel.is_archived && {
+        label: "New topic",
+        icon: "plus",
+        run: () => app.composer.open({ type: "stream", to: [streamId], topic: "" }),
+      },
       {
         label: "Copy link",
         icon: "link",
         run: () => void app.copy(`${location.origin}/#${fragmentOf(store, [{ operator: "channel", operand: streamId }])}`, "Link copied."),
       },
-      {
+      !channel.subscribed && !channel.is_archived && { label: "Subscribe", icon: "plus", run: () => void joinChannel(app, streamId) },
+      channel.subscribed && {
         label: "Unsubscribe",
         icon: "logout",
         isDanger: true,

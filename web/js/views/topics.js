@@ -5,10 +5,11 @@
 
 import { closest, fill, h, icon, iconButton } from "../lib/dom.js";
 import { drawRows } from "../lib/keyed_list.js";
-import { effect, signal } from "../lib/signal.js";
+import { effect, signal, untracked } from "../lib/signal.js";
 import { topicItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
 import { bindListKeys } from "./inbox.js";
+import { createLoad } from "./load_state.js";
 import { showTopicMenu } from "./on_demand.js";
 import { button, countBadge } from "./parts.js";
 
@@ -16,6 +17,7 @@ import { button, countBadge } from "./parts.js";
 export function createTopics(app, streamId) {
   const { store, session } = app;
   const text = signal("");
+  const load = createLoad(session, async () => session.loadTopics(streamId));
   const list = h("ul", { class: "recent" });
   const filter = h("input", {
     type: "search",
@@ -57,7 +59,7 @@ export function createTopics(app, streamId) {
         isResolved && icon("check"),
         h(
           "span",
-          { class: name === "" ? "conversation__name is-general" : "conversation__name" },
+          { class: name === "" ? "conversation__name is-general" : "conversation__name", dir: "auto" },
           topicName(store, name.replace(/^✔ /, "")),
         ),
         isFollowed && icon("follow"),
@@ -71,16 +73,19 @@ export function createTopics(app, streamId) {
     element,
     start() {
       bindListKeys(element);
+      load.watch();
+      void load.start();
       effect(() => {
         store.on("topics");
         store.on("unread");
         store.on("userTopics");
-        session.needTopics(streamId);
+        if (!store.topics.has(streamId) && load.state.peek().kind === "ready") untracked(() => void load.start());
         const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
         const { items } = topicItems(store, streamId, null, true);
         const found = items.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
-        const otherwise = !store.topics.has(streamId) ? "Loading…" : text.value ? "Nothing fits." : "There are no topics yet.";
-        fill(list, found.length > 0 ? drawRows(found, topicRow) : h("li", { class: "empty" }, h("p", null, otherwise)));
+        const otherwise = text.value ? "Nothing fits." : "There are no topics yet.";
+        const instead = store.topics.has(streamId) ? h("p", null, otherwise) : load.hint();
+        fill(list, found.length > 0 ? drawRows(found, topicRow) : h("li", { class: "empty" }, instead));
       });
     },
   };

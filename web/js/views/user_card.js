@@ -38,7 +38,7 @@ function timeInZone(timeZone) {
 /** @param {App} app @param {User} user */
 function facts({ store }, user) {
   const status = store.statuses.get(user.user_id);
-  const presence = presenceOf(store, user.user_id, Date.now() / 1000);
+  const presence = presenceOf(store, user.user_id, store.now());
   const last = Math.max(store.presences.get(user.user_id)?.active_timestamp ?? 0, store.presences.get(user.user_id)?.idle_timestamp ?? 0);
   const local = user.timezone ? timeInZone(user.timezone) : "";
   const words =

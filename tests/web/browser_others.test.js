@@ -1,0 +1,253 @@
+/** What one reads and writes, while others rename, resolve, move, delete, remove and archive; in headless Chromium against the real server. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { clickButton, clickText, compose, eventually, setUp, until, untilText } from "./harness.js";
+
+const bench = setUp();
+const { as, at, go } = bench;
+
+const text = (page) => page.$eval(".composer .editor__text", (area) => area.value);
+const write = async (page, words) => {
+  await page.waitForSelector(".composer .editor__text", { visible: true });
+  await page.focus(".composer .editor__text");
+  await page.type(".composer .editor__text", words);
+};
+const place = (page) => page.$eval(".composer .editor__text", (area) => area.placeholder);
+const rename = (name, id, topic) => bench.server.call(name, "PATCH", `/messages/${id}`, { topic, propagate_mode: "change_all", send_notification_to_new_thread: false });
+
+describe("a conversation that moves", () => {
+  it("is followed when it is resolved, and when that is taken back", async () => {
+    const { id } = await bench.server.send("Bob", "general", "door", "It squeaks");
+    const ada = await as("Ada", await at("general", "door"));
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    await clickButton(ada, "Mark as resolved");
+    await untilText(ada, ".header__topic", "✔ door");
+    await untilText(ada, ".message-row", "has marked this topic as resolved");
+    await clickButton(ada, "Mark as unresolved");
+    await until(ada, () => document.querySelector(".header__topic")?.textContent === "door");
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    assert.deepEqual(await ada.$$eval(".side-list--topics a", (links) => links.map((link) => link.title).filter((title) => title.includes("door"))), ["door"]);
+    await compose(ada, "Oiled");
+    await eventually(async () => {
+      const { messages } = await bench.server.call("Bob", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "general"]] });
+      assert.deepEqual([messages[0].subject, messages[0].content], ["door", "<p>Oiled</p>"]);
+    });
+  });
+
+  it("is found by links to its messages, also at the start", async () => {
+    const { id } = await bench.server.send("Bob", "general", "plan", "Roof first");
+    const old = await at("general", "plan");
+    await rename("Bob", id, "plan for June");
+    const ada = await as("Ada", "#inbox");
+    for (const operator of ["near", "with"]) {
+      await go(ada, `${old}/${operator}/${id}`);
+      await ada.waitForSelector(`[data-id="${id}"]`);
+      await until(ada, () => document.querySelector(".header__topic")?.textContent === "plan for June");
+      assert.match(await place(ada), /plan for June/);
+      await go(ada, "#inbox");
+      await ada.waitForSelector(".inbox__list");
+    }
+    const cold = await as("Ada", `${old}/with/${id}`);
+    await cold.reload();
+    await until(cold, () => document.querySelector(".header__topic")?.textContent === "plan for June");
+    await cold.waitForSelector(`[data-id="${id}"]`);
+    // A link whose message is gone leads to the topic that it names.
+    await bench.server.send("Bob", "general", "plan", "Another plan");
+    await go(cold, `${old}/near/999999`);
+    cold.expected.push(/400/);
+    await untilText(cold, ".message-row", "Another plan");
+  });
+
+  it("takes along what is being written", async () => {
+    const { id } = await bench.server.send("Bob", "general", "menu", "Which one?");
+    const ada = await as("Ada", await at("general", "menu"));
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    await write(ada, "A long answer that I am just wri");
+    await rename("Bob", id, "✔ menu");
+    await until(ada, () => document.querySelector(".header__topic")?.textContent === "✔ menu");
+    await ada.keyboard.type("ting");
+    assert.equal(await text(ada), "A long answer that I am just writing");
+    await eventually(async () => {
+      const { drafts } = await bench.server.call("Ada", "GET", "/drafts");
+      assert.deepEqual(drafts.filter(({ content }) => content.startsWith("A long answer")).map(({ topic, content }) => [topic, content]), [["✔ menu", "A long answer that I am just writing"]]);
+    });
+    // From another view, and to another channel.
+    await go(ada, "#feed");
+    await untilText(ada, ".header h1", "Combined feed");
+    await ada.$$eval(".message-row", (rows) => rows.at(-1).focus());
+    await ada.keyboard.press("r");
+    await until(ada, () => document.querySelector(".composer .editor__text").value.startsWith("A long answer"));
+    const { stream_id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "design" });
+    await bench.server.call("Bob", "PATCH", `/messages/${id}`, { stream_id, topic: "menu", propagate_mode: "change_all", send_notification_to_old_thread: false, send_notification_to_new_thread: false });
+    await until(ada, () => document.querySelector(".composer .editor__text").placeholder.includes("#design > menu"));
+    assert.equal(await text(ada), "A long answer that I am just writing");
+    await compose(ada, "!");
+    await eventually(async () => {
+      const { messages } = await bench.server.call("Bob", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "design"], ["topic", "menu"]] });
+      assert.match(messages[0]?.content ?? "", /A long answer.*!/);
+    });
+  });
+
+  it("is followed after a time without connection", async () => {
+    const { id } = await bench.server.send("Bob", "general", "away", "Still there?");
+    const ada = await as("Ada", await at("general", "away"));
+    ada.expected.push(/ERR_INTERNET_DISCONNECTED/, /400/);
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    await ada.setOfflineMode(true);
+    await rename("Bob", id, "back");
+    await ada.evaluate(async () => {
+      window.dispatchEvent(new Event("online"));
+    });
+    await ada.setOfflineMode(false);
+    await until(ada, () => document.querySelector(".header__topic")?.textContent === "back");
+    await ada.waitForSelector(`[data-id="${id}"]`);
+  });
+});
+
+describe("what is written", () => {
+  it("is kept as a draft without a recipient, and comes back", async () => {
+    const ada = await as("Ada", "#inbox");
+    await ada.keyboard.press("c");
+    await ada.waitForSelector(".composer select");
+    await ada.type(".composer .editor__text", "To whom shall I send this");
+    await clickButton(ada, "Close");
+    await clickText(ada, ".side-item", "Drafts");
+    await clickText(ada, "dialog .row__main", "To whom shall I send this");
+    await until(ada, () => !document.querySelector("dialog") && document.querySelector(".composer .editor__text").value === "To whom shall I send this");
+    await ada.reload();
+    await ada.waitForSelector(".app");
+    await until(ada, () => [...document.querySelectorAll(".sidebar .side-item")].some((item) => item.textContent.includes("Drafts")));
+    await ada.keyboard.press("c");
+    await until(ada, () => document.querySelector(".composer .editor__text").value === "To whom shall I send this");
+    await ada.$eval(".composer .editor__text", (area) => { area.value = ""; area.dispatchEvent(new Event("input")); });
+    await until(ada, () => ![...document.querySelectorAll(".sidebar .side-item")].some((item) => item.textContent.includes("Drafts") && item.textContent.includes("1")));
+  });
+
+  it("is kept in an edit while one looks elsewhere", async () => {
+    const { id } = await bench.server.send("Ada", "general", "wording", "Frist");
+    const where = await at("general", "wording");
+    const ada = await as("Ada", where);
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    await ada.focus(`[data-id="${id}"]`);
+    await ada.keyboard.press("e");
+    await ada.waitForSelector(".editor-form textarea");
+    await ada.keyboard.type(" of all");
+    await go(ada, "#inbox");
+    await ada.waitForSelector(".inbox__list");
+    await go(ada, where);
+    await until(ada, () => document.querySelector(".editor-form textarea")?.value === "Frist of all");
+    await ada.reload();
+    await until(ada, () => document.querySelector(".editor-form textarea")?.value === "Frist of all");
+    await clickText(ada, ".editor-form .button--primary", "Save");
+    await untilText(ada, ".message-row .content", "Frist of all");
+    await ada.reload();
+    await untilText(ada, ".message-row .content", "Frist of all");
+    assert.equal(await ada.$(".editor-form"), null);
+  });
+});
+
+describe("a channel that one is not in", () => {
+  it("shows what one sends there, says that one is not in it, and can be joined", async () => {
+    await bench.server.channel("garden", ["Ada", "Bob"]);
+    await bench.server.send("Bob", "garden", "roses", "Prune them");
+    const { stream_id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "garden" });
+    const cleo = await as("Cleo", `#narrow/channel/${stream_id}-garden/topic/roses`);
+    await untilText(cleo, ".message-row", "Prune them");
+    await untilText(cleo, ".timeline__notice", "You are not subscribed");
+    // What others write comes with what one sends.
+    await bench.server.send("Bob", "garden", "roses", "In March");
+    await compose(cleo, "Thank you");
+    await until(cleo, () => !document.querySelector("[data-state]") && [...document.querySelectorAll(".message-row .content")].map((content) => content.textContent.trim()).join() === "Prune them,In March,Thank you");
+    await clickButton(cleo, "Actions on the topic");
+    await untilText(cleo, "[role=menuitem]", "Copy link");
+    await cleo.keyboard.press("Escape");
+    await go(cleo, `#narrow/channel/${stream_id}-garden`);
+    await untilText(cleo, ".message-row", "In March");
+    await clickButton(cleo, "Actions on garden");
+    await untilText(cleo, "[role^=menuitem]", "Subscribe");
+    const items = await cleo.$$eval("[role^=menuitem]", (all) => all.map((item) => item.textContent));
+    assert.ok(!items.some((item) => /Unsubscribe|Pin|Mute/.test(item)), items.join());
+    await cleo.keyboard.press("Escape");
+    await clickText(cleo, ".timeline__notice button", "Subscribe");
+    await until(cleo, () => [...document.querySelectorAll(".timeline__notice")].every((notice) => notice.hidden));
+    await bench.server.send("Bob", "garden", "roses", "Welcome");
+    await untilText(cleo, ".message-row", "Welcome");
+  });
+
+  it("is said when one is removed while reading", async () => {
+    for (const [name, isPrivate, words] of [["open house", false, "no longer subscribed"], ["closed house", true, "no longer in this channel"]]) {
+      await bench.server.channel(name, ["Ada", "Cleo"], { invite_only: isPrivate });
+      await bench.server.send("Ada", name, "door", `In ${name}`);
+      const { stream_id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: name });
+      const cleo = await as("Cleo", `#narrow/channel/${stream_id}/topic/door`);
+      await untilText(cleo, ".message-row", `In ${name}`);
+      await bench.server.call("Ada", "DELETE", "/users/me/subscriptions", { subscriptions: [name], principals: [bench.server.accounts.Cleo.user_id] });
+      await untilText(cleo, ".timeline__notice", words);
+      if (isPrivate) await until(cleo, () => document.querySelector(".composer__form").hidden);
+    }
+  });
+
+  it("is an honest page where it is unknown or private", async () => {
+    await bench.server.channel("salaries", ["Ada"], { invite_only: true });
+    const { stream_id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "salaries" });
+    const cleo = await as("Cleo", `#narrow/channel/${stream_id}-salaries/topic/mine`);
+    await untilText(cleo, ".timeline", "you do not have access to it");
+    assert.equal(await cleo.$eval(".composer__form", (form) => form.hidden), true);
+    assert.equal(await cleo.$(".header [aria-label='Mark as resolved']"), null);
+    await go(cleo, "#narrow/channel/424242-nothing");
+    await untilText(cleo, ".timeline", "does not exist");
+    // It opens by itself once one may see it.
+    await go(cleo, `#narrow/channel/${stream_id}-salaries/topic/mine`);
+    await untilText(cleo, ".timeline", "you do not have access to it");
+    await bench.server.send("Ada", "salaries", "mine", "Raised");
+    await bench.server.channel("salaries", ["Cleo"]);
+    await bench.server.send("Ada", "salaries", "mine", "Twice");
+    await untilText(cleo, ".message-row", "Twice");
+    await until(cleo, () => !document.querySelector(".composer__form").hidden);
+  });
+
+  it("that is archived takes no messages any more", async () => {
+    await bench.server.channel("fair", ["Ada", "Bob"]);
+    const { stream_id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "fair" });
+    await bench.server.send("Ada", "fair", "stand", "Ours is number 5");
+    const bob = await as("Bob", `#narrow/channel/${stream_id}/topic/stand`);
+    await untilText(bob, ".message-row", "number 5");
+    await write(bob, "Half a sen");
+    await bench.server.call("Ada", "DELETE", `/streams/${stream_id}`);
+    await untilText(bob, ".composer__banner", "archived");
+    assert.equal(await text(bob), "Half a sen");
+  });
+});
+
+describe("what cannot be loaded", () => {
+  it("says so, and is loaded when the connection is back, or on request", async () => {
+    for (const topic of ["one", "two"]) await bench.server.send("Bob", "design", topic, `Words of ${topic}`);
+    const ada = await as("Ada", "#inbox");
+    ada.expected.push(/ERR_INTERNET_DISCONNECTED/, /503/);
+    await ada.setOfflineMode(true);
+    await go(ada, await at("design", "one"));
+    await untilText(ada, ".timeline__top", "could not be loaded");
+    await ada.setOfflineMode(false);
+    await untilText(ada, ".message-row", "Words of one");
+    // One request alone fails.
+    await ada.setRequestInterception(true);
+    let fails = true;
+    ada.on("request", (request) => {
+      if (fails && /\/json\/(messages|users\/me\/\d+\/topics)\?/.test(`${request.url()}?`) && request.method() === "GET") void request.respond({ status: 503, contentType: "application/json", body: JSON.stringify({ result: "error", msg: "Busy" }) });
+      else void request.continue();
+    });
+    for (const [fragment, selector] of [[await at("design", "two"), ".message-row"], ["#recent", ".conversation"]]) {
+      fails = true;
+      await go(ada, fragment);
+      await untilText(ada, ".middle__view .load-hint", "could not be loaded");
+      fails = false;
+      await clickText(ada, ".middle__view .load-hint button", "Try again");
+      await ada.waitForSelector(`.middle__view ${selector}`);
+    }
+    // What the server refuses is said as it says it.
+    ada.expected.push(/400/);
+    await go(ada, "#narrow/mentions/bo");
+    await untilText(ada, ".timeline__top", "cannot be shown");
+  });
+});

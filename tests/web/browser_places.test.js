@@ -1,0 +1,126 @@
+/** Where links, overlays and channels lead, and how words of other scripts stand; in headless Chromium against the real server. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { clickButton, clickText, eventually, setUp, until, untilText } from "./harness.js";
+
+const bench = setUp();
+const { as, at, go } = bench;
+
+const closed = (page) => until(page, () => !document.querySelector("dialog"));
+
+describe("an overlay", () => {
+  it("leads back to where one was, however it was opened, and Back does not open it again", async () => {
+    await bench.server.send("Bob", "general", "here", "We are here");
+    const where = await at("general", "here");
+    const ada = await as("Ada", "#recent");
+    await ada.waitForSelector(".conversation");
+    await go(ada, where);
+    await untilText(ada, ".message-row", "We are here");
+    // By a link, by a menu with steps inside, and by a key.
+    await clickText(ada, ".people a", "Invite people");
+    await untilText(ada, "dialog h2", "Invite");
+    await ada.keyboard.press("Escape");
+    await closed(ada);
+    await until(ada, (wanted) => location.hash === wanted && document.querySelector(".message-row"), where);
+    await go(ada, "#settings/profile");
+    await ada.waitForSelector("dialog");
+    await go(ada, "#settings/notifications");
+    await until(ada, () => document.querySelector("dialog [aria-current=page], dialog [aria-selected=true]")?.textContent.includes("Notifications"));
+    await clickButton(ada, "Close");
+    await closed(ada);
+    await until(ada, (wanted) => location.hash === wanted, where);
+    await ada.focus(".message-row");
+    await ada.keyboard.press("?");
+    await ada.waitForSelector("dialog");
+    await ada.keyboard.press("Escape");
+    await closed(ada);
+    await until(ada, (wanted) => location.hash === wanted, where);
+    await ada.goBack();
+    await until(ada, () => location.hash === "#recent" && !document.querySelector("dialog"));
+    await ada.goForward();
+    await until(ada, (wanted) => location.hash === wanted && !document.querySelector("dialog"), where);
+    // What is opened by its address has nothing below.
+    await ada.goto(`${bench.server.url}/?#settings/profile`);
+    await ada.waitForSelector("dialog");
+    await ada.reload();
+    await ada.waitForSelector("dialog");
+    await ada.keyboard.press("Escape");
+    await closed(ada);
+    await until(ada, () => location.hash === "" || location.hash === "#" || !location.hash.startsWith("#settings"));
+  });
+
+  it("stays while the conversation below it moves, and leads to its new place", async () => {
+    const { id } = await bench.server.send("Bob", "general", "below", "Under it");
+    const ada = await as("Ada", await at("general", "below"));
+    await untilText(ada, ".message-row", "Under it");
+    await go(ada, "#settings/profile");
+    await ada.waitForSelector("dialog");
+    await bench.server.call("Bob", "PATCH", `/messages/${id}`, { topic: "above", propagate_mode: "change_all", send_notification_to_new_thread: false });
+    await until(ada, () => document.querySelector(".header__topic")?.textContent === "above");
+    assert.ok(await ada.$("dialog[open]"));
+    await ada.keyboard.press("Escape");
+    await closed(ada);
+    await untilText(ada, ".message-row", "Under it");
+    await until(ada, () => location.hash.endsWith("/topic/above"));
+  });
+});
+
+describe("a channel", () => {
+  it("opens the same way with the first click as with the second", async () => {
+    await bench.server.channel("orchard", ["Ada", "Bob"]);
+    await bench.server.send("Bob", "orchard", "apples", "Ripe");
+    await bench.server.send("Bob", "orchard", "pears", "Not yet");
+    const ada = await as("Ada", "#inbox");
+    for (const way of ["click", "click", "key"]) {
+      if (way === "click") await clickText(ada, ".sidebar [data-channel] a", "orchard");
+      else {
+        await go(ada, await at("general", "x"));
+        await untilText(ada, ".header h1", "general");
+        await ada.evaluate(() => document.activeElement.blur());
+        for (let step = 0; step < 20 && !(await ada.$eval(".header h1", (title) => title.textContent)).includes("orchard"); step++) {
+          await ada.keyboard.press("D");
+          await new Promise((resolve) => setTimeout(resolve, 200));
+          await ada.evaluate(() => document.activeElement.blur());
+        }
+      }
+      await until(ada, () => document.querySelector(".header__topic")?.textContent === "pears");
+      await go(ada, "#inbox");
+      await ada.waitForSelector(".inbox__list");
+    }
+    // Its name above a topic leads to all its messages.
+    await clickText(ada, ".sidebar [data-channel] a", "orchard");
+    await until(ada, () => document.querySelector(".header__topic")?.textContent === "pears");
+    await ada.click(".header__channel");
+    await untilText(ada, ".message-row", "Ripe");
+  });
+});
+
+describe("emoji", () => {
+  it("begin with the thumb that points up", async () => {
+    const { id } = await bench.server.send("Bob", "general", "thumbs", "Good?");
+    const ada = await as("Ada", await at("general", "thumbs"));
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    await ada.focus(`[data-id="${id}"]`);
+    await ada.keyboard.press(":");
+    await until(ada, () => document.querySelectorAll(".emoji-grid button").length > 50);
+    await ada.$eval(".emoji-grid button", (button) => button.click());
+    await eventually(async () => {
+      const { message } = await bench.server.call("Bob", "GET", `/messages/${id}`);
+      assert.deepEqual(message.reactions.map((reaction) => reaction.emoji_code), ["1f44d"]);
+    });
+  });
+});
+
+describe("words that run from right to left", () => {
+  it("stand in their own order, with names and topics", async () => {
+    const { id } = await bench.server.send("Bob", "general", "שלום", "مرحبا Bob، كيف الحال.\n\nAnd in English.");
+    const ada = await as("Ada", await at("general", encodeURIComponent("שלום").replaceAll("%", ".")));
+    await ada.waitForSelector(`[data-id="${id}"] p`);
+    await until(ada, (row) => [...document.querySelectorAll(`[data-id="${row}"] .content p`)].map((one) => getComputedStyle(one).direction).join() === "rtl,ltr", id);
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await ada.type(".composer .editor__text", "مرحبا");
+    assert.equal(await ada.$eval(".composer .editor__text", (area) => getComputedStyle(area).direction), "rtl");
+    assert.equal(await ada.$eval(".header__topic", (topic) => getComputedStyle(topic).direction), "rtl");
+  });
+});

@@ -1,0 +1,146 @@
+/** Messages on their way: two tabs, lost replies, and browsers that keep nothing; in headless Chromium against the real server. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { compose, eventually, openPage, setUp, until, untilText } from "./harness.js";
+
+const bench = setUp();
+const { as, at } = bench;
+
+const contents = async (topic) => {
+  const { messages } = await bench.server.call("Bob", "GET", "/messages", { anchor: "newest", num_before: 50, num_after: 0, narrow: [["channel", "general"], ["topic", topic]], apply_markdown: false });
+  return messages.map(({ content }) => content);
+};
+
+/** Another tab of the same browser. */
+async function tabBeside(page) {
+  const tab = await page.browserContext().newPage();
+  await tab.setViewport({ width: 1200, height: 800 });
+  await tab.goto(page.url());
+  await tab.waitForSelector(".composer .editor__text", { visible: true });
+  return tab;
+}
+
+/** Makes the page do something with each reply to a message that is sent. */
+const withSends = (page, then) =>
+  page.evaluate((code) => {
+    const real = window.fetch;
+    const after = new Function(`return ${code}`)();
+    let count = 0;
+    window.fetch = async (url, options) => {
+      const response = await real(url, options);
+      if (options?.method === "POST" && String(url).endsWith("/json/messages")) await after(++count);
+      return response;
+    };
+  }, String(then));
+
+describe("two tabs", () => {
+  it("lose nothing that was written without a connection", async () => {
+    const one = await as("Ada", await at("general", "tabs"));
+    one.expected.push(/ERR_/, /Failed to fetch/);
+    await one.waitForSelector(".composer .editor__text", { visible: true });
+    const two = await tabBeside(one);
+    await bench.server.stop();
+    await compose(one, "Written in the first");
+    await one.waitForSelector(".message-row[data-state=unsure]");
+    await compose(two, "Written in the second");
+    await two.waitForSelector(".message-row[data-state]");
+    await one.close();
+    await two.waitForFunction(() => document.querySelectorAll(".message-row[data-state]").length === 2, { timeout: 15_000 });
+    await bench.server.start();
+    await until(two, () => !document.querySelector(".message-row[data-state]") && document.querySelectorAll(".message-row").length === 2);
+    assert.deepEqual((await contents("tabs")).toSorted(), ["Written in the first", "Written in the second"]);
+  });
+
+  it("do not take a message for lost that another tab is sending", async () => {
+    const one = await as("Ada", await at("general", "slow"));
+    await one.waitForSelector(".composer .editor__text", { visible: true });
+    await withSends(one, () => new Promise((resolve) => setTimeout(resolve, 3000)));
+    // The event of the message is what usually comes first: without it, only the reply ends the sending.
+    await compose(one, "Slowly");
+    const two = await tabBeside(one);
+    await untilText(two, ".message-row", "Slowly");
+    assert.equal(await two.$("[data-state]"), null);
+    await until(one, () => !document.querySelector("[data-state]"));
+    await new Promise((resolve) => setTimeout(resolve, 3500));
+    assert.deepEqual(await contents("slow"), ["Slowly"]);
+  });
+});
+
+describe("a message whose reply is lost", () => {
+  it("is there once", async () => {
+    const ada = await as("Ada");
+    ada.expected.push(/400/);
+    // The first reply is lost, and so is the queue with the message's event.
+    await ada.evaluateOnNewDocument(() => {
+      const real = window.fetch;
+      const broken = () => Promise.reject(new TypeError("the connection broke"));
+      let state = "before";
+      window.fetch = async (url, options) => {
+        const isEvents = String(url).startsWith("/json/events?");
+        if (isEvents && state === "during") return broken();
+        if (options?.method === "POST" && url === "/json/messages" && state === "before") {
+          state = "during";
+          await real(url, options);
+          await real("/json/events", { method: "DELETE", body: new URLSearchParams({ queue_id: options.body.get("queue_id") }), headers: options.headers });
+          state = "after";
+          return broken();
+        }
+        const response = await real(url, options);
+        return isEvents && state === "during" ? broken() : response;
+      };
+    });
+    await ada.goto(`${bench.server.url}/${await at("general", "lost")}`);
+    await ada.reload();
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await compose(ada, "Once");
+    await until(ada, () => document.querySelectorAll(".message-row").length === 1 && !document.querySelector("[data-state]"));
+    await compose(ada, "And another");
+    await until(ada, () => document.querySelectorAll(".message-row").length === 2 && !document.querySelector("[data-state]"));
+    await eventually(async () => assert.deepEqual(await contents("lost"), ["Once", "And another"]));
+  });
+});
+
+describe("a browser that keeps nothing", () => {
+  for (const [name, getter] of [["refuses", () => { throw new DOMException("blocked", "SecurityError"); }], ["is full", () => ({ getItem: () => null, removeItem() {}, setItem() { throw new DOMException("full", "QuotaExceededError"); } })]]) {
+    it(`is served all the same: it ${name}`, async () => {
+      const ada = await as("Ada");
+      await ada.evaluateOnNewDocument((code) => Object.defineProperty(window, "localStorage", { get: new Function(`return (${code})()`) }), String(getter));
+      await ada.goto(`${bench.server.url}/${await at("general", name)}`);
+      await ada.reload();
+      await compose(ada, "Kept nowhere");
+      await until(ada, () => document.querySelectorAll(".message-row").length === 1 && !document.querySelector("[data-state]"));
+      await ada.keyboard.type("A draft");
+      await bench.go(ada, "#inbox");
+      await ada.waitForSelector(".inbox__list");
+      await bench.go(ada, await at("general", name));
+      await until(ada, () => document.querySelector(".composer .editor__text").value === "A draft");
+    });
+  }
+});
+
+describe("a part of the page that cannot be drawn", () => {
+  it("says so in its place, and the others work", async () => {
+    const ada = await openPage(bench.browser, bench.server);
+    try {
+      const cookies = await (await as("Ada")).cookies();
+      await ada.browserContext().setCookie(...cookies);
+      await ada.evaluateOnNewDocument(() => {
+        const { createElement } = Document.prototype;
+        Document.prototype.createElement = function create(tag, ...more) {
+          if (tag === "nav" && window.__broken) throw new Error("no left column");
+          return createElement.call(this, tag, ...more);
+        };
+        let broken = new URLSearchParams(location.search).has("broken");
+        Object.defineProperty(window, "__broken", { get: () => { const was = broken; broken = false; return was; } });
+      });
+      await ada.goto(`${bench.server.url}/?broken=1${await at("general", "parts")}`);
+      await untilText(ada, ".sidebar [role=alert]", "cannot be shown");
+      await compose(ada, "Still works");
+      await untilText(ada, ".message-row", "Still works");
+      assert.match(await ada.$eval(".sidebar", (column) => column.textContent), /Load the page again.*Log out/);
+    } finally {
+      await ada.closeContext();
+    }
+  });
+});

@@ -1,0 +1,64 @@
+/**
+ * What a view loads: under way, there, or failed. A load that failed is tried again when the connection is back, or when
+ * the user asks for it.
+ * @module
+ */
+
+import { ApiError } from "../api/client.js";
+import { h } from "../lib/dom.js";
+import { effect, signal, untracked } from "../lib/signal.js";
+import { button } from "./parts.js";
+
+/** @typedef {{ kind: "loading" } | { kind: "ready" } | { kind: "failed", error: unknown }} LoadState */
+
+/** @param {import("../store/session.js").Session} session @param {() => Promise<unknown>} run */
+export function createLoad(session, run) {
+  /** @type {import("../lib/signal.js").Signal<LoadState>} */
+  const state = signal({ kind: "loading" });
+  /** Only the latest attempt counts. */
+  let attempts = 0;
+
+  async function start() {
+    attempts += 1;
+    const own = attempts;
+    /** @type {LoadState} */
+    let next = { kind: "ready" };
+    state.value = { kind: "loading" };
+    try {
+      await run();
+    } catch (error) {
+      if (!(error instanceof ApiError)) console.error(error);
+      next = { kind: "failed", error };
+    }
+    if (own === attempts) state.value = next;
+  }
+
+  const isRefused = (/** @type {unknown} */ error) => error instanceof ApiError && !error.isTransient;
+
+  return {
+    state,
+    start,
+    /** Tries again when the connection is back. For the scope of the view. */
+    watch() {
+      effect(() => {
+        session.recoveries.value;
+        untracked(() => {
+          const { kind } = state.peek();
+          if (kind === "failed") void start();
+        });
+      });
+    },
+    /** A sentence for the place of what is not there. @returns {HTMLElement} */
+    hint() {
+      const now = state.value;
+      if (now.kind !== "failed") return h("p", { class: "load-hint" }, "Loading…");
+      const reason = now.error instanceof Error ? now.error.message : "Something went wrong.";
+      return h(
+        "p",
+        { class: "load-hint", role: "alert" },
+        isRefused(now.error) ? `This cannot be shown: ${reason} ` : `This could not be loaded. ${reason} `,
+        !isRefused(now.error) && button("Try again", start, "small"),
+      );
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/**
+ * The line under the messages of a channel that one is not in, with what leads in; and the page of one that cannot be seen.
+ * @module
+ */
+
+import { subscribe } from "../api/endpoints.js";
+import { fill, h, icon } from "../lib/dom.js";
+import { effect } from "../lib/signal.js";
+import { button } from "./parts.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+
+/** @param {App} app @param {number} streamId */
+export function joinChannel({ session, store }, streamId) {
+  const channel = store.channels.get(streamId);
+  return session.attempt(subscribe({ subscriptions: [{ name: channel?.name }] }));
+}
+
+/** @param {App} app @param {number} streamId @returns {HTMLElement} */
+export function subscriptionNotice(app, streamId) {
+  const { store } = app;
+  const element = h("div", { class: "timeline__notice", role: "status", hidden: true });
+  let wasSubscribed = store.channels.get(streamId)?.subscribed === true;
+  effect(() => {
+    store.on("channels");
+    const channel = store.channels.get(streamId);
+    element.hidden = channel ? channel.subscribed || channel.is_archived : !wasSubscribed;
+    wasSubscribed ||= channel?.subscribed === true;
+    if (element.hidden) return;
+    if (!channel) return fill(element, "You are no longer in this channel, and cannot see what is written there.");
+    fill(
+      element,
+      wasSubscribed ? "You are no longer subscribed to this channel. " : "You are not subscribed to this channel. ",
+      "New messages do not appear by themselves. ",
+      button("Subscribe", () => joinChannel(app, streamId), "small"),
+    );
+  });
+  return element;
+}
+
+/** What is said in place of a channel that is not there, or not for the user. */
+export const unknownChannel = () =>
+  h(
+    "div",
+    { class: "empty" },
+    icon("lock"),
+    h("p", null, "This channel does not exist, or you do not have access to it."),
+    h("p", { class: "choices" }, h("a", { class: "button", href: "#channels/all" }, "Browse channels")),
+  );
