@@ -40,7 +40,7 @@ const EVENT_PATIENCE = 10_000;
  *   requestTerms: (terms: Term[]) => any[], tabs: import("./outbox.js").Tabs }} how */
 export function createSession({ matches, requestTerms, tabs }) {
   const store = createStore();
-  /** Text of what failed or was done, for the user. @type {import("../lib/signal.js").Signal<{ text: string, isError: boolean } | null>} */
+  /** Text of what failed or was done, for the user. @type {import("../lib/signal.js").Signal<{ text: string, isError: boolean, action?: { label: string, run: () => void } } | null>} */
   const notice = signal(null);
   /** @type {Set<(message: Message, event: any) => void>} */
   const messageListeners = new Set();
@@ -203,9 +203,9 @@ export function createSession({ matches, requestTerms, tabs }) {
     }
   }
 
-  /** @param {string} text @param {boolean} [isError] */
-  function tell(text, isError = false) {
-    notice.value = { text, isError };
+  /** @param {string} text @param {boolean} [isError] @param {{ label: string, run: () => void }} [action] What can be done about it. */
+  function tell(text, isError = false, action) {
+    notice.value = { text, isError, action };
   }
 
   /** @param {Range} range @param {Record<string, any>} params @param {(reply: any) => void} take */
@@ -341,6 +341,13 @@ export function createSession({ matches, requestTerms, tabs }) {
     }
   }
 
+  /** Marks a narrow as read, and offers to take that back. @param {Term[]} terms @param {Iterable<number>} ids Its unread messages. */
+  async function markNarrowRead(terms, ids) {
+    const marked = [...ids];
+    await attempt(markNarrow(terms, "add").then(() => tell("Marked as read.", false, { label: "Undo", run: () => void undo() })));
+    const undo = () => attempt(api.updateFlags(marked, "remove", "read"));
+  }
+
   /** @type {Map<number, Promise<void>>} */
   const topicRequests = new Map();
 
@@ -395,6 +402,7 @@ export function createSession({ matches, requestTerms, tabs }) {
     markRead,
     flushMarks: () => void sendMarks(),
     markNarrow,
+    markNarrowRead,
     needTopics,
     loadTopics,
     needTopicsOf,

@@ -183,6 +183,20 @@ export function createApp(session) {
     void app.goChannel(Number(channel));
   }
 
+  /** @param {DragEvent} event */
+  function ondragover(event) {
+    if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+  }
+
+  /** A file that is dropped beside the box is for the conversation as well, and is not opened in place of the page. @param {DragEvent} event */
+  function ondrop(event) {
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (files.length === 0 || event.defaultPrevented) return;
+    event.preventDefault();
+    if (composer.destination) composer.editor.upload(files);
+    else session.tell("Please open a conversation first.", true);
+  }
+
   const middle = h("div", { class: "middle__view" });
   const composer = createComposer(app);
   app.composer = composer;
@@ -196,7 +210,7 @@ export function createApp(session) {
   const scrim = h("div", { class: "scrim", onclick: () => app.showColumn(null) });
   const element = h(
     "div",
-    { class: "app", onclick },
+    { class: "app", onclick, ondragover, ondrop },
     h(
       "a",
       {
@@ -301,7 +315,7 @@ export function createApp(session) {
   // What went wrong or was done.
   effect(() => {
     const notice = session.notice.value;
-    if (notice) toast(notice.text, notice.isError);
+    if (notice) toast(notice.text, notice.isError, notice.action);
   });
 
   // The conversation on the screen moved.

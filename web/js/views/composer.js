@@ -43,7 +43,13 @@ export function createComposer(app) {
   const banner = h("div", { class: "composer__banner", hidden: true, role: "status" });
   const sendButton = h(
     "button",
-    { type: "button", class: "button button--primary composer__send", "aria-label": "Send", onclick: () => void send() },
+    {
+      type: "button",
+      class: "button button--primary composer__send",
+      "aria-label": "Send",
+      title: "Send (Ctrl+Enter)",
+      onclick: () => void send(),
+    },
     icon("send"),
   );
   const more = iconButton("chevron", "More ways to send", {
@@ -274,6 +280,13 @@ export function createComposer(app) {
     showSnippets(app, editor);
   });
 
+  /** @param {string} command @param {string} hint */
+  function begin(command, hint) {
+    editor.setValue(command);
+    editor.focus();
+    session.tell(hint);
+  }
+
   function showSendMenu() {
     showMenu(
       more,
@@ -296,11 +309,15 @@ export function createComposer(app) {
           },
         },
         { label: "Insert a saved text", icon: "copy", key: "Ctrl+'", run: () => showSnippets(app, editor) },
-        editor.isEmpty() && { label: "Poll", icon: "poll", run: () => editor.setValue("/poll Question\nFirst option\nSecond option") },
+        editor.isEmpty() && {
+          label: "Poll",
+          icon: "poll",
+          run: () => begin("/poll ", "Write the question, and each option on a line below."),
+        },
         editor.isEmpty() && {
           label: "List of tasks",
           icon: "todo",
-          run: () => editor.setValue("/todo Title\nFirst task: description\nSecond task"),
+          run: () => begin("/todo ", "Write the title, and each task on a line below, as in “bread: fresh”."),
         },
         {
           label: "Enter sends",

@@ -19,7 +19,7 @@ import { conversationKey, otherIds, recipientIds } from "../store/conversations.
 import { unreadCount } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { createLoad } from "./load_state.js";
-import { avatar, channelIcon, countBadge, keepFocus, select } from "./parts.js";
+import { avatar, button, channelIcon, countBadge, keepFocus, select } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -84,7 +84,7 @@ export function createInbox(app) {
       which,
       h(
         "button",
-        { type: "button", class: "button", onclick: () => void session.attempt(session.markNarrow([], "add")) },
+        { type: "button", class: "button", onclick: () => void session.markNarrowRead([], store.unreadOf.keys()) },
         icon("check"),
         "Mark all as read",
       ),
@@ -214,7 +214,7 @@ export function createInbox(app) {
       });
       list.addEventListener("click", (event) => {
         const row = rows.get(closest(event, "[data-read]")?.dataset.read ?? "");
-        if (row) void session.attempt(session.markNarrow(row.terms, "add"));
+        if (row) void session.markNarrowRead(row.terms, store.unread.get(row.key) ?? []);
         const key = closest(event, "[data-section]")?.dataset.section;
         if (!key) return;
         if (!foldedSections.delete(key)) foldedSections.add(key);
@@ -233,11 +233,13 @@ export function createRecent(app) {
   const text = signal("");
   const only = signal(/** @type {Set<string>} */ (new Set(asList(parseJson(kept("recent") ?? '["dm"]')))));
   const range = store.messages.range("recent", [{ operator: "in", operand: "all" }]);
+  const older = button("Show older conversations", loadOlder, "", { class: "button recent__older", hidden: true });
   const load = createLoad(session, async () => {
     if (range.isLoaded && !range.isStale) return;
     const reply = await getMessages({ narrow: [{ operator: "in", operand: "all" }], anchor: "newest", num_before: RECENT, num_after: 0 });
     store.messages.put(reply.messages);
     range.ids = reply.messages.map((/** @type {any} */ message) => message.id);
+    range.hasOldest = reply.found_oldest;
     range.isLoaded = range.hasNewest = true;
     range.isStale = false;
     range.bump();
@@ -277,7 +279,20 @@ export function createRecent(app) {
     h("div", { class: "page__tools" }, filter, toggles),
     list,
     empty,
+    older,
   );
+
+  async function loadOlder() {
+    older.disabled = true;
+    const from = range.ids[0];
+    const params = { anchor: from, include_anchor: false, num_before: RECENT, num_after: 0 };
+    const reply = await session.attempt(getMessages({ narrow: [{ operator: "in", operand: "all" }], ...params }));
+    older.disabled = false;
+    if (!reply || range.ids[0] !== from) return;
+    store.messages.put(reply.messages);
+    range.hasOldest = reply.found_oldest;
+    range.merge(reply.messages.map((/** @type {any} */ message) => message.id));
+  }
 
   /** @param {Row} row */
   function conversationRow({ terms, streamId, channel, color, name, isMuted, isFollowed, unread, people, time }) {
@@ -365,6 +380,7 @@ export function createRecent(app) {
           ];
         });
         rowList.set(rows);
+        older.hidden = !range.isLoaded || range.hasOldest;
         empty.hidden = rows.length > 0;
         if (!empty.hidden) fill(empty, range.isLoaded ? h("p", null, "There is nothing here.") : load.hint());
       });

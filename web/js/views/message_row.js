@@ -13,7 +13,7 @@ import { channelOf } from "../store/channels.js";
 import { otherIds, recipientIds } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
 import { contentElement } from "./message_content.js";
-import { avatar, channelIcon } from "./parts.js";
+import { avatar, channelIcon, guestBadge } from "./parts.js";
 import { reactionsElement } from "./reactions.js";
 import { widgetElement } from "./widgets.js";
 
@@ -101,6 +101,7 @@ export function messageRow(app, row, match) {
                   { type: "button", class: "message-row__sender", dataset: { action: "user", userId: String(sender.user_id) } },
                   h("bdi", null, name),
                   sender.is_bot && h("span", { class: "badge" }, "bot"),
+                  guestBadge(store, sender),
                 ),
                 time,
                 ...marks(message),

@@ -71,14 +71,20 @@ function personRow(app, user) {
     if (await confirm(`Deactivate ${name}?`, words, "Deactivate", { isDanger: true }))
       await session.attempt(api.deactivateUser(user.user_id));
   };
-  const setRole = (/** @type {string} */ role) => void session.attempt(api.updateUser(user.user_id, { role: Number(role) }));
+  const roles = select(Object.entries(ROLES), user.role, (role) => void setRole(role), { disabled: !isAdmin, label: `Role of ${name}` });
+  const setRole = async (/** @type {string} */ role) => {
+    const words = Object.fromEntries(Object.entries(ROLES))[role];
+    const isSure = await confirm(`Change the role of ${name}?`, `The new role is “${words}”.`, "Change");
+    if (isSure && (await session.attempt(api.updateUser(user.user_id, { role: Number(role) })))) return session.tell("Saved.");
+    roles.value = String(user.role);
+  };
   const element = row(
     name,
     user.delivery_email ?? "",
     user.is_active === false
       ? isAdmin && button("Reactivate", () => session.attempt(api.reactivateUser(user.user_id)), "small")
       : [
-          select(Object.entries(ROLES), user.role, setRole, { disabled: !isAdmin, label: `Role of ${name}` }),
+          roles,
           isAdmin && iconButton("edit", `Rename ${name}`, { onclick: () => void rename() }),
           mayResetPassword(app, user) && iconButton("key", `New password for ${name}`, { onclick: () => void showPasswordLink(app, user) }),
           isAdmin && user.user_id !== store.selfId && iconButton("logout", `Deactivate ${name}`, { onclick: () => void deactivate() }),

@@ -12,6 +12,9 @@ import { effect } from "../lib/signal.js";
 /** @typedef {import("../../types/api.js").Channel} Channel */
 /** @typedef {import("../lib/dom.js").Child} Child */
 
+/** The role of guests. */
+const GUEST = 600;
+
 /** @param {User} user @param {number} [size] */
 export function avatar(user, size = 36) {
   const url = user.avatar_url || `/avatar/${user.user_id}`;
@@ -34,6 +37,10 @@ export function presenceDot(presence) {
   const words = { active: "Active", idle: "Away", offline: "Offline" };
   return h("span", { class: "presence", dataset: { presence }, title: words[presence], role: "img", "aria-label": words[presence] });
 }
+
+/** Marks guests, where the organization wants that. @param {import("../store/store.js").Store} store @param {User} user */
+export const guestBadge = (store, user) =>
+  user.role === GUEST && store.state.realm_enable_guest_user_indicator === true ? h("span", { class: "badge" }, "guest") : null;
 
 /** A count of unread messages. @param {number} count @param {{ isMuted?: boolean, hasMention?: boolean }} [how] */
 export function countBadge(count, { isMuted = false, hasMention = false } = {}) {

@@ -12,7 +12,7 @@ import { directKey } from "../store/conversations.js";
 import { unreadCount } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { showUserCard } from "./on_demand.js";
-import { avatar, countBadge, emojiElement, presenceDot } from "./parts.js";
+import { avatar, countBadge, emojiElement, guestBadge, presenceDot } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -48,7 +48,7 @@ export function createPeople(app) {
     invite,
   );
 
-  /** @typedef {{ id: number, name: string, picture: string | null, presence: "active" | "idle" | "offline", status: any, unread: number, style: number }} Item */
+  /** @typedef {{ id: number, name: string, picture: string | null, role: number, presence: "active" | "idle" | "offline", status: any, unread: number, style: number }} Item */
   const items = plainList(list, { key: (/** @type {Item} */ { id }) => id, create: row });
 
   /** @param {Item} item */
@@ -69,6 +69,7 @@ export function createPeople(app) {
             { class: "side-item__name" },
             h("bdi", null, user.full_name),
             user.user_id === store.selfId && h("span", { class: "muted" }, " (you)"),
+            guestBadge(store, user),
             style !== 1 && status?.status_text && h("span", { class: "side-item__status" }, status.status_text),
           ),
           status?.emoji_code && emojiElement(store, status),
@@ -99,8 +100,8 @@ export function createPeople(app) {
     const people = peopleItems(store, filter.value, store.now()).slice(0, SHOWN);
     const style = store.setting("user_list_style") ?? 3;
     items.set(
-      people.map(({ user: { user_id: id, full_name: name, avatar_url: picture }, presence, status }) => {
-        return { id, name, picture, presence, status, style, unread: unreadCount(store, directKey(store, [id])) };
+      people.map(({ user: { user_id: id, full_name: name, avatar_url: picture, role }, presence, status }) => {
+        return { id, name, picture, role, presence, status, style, unread: unreadCount(store, directKey(store, [id])) };
       }),
     );
     invite.hidden = !app.mayInvite();

@@ -5,6 +5,7 @@
 
 import * as api from "../api/endpoints.js";
 import { h, iconButton } from "../lib/dom.js";
+import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { later } from "./account.js";
@@ -77,7 +78,7 @@ export function topics({ store, session }) {
           const topic = rest.join("/");
           const change = (/** @type {string} */ value) => void session.attempt(api.updateUserTopic(Number(streamId), topic, Number(value)));
           return row(
-            `#${channelOf(store, Number(streamId)).name} › ${topic}`,
+            `#${channelOf(store, Number(streamId)).name} › ${topicName(store, topic)}`,
             null,
             select(POLICIES, policy, change, { label: `Visibility of ${topic}` }),
           );

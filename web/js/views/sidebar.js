@@ -3,7 +3,7 @@
  * @module
  */
 
-import { closest, debounce, h, icon, iconButton, morph } from "../lib/dom.js";
+import { closest, debounce, fill, h, icon, iconButton, morph } from "../lib/dom.js";
 import { keyedList, plainList } from "../lib/keyed_list.js";
 import { asList, parseJson } from "../lib/parse.js";
 import { computed, effect, signal } from "../lib/signal.js";
@@ -18,7 +18,7 @@ import { may } from "../store/lists.js";
 import { unreadCounts } from "../store/unread.js";
 import { presenceOf, userOf } from "../store/users.js";
 import { showChannelMenu, showTopicMenu } from "./on_demand.js";
-import { avatar, channelIcon, countBadge, presenceDot } from "./parts.js";
+import { avatar, channelIcon, countBadge, ownPath, presenceDot } from "./parts.js";
 import { showMenu } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -58,9 +58,20 @@ export function createSidebar(app) {
     "Direct messages",
     iconButton("plus", "New direct message", { onclick: () => app.composer.open({ type: "direct", to: [], topic: "" }) }),
   );
+  const organization = h("a", { class: "sidebar__organization", href: "#" });
+  effect(() => {
+    store.on("realm");
+    const source = ownPath(store.state.realm_icon_url ?? "/static/images/organization.png");
+    fill(
+      organization,
+      h("img", { src: source, alt: "", width: 24, height: 24 }),
+      h("span", { class: "side-item__name", dir: "auto" }, store.state.realm_name),
+    );
+  });
   const element = h(
     "nav",
     { class: "sidebar", "aria-label": "Conversations" },
+    organization,
     views,
     directHead,
     directs,

@@ -7,6 +7,7 @@ import { deleteTopic, getMessages, unsubscribe, updateMessage, updateSubscriptio
 import { go } from "../platform/router.js";
 import { fragmentOf, topicsFragment } from "../selectors/narrow.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
+import { topicKey } from "../store/conversations.js";
 import { may } from "../store/lists.js";
 import { ask, confirm, showMenu } from "./popover.js";
 import { joinChannel } from "./subscription_notice.js";
@@ -14,9 +15,13 @@ import { joinChannel } from "./subscription_notice.js";
 /** @typedef {import("../../types/app.js").App} App */
 
 /** @param {App} app @param {number} streamId @param {string} topic @param {number} policy */
-export async function setTopicPolicy({ session }, streamId, topic, policy) {
+export async function setTopicPolicy(app, streamId, topic, policy) {
+  const { session, store } = app;
   const words = ["The topic is as its channel again.", "The topic is muted.", "The topic is unmuted.", "You follow the topic."];
-  if (await session.attempt(updateUserTopic(streamId, topic, policy))) session.tell(words[policy]);
+  const before = policyOf(store, streamId, topic);
+  const undo = () => session.attempt(updateUserTopic(streamId, topic, before));
+  if (await session.attempt(updateUserTopic(streamId, topic, policy)))
+    session.tell(words[policy], false, { label: "Undo", run: () => void undo() });
 }
 
 /** Some message of a topic, by which the whole topic is moved. @param {App} app @param {number} streamId @param {string} topic */
@@ -81,7 +86,11 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
             icon: "mute",
             run: () => void setTopicPolicy(app, streamId, topic, policy === MUTED ? INHERIT : MUTED),
           },
-      { label: "Mark as read", icon: "check", run: () => void session.attempt(session.markNarrow(terms, "add")) },
+      {
+        label: "Mark as read",
+        icon: "check",
+        run: () => void session.markNarrowRead(terms, store.unread.get(topicKey(streamId, topic)) ?? []),
+      },
       topic !== "" && {
         label: topic.startsWith("✔ ") ? "Mark as unresolved" : "Mark as resolved",
         icon: "check",
