@@ -204,7 +204,7 @@ function hiddenBody(message) {
 }
 
 /** The bar above messages of another conversation than those before. @param {App} app @param {Message} message */
-function recipientBar(app, message) {
+export function recipientBar(app, message) {
   const { store } = app;
   if (message.type === "private") {
     const others = otherIds(store, recipientIds(message));

@@ -10,7 +10,7 @@ import { ranked } from "../selectors/completions.js";
 import { parseSearch, searchText, suggestions } from "../selectors/search_terms.js";
 import { directItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
-import { unreadCounts } from "../store/unread.js";
+import { unreadTopics } from "../store/unread.js";
 import { choiceText, createChoices } from "./choices.js";
 import { avatar, channelIcon } from "./parts.js";
 import { showDialog } from "./popover.js";
@@ -262,12 +262,14 @@ export function showPalette(app) {
     place.run();
   });
   update();
-  const { channels: counts } = unreadCounts(store);
-  const weight = (/** @type {import("../../types/api.js").Channel} */ channel) =>
-    (counts.has(channel.stream_id) ? 0 : 2) + (channel.is_recently_active === false ? 1 : 0);
+  /** The newest unread message of each channel. @type {Map<number, number>} */
+  const newest = new Map();
+  for (const topic of unreadTopics(store)) newest.set(topic.streamId, Math.max(topic.newest, newest.get(topic.streamId) ?? 0));
+  /** Those with news come first, then those where something happens. @param {import("../../types/api.js").Channel} channel */
+  const weight = (channel) => newest.get(channel.stream_id) ?? (channel.is_recently_active === false ? -1 : 0);
   const wanted = [...store.channels.values()]
     .filter((channel) => channel.subscribed && !channel.is_archived && !store.topics.has(channel.stream_id))
-    .sort((one, other) => weight(one) - weight(other))
+    .sort((one, other) => weight(other) - weight(one))
     .slice(0, TOPIC_LISTS);
   void session.needTopicsOf(
     wanted.map((channel) => channel.stream_id),

@@ -21,6 +21,7 @@ import { editMessage } from "./on_demand.js";
 import { createReadMarks } from "./read_marks.js";
 import { createRowSelection } from "./row_selection.js";
 import { createScrollAnchor } from "./scroll_anchor.js";
+import { createStickyBar } from "./sticky_bar.js";
 import { subscriptionNotice, unknownChannel } from "./subscription_notice.js";
 import { showTypists } from "./typing_notices.js";
 
@@ -93,8 +94,10 @@ export function createTimeline(app, terms) {
   const shown = createMessageWindow(range);
   const selection = createRowSelection(scroller, list, { rowOf: (id) => items.get(id), anchor, onScroll: afterScroll });
   const readMarks = createReadMarks(app, { terms, range, list, scroller, isAtNewest: () => shown.hasNewest() && anchor.isAtEnd() });
+  const isMixed = kind.kind !== "topic" && kind.kind !== "dm";
+  const sticky = isMixed ? createStickyBar(app, scroller, list) : null;
   const streamId = kind.kind === "topic" || kind.kind === "channel" ? kind.streamId : null;
-  const element = h("section", { class: "timeline", "aria-label": "Conversation" }, scroller, readMarks.notice, jump);
+  const element = h("section", { class: "timeline", "aria-label": "Conversation" }, sticky?.element, scroller, readMarks.notice, jump);
   const load = createLoad(session, open);
 
   /** @returns {OutgoingMessage[]} */
@@ -151,7 +154,6 @@ export function createTimeline(app, terms) {
   function render() {
     if (followMove()) return;
     if (shown.isLong() && anchor.isAtEnd()) shown.toNewest();
-    const isMixed = kind.kind !== "topic" && kind.kind !== "dm";
     const rows = timelineRows(store, shown.ids(), { isMixed, firstUnread, revealed });
     anchor.setFollows(shown.hasNewest());
     anchor.preserve(() => {
@@ -208,6 +210,7 @@ export function createTimeline(app, terms) {
       else if (shown.hasNewest()) anchor.setFollows(true);
       else void session.attempt(session.extend(range, "newer"));
     }
+    sticky?.update(selection.visibleRows()[0]);
     jump.hidden = fromEnd < scroller.clientHeight && shown.hasNewest();
     readMarks.markSeen();
   }
