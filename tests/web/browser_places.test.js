@@ -124,3 +124,63 @@ describe("words that run from right to left", () => {
     assert.equal(await ada.$eval(".header__topic", (topic) => getComputedStyle(topic).direction), "rtl");
   });
 });
+
+describe("small things", () => {
+  it("are at their place: the buttons of polls, short messages with long formulas, the bar of a long run", async () => {
+    await bench.server.send("Bob", "general", "poll", "/poll Lunch?\nSoup");
+    const { id: formulas } = await bench.server.send("Bob", "general", "poll", "$$\\frac{a+b+c+d}{e+f+g+h}$$ and $$\\frac{a+b+c+d}{e+f+g+h}$$ and $$\\sum_{i=0}^{n} \\frac{x_i + y_i + z_i}{n^2}$$");
+    const { id: high } = await bench.server.send("Bob", "general", "poll", Array.from({ length: 80 }, (_, line) => `Line ${line} of a long message that is read in part at first, if it is as high as that`).join("\n"));
+    const ada = await as("Ada", await at("general", "poll"));
+    await ada.waitForSelector(".widget__add button");
+    const { height, width } = await ada.$eval(".widget__add button", (button) => button.getBoundingClientRect().toJSON());
+    assert.ok(height < 45 && width > 40, `${width}x${height}`);
+    await ada.waitForSelector(`[data-id="${high}"] .content__more`);
+    assert.equal(await ada.$(`[data-id="${formulas}"] .content__more`), null);
+    for (let number = 0; number < 60; number++) await bench.server.send("Bob", "design", "long run", `Step ${number}`);
+    await go(ada, "#feed");
+    await untilText(ada, ".message-row", "Step 59");
+    await ada.$eval(".timeline__scroller", (scroller) => { scroller.scrollTop = scroller.scrollHeight; });
+    await until(ada, () => !document.querySelector(".timeline__sticky").hidden && document.querySelector(".timeline__sticky").textContent.includes("long run"));
+  });
+
+  it("can be taken back, and ask before they change much", async () => {
+    await bench.server.call("Ada", "PATCH", "/realm", { enable_guest_user_indicator: true });
+    const { id } = await bench.server.send("Bob", "design", "undone", "Unread");
+    const ada = await as("Ada", "#inbox");
+    await untilText(ada, ".inbox__list .conversation", "undone");
+    await clickButton(ada, "Mark undone as read");
+    await until(ada, () => ![...document.querySelectorAll(".inbox__list .conversation")].some((link) => link.textContent.includes("undone")));
+    await clickText(ada, ".toast button", "Undo");
+    await untilText(ada, ".inbox__list .conversation", "undone");
+    const { message } = await bench.server.call("Ada", "GET", `/messages/${id}`);
+    assert.ok(!message.flags.includes("read"));
+    await go(ada, "#organization/users");
+    await ada.waitForSelector("dialog select[aria-label='Role of Cleo']");
+    await ada.select("dialog select[aria-label='Role of Cleo']", "600");
+    await clickText(ada, "dialog button", "Cancel");
+    await until(ada, () => document.querySelector("select[aria-label='Role of Cleo']").value === "400");
+    await ada.select("dialog select[aria-label='Role of Cleo']", "600");
+    await clickText(ada, "dialog button", "Change");
+    await untilText(ada, ".people", "guest");
+    await bench.server.call("Ada", "PATCH", `/users/${bench.server.accounts.Cleo.user_id}`, { role: 400 });
+  });
+
+  it("go by the server's clock, and take files that are dropped anywhere", async () => {
+    const ada = await as("Ada");
+    await ada.evaluateOnNewDocument(() => {
+      const now = Date.now;
+      Date.now = () => now() + 3_600_000;
+    });
+    await bench.server.call("Bob", "POST", "/users/me/presence", { status: "active", new_user_input: true });
+    await ada.goto(`${bench.server.url}/${await at("general", "clock")}`);
+    await ada.reload();
+    await until(ada, () => [...document.querySelectorAll(".people li")].find((row) => row.textContent.includes("Bob"))?.querySelector("[data-presence=active]"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await ada.evaluate(() => {
+      const data = new DataTransfer();
+      data.items.add(new File(["text"], "notes.txt", { type: "text/plain" }));
+      document.querySelector(".timeline__scroller").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    });
+    await until(ada, () => document.querySelector(".composer .editor__text").value.includes("/user_uploads/"));
+  });
+});
