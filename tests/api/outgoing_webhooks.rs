@@ -540,9 +540,9 @@ async fn nothing_is_posted_for_a_new_owner_who_set_no_url() {
     let said: Vec<String> =
         messages(&mut queue, 3).await.into_iter().map(|(_, _, content)| content).collect();
     assert!(
-        said[1].ends_with("The webhook has no URL since it has a new owner. Set one in its settings.</p>"),
+        said[1].ends_with("The webhook has no URL since it has a new owner. Set one in its settings."),
         "{said:?}"
     );
-    assert_eq!(said[2], "<p>Failure! Bot is unavailable</p>");
+    assert_eq!(said[2], "Failure! Bot is unavailable");
     queue.ignore();
 }

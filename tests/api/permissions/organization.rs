@@ -52,6 +52,8 @@ pub struct Things {
     /// An invitation by email.
     pub invitation: i64,
     pub bot: i64,
+    /// A bot of the founder, who is an owner.
+    pub owners_bot: i64,
     pub draft: i64,
     pub saved_snippet: i64,
     pub scheduled_message: i64,
@@ -340,6 +342,8 @@ impl Organization {
             ("/reminders", reminder, "reminder_id", &mut things.reminder),
         ];
         make_all(&maker, made).await;
+        let owners_bot = json!({"full_name": "Assistant", "short_name": "assistant"});
+        make_all(&self.founder, [("/bots", owners_bot, "user_id", &mut things.owners_bot)]).await;
         let inner = json!({"add": [things.inner_group]});
         maker.post(&format!("/user_groups/{}/subgroups", things.crew), inner).await.ok();
         let drafts = maker.post("/drafts", json!({"drafts": [draft]})).await.ok();

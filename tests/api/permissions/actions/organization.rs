@@ -26,6 +26,8 @@ const USER_OWNERS: Rule = &[(Administrator, INSUFFICIENT), (Owner, NOT_OWNER)];
 const REALM_OWNERS: Rule = &[(Administrator, NOT_ADMINISTRATOR), (Owner, NOT_OWNER)];
 const CHANNEL_CREATORS: Rule = &[NOT_A_GUEST, (Holds(&CREATE_PUBLIC_CHANNEL), INSUFFICIENT)];
 const BOT_KEEPERS: Rule = &[NO_BOT, NOT_A_GUEST, (Any(&[Maker, Administrator]), INSUFFICIENT)];
+/// Who may have the key of an owner's bot, and decides where its messages go.
+const OWNERS_BOT_KEEPERS: Rule = &[NO_BOT, NOT_A_GUEST, (Administrator, INSUFFICIENT), (Owner, NOT_OWNER)];
 const MANAGERS: Condition = Any(&[Holds(&GROUP_MANAGE), Holds(&MANAGE_ALL_GROUPS)]);
 const GROUP_MANAGERS: Rule = &[NO_BOT, NOT_A_GUEST, (MANAGERS, INSUFFICIENT)];
 const INVITATION_KEEPERS: Rule = &[
@@ -213,6 +215,19 @@ pub const ACTIONS: &[Action] = &[
     Action::organization("`DELETE /bots/{bot_id}`", BOT_KEEPERS, |case| {
         delete(format!("/bots/{}", case.things().bot), json!({}))
     }),
+    Action::organization(
+        "`PATCH /bots/{bot_id}`: `bot_owner_id` of an owner's bot",
+        OWNERS_BOT_KEEPERS,
+        |case| {
+            let bot_owner_id = case.bystander().user_id;
+            patch(format!("/bots/{}", case.things().owners_bot), json!({"bot_owner_id": bot_owner_id}))
+        },
+    ),
+    Action::organization(
+        "`POST /bots/{bot_id}/api_key/regenerate` of an owner's bot",
+        OWNERS_BOT_KEEPERS,
+        |case| post(format!("/bots/{}/api_key/regenerate", case.things().owners_bot), json!({})),
+    ),
     Action::organization("`POST /bots/{bot_id}/api_key/regenerate`", BOT_KEEPERS, |case| {
         post(format!("/bots/{}/api_key/regenerate", case.things().bot), json!({}))
     }),
