@@ -12,7 +12,7 @@ use crate::http::State;
 use crate::http::params::{NoParams, Trimmed};
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Read, Reply, Route, USER, User};
 use crate::http::{StatePart, StateRequest};
-use crate::markdown::{Linkifier, LinkifierError, url_template_variables};
+use crate::markdown::{Linkifier, LinkifierError, has_harmless_scheme, url_template_variables};
 use crate::store::Tx;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
@@ -208,7 +208,7 @@ fn check(pattern: &str, url_template: &str, is_taken: bool) -> Result<(), ApiErr
     }
     if url_template.is_empty() {
         problems.push(("url_template", blank()));
-    } else if url_template_variables(url_template).is_none() {
+    } else if url_template_variables(url_template).is_none() || !has_harmless_scheme(url_template) {
         problems.push(("url_template", LinkifierError::BadTemplate.to_string()));
     }
     match Linkifier::compile(pattern, url_template) {

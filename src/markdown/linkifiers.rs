@@ -146,6 +146,13 @@ fn error_message(pattern: &str, error: &str) -> String {
     }
 }
 
+/// Whether the URLs of a template have a scheme that runs no code, whatever its variables are: what stands before the first one
+/// has the scheme, or a character that no scheme has.
+pub fn has_harmless_scheme(template: &str) -> bool {
+    let fixed = template.split('{').next().unwrap_or_default();
+    fixed.contains([':', '/', '#', '?']) && SafeUrl::from_text(&format!("{fixed}x")).is_some()
+}
+
 /// Returns the variables of an RFC 6570 template; `None` if it is malformed.
 pub fn url_template_variables(template: &str) -> Option<Vec<String>> {
     let mut variables = Vec::new();

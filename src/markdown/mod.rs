@@ -62,6 +62,8 @@ pub use directory::{
     UserQuery,
 };
 pub use fences::{close_fences, normalized, without_controls};
-pub use linkifiers::{Linkifier, LinkifierError, TopicLink, topic_links, url_template_variables};
+pub use linkifiers::{
+    Linkifier, LinkifierError, TopicLink, has_harmless_scheme, topic_links, url_template_variables,
+};
 pub use render::{Rendered, is_cheap, render};
 pub use times::global as global_time;

@@ -91,6 +91,12 @@ async fn what_cannot_be_a_linkifier_is_refused() {
         ("", "https://example.com", "pattern", "This field cannot be blank."),
         ("x", " ", "url_template", "This field cannot be blank."),
         ("x", "https://example.com/{", "url_template", "Invalid URL template."),
+        ("(?P<url>x)", "{+url}", "url_template", "Invalid URL template."),
+        ("(?P<url>x)", "java{url}", "url_template", "Invalid URL template."),
+        ("(?P<url>x)", "JavaScript:{url}", "url_template", "Invalid URL template."),
+        ("(?P<url>x)", "data:text/html,{url}", "url_template", "Invalid URL template."),
+        ("(?P<url>x)", "vbscript:{url}", "url_template", "Invalid URL template."),
+        ("(?P<url>x)", "//{url}", "url_template", "Invalid URL template."),
         ("(x", "https://example.com", "__all__", "Bad regular expression: missing ): (x"),
         ("(?!x)y", "https://example.com", "__all__", "Bad regular expression: invalid perl operator: (?!"),
         (
