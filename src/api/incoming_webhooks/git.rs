@@ -1,6 +1,6 @@
 //! Messages of git forges: the sentences that GitHub, GitLab, Gitea and Forgejo share.
 
-use super::text::{code, label, link, quote, sentence, short_id};
+use super::text::{code, label, link, quote, sentence, short_id, start};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -94,7 +94,7 @@ impl Push<'_> {
 impl Commit<'_> {
     fn line(&self) -> String {
         let summary = label(self.message.lines().next().unwrap_or_default());
-        format!("* {summary} ({})", link(short_id(self.id), self.url))
+        format!("* {} ({})", start(&summary), link(short_id(self.id), self.url))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::git;
 use super::git::{Change, Commit, Push, branch_topic, commented, numbered_topic};
 use super::payload::{Options, Payload, Post, Posts, Refusal};
-use super::text::{bold, label, link, quote, short_id};
+use super::text::{bold, label, link, quote, short_id, start};
 
 /// The header that names the event.
 pub const HEADER: &str = "X-GitHub-Event";
@@ -466,7 +466,7 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
         "gollum" => {
             let pages = payload.list("/pages")?.map(|page| {
                 let title = link(page.text("/title")?, page.text("/html_url")?);
-                Ok(format!("* {} {title}", label(page.text("/action")?)))
+                Ok(format!("* {} {title}", start(&label(page.text("/action")?))))
             });
             let pages: Vec<String> = pages.collect::<Result<_, Refusal>>()?;
             format!("{}:\n{}", user()?, pages.join("\n"))

@@ -3,7 +3,7 @@
 use super::git;
 use super::git::{Change, Commit, Push, branch_topic, numbered_topic};
 use super::payload::{Options, Payload, Post, Posts, Refusal};
-use super::text::{label, link};
+use super::text::{label, link, start};
 
 /// The header that names the event.
 pub const HEADER: &str = "X-Gitlab-Event";
@@ -322,7 +322,7 @@ fn pipeline(payload: Payload<'_>) -> Result<String, Refusal> {
             Ok(id) => link(build_name, &format!("{home}/-/jobs/{id}")),
             Err(_) => label(build_name),
         };
-        Ok(format!("* {build_name} - {}", label(build.text("/status")?)))
+        Ok(format!("* {} - {}", start(&build_name), label(build.text("/status")?)))
     });
     let builds: Vec<String> = builds.collect::<Result<_, Refusal>>()?;
     Ok(if builds.is_empty() {

@@ -1,7 +1,7 @@
 //! Grafana and Prometheus Alertmanager: alerts that fire and are resolved.
 
 use super::payload::{Options, Payload, Post, Posts, Refusal};
-use super::text::{bold, label, line, link, time};
+use super::text::{bold, label, line, link, start, time};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -46,15 +46,16 @@ fn alert(alert: Payload<'_>) -> Result<Post, Refusal> {
         sections.push(format!("This alert was resolved at {}.", time(end)));
     }
     let list = |title: &str, path: &str| -> Option<String> {
-        let members =
-            alert.members(path).map(|(name, value)| format!("\n- {}: {}", line(name), line(&value.shown())));
+        let members = alert
+            .members(path)
+            .map(|(name, value)| format!("\n- {}: {}", start(&line(name)), line(&value.shown())));
         let members: String = members.collect();
         (!members.is_empty()).then(|| format!("{title}:{members}"))
     };
     sections.extend(list("Labels", "/labels"));
     let values = list("Values", "/values");
     let values =
-        values.or(alert.find_text("/valueString").map(|values| format!("Values:\n{}", line(values))));
+        values.or(alert.find_text("/valueString").map(|values| format!("Values:\n{}", start(&line(values)))));
     sections.extend(values);
     sections.extend(list("Annotations", "/annotations"));
     let links = [
@@ -84,7 +85,8 @@ fn older(payload: Payload<'_>) -> Result<Post, Refusal> {
     let rule = link(payload.text("/ruleName")?, payload.text("/ruleUrl")?);
     let mut text = format!("{icon} **{}**\n\n{rule}\n\n", state.to_uppercase());
     if let Some(message) = payload.find_text("/message") {
-        let _infallible = write!(text, "{message}\n\n");
+        let lines: Vec<String> = message.lines().map(start).collect();
+        let _infallible = write!(text, "{}\n\n", lines.join("\n"));
     }
     for found in payload.find_list("/evalMatches") {
         let value = found.find("/value").map_or("None".to_owned(), |value| line(&value.shown()));
@@ -113,7 +115,7 @@ pub fn alertmanager(payload: Payload<'_>, options: &Options<'_>) -> Posts {
         let status @ ("firing" | "resolved") = alert.text("/status")? else { return Err(Refusal::Anomalous) };
         let url = alert.find_text("/generatorURL").unwrap_or_default().replace("tab=1", "tab=0");
         let graph = if url.is_empty() { String::new() } else { format!(" ({})", link("graph", &url)) };
-        topics.entry(topic).or_default().entry(status).or_default().push(format!("{text}{graph}"));
+        topics.entry(topic).or_default().entry(status).or_default().push(format!("{}{graph}", start(&text)));
     }
     let mut posts = Vec::new();
     for (topic, states) in topics.into_iter().take(MAX_ALERTS) {

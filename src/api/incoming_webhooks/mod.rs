@@ -176,7 +176,7 @@ impl Failure {
                     // A sender may send more events than its owner has use for.
                     Refusal::Unsupported(_) => None,
                     Refusal::InvalidJson => Some(format!(
-                        "Hi there! It looks like you tried to set up the Zulip {title} integration, but didn't \
+                        "Hi there! It looks like you tried to set up the {title} integration, but didn't \
                          correctly configure the webhook to send data in the JSON format that this integration expects!"
                     )),
                     Refusal::MissingHeader(header) => Some(format!(
@@ -189,7 +189,7 @@ impl Failure {
                     )),
                     Refusal::Anomalous | Refusal::Misconfigured => Some(format!(
                         "Hi there! Your bot {{bot}} just received a {title} payload that is missing some data that \
-                         Zulip requires. This usually indicates a configuration issue in your {title} webhook \
+                         this integration requires. This usually indicates a configuration issue in your {title} webhook \
                          settings. Please make sure that you set the required parameters when configuring the {title} \
                          webhook."
                     )),
@@ -385,7 +385,8 @@ impl Delivery {
                 Destination::Direct(user_ids)
             }
         };
-        let content = if integration.of_strangers { silenced(&post.content) } else { post.content };
+        let content =
+            if integration.of_strangers { text::start(&silenced(&post.content)) } else { post.content };
         let mut content = rules::content(&content)?;
         let mut rendered = render_for(snapshot, sender, *now, origin, &content)?;
         // Mentions that the bot has no permission for become silent: that the message arrives is worth more.

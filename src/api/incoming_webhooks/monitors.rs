@@ -1,7 +1,7 @@
 //! Programs that watch others: Uptime Kuma, Healthchecks, Zabbix and Proxmox.
 
 use super::payload::{Options, Payload, Post, Posts, Refusal};
-use super::text::{bold, code_block, label, line, link, quote, sentence, time};
+use super::text::{bold, code_block, label, line, link, quote, sentence, start, time};
 use std::fmt::Write;
 
 /// The types of Uptime Kuma's events.
@@ -81,8 +81,8 @@ fn alert(payload: Payload<'_>) -> Result<Post, Refusal> {
     let content = format!(
         "{status} ({severity}) alert on {}:\n* {}\n* {}",
         link(host, payload.text("/link")?),
-        line(payload.text("/trigger")?),
-        line(payload.text("/item")?)
+        start(&line(payload.text("/trigger")?)),
+        start(&line(payload.text("/item")?))
     );
     Ok(Post::new(host, content, ""))
 }
@@ -107,7 +107,7 @@ pub fn proxmox(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     if message.contains('\n') {
         let _infallible = write!(content, "\n{}", code_block("", message));
     } else if !message.is_empty() && message != title.trim() {
-        let _infallible = write!(content, "\n{message}");
+        let _infallible = write!(content, "\n{}", start(message));
     }
     Ok(vec![Post::new(host.unwrap_or(title), content, event)])
 }

@@ -1,7 +1,7 @@
 //! Sentry: errors of programs, and the issues that they are collected in.
 
 use super::payload::{Options, Payload, Post, Posts, Refusal};
-use super::text::{bold, code_block, label, line, link, quote, time};
+use super::text::{bold, code_block, label, line, link, quote, start, time};
 use std::fmt::Write;
 
 /// The types of events.
@@ -32,7 +32,7 @@ pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
         let action = label(payload.find_text("/action").unwrap_or("changed"));
         Post::new(
             title,
-            format!("**{}** {}\n{}", action.to_uppercase(), link(title, url), line(text)).trim_end(),
+            format!("**{}** {}\n{}", action.to_uppercase(), link(title, url), start(&line(text))).trim_end(),
             "metric_alert",
         )
     } else if payload.find("/project_name").is_some() {

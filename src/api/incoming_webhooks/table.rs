@@ -24,7 +24,8 @@ pub struct Integration {
     pub headers: &'static [&'static str],
     /// The types of events that an address can filter.
     pub events: &'static [&'static str],
-    /// Whether people who are not of the organization write what the messages say. Then mentions are silent.
+    /// Whether people who are not of the organization may write what the messages say: titles, names and addresses that a
+    /// program passes on. Then mentions are silent. It is so unless whoever sets the program up writes the whole text.
     pub of_strangers: bool,
     /// Makes the messages of a payload.
     pub posts: fn(Payload<'_>, &Options<'_>) -> Posts,
@@ -36,7 +37,12 @@ impl Integration {
         title: &'static str,
         posts: fn(Payload<'_>, &Options<'_>) -> Posts,
     ) -> Self {
-        Self { name, title, body: Body::Json, headers: &[], events: &[], of_strangers: false, posts }
+        Self { name, title, body: Body::Json, headers: &[], events: &[], of_strangers: true, posts }
+    }
+
+    /// The same, with messages that whoever sets the program up writes.
+    const fn of_members(self) -> Self {
+        Self { of_strangers: false, ..self }
     }
 
     /// The published client name of the messages.
@@ -51,25 +57,21 @@ pub static TABLE: &[Integration] = &[
     Integration {
         headers: &[gitea::FORGEJO_HEADER, gitea::GITEA_HEADER],
         events: gitea::EVENTS,
-        of_strangers: true,
         ..Integration::new("forgejo", "Forgejo", gitea::forgejo)
     },
     Integration {
         headers: &[gitea::GITEA_HEADER, gitea::FORGEJO_HEADER],
         events: gitea::EVENTS,
-        of_strangers: true,
         ..Integration::new("gitea", "Gitea", gitea::gitea)
     },
     Integration {
         headers: &[github::HEADER],
         events: github::EVENTS,
-        of_strangers: true,
         ..Integration::new("github", "GitHub", github::posts)
     },
     Integration {
         headers: &[gitlab::HEADER],
         events: gitlab::EVENTS,
-        of_strangers: true,
         ..Integration::new("gitlab", "GitLab", gitlab::posts)
     },
     Integration { events: grafana::EVENTS, ..Integration::new("grafana", "Grafana", grafana::grafana) },
@@ -77,36 +79,24 @@ pub static TABLE: &[Integration] = &[
         events: monitors::HEALTHCHECKS_EVENTS,
         ..Integration::new("healthchecks", "Healthchecks", monitors::healthchecks)
     },
-    Integration::new("homeassistant", "HomeAssistant", plain::homeassistant),
-    Integration::new("ifttt", "IFTTT", plain::topic_and_content),
-    Integration::new("json", "JSON", plain::json),
+    Integration::new("homeassistant", "HomeAssistant", plain::homeassistant).of_members(),
+    Integration::new("ifttt", "IFTTT", plain::topic_and_content).of_members(),
+    Integration::new("json", "JSON", plain::json).of_members(),
     Integration {
         events: monitors::PROXMOX_EVENTS,
         ..Integration::new("proxmox", "Proxmox", monitors::proxmox)
     },
-    Integration {
-        events: media::RADARR_EVENTS,
-        of_strangers: true,
-        ..Integration::new("radarr", "Radarr", media::radarr)
-    },
-    Integration {
-        events: sentry::EVENTS,
-        of_strangers: true,
-        ..Integration::new("sentry", "Sentry", sentry::posts)
-    },
-    Integration::new("slack_incoming", "SlackIncoming", slack::posts),
-    Integration {
-        events: media::SONARR_EVENTS,
-        of_strangers: true,
-        ..Integration::new("sonarr", "Sonarr", media::sonarr)
-    },
-    Integration { body: Body::Text, ..Integration::new("text", "Text", plain::text) },
+    Integration { events: media::RADARR_EVENTS, ..Integration::new("radarr", "Radarr", media::radarr) },
+    Integration { events: sentry::EVENTS, ..Integration::new("sentry", "Sentry", sentry::posts) },
+    Integration::new("slack_incoming", "SlackIncoming", slack::posts).of_members(),
+    Integration { events: media::SONARR_EVENTS, ..Integration::new("sonarr", "Sonarr", media::sonarr) },
+    Integration { body: Body::Text, ..Integration::new("text", "Text", plain::text).of_members() },
     Integration {
         events: monitors::UPTIMEKUMA_EVENTS,
         ..Integration::new("uptimekuma", "UptimeKuma", monitors::uptimekuma)
     },
     Integration::new("zabbix", "Zabbix", monitors::zabbix),
-    Integration::new("zapier", "Zapier", plain::topic_and_content),
+    Integration::new("zapier", "Zapier", plain::topic_and_content).of_members(),
 ];
 
 /// Finds an integration by its name.

@@ -14,6 +14,26 @@ pub fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A text for the start of a line, where it can be neither a heading, a list, a quote, a fence nor a command: a character without
+/// width stands before what would be one.
+pub fn start(text: &str) -> String {
+    if begins_block(text) { format!("\u{200b}{text}") } else { text.to_owned() }
+}
+
+/// Whether a line of this beginning is more than words.
+fn begins_block(text: &str) -> bool {
+    let text = text.trim_start();
+    let digits = text.trim_start_matches(|character: char| character.is_ascii_digit());
+    let is_numbered = digits.len() < text.len() && digits.starts_with(['.', ')']);
+    let is_item = ["* ", "- ", "+ "].iter().any(|mark| text.starts_with(mark));
+    let is_ruler = text.len() > 2
+        && ['*', '-', '_', '=']
+            .iter()
+            .any(|mark| text.trim_end().chars().all(|other| other == *mark || other == ' '));
+    let is_fence = ["```", "~~~", "$$"].iter().any(|mark| text.starts_with(mark));
+    is_numbered || is_item || is_ruler || is_fence || text.starts_with(['#', '>', '|', '/'])
+}
+
 /// Whether brackets come in pairs, and none of them is a link.
 fn brackets_match(text: &str) -> bool {
     let mut open = 0_usize;
@@ -130,6 +150,21 @@ mod tests {
         assert_eq!(code_block("json", "```"), "````json\n```\n````");
         assert_eq!(bold("a **b**"), "**a b**");
         assert_eq!((bold(""), code("")), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn lines_begin_with_words() {
+        for block in [
+            "# a", "#", "> a", "* a", "- a", "+ a", "1. a", "23) a", "---", "* * *", "```a", "~~~", "$$",
+            "|a|", "/me a", " # a",
+        ] {
+            assert_eq!(start(block), format!("\u{200b}{block}"));
+        }
+        for words in
+            ["a", "*a*", "**a**", "-1", "1 a", "[a](https://x.example)", ":check: a", "`a`", "--", ""]
+        {
+            assert_eq!(start(words), words);
+        }
     }
 
     #[test]

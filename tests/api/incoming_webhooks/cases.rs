@@ -93,6 +93,138 @@ async fn payloads_become_messages() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// What a stranger writes to be more than words: in titles, names, labels.
+const HOSTILE: &[&str] = &["@**all** x", "# x", "> x", "1. x", "/me x", "```x"];
+
+/// The strings in a value, each replaced in turn.
+fn with_each_string(value: &Value, by: &str) -> Vec<Value> {
+    fn paths(value: &Value, path: &str, found: &mut Vec<String>) {
+        match value {
+            Value::String(_) => found.push(path.to_owned()),
+            Value::Array(items) => {
+                items
+                    .iter()
+                    .enumerate()
+                    .for_each(|(index, item)| paths(item, &format!("{path}/{index}"), found));
+            }
+            Value::Object(members) => {
+                for (name, member) in members {
+                    let name = name.replace('~', "~0").replace('/', "~1");
+                    paths(member, &format!("{path}/{name}"), found);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    paths(value, "", &mut found);
+    let replaced = found.iter().map(|path| {
+        let mut copy = value.clone();
+        *copy.pointer_mut(path).unwrap() = by.into();
+        copy
+    });
+    replaced.collect()
+}
+
+/// The blocks of a message outside of quotes, in which strangers speak, and its mentions.
+fn blocks(html: &str) -> BTreeSet<&'static str> {
+    let mut outside = String::new();
+    let mut rest = html;
+    while let Some((before, quoted)) = rest.split_once("<blockquote>") {
+        outside.push_str(before);
+        rest = quoted.rsplit_once("</blockquote>").map_or("", |(_, after)| after);
+    }
+    outside.push_str(rest);
+    let tags = [
+        "<h1",
+        "<h2",
+        "<h3",
+        "<h4",
+        "<ol",
+        "<ul",
+        "<pre",
+        "<hr",
+        "<table",
+        "class=\"user-mention\"",
+        "me_message",
+    ];
+    tags.into_iter().filter(|tag| outside.contains(tag)).collect()
+}
+
+/// One case of each integration that strangers write to, with every string of its payload replaced in turn: no
+/// message becomes more than it is with plain words in the same place.
+#[tokio::test]
+async fn strangers_write_words_and_nothing_more() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    server.channel("alerts", &[&ada]).await;
+    let params = json!({"full_name": "Deliverer", "short_name": "deliverer", "bot_type": 2});
+    let api_key = ada.post("/bots", params).await.ok()["api_key"].as_str().unwrap().to_owned();
+    let first = json!({"type": "channel", "to": "alerts", "topic": "t", "content": "-"});
+    ada.post("/messages", first).await.ok();
+    let of_members = ["homeassistant", "ifttt", "json", "slack_incoming", "zapier"];
+    let mut wrong = String::new();
+    let mut known = BTreeSet::new();
+    for case in cases() {
+        if of_members.contains(&case.integration.as_str()) || !known.insert(case.integration.clone()) {
+            continue;
+        }
+        let file = std::fs::read_to_string(&case.expected).unwrap();
+        let (head, _) = file.split_once("---\n").unwrap();
+        let payload: Value = serde_json::from_slice(&std::fs::read(&case.payload).unwrap()).unwrap();
+        let usual = rendered(&server, &ada, &api_key, &case, head, &payload).await;
+        let hostile: Vec<Vec<Value>> = HOSTILE.iter().map(|text| with_each_string(&payload, text)).collect();
+        for (index, plain) in with_each_string(&payload, "x").iter().enumerate() {
+            let expected = rendered(&server, &ada, &api_key, &case, head, plain).await;
+            // Most strings are not in the message.
+            if expected == usual {
+                continue;
+            }
+            for (payload, text) in hostile.iter().map(|payloads| &payloads[index]).zip(HOSTILE) {
+                let found = rendered(&server, &ada, &api_key, &case, head, payload).await;
+                let more: Vec<_> = blocks(&found).difference(&blocks(&expected)).copied().collect();
+                if !more.is_empty() {
+                    write!(wrong, "{} {text:?} {more:?}\n{found}\n", case.payload.display()).unwrap();
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(known.len() > 8, "{known:?}");
+}
+
+/// Sends a payload, and returns the HTML of the messages that became of it; nothing of one that is refused.
+async fn rendered(
+    server: &TestServer,
+    ada: &Client,
+    api_key: &str,
+    case: &Case,
+    head: &str,
+    payload: &Value,
+) -> String {
+    let mut query = json!({"api_key": api_key, "stream": "alerts", "topic": "t"});
+    let mut request = server.anonymous().request(Method::POST, &format!("/external/{}", case.integration));
+    for line in head.lines() {
+        if let Some((name, value)) = line.strip_prefix('?').and_then(|line| line.split_once('=')) {
+            query[name] = json!(value);
+        } else if let Some((name, value)) = line.split_once(": ") {
+            request = request.header(name, value);
+        }
+    }
+    let before = newest_id(ada).await;
+    let answer = request.query(query).body("application/json", payload.to_string()).send().await;
+    if answer["result"] != "success" {
+        return String::new();
+    }
+    let fetch = json!({"anchor": before, "include_anchor": false, "num_before": 0, "num_after": 100});
+    let messages = ada.get("/messages", fetch).await.ok()["messages"].clone();
+    let html = messages.as_array().unwrap().iter().map(|message| {
+        let mark = if message["is_me_message"] == true { "me_message" } else { "" };
+        format!("{}{mark}\n", message["content"].as_str().unwrap())
+    });
+    html.collect()
+}
+
 #[tokio::test]
 async fn every_integration_has_cases() {
     let server = TestServer::start().await;
