@@ -97,7 +97,7 @@ impl Serve {
             },
             dev_login: self.testing.dev,
         };
-        self.testing.check(self.listen)?;
+        self.testing.check(self.listen, self.public_url.is_some())?;
         if self.testing.is_test_server() {
             return self.run_test_server(options);
         }

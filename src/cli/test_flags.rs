@@ -19,13 +19,15 @@ pub struct Flags {
     /// Users with API keys, channels and messages to start with, as JSON. Only for a new database.
     #[arg(long, env = "TEAMCHAT_FIXTURES", value_name = "FILE")]
     pub fixtures: Option<PathBuf>,
-    /// Listen here for the control of tests: requests seen, clock, faults, reset. Whoever reaches it may do anything.
+    /// Listen here for the control of tests: requests seen, clock, faults, reset. Whoever reaches it may do anything, but pages of
+    /// browsers may not.
     #[arg(long, env = "TEAMCHAT_TEST_CONTROL", value_name = "ADDR:PORT")]
     pub test_control: Option<SocketAddr>,
     /// Write all exchanges to a file as HTTP Archive (HAR), without credentials.
     #[arg(long, env = "TEAMCHAT_RECORD", value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Hand out API keys without passwords: POST /dev_fetch_api_key and GET /dev_list_users. Only on a loopback address.
+    /// Hand out API keys without passwords: POST /dev_fetch_api_key and GET /dev_list_users. Only on a loopback address, and
+    /// only by its names.
     #[arg(long, env = "TEAMCHAT_DEV", value_parser = BoolishValueParser::new())]
     pub dev: bool,
 }
@@ -56,9 +58,13 @@ impl Flags {
     }
 
     /// Refuses what would give strangers access, and warns of what might.
-    pub fn check(&self, listen: SocketAddr) -> Result<(), Failure> {
+    pub fn check(&self, listen: SocketAddr, is_public: bool) -> Result<(), Failure> {
         let mut err = std::io::stderr();
         if self.dev {
+            if is_public {
+                let text = "--dev hands out API keys to everybody, so it does not go with --public-url";
+                return Err(UsageError(text.to_owned()).into());
+            }
             if !listen.ip().is_loopback() {
                 let text = format!(
                     "--dev hands out API keys to everybody, so it listens on a loopback address only, not on {listen}"

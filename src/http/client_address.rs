@@ -68,6 +68,39 @@ pub fn is_forged(options: &Options, method: &Method, headers: &HeaderMap) -> boo
     }
 }
 
+/// Whether a request comes from this machine and nowhere else, as servers for developers ask: the host is named as this machine
+/// is from inside, no page of another site is behind it, and no proxy. A page whose name leads here, and a server that
+/// passes requests on, would let strangers in.
+pub fn is_local(headers: &HeaderMap) -> bool {
+    let is_forwarded =
+        headers.keys().any(|name| name == header::FORWARDED || name.as_str().starts_with("x-forwarded-"));
+    let host = text_of(headers, header::HOST);
+    let is_foreign = match (text_of(headers, "sec-fetch-site"), headers.get(header::ORIGIN)) {
+        (Some(site), _) if !matches!(site, "same-origin" | "none") => true,
+        (_, Some(origin)) => {
+            let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+            authority.is_none_or(|(_, authority)| Some(authority) != host)
+        }
+        (_, None) => false,
+    };
+    !is_forwarded
+        && !is_foreign
+        && headers.get_all(header::HOST).iter().count() < 2
+        && host.is_none_or(is_loopback_name)
+}
+
+/// Whether a host, with or without a port, is a name of this machine for itself; also that by which an emulated Android
+/// device reaches it.
+fn is_loopback_name(host: &str) -> bool {
+    let Ok(url) = url::Url::parse(&format!("http://{host}/")) else { return false };
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Ipv4(address)) => address.is_loopback() || address.octets() == [10, 0, 2, 2],
+        Some(url::Host::Ipv6(address)) => IpAddr::V6(address).to_canonical().is_loopback(),
+        None => false,
+    }
+}
+
 /// Whether a request comes from a browser, which asks for a password by itself if a response challenges it to.
 pub fn is_from_browser(headers: &HeaderMap) -> bool {
     headers.contains_key("sec-fetch-mode")
@@ -83,6 +116,39 @@ pub fn text_of(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
 mod tests {
     use super::*;
     use hyper::header::{HeaderName, HeaderValue};
+
+    #[test]
+    fn servers_for_developers_are_asked_by_this_machine_alone() {
+        for lines in [
+            &[][..],
+            &[("host", "127.0.0.1:9991")],
+            &[("host", "localhost")],
+            &[("host", "chat.localhost:9991")],
+            &[("host", "[::1]:9991")],
+            &[("host", "10.0.2.2:9991")],
+            &[
+                ("host", "127.0.0.1:9991"),
+                ("origin", "http://127.0.0.1:9991"),
+                ("sec-fetch-site", "same-origin"),
+            ],
+        ] {
+            assert!(is_local(&headers(lines)), "{lines:?}");
+        }
+        for lines in [
+            &[("host", "evil.example:9991")][..],
+            &[("host", "localhost.evil.example")],
+            &[("host", "192.168.1.2")],
+            &[("host", "127.0.0.1"), ("host", "127.0.0.1")],
+            &[("host", "127.0.0.1"), ("origin", "http://evil.example")],
+            &[("host", "127.0.0.1:1"), ("origin", "http://127.0.0.1:2")],
+            &[("host", "127.0.0.1"), ("origin", "null")],
+            &[("host", "127.0.0.1"), ("sec-fetch-site", "cross-site")],
+            &[("host", "127.0.0.1"), ("x-forwarded-for", "127.0.0.1")],
+            &[("host", "127.0.0.1"), ("forwarded", "for=127.0.0.1")],
+        ] {
+            assert!(!is_local(&headers(lines)), "{lines:?}");
+        }
+    }
 
     fn headers(lines: &[(&str, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();

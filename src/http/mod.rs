@@ -32,6 +32,7 @@ pub use crate::auth::{
 };
 pub use crate::error::{ApiError, ApiResult, allowed};
 pub use budgets::Budget;
+pub use client_address::is_local;
 pub use interceptor::{BodyTap, Dropped, Intercepted, Interceptor, Next};
 pub use json_text::{MAX_JSON_VALUES, has_more_values, write_json_text};
 pub use malformed_request::{JsonErrorIo, write_error};

@@ -1,7 +1,7 @@
 //! One request, from its head to the last byte of the response.
 
 use super::budgets::{Budget, Owner, Reservation};
-use super::client_address::{client_address, is_forged, is_from_browser, origin, text_of};
+use super::client_address::{client_address, is_forged, is_from_browser, is_local, origin, text_of};
 use super::form::Form;
 use super::interceptor::{Dropped, Interceptor, Next};
 use super::multipart_stream::MultipartStream;
@@ -146,6 +146,13 @@ impl Service {
         };
         let (query, content_type) = (head.uri.query(), text_of(&head.headers, header::CONTENT_TYPE));
         let options = &self.app.options;
+        if head.headers.get_all(header::HOST).iter().count() > 1 {
+            return Err(ApiError::bad_request("A request has one Host header."));
+        }
+        if options.dev_login && !is_local(&head.headers) {
+            let msg = "With --dev, this server is for programs and pages of its own machine only.";
+            return Err(ApiError::new(403, "UNAUTHORIZED", msg));
+        }
         if is_forged(options, &head.method, &head.headers) {
             let msg = "CSRF error: The request comes from another site.";
             return Err(ApiError::new(403, "CSRF_FAILED", msg));

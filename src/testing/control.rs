@@ -5,13 +5,13 @@ use super::double::{Double, DoubleError, Restart};
 use super::fixtures::Date;
 use super::level::Level;
 use super::requests::{Pattern, RequestFilter};
-use crate::http::{ApiError, ApiResult};
+use crate::http::{ApiError, ApiResult, is_local};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -52,10 +52,12 @@ pub async fn serve(listener: TcpListener, double: Arc<Double>, mut stopped: watc
         tokio::select! {
             accepted = listener.accept() => if let Ok((stream, _)) = accepted {
                 let _slower = stream.set_nodelay(true);
+                // Who listens elsewhere wants other machines to come, by their names for this one.
+                let is_loopback = stream.local_addr().is_ok_and(|address| address.ip().to_canonical().is_loopback());
                 let double = Arc::clone(&double);
                 let service = service_fn(move |request| {
                     let double = Arc::clone(&double);
-                    async move { Ok::<_, Infallible>(respond(&double, request).await) }
+                    async move { Ok::<_, Infallible>(respond(&double, request, is_loopback).await) }
                 });
                 let mut builder = http1::Builder::new();
                 builder.timer(TokioTimer::new());
@@ -68,8 +70,12 @@ pub async fn serve(listener: TcpListener, double: Arc<Double>, mut stopped: watc
     }
 }
 
-async fn respond(double: &Double, request: Request<Incoming>) -> Response<Full<Bytes>> {
-    let (status, body) = match handle(double, request).await {
+async fn respond(double: &Double, request: Request<Incoming>, is_loopback: bool) -> Response<Full<Bytes>> {
+    let answer = match check_sender(request.headers(), is_loopback) {
+        Ok(()) => handle(double, request).await,
+        Err(refusal) => Err(refusal),
+    };
+    let (status, body) = match answer {
         Ok(body) => (200, body),
         Err(error) => (error.status(), error.body()),
     };
@@ -77,6 +83,15 @@ async fn respond(double: &Double, request: Request<Incoming>) -> Response<Full<B
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// Refuses requests that pages of browsers make: tests are programs.
+fn check_sender(headers: &HeaderMap, is_loopback: bool) -> ApiResult<()> {
+    let is_of_page = headers.contains_key(header::ORIGIN) || headers.contains_key("sec-fetch-site");
+    if is_of_page || (is_loopback && !is_local(headers)) {
+        return Err(ApiError::new(403, "UNAUTHORIZED", "the control is for programs on this machine"));
+    }
+    Ok(())
 }
 
 async fn handle(double: &Double, request: Request<Incoming>) -> ApiResult<Value> {

@@ -4,17 +4,20 @@ use bytes::Bytes;
 use flate2::read::GzDecoder;
 use hyper::header::{self, HeaderMap};
 use hyper::{Method, StatusCode, Uri};
+use regex::Regex;
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// What stands for a secret.
 const REDACTED: &str = "REDACTED";
 
-/// Headers, parameters and members of JSON whose values are secrets.
-const SECRET_HEADERS: &[&str] = &["authorization", "cookie", "set-cookie", "proxy-authorization"];
+/// What is in the name of a header whose value is a secret: cookies, tokens against forged requests, signatures of webhooks.
+const SECRET_HEADERS: &[&str] = &["authorization", "cookie", "csrf", "key", "secret", "signature", "token"];
+
+/// Parameters and members of JSON whose values are secrets.
 const SECRETS: &[&str] = &[
     "api_key",
     "password",
@@ -23,7 +26,16 @@ const SECRETS: &[&str] = &[
     "otp_encrypted_api_key",
     "token",
     "csrfmiddlewaretoken",
+    // The secret part of a link, in the forms of its page.
+    "key",
+    "secret",
+    "queue_id",
 ];
+
+/// The paths of links that give access to whoever has them, up to their secret parts.
+static SECRET_PATHS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(/join/(?:password/)?|/user_uploads/temporary/)[A-Za-z0-9_=.~%-]{8,}").ok()
+});
 
 /// The largest body that is recorded, in bytes.
 const BODY_LIMIT: usize = 1 << 20;
@@ -123,7 +135,7 @@ impl Exchange<'_> {
         let host = self.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
         let query = self.uri.query().unwrap_or_default();
         let query = redact_pairs(form_urlencoded::parse(query.as_bytes()));
-        let mut url = format!("http://{host}{}", self.uri.path());
+        let mut url = format!("http://{host}{}", redact_paths(self.uri.path()));
         if !query.is_empty() {
             let mut text = form_urlencoded::Serializer::new(String::new());
             for (name, value) in &query {
@@ -174,6 +186,10 @@ impl Exchange<'_> {
         let mut content = json!({"size": plain.len(), "mimeType": mime_type});
         if plain.len() <= BODY_LIMIT {
             match std::str::from_utf8(&plain) {
+                // The page that somebody gets who joins has their API key.
+                Ok(_) if mime_type.starts_with("text/html") && self.uri.path().starts_with("/join/") => {
+                    content["text"] = REDACTED.into();
+                }
                 Ok(text) => content["text"] = redact_json(text).into(),
                 Err(_) => {
                     use base64::Engine;
@@ -214,8 +230,9 @@ fn decompressed(headers: &HeaderMap, body: Bytes) -> Bytes {
 
 fn headers(headers: &HeaderMap) -> Value {
     let list = headers.iter().map(|(name, value)| {
-        let is_secret = SECRET_HEADERS.contains(&name.as_str());
-        let value = if is_secret { REDACTED.into() } else { String::from_utf8_lossy(value.as_bytes()) };
+        let is_secret = SECRET_HEADERS.iter().any(|secret| name.as_str().contains(secret));
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let value = if is_secret { REDACTED.to_owned() } else { redact_paths(&value) };
         json!({"name": name.as_str(), "value": value})
     });
     list.collect()
@@ -225,7 +242,8 @@ fn redact_pairs<'a>(
     pairs: impl Iterator<Item = (std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>)>,
 ) -> Vec<(String, String)> {
     let redacted = pairs.map(|(name, value)| {
-        let value = if SECRETS.contains(&name.as_ref()) { REDACTED.to_owned() } else { value.into_owned() };
+        let is_secret = SECRETS.contains(&name.as_ref());
+        let value = if is_secret { REDACTED.to_owned() } else { redact_paths(&value) };
         (name.into_owned(), value)
     });
     redacted.collect()
@@ -235,17 +253,26 @@ fn pairs(list: &[(String, String)]) -> Value {
     list.iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
 }
 
+/// A text without the secrets in the paths in it.
+fn redact_paths(text: &str) -> String {
+    match &*SECRET_PATHS {
+        Some(pattern) => pattern.replace_all(text, format!("${{1}}{REDACTED}")).into_owned(),
+        None => REDACTED.to_owned(),
+    }
+}
+
 /// The text of a response without the secrets in it.
 fn redact_json(text: &str) -> String {
+    let text = &redact_paths(text);
     if !SECRETS.iter().any(|secret| text.contains(secret)) {
-        return text.to_owned();
+        return text.clone();
     }
     match serde_json::from_str::<Value>(text) {
         Ok(mut value) => {
             redact(&mut value);
             value.to_string()
         }
-        Err(_) => text.to_owned(),
+        Err(_) => text.clone(),
     }
 }
 

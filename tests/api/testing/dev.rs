@@ -44,6 +44,16 @@ async fn the_program_refuses_it_where_others_can_reach() {
     assert_eq!(ended.status.code(), Some(2), "{said}");
     assert!(said.contains("listens on a loopback address only"), "{said}");
 
+    let public = ["--public-url", "https://chat.example.com"];
+    let ended = command()
+        .args(["serve", "--ephemeral", "--dev", "--listen", "127.0.0.1:0"])
+        .args(public)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(2), "{said}");
+    assert!(said.contains("does not go with --public-url"), "{said}");
+
     let mut loud = command();
     loud.args(["serve", "--ephemeral", "--dev", "--listen", "127.0.0.1:0"]).stdout(Stdio::null());
     let mut child = loud.stderr(Stdio::piped()).spawn().unwrap();
@@ -58,4 +68,39 @@ async fn the_program_refuses_it_where_others_can_reach() {
     let key: Value = key.form(&json!({"username": HAMLET.0})).send().await.unwrap().json().await.unwrap();
     let me = server.get("/users/me", (HAMLET.0, key["api_key"].as_str().unwrap())).await;
     assert_eq!(me["full_name"], "Hamlet");
+}
+
+#[tokio::test]
+async fn pages_of_other_names_and_proxies_are_refused() {
+    let server = Program::start(SMALL, &["--dev"]);
+    let control = server.control.clone();
+    let msg = "With --dev, this server is for programs and pages of its own machine only.";
+    for (name, value) in [
+        ("Host", "evil.example"),
+        ("Origin", "http://evil.example"),
+        ("Sec-Fetch-Site", "cross-site"),
+        ("X-Forwarded-For", "192.0.2.1"),
+        ("X-Forwarded-Host", "chat.example.com"),
+        ("Forwarded", "for=192.0.2.1"),
+    ] {
+        let list = server.http.get(format!("{}/api/v1/dev_list_users", server.url)).header(name, value);
+        let refused = list.send().await.unwrap();
+        assert_eq!(refused.status(), 403, "{name}");
+        assert_eq!(refused.json::<Value>().await.unwrap()["msg"], msg, "{name}");
+        for (method, path) in
+            [(Method::POST, "/reset"), (Method::GET, "/requests"), (Method::POST, "/queues/expire")]
+        {
+            let asked = server.http.request(method, format!("{control}{path}")).header(name, value);
+            let refused = asked.send().await.unwrap();
+            assert_eq!(refused.status(), 403, "{name} {path}");
+            assert_eq!(refused.json::<Value>().await.unwrap()["result"], "error", "{name} {path}");
+        }
+    }
+    let asked =
+        server.http.get(format!("{control}/requests")).header("Origin", &control).send().await.unwrap();
+    assert_eq!(asked.status(), 403, "also a page of its own: tests are programs");
+    let local = server.url.replace("127.0.0.1", "localhost");
+    let list = server.http.get(format!("{}/api/v1/dev_list_users", server.url));
+    let host = local.strip_prefix("http://").unwrap();
+    assert_eq!(list.header("Host", host).send().await.unwrap().status(), 200);
 }
