@@ -3,15 +3,17 @@
 //! hyper limits how long a connection may be idle together with the time for the head of a request
 //! (`header_read_timeout`). Here, a head has to be complete soon after its first byte, and the first one soon after the
 //! connection is accepted; and a client that does not read its response is dropped.
+//!
+//! Lines of a head end with CR and LF here. hyper also takes LF alone, where a proxy in front may see no end.
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
-use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -35,26 +37,38 @@ const MIN_TAKEN: usize = 8 * 1024;
 
 /// The number of requests of a connection whose head has arrived and whose response is not complete.
 #[derive(Clone, Default)]
-pub struct OpenRequests(Arc<AtomicUsize>);
+pub struct OpenRequests(Arc<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    open: AtomicUsize,
+    /// The requests that ever began.
+    begun: AtomicUsize,
+}
 
 /// A request that counts as open until it is dropped.
-pub struct OpenRequest(Arc<AtomicUsize>);
+pub struct OpenRequest(Arc<Counts>);
 
 impl OpenRequests {
     /// Counts a request.
     pub fn begin(&self) -> OpenRequest {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.0.open.fetch_add(1, Ordering::Relaxed);
+        self.0.begun.fetch_add(1, Ordering::Relaxed);
         OpenRequest(Arc::clone(&self.0))
     }
 
     fn any(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 0
+        self.0.open.load(Ordering::Relaxed) > 0
+    }
+
+    fn begun(&self) -> usize {
+        self.0.begun.load(Ordering::Relaxed)
     }
 }
 
 impl Drop for OpenRequest {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -91,12 +105,52 @@ impl<B: Body<Data = Bytes> + Unpin> Body for TrackedBody<B> {
     }
 }
 
+/// Looks at the lines of a request's head as they arrive.
+#[derive(Default)]
+struct HeadLines {
+    /// The requests that had begun before.
+    begun: usize,
+    /// The bytes of the line that is not complete yet.
+    length: usize,
+    last: u8,
+    /// Whether there was a line that is not empty.
+    has_begun: bool,
+    has_ended: bool,
+}
+
+impl HeadLines {
+    /// Replaces each end of a line that is LF alone by a character that no head has, so that hyper refuses the request. What
+    /// comes after the head is left as it is.
+    fn check(&mut self, bytes: &mut [u8]) {
+        for byte in bytes {
+            if self.has_ended {
+                return;
+            }
+            if *byte != b'\n' {
+                self.length += 1;
+            } else if self.last == b'\r' {
+                let is_empty = self.length == 1;
+                self.has_ended = is_empty && self.has_begun;
+                self.has_begun |= !is_empty;
+                self.length = 0;
+            } else {
+                *byte = 0;
+            }
+            self.last = *byte;
+        }
+    }
+}
+
+/// Reads of a head up to this many bytes need no allocation.
+const SMALL_READ: usize = 8192;
+
 /// A connection with time limits. Its timers exist only while they run, because thousands of connections wait for
 /// events.
 pub struct TimedIo<T> {
     io: T,
     timeouts: Timeouts,
     requests: OpenRequests,
+    lines: HeadLines,
     head: Option<Pin<Box<Sleep>>>,
     write: Option<Pin<Box<Sleep>>>,
     /// The bytes that the client has taken since `write` began.
@@ -108,7 +162,8 @@ impl<T> TimedIo<T> {
     /// Wraps a connection that was just accepted. `requests` counts its requests.
     pub fn new(io: T, timeouts: Timeouts, requests: OpenRequests) -> Self {
         let head = Some(Box::pin(sleep(timeouts.head)));
-        Self { io, timeouts, requests, head, write: None, taken: 0, has_timed_out: false }
+        let lines = HeadLines::default();
+        Self { io, timeouts, requests, lines, head, write: None, taken: 0, has_timed_out: false }
     }
 
     /// Unwraps the connection; `None` if the client was too slow and is not worth a goodbye.
@@ -146,17 +201,41 @@ impl<T> TimedIo<T> {
     }
 }
 
+impl<T: Read + Unpin> TimedIo<T> {
+    /// Reads what may be part of a head. After a response it may also be the rest of a body that nobody reads.
+    fn poll_read_head(&mut self, cx: &mut Context<'_>, mut buffer: ReadBufCursor<'_>) -> Poll<Result<()>> {
+        let (mut small, mut large) = ([0; SMALL_READ], Vec::new());
+        let room = buffer.remaining();
+        let bytes = if let Some(bytes) = small.get_mut(..room) {
+            bytes
+        } else {
+            large.resize(room, 0);
+            large.as_mut_slice()
+        };
+        let mut part = ReadBuf::new(bytes);
+        ready!(Pin::new(&mut self.io).poll_read(cx, part.unfilled()))?;
+        let length = part.filled().len();
+        let begun = self.requests.begun();
+        if begun != self.lines.begun {
+            self.lines = HeadLines { begun, ..HeadLines::default() };
+        }
+        self.lines.check(&mut bytes[..length]);
+        buffer.put_slice(&bytes[..length]);
+        Poll::Ready(Ok(()))
+    }
+}
+
 impl<T: Read + Unpin> Read for TimedIo<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: ReadBufCursor<'_>,
     ) -> Poll<Result<()>> {
-        let read = Pin::new(&mut self.io).poll_read(cx, buffer);
         if self.requests.any() {
             self.head = None;
-            return read;
+            return Pin::new(&mut self.io).poll_read(cx, buffer);
         }
+        let read = self.poll_read_head(cx, buffer);
         let timeout = self.timeouts.head;
         if read.is_ready() {
             self.head.get_or_insert_with(|| Box::pin(sleep(timeout)));
@@ -222,6 +301,27 @@ mod tests {
         let (ours, theirs) = duplex(room);
         let requests = OpenRequests::default();
         (TimedIo::new(TokioIo::new(ours), Timeouts::default(), requests.clone()), theirs, requests)
+    }
+
+    #[test]
+    fn lines_of_heads_end_with_cr_and_lf() {
+        let cases: [(&[&str], &str); 5] = [
+            (&["GET / HTTP/1.1\r\na: b\r\n\r\n"], "GET / HTTP/1.1\r\na: b\r\n\r\n"),
+            (&["\r\nGET / HTTP/1.1\r", "\n\r", "\na\nb\n"], "\r\nGET / HTTP/1.1\r\n\r\na\nb\n"),
+            (&["GET / HTTP/1.1\na: b\r\n\r\n"], "GET / HTTP/1.1\0a: b\r\n\r\n"),
+            (&["GET / HTTP/1.1\r\na: b\nc: d\r\n\r\n"], "GET / HTTP/1.1\r\na: b\0c: d\r\n\r\n"),
+            (&["GET / HTTP/1.1\r\n", "\n"], "GET / HTTP/1.1\r\n\0"),
+        ];
+        for (parts, expected) in cases {
+            let mut lines = HeadLines::default();
+            let mut passed = Vec::new();
+            for part in parts {
+                let mut bytes = part.as_bytes().to_vec();
+                lines.check(&mut bytes);
+                passed.extend(bytes);
+            }
+            assert_eq!(passed, expected.as_bytes(), "{parts:?}");
+        }
     }
 
     async fn read(io: &mut Io) -> Result<Vec<u8>> {
