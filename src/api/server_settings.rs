@@ -5,9 +5,17 @@ use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiResult, OtherReply, Read, Reply, Route};
 use crate::types::version::Versions;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use hyper::Method;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::LazyLock;
 
 /// The resource of `/server_settings`.
 pub const RESOURCE: Resource = Resource { name: "server_settings", routes, ..Resource::EMPTY };
@@ -24,14 +32,38 @@ fn routes() -> Vec<Route> {
 /// The description of the operations, which a test writes from the source.
 const DESCRIPTION: &str = include_str!("../../docs/openapi.yaml");
 
+/// The description compressed with gzip, once for all who ask.
+static PACKED: LazyLock<Bytes> = LazyLock::new(|| {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    // Writing to memory does not fail; a stream that is cut short would be refused by the client.
+    let packed = encoder.write_all(DESCRIPTION.as_bytes()).and_then(|()| encoder.finish());
+    packed.map(Bytes::from).unwrap_or_default()
+});
+
+/// The entity tag of the description. Its compressed form is another representation, with a tag of its own.
+static TAG: LazyLock<String> =
+    LazyLock::new(|| URL_SAFE_NO_PAD.encode(Sha256::digest(DESCRIPTION)).chars().take(16).collect());
+
 /// `GET /api/openapi.yaml`: the operations and their parameters, for programs that read OpenAPI.
-fn description(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    Ok(Reply::other(OtherReply {
-        status: 200,
-        content_type: "text/yaml; charset=utf-8",
-        headers: Vec::new(),
-        body: DESCRIPTION.into(),
-    }))
+fn description(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    let is_packed = read.info.accepts_gzip;
+    let etag = format!("\"{}{}\"", *TAG, if is_packed { "-gzip" } else { "" });
+    let known = read.info.conditions.as_ref().and_then(|conditions| conditions.if_none_match.as_deref());
+    let is_known = known.is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == etag));
+    let mut headers = vec![
+        ("ETag", etag),
+        ("Cache-Control", "no-cache".to_owned()),
+        ("Vary", "Accept-Encoding".to_owned()),
+    ];
+    let content_type = "text/yaml; charset=utf-8";
+    if is_known {
+        return Ok(Reply::other(OtherReply { status: 304, content_type, headers, body: Bytes::new() }));
+    }
+    if is_packed {
+        headers.push(("Content-Encoding", "gzip".to_owned()));
+    }
+    let body = if is_packed { PACKED.clone() } else { DESCRIPTION.into() };
+    Ok(Reply::other(OtherReply { status: 200, content_type, headers, body }))
 }
 
 /// The reply to `GET /server_settings`.

@@ -110,3 +110,22 @@ async fn the_description_of_the_operations_is_served() {
     assert_eq!((found.status, found.header("content-type")), (200, "text/yaml; charset=utf-8"));
     assert!(String::from_utf8(found.bytes).unwrap().contains(r#"openapi: "3.1.0""#));
 }
+
+#[tokio::test]
+async fn the_description_is_sent_once_to_who_has_it() {
+    let server = TestServer::start().await;
+    let ask = |headers: &[(&str, &str)]| {
+        let request = server.anonymous().request_outside(Method::GET, "/api/openapi.yaml");
+        headers.iter().fold(request, |request, (name, value)| request.header(name, value)).send()
+    };
+    let whole = ask(&[]).await;
+    let packed = ask(&[("Accept-Encoding", "gzip")]).await;
+    assert_eq!((whole.status, packed.status), (200, 200));
+    assert!(String::from_utf8_lossy(&whole.bytes).contains("\nopenapi: "));
+    assert!(packed.bytes.len() * 4 < whole.bytes.len());
+    assert_ne!(whole.header("etag"), packed.header("etag"));
+    let known = whole.header("etag").to_owned();
+    let again = ask(&[("If-None-Match", &known)]).await;
+    assert_eq!((again.status, again.bytes.len(), again.header("etag")), (304, 0, known.as_str()));
+    assert_eq!(ask(&[("If-None-Match", "\"other\"")]).await.status, 200);
+}
