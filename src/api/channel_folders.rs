@@ -14,7 +14,7 @@ use crate::http::params::{BoundedText, Order};
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
 use crate::http::{StatePart, StateRequest};
 use crate::store::Tx;
-use crate::types::is_unprintable;
+use crate::types::find_forbidden_in_name;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
@@ -196,7 +196,7 @@ fn checked_name(text: &str) -> ApiResult<String> {
     if name.is_empty() {
         return Err(ApiError::bad_request("Channel folder name can't be empty."));
     }
-    if let Some(index) = name.chars().position(is_unprintable) {
+    if let Some(index) = find_forbidden_in_name(name) {
         let msg = format!("Invalid character in channel folder name, at position {}.", index + 1);
         return Err(ApiError::bad_request(msg));
     }

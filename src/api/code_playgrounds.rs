@@ -13,6 +13,7 @@ use crate::http::{
 };
 use crate::markdown::url_template_variables;
 use crate::store::Tx;
+use crate::types::find_forbidden_in_name;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
@@ -146,6 +147,8 @@ fn problems(playground: &Playground, others: &[Playground]) -> Vec<(&'static str
     }
     if playground.name.is_empty() {
         problems.push(("name", BLANK.to_owned()));
+    } else if find_forbidden_in_name(&playground.name).is_some() {
+        problems.push(("name", "Invalid characters in name!".to_owned()));
     }
     if playground.pygments_language.is_empty() {
         problems.push(("pygments_language", BLANK.to_owned()));

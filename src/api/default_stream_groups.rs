@@ -15,7 +15,7 @@ use crate::http::Resource;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
-use crate::types::StreamId;
+use crate::types::{StreamId, find_forbidden_in_name};
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
@@ -189,6 +189,9 @@ fn check_name(name: &str) -> ApiResult<()> {
         return Err(ApiError::bad_request(format!(
             "Default channel group name '{name}' contains NULL (0x00) characters."
         )));
+    }
+    if find_forbidden_in_name(name).is_some() {
+        return Err(ApiError::bad_request(format!("Invalid default channel group name '{name}'")));
     }
     Ok(())
 }

@@ -53,7 +53,8 @@ pub mod user_topics;
 pub mod users;
 pub mod web;
 
-use crate::domain::notices;
+use crate::domain::users::sql as users_sql;
+use crate::domain::{notices, realm as realm_domain};
 use crate::http::{ApiResult, Background, Resource, Route, StatePart};
 use crate::store::Tx;
 
@@ -124,7 +125,12 @@ pub fn background_tasks() -> impl Iterator<Item = Background> {
     RESOURCES.iter().filter_map(|resource| resource.background)
 }
 
-/// Inserts the rows that every database needs: the organization, the system groups, the system bots and others.
-pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
-    RESOURCES.iter().try_for_each(|resource| (resource.set_up)(tx))
+/// Inserts the rows that every database needs: the organization, the system groups, the system bots and others. The domain of
+/// `public_url` is that of dummy emails, before anybody has one.
+pub fn set_up(tx: &mut Tx<'_>, public_url: Option<&str>) -> ApiResult<()> {
+    RESOURCES.iter().try_for_each(|resource| (resource.set_up)(tx))?;
+    if let Some(url) = public_url {
+        users_sql::reserve_dummy_domain(tx, &realm_domain::bot_domain(url))?;
+    }
+    Ok(())
 }

@@ -67,7 +67,7 @@ fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Rep
     let name = &params.user_id_or_email;
     let user = match name.parse() {
         Ok(id) => user_rows::by_id(read, UserId(id))?,
-        Err(_) => find::by_api_email(read, &Accessible::to(read, read.caller)?, name)?,
+        Err(_) => find::by_email(read, read.caller, &Accessible::to(read, read.caller)?, name)?,
     };
     let user = user.filter(|user| user.is_active).ok_or_else(|| ApiError::bad_request("No such user"))?;
     access::check(read, read.caller, &user)?;

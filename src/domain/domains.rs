@@ -31,6 +31,9 @@ pub fn check_domain(domain: &str) -> Result<(), &'static str> {
     if domain.starts_with('.') || domain.ends_with('.') {
         return Err("Domain cannot start or end with a dot (.)");
     }
+    if domain.ends_with(".invalid") {
+        return Err("Domain is reserved.");
+    }
     for label in domain.split('.') {
         if label.is_empty() {
             return Err("Consecutive '.' are not allowed.");

@@ -7,7 +7,7 @@
 //!
 //! | modules | what they hold |
 //! |---|---|
-//! | `limits`, `realm`, `groups` | the organization's settings, membership in groups, and permissions |
+//! | `limits` to `groups` | limits, names that look alike, the organization's settings, membership in groups, and permissions |
 //! | `images` | decoding and scaling images, and public images |
 //! | `access` | access to channels, users and messages: the rows it depends on, and one rule for each |
 //! | `files` to `profile_fields` | small resources that users, channels and messages refer to |
@@ -19,6 +19,8 @@
 //! | `profile_values` to `purge` | commands that combine the modules above |
 
 pub mod limits;
+
+pub mod look_alikes;
 
 pub mod realm;
 

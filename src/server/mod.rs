@@ -116,7 +116,8 @@ impl Engine {
         let sink = EventSink::new(Arc::clone(&hub));
         let (writer, writer_thread) =
             Writer::start(&database, connection, clock.clone(), ApiKeyOwner::TABLES, sink)?;
-        writer.run(api::set_up).await?;
+        let public_url = options.public_url.clone();
+        writer.run(move |tx| api::set_up(tx, public_url.as_deref())).await?;
         events::save_queues(&hub, &writer).await;
         let started_at = clock.seconds();
         let app = Arc::new(App {

@@ -12,7 +12,7 @@ pub struct Property {
     pub name: &'static str,
     /// The allowed values, and the default.
     pub kind: Kind,
-    /// What it decides: one sentence, for the description of the interface.
+    /// What it decides, for the description of the interface: one sentence, and a second if nothing here reads it.
     pub about: &'static str,
 }
 

@@ -85,7 +85,7 @@ fn create(
     organization::BOTS.check(tx, caller, 1)?;
     let full_name = names::check_full_name(&params.full_name)?;
     let email = rules::bot_email(tx, &params.short_name, domain)?;
-    rules::check_name(tx, &full_name)?;
+    rules::check_name(tx, &full_name, None)?;
     let bot_type = rules::check_bot_type(tx, caller, tx.now(), params.bot_type)?;
     rules::check_interface(params.interface_type)?;
     let channel = |name: Option<&String>| match name {

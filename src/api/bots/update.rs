@@ -180,7 +180,7 @@ fn change_name(tx: &mut Tx<'_>, bot: &UserRow, full_name: &str) -> ApiResult<()>
     if full_name == bot.full_name {
         return Ok(());
     }
-    rules::check_name(tx, &full_name)?;
+    rules::check_name(tx, &full_name, Some(bot.user_id))?;
     change_user::set_full_name(tx, bot, &full_name)
 }
 

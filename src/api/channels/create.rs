@@ -64,7 +64,7 @@ fn create_one(
     if caller.is_guest() {
         return Err(ApiError::bad_request("Not allowed for guest users"));
     }
-    if sql::by_name(tx, &channel.name)?.is_some() {
+    if sql::by_name(tx, &channel.name)?.is_some() || rules::looks_like_another(tx, &channel.name, None)? {
         return Err(already_exists(&channel.name));
     }
     let subscribers = principals::resolve_ids(tx, &params.subscribers)?;

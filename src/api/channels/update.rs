@@ -278,7 +278,10 @@ impl ChannelChange<'_> {
         if name == self.new.name {
             return Err(ApiError::bad_request("Channel already has that name."));
         }
-        if fold(&name) != fold(&self.new.name) && sql::by_name(tx, &name)?.is_some() {
+        let has_other_letters = fold(&name) != fold(&self.new.name);
+        if has_other_letters && sql::by_name(tx, &name)?.is_some()
+            || rules::looks_like_another(tx, &name, Some(self.new.stream_id))?
+        {
             return Err(ApiError::bad_request("Channel name is already in use."));
         }
         self.push(StreamChange::Name { value: name.clone() });

@@ -383,7 +383,7 @@ fn create_webhook_bot(
         None => {
             let mut name = (*display_name).to_owned();
             let mut number = 1;
-            while bots::sql::is_name_in_use(tx, &name)? {
+            while bot_rules::is_name_in_use(tx, &name, None)? {
                 number += 1;
                 name = format!("{display_name} {number}");
             }
@@ -391,7 +391,7 @@ fn create_webhook_bot(
         }
     };
     let full_name = names::check_full_name(&full_name)?;
-    bot_rules::check_name(tx, &full_name)?;
+    bot_rules::check_name(tx, &full_name, None)?;
     let domain = public_url.as_deref().map_or_else(|| DUMMY_DOMAIN.to_owned(), realm::bot_domain);
     let mut number = 1;
     let email = loop {

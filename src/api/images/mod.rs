@@ -76,7 +76,7 @@ fn avatar_of(read: &Read<'_, User>, params: &AvatarParams) -> ApiResult<Option<A
     let accessible = Accessible::to(read, read.caller)?;
     let (user_id, user) = match params.user_id_or_email.parse() {
         Ok(id) => (UserId(id), user_rows::by_id(read, UserId(id))?),
-        Err(_) => (UserId(0), find::by_api_email(read, &accessible, &params.user_id_or_email)?),
+        Err(_) => (UserId(0), find::by_email(read, read.caller, &accessible, &params.user_id_or_email)?),
     };
     let Some(user) = user else { return Ok(Some(Avatar { user_id, version: 1, key: None })) };
     let is_known = user.is_system_bot || accessible.contains(user.user_id);

@@ -4,7 +4,7 @@ use crate::domain::domains::check_may_join;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::users::{emails, names, passwords};
 use crate::http::{ApiError, ApiResult};
-use crate::types::is_unprintable;
+use crate::types::find_forbidden_in_name;
 use rusqlite::Connection;
 use serde::Deserialize;
 
@@ -63,7 +63,7 @@ impl SignupForm {
         if invite.is_for_owner() {
             let name = self.organization.trim();
             errors.organization = match name.chars().count() {
-                _ if name.contains(is_unprintable) => {
+                _ if find_forbidden_in_name(name).is_some() => {
                     Some("The name has characters that cannot be shown.".to_owned())
                 }
                 0 => Some("Please enter a name for your organization.".to_owned()),
@@ -72,13 +72,13 @@ impl SignupForm {
             };
         }
         let checked = names::check_full_name(&self.full_name)
-            .and_then(|name| names::check_unique(connection, &name, None));
+            .and_then(|name| names::check_available(connection, &name, None));
         errors.full_name = match self.full_name.trim() {
             "" => Some("Please enter your name.".to_owned()),
             _ => error_message(checked)?,
         };
         let email = self.email_for(invite);
-        if !names::is_email(email) {
+        if !names::is_new_email(email) {
             errors.email = Some("Please enter your email address.".to_owned());
         } else if emails::is_taken(connection, email)? {
             errors.email = Some("There is an account with this email address already.".to_owned());

@@ -5,7 +5,7 @@ use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::realm::settings;
 use crate::domain::user_settings::languages;
 use crate::http::{ApiError, ApiResult};
-use crate::types::is_unprintable;
+use crate::types::find_forbidden_in_name;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -54,7 +54,7 @@ pub fn value(name: &str, written: Value) -> ApiResult<Value> {
         "giphy_rating" | "video_chat_provider" if !settings::property(name)?.allows(&written) => {
             Err(ApiError::bad_request(format!("Invalid {name} {written}")))
         }
-        "name" if text.contains(is_unprintable) => {
+        "name" if find_forbidden_in_name(text).is_some() => {
             Err(ApiError::bad_request("Invalid characters in organization name!"))
         }
         // The server has no Jitsi server of its own.

@@ -5,7 +5,6 @@ use crate::domain::access::users::Accessible;
 use crate::domain::messages::narrow::executor::newest_received;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::profile_fields::values;
-use crate::domain::realm::bot_domain;
 use crate::domain::users::record::UserRecord;
 use crate::domain::users::{find, sql};
 use crate::http::params::NoParams;
@@ -85,8 +84,7 @@ pub struct OneUser {
 
 /// `GET /users/{user_id}` and `GET /users/{email}`.
 pub fn user(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply<OneUser>> {
-    let domain = bot_domain(&read.info.origin);
-    let user = find::by_id_or_email(read, read.caller, &params.user_id_or_email, &domain)?;
+    let user = find::by_id_or_email(read, read.caller, &params.user_id_or_email)?;
     users::check(read, read.caller, &user)?;
     let mut record = UserRecord::for_caller(&user, read.caller);
     if params.include_custom_profile_fields {

@@ -6,7 +6,6 @@ use crate::domain::bots;
 use crate::domain::notices::ownership::Actor;
 use crate::domain::profile_values::change as profile_values;
 use crate::domain::profile_values::change::{RenderedChanges, ValueChange};
-use crate::domain::realm::bot_domain;
 use crate::domain::users::{emails, find, names, rules, sql};
 use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
@@ -32,26 +31,21 @@ pub struct UpdateUserParams {
 
 /// `PATCH /users/{user_id}` and `PATCH /users/{email}`: changes a person or a bot, active or not.
 pub async fn update_user(call: Call<User>, params: UpdateUserParams) -> ApiResult<Reply> {
-    let (domain, mut params) = (bot_domain(&call.info.origin), params);
+    let mut params = params;
     let values = match params.profile_data.take() {
         Some(changes) => {
-            call.app.readers.read(|snapshot| check(snapshot, &call.caller, &params, &domain)).await?;
+            call.app.readers.read(|snapshot| check(snapshot, &call.caller, &params)).await?;
             Some(profile_values::render(&call, changes).await?)
         }
         None => None,
     };
-    call.write(move |tx, caller| apply(tx, caller, &params, values, &domain)).await?;
+    call.write(move |tx, caller| apply(tx, caller, &params, values)).await?;
     Ok(Reply::ok())
 }
 
 /// Finds the user and checks that the caller may change them.
-fn check(
-    connection: &Connection,
-    caller: &Caller,
-    params: &UpdateUserParams,
-    domain: &str,
-) -> ApiResult<UserRow> {
-    let user = find::by_id_or_email(connection, caller, &params.user_id_or_email, domain)?;
+fn check(connection: &Connection, caller: &Caller, params: &UpdateUserParams) -> ApiResult<UserRow> {
+    let user = find::by_id_or_email(connection, caller, &params.user_id_or_email)?;
     if user.is_system_bot {
         return Err(find::no_such_user());
     }
@@ -64,9 +58,8 @@ fn apply(
     caller: &Caller,
     params: &UpdateUserParams,
     values: Option<RenderedChanges>,
-    domain: &str,
 ) -> ApiResult<()> {
-    let user = check(tx, caller, params, domain)?;
+    let user = check(tx, caller, params)?;
     if params.new_email.is_some() && caller.role != Role::Owner {
         return Err(ApiError::bad_request("User not authorized to change user emails"));
     }
@@ -101,7 +94,7 @@ fn apply(
 }
 
 fn change_email(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()> {
-    if !names::is_email(new_email) {
+    if !names::is_new_email(new_email) {
         return Err(ApiError::bad_request("Invalid new email address."));
     }
     if let Some(msg) = emails::find_conflict(tx, user, new_email)? {

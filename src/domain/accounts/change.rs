@@ -16,7 +16,7 @@ pub fn set_full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiRes
     if full_name == user.full_name {
         return Ok(());
     }
-    names::check_unique(tx, &full_name, Some(user.user_id))?;
+    names::check_available(tx, &full_name, Some(user.user_id))?;
     sql::set_full_name(tx, user.user_id, &full_name)?;
     let audience = users::audience(tx, user)?;
     tx.emit(UserUpdated::new(user.user_id, UserChange::FullName { full_name: full_name.clone() }), audience);

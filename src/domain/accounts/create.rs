@@ -33,9 +33,9 @@ pub struct NewUser {
 /// Checks the name and the real email of a new user, and returns them in this order without surrounding white space.
 pub fn check_new_user(connection: &Connection, email: &str, full_name: &str) -> ApiResult<(String, String)> {
     let full_name = names::check_full_name(full_name)?;
-    names::check_unique(connection, &full_name, None)?;
+    names::check_available(connection, &full_name, None)?;
     let email = email.trim();
-    if !names::is_email(email) {
+    if !names::is_new_email(email) {
         return Err(ApiError::bad_request("Enter a valid email address."));
     }
     if emails::is_taken(connection, email)? {

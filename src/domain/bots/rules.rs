@@ -5,14 +5,13 @@ use crate::auth::credentials::API_KEY_LENGTH;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{permissions, user_rows};
-use crate::domain::bots::sql;
 use crate::domain::channels::sql as channels;
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::limits;
 use crate::domain::limits::{
     Accounts, MAX_BOTS_EVER, MAX_BOTS_OF_OWNER, MAX_CONFIG_DATA_LENGTH, MAX_PAYLOAD_URL_LENGTH,
 };
-use crate::domain::users::{names, rules as users_rules, sql as users};
+use crate::domain::users::{emails, names, rules as users_rules, sql as users};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{BotType, Role, StreamId, UserId};
@@ -165,9 +164,14 @@ pub fn check_interface(interface: i64) -> ApiResult<()> {
     }
 }
 
-/// Checks that no active user has exactly this name.
-pub fn check_name(connection: &Connection, full_name: &str) -> ApiResult<()> {
-    if sql::is_name_in_use(connection, full_name)? {
+/// Whether an active user, or one of the server's own bots, has a name that looks like this one.
+pub fn is_name_in_use(connection: &Connection, full_name: &str, except: Option<UserId>) -> ApiResult<bool> {
+    Ok(names::is_reserved(full_name) || users::looks_like_another(connection, full_name, except)?)
+}
+
+/// Checks that no active user, except `except`, has a name that looks like that of a bot.
+pub fn check_name(connection: &Connection, full_name: &str, except: Option<UserId>) -> ApiResult<()> {
+    if is_name_in_use(connection, full_name, except)? {
         return Err(ApiError::bad_request("Name is already in use!"));
     }
     Ok(())
@@ -176,10 +180,10 @@ pub fn check_name(connection: &Connection, full_name: &str) -> ApiResult<()> {
 /// Returns the email of a new bot, `ada-bot@...` for the short name `ada`. Fails if it is invalid or in use.
 pub fn bot_email(connection: &Connection, short_name: &str, domain: &str) -> ApiResult<String> {
     let email = format!("{}-bot@{domain}", short_name.trim());
-    if short_name.trim().is_empty() || !names::is_email(&email) {
+    if short_name.trim().is_empty() || !names::is_new_email(&email) {
         return Err(ApiError::bad_request("Bad name or username"));
     }
-    if users::by_delivery_email(connection, &email)?.is_some() {
+    if emails::is_taken(connection, &email)? {
         return Err(ApiError::bad_request("Username already in use"));
     }
     Ok(email)

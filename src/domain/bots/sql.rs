@@ -266,10 +266,3 @@ pub fn note_owner_notice(
          WHERE user_id = ?1 AND (owner_notified IS NULL OR owner_notified <= ?2 - ?3)";
     Ok(connection.prepare_cached(statement)?.execute((user_id, now, interval))? > 0)
 }
-
-/// Whether an active user has exactly this name.
-pub fn is_name_in_use(connection: &Connection, full_name: &str) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM user WHERE lower(full_name) = lower(?1) AND full_name = ?1 AND is_active)")?
-        .query_row([full_name], |row| row.get(0))
-}

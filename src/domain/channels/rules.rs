@@ -1,12 +1,16 @@
 //! Rules for the properties of channels: names, descriptions, retention, privacy, and figures about activity.
 
+use crate::domain::access::channel_rows;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::limits::organization;
 use crate::domain::limits::{Accounts, MAX_DESCRIPTIONS_OF_CREATOR, MAX_STREAM_NAME_LENGTH};
+use crate::domain::look_alikes;
+use crate::domain::look_alikes::Named;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::store::Tx;
-use crate::types::{GroupId, UserId, is_unprintable};
+use crate::types::{GroupId, StreamId, UserId, find_forbidden_in_name};
+use rusqlite::Connection;
 use serde_json::Value;
 
 /// The time without messages after which a channel is not recently active any more, in seconds.
@@ -29,13 +33,25 @@ pub fn name(text: &str) -> ApiResult<String> {
             "Channel name too long (limit: {MAX_STREAM_NAME_LENGTH} characters)."
         )));
     }
-    match name.chars().position(is_unprintable) {
+    match find_forbidden_in_name(name) {
         None => Ok(name.to_owned()),
         Some(index) => Err(ApiError::bad_request(format!(
             "Invalid character in channel name, at position {}.",
             index + 1
         ))),
     }
+}
+
+/// Whether another channel than `own` has a name that looks like this one, be it archived.
+pub fn looks_like_another(connection: &Connection, name: &str, own: Option<StreamId>) -> ApiResult<bool> {
+    for id in look_alikes::list(connection, Named::Stream, name)? {
+        let other = channel_rows::by_id(connection, StreamId(id))?;
+        let other = other.filter(|other| Some(other.stream_id) != own);
+        if other.is_some_and(|other| look_alikes::is_confusable(name, &other.name)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Converts a description to one line: line breaks become spaces.

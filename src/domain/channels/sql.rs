@@ -2,6 +2,8 @@
 
 use crate::domain::access::channel_rows::{COLUMNS, StreamRow, TopicsPolicy};
 use crate::domain::channels::rules::Privacy;
+use crate::domain::look_alikes;
+use crate::domain::look_alikes::Named;
 use crate::types::{MessageId, RecipientId, StreamId, UserId, fold};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
@@ -122,6 +124,7 @@ pub fn insert(connection: &Connection, stream: &NewStreamRow<'_>) -> rusqlite::R
             stream.folder_id,
         ))?;
     let stream_id = StreamId(connection.last_insert_rowid());
+    look_alikes::set(connection, Named::Stream, stream_id.0, stream.name)?;
     connection.prepare_cached("INSERT INTO recipient (stream_id) VALUES (?1)")?.execute([stream_id])?;
     Ok(stream_id)
 }
@@ -149,8 +152,8 @@ pub fn update(connection: &Connection, stream: &StreamRow) -> rusqlite::Result<(
             stream.message_retention_days,
             stream.topics_policy,
             stream.folder_id,
-        ))
-        .map(|_| ())
+        ))?;
+    look_alikes::set(connection, Named::Stream, stream.stream_id.0, &stream.name)
 }
 
 /// The ids of the channels that new users are subscribed to, ascending.

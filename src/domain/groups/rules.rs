@@ -6,8 +6,10 @@ use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::groups::setting::Owner;
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{realm_settings, setting, sql};
+use crate::domain::look_alikes;
+use crate::domain::look_alikes::Named;
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::types::{GroupId, is_unprintable};
+use crate::types::{GroupId, find_forbidden_in_name};
 use rusqlite::Connection;
 
 /// The longest name, in characters.
@@ -29,10 +31,8 @@ pub fn check_name(name: &str) -> ApiResult<()> {
             "User group name cannot exceed {MAX_NAME_LENGTH} characters."
         )));
     }
-    if let Some(index) = name
-        .chars()
-        .position(|character| is_unprintable(character) || FORBIDDEN_IN_NAMES.contains(&character))
-    {
+    let markup = name.chars().position(|character| FORBIDDEN_IN_NAMES.contains(&character));
+    if let Some(index) = [find_forbidden_in_name(name), markup].into_iter().flatten().min() {
         let position = index + 1;
         return Err(ApiError::bad_request(format!(
             "Invalid character in user group name, at position {position}."
@@ -44,9 +44,14 @@ pub fn check_name(name: &str) -> ApiResult<()> {
     }
 }
 
-/// Refuses a name that another group has, in use or not.
+/// Refuses a name that another group has, in use or not, or one that looks like it.
 pub fn check_unique(connection: &Connection, name: &str, own: Option<GroupId>) -> ApiResult<()> {
-    if sql::with_name(connection, name)?.is_some_and(|other| Some(other) != own) {
+    let mut is_taken = sql::with_name(connection, name)?.is_some_and(|other| Some(other) != own);
+    for id in look_alikes::list(connection, Named::UserGroup, name)? {
+        let other = sql::group(connection, GroupId(id))?.filter(|other| Some(other.id) != own);
+        is_taken |= other.is_some_and(|other| look_alikes::is_confusable(name, &other.name));
+    }
+    if is_taken {
         return Err(ApiError::bad_request(format!("User group '{name}' already exists.")));
     }
     Ok(())

@@ -1,6 +1,8 @@
 //! Every statement about groups.
 
 use crate::domain::groups::owner::Owner;
+use crate::domain::look_alikes;
+use crate::domain::look_alikes::Named;
 use crate::types::{GroupId, Role, StreamId, UserId, fold};
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::collections::HashSet;
@@ -184,7 +186,9 @@ pub fn insert(
              VALUES ('named', ?1, ?2, ?3, ?4, ?5)",
         )?
         .execute((name, fold(name), description, creator_id, date_created))?;
-    Ok(GroupId(connection.last_insert_rowid()))
+    let id = connection.last_insert_rowid();
+    look_alikes::set(connection, Named::UserGroup, id, name)?;
+    Ok(GroupId(id))
 }
 
 /// Writes everything of a group's own row that a client can change.
@@ -193,8 +197,8 @@ pub fn update(connection: &Connection, group: &GroupRow) -> rusqlite::Result<()>
         .prepare_cached(
             "UPDATE user_group SET name = ?2, name_key = ?3, description = ?4, deactivated = ?5 WHERE id = ?1",
         )?
-        .execute((group.id, &group.name, fold(&group.name), &group.description, group.deactivated))
-        .map(|_| ())
+        .execute((group.id, &group.name, fold(&group.name), &group.description, group.deactivated))?;
+    look_alikes::set(connection, Named::UserGroup, group.id.0, &group.name)
 }
 
 /// Whether a group names a user itself; they may be deactivated.

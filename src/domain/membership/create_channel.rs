@@ -125,6 +125,9 @@ pub fn create_channels(
     let checked = check(tx, caller, params)?;
     let mut created = Vec::with_capacity(channels.len());
     for channel in channels {
+        if rules::looks_like_another(tx, &channel.name, None)? {
+            return Err(ApiError::bad_request("Channel name is already in use."));
+        }
         created.push(insert(tx, caller, channel, params, checked)?);
     }
     if channels.iter().any(|channel| !channel.description.is_empty()) {

@@ -14,6 +14,7 @@ use crate::domain::access::user_rows;
 use crate::domain::messages::create::{OutgoingMessage, store_and_emit};
 use crate::domain::messages::destination::Destination;
 use crate::domain::rendering::render_for;
+use crate::domain::users::names::SYSTEM_BOTS as BOT_NAMES;
 use crate::domain::users::sql as users;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::{Composition, Rendered, Words};
@@ -32,7 +33,7 @@ pub const WELCOME_BOT: &str = "welcome-bot@zulip.com";
 
 /// Emails and names of all system bots (`cross_realm_bots` of `POST /register`).
 const SYSTEM_BOTS: [(&str, &str); 3] =
-    [(NOTIFICATION_BOT, "Notification Bot"), (EMAIL_GATEWAY, "Email Gateway"), (WELCOME_BOT, "Welcome Bot")];
+    [(NOTIFICATION_BOT, BOT_NAMES[0]), (EMAIL_GATEWAY, BOT_NAMES[1]), (WELCOME_BOT, BOT_NAMES[2])];
 
 /// The client name of notices.
 const CLIENT: &str = "Internal";

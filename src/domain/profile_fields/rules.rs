@@ -6,6 +6,7 @@ use crate::domain::profile_fields::external_accounts;
 use crate::domain::profile_fields::external_accounts::{CUSTOM, USERNAME};
 use crate::domain::profile_fields::field::{FieldType, is_url};
 use crate::http::{ApiError, ApiResult};
+use crate::types::find_forbidden_in_name;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
@@ -58,6 +59,9 @@ pub fn check(field: &FieldDefinition<'_>) -> ApiResult<()> {
 fn check_texts(name: &str, hint: &str) -> ApiResult<()> {
     if name.trim().is_empty() {
         return Err(ApiError::bad_request("Label cannot be blank."));
+    }
+    if find_forbidden_in_name(name).is_some() {
+        return Err(ApiError::bad_request("Invalid characters in label."));
     }
     limits::check_length("hint", hint, MAX_HINT_LENGTH)?;
     limits::check_length("name", name, MAX_NAME_LENGTH)

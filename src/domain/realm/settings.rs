@@ -25,12 +25,20 @@ pub const PROPERTIES: &[Property] = &[
     ),
     row("default_language", Text("en"), "The language of new users and of mail, as a code such as `de`."),
     row("description", Text(""), "What the organization is, in Markdown."),
-    row("digest_emails_enabled", Bool(false), "Whether users get a weekly digest by email."),
-    row("digest_weekday", NumberOf(&[0, 1, 2, 3, 4, 5, 6], 1), "The day of the digest, 0 for Monday."),
+    row(
+        "digest_emails_enabled",
+        Bool(false),
+        "Whether users get a weekly digest by email. No effect on this server: it sends no mail.",
+    ),
+    row(
+        "digest_weekday",
+        NumberOf(&[0, 1, 2, 3, 4, 5, 6], 1),
+        "The day of the digest, 0 for Monday. No effect on this server: it sends no mail.",
+    ),
     row(
         "disallow_disposable_email_addresses",
         Bool(true),
-        "Whether addresses of disposable mail services may not join.",
+        "Whether addresses of disposable mail services may not join. No effect on this server: it has no list of them.",
     ),
     row("email_changes_disabled", Bool(false), "Whether only administrators may change emails of users."),
     row("emails_restricted_to_domains", Bool(false), "Whether only emails of the listed domains may join."),
@@ -51,7 +59,7 @@ pub const PROPERTIES: &[Property] = &[
         "giphy_rating",
         NumberOf(&[0, 1, 2, 3, 4, 5], 2),
         "Which pictures of GIPHY clients offer: 0 for none, 1 to 5 for those rated at most Y, G, PG, \
-         PG-13 and R.",
+         PG-13 and R. No effect on this server: it has no key for the service.",
     ),
     row(
         "icon_source",
@@ -63,9 +71,13 @@ pub const PROPERTIES: &[Property] = &[
     row(
         "inline_url_embed_preview",
         Bool(false),
-        "Whether messages show previews of the pages that they link to.",
+        "Whether messages show previews of the pages that they link to. No effect on this server: it fetches nothing.",
     ),
-    row("invite_required", Bool(true), "Whether new users need an invitation."),
+    row(
+        "invite_required",
+        Bool(true),
+        "Whether new users need an invitation. No effect on this server: nobody joins without one, whatever it says.",
+    ),
     row("jitsi_server_url", TextOrNull(None), "The server for video calls; null for none."),
     row(
         "logo_source",
@@ -76,7 +88,7 @@ pub const PROPERTIES: &[Property] = &[
     row(
         "message_content_allowed_in_email_notifications",
         Bool(true),
-        "Whether notifications by email have the text of messages.",
+        "Whether notifications by email have the text of messages. No effect on this server: it sends no mail.",
     ),
     row(
         "message_content_delete_limit_seconds",
@@ -141,10 +153,14 @@ pub const PROPERTIES: &[Property] = &[
     row(
         "require_e2ee_push_notifications",
         Bool(false),
-        "Whether notifications on phones have to be encrypted from end to end.",
+        "Whether notifications on phones have to be encrypted from end to end. No effect on this server: it sends none.",
     ),
     row("require_unique_names", Bool(false), "Whether no two users may have the same name."),
-    row("send_welcome_emails", Bool(true), "Whether new users get mails that introduce the server."),
+    row(
+        "send_welcome_emails",
+        Bool(true),
+        "Whether new users get mails that introduce the server. No effect on this server: the Welcome Bot greets them.",
+    ),
     row(
         "signup_announcements_stream_id",
         Number(-1),
@@ -166,7 +182,7 @@ pub const PROPERTIES: &[Property] = &[
     row(
         "want_advertise_in_communities_directory",
         Bool(false),
-        "Whether the organization wants to be listed in a public directory.",
+        "Whether the organization wants to be listed in a public directory. No effect on this server: there is none.",
     ),
     row(
         "welcome_message_custom_text",
@@ -176,7 +192,7 @@ pub const PROPERTIES: &[Property] = &[
     row(
         "zulip_update_announcements_stream_id",
         Number(-1),
-        "The channel in which news of the server are announced; -1 for none.",
+        "The channel in which news of the server are announced; -1 for none. No effect on this server: there are no such news.",
     ),
 ];
 

@@ -9,13 +9,13 @@ use crate::types::UserId;
 use rusqlite::Connection;
 use serde::Deserialize;
 
-/// A list of user ids or of API emails.
+/// A list of user ids or of emails.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "{} is not a list")]
 pub enum Principals {
     /// User ids.
     Ids(Vec<UserId>),
-    /// API emails.
+    /// Emails, as [`find::by_email`] reads them.
     Emails(Vec<String>),
 }
 
@@ -42,29 +42,26 @@ pub fn resolve(
     principals: Option<&Principals>,
 ) -> ApiResult<Vec<UserRow>> {
     let mut users = match principals {
-        Some(Principals::Ids(ids)) => load_active(ids, |id| user_rows::by_id(connection, *id))?,
+        Some(Principals::Ids(ids)) => load_active(ids, |id| Ok(user_rows::by_id(connection, *id)?))?,
         Some(Principals::Emails(emails)) => {
             let accessible = Accessible::to(connection, caller)?;
-            load_active(emails, |email| find::by_api_email(connection, &accessible, email))?
+            load_active(emails, |email| find::by_email(connection, caller, &accessible, email))?
         }
         None => Vec::new(),
     };
     if users.is_empty() {
-        users = load_active(&[caller.user_id], |id| user_rows::by_id(connection, *id))?;
+        users = load_active(&[caller.user_id], |id| Ok(user_rows::by_id(connection, *id)?))?;
     }
     Ok(users)
 }
 
 /// Checks that these users exist and are active. Returns their ids without duplicates, ascending; possibly none.
 pub fn resolve_ids(connection: &Connection, ids: &[UserId]) -> ApiResult<Vec<UserId>> {
-    let users = load_active(ids, |id| user_rows::by_id(connection, *id))?;
+    let users = load_active(ids, |id| Ok(user_rows::by_id(connection, *id)?))?;
     Ok(users.into_iter().map(|user| user.user_id).collect())
 }
 
-fn load_active<T>(
-    keys: &[T],
-    load: impl Fn(&T) -> rusqlite::Result<Option<UserRow>>,
-) -> ApiResult<Vec<UserRow>> {
+fn load_active<T>(keys: &[T], load: impl Fn(&T) -> ApiResult<Option<UserRow>>) -> ApiResult<Vec<UserRow>> {
     let mut users = Vec::with_capacity(keys.len());
     for key in keys {
         let user = load(key)?.filter(|user| !user.is_system_bot);

@@ -18,25 +18,17 @@ pub fn by_id(connection: &Connection, user_id: UserId) -> ApiResult<UserRow> {
 
 /// Loads the user of a path segment that is an id or an email.
 ///
-/// A real email matches only if the caller may see it. The dummy email of any user matches (feature level 302);
-/// `domain` is the domain of dummy emails.
-pub fn by_id_or_email(
-    connection: &Connection,
-    caller: &Caller,
-    name: &str,
-    domain: &str,
-) -> ApiResult<UserRow> {
+/// See [`by_email`] for the emails that match.
+pub fn by_id_or_email(connection: &Connection, caller: &Caller, name: &str) -> ApiResult<UserRow> {
     if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) {
         return by_id(connection, UserId(name.parse().map_err(|_| no_such_user())?));
-    }
-    if let Some(user_id) = emails::parse_dummy(name, domain) {
-        return by_id(connection, user_id);
     }
     by_email(connection, caller, &Accessible::to(connection, caller)?, name)?.ok_or_else(no_such_user)
 }
 
-/// Loads a user by API email, or by the real email if the caller may see it. `accessible` are the users whom the caller can
-/// access.
+/// Loads a user by email, the same one for every parameter and path: by API email, else by the real email if the caller may
+/// see it, else by a dummy email, which any user has (feature level 302), with each domain that dummy emails have or had.
+/// `accessible` are the users whom the caller can access.
 pub fn by_email(
     connection: &Connection,
     caller: &Caller,
@@ -47,16 +39,11 @@ pub fn by_email(
         Some(user) => Some(user),
         None => users_sql::by_delivery_email(connection, email)?.filter(|user| user.shows_email_to(caller)),
     };
+    let user = match (user, emails::id_in_dummy(connection, email)?) {
+        (None, Some(user_id)) => user_rows::by_id(connection, user_id)?,
+        (user, _) => user,
+    };
     Ok(user.filter(|user| accessible.contains(user.user_id)))
-}
-
-/// Loads a user by API email, for a caller who can access `accessible`.
-pub fn by_api_email(
-    connection: &Connection,
-    accessible: &Accessible,
-    email: &str,
-) -> rusqlite::Result<Option<UserRow>> {
-    Ok(users_sql::by_email(connection, email)?.filter(|user| accessible.contains(user.user_id)))
 }
 
 /// The error for a user who does not exist.

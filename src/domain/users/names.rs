@@ -3,15 +3,21 @@
 use crate::domain::realm;
 use crate::domain::users::sql;
 use crate::http::{ApiError, ApiResult};
-use crate::types::{UserId, is_unprintable};
+use crate::types::{UserId, find_forbidden_in_name, folded_skeleton, is_unprintable, is_unseen, skeleton};
 use rusqlite::Connection;
-use unicode_normalization::UnicodeNormalization;
+use url::Host;
 
 /// The maximum length of a name, in characters.
 const MAX_NAME_LENGTH: usize = 100;
 
 /// Characters that are part of the syntax of mentions or quotes.
 const FORBIDDEN_IN_NAMES: &[char] = &['*', '`', '\\', '>', '"', '@'];
+
+/// The names of the bots that the server has.
+pub const SYSTEM_BOTS: [&str; 3] = ["Notification Bot", "Email Gateway", "Welcome Bot"];
+
+/// Names that nobody else has: of the server's own bots, and of those of other servers of this interface.
+const RESERVED: [&str; 4] = [SYSTEM_BOTS[0], SYSTEM_BOTS[1], SYSTEM_BOTS[2], "Reminder Bot"];
 
 /// Checks a display name and returns it without surrounding white space.
 pub fn check_full_name(text: &str) -> ApiResult<String> {
@@ -22,7 +28,7 @@ pub fn check_full_name(text: &str) -> ApiResult<String> {
     if name.is_empty() {
         return Err(ApiError::bad_request("Name too short!"));
     }
-    if name.chars().any(|character| is_unprintable(character) || FORBIDDEN_IN_NAMES.contains(&character)) {
+    if find_forbidden_in_name(name).is_some() || name.contains(FORBIDDEN_IN_NAMES) {
         return Err(ApiError::bad_request("Invalid characters in name!"));
     }
     // In a mention, `@**name|7**` is the user with id 7.
@@ -33,18 +39,38 @@ pub fn check_full_name(text: &str) -> ApiResult<String> {
     Ok(name.to_owned())
 }
 
-/// Checks that no active user except `except` has this name, if the organization requires unique names. Names are
-/// compared after NFKC normalization, ignoring case.
-pub fn check_unique(connection: &Connection, name: &str, except: Option<UserId>) -> ApiResult<()> {
-    if !realm::settings::REQUIRE_UNIQUE_NAMES.get(connection)? {
-        return Ok(());
+/// Checks that a new name is not that of one of the server's own bots, and is unique if it has to be.
+pub fn check_available(connection: &Connection, name: &str, except: Option<UserId>) -> ApiResult<()> {
+    if is_reserved(name) {
+        return Err(ApiError::bad_request("Name is already in use!"));
     }
-    let fold = |name: &str| name.nfkc().collect::<String>().to_lowercase();
-    let name = fold(name);
-    if sql::other_names(connection, except)?.iter().any(|other| fold(other) == name) {
+    check_unique(connection, name, except)
+}
+
+/// Checks that no active user except `except` has a name that looks like this one, if the organization requires unique
+/// names.
+pub fn check_unique(connection: &Connection, name: &str, except: Option<UserId>) -> ApiResult<()> {
+    if realm::settings::REQUIRE_UNIQUE_NAMES.get(connection)?
+        && sql::looks_like_another(connection, name, except)?
+    {
         return Err(ApiError::bad_request("Unique names required in this organization."));
     }
     Ok(())
+}
+
+/// Whether a name looks like that of one of the server's own bots.
+pub fn is_reserved(name: &str) -> bool {
+    let (written, folded) = (skeleton(name), folded_skeleton(name));
+    RESERVED.iter().any(|bot| skeleton(bot) == written || folded_skeleton(bot) == folded)
+}
+
+/// Whether a text can be the address of a new account: as the published server has it, with a local part in ASCII and a
+/// domain that exists in the names of hosts.
+pub fn is_new_email(text: &str) -> bool {
+    let Some((local, domain)) = text.rsplit_once('@') else { return false };
+    is_email(text)
+        && local.is_ascii()
+        && (domain.is_ascii() || matches!(Host::parse(domain), Ok(Host::Domain(_))))
 }
 
 /// Whether a text has the form of an email address: a local part, an `@`, and a domain.
@@ -52,7 +78,9 @@ pub fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let plain = |part: &str| {
         !part.is_empty()
-            && !part.contains(|character: char| character.is_whitespace() || is_unprintable(character))
+            && !part.contains(|character: char| {
+                character.is_whitespace() || is_unprintable(character) || is_unseen(character)
+            })
             && !part.contains(['@', ',', '<', '>', '"', '(', ')', ':', ';', '\\', '[', ']'])
     };
     plain(local) && plain(domain) && !domain.starts_with('.') && !domain.ends_with('.') && text.len() <= 254
@@ -78,11 +106,44 @@ mod tests {
             ("\u{202e}adA", Err("Invalid characters in name!")),
             ("Ada\u{202e}ecalevoL", Err("Invalid characters in name!")),
             ("عائشة", Ok("عائشة")),
+            ("Olga\u{200b}", Err("Invalid characters in name!")),
+            ("Ol\u{ad}ga", Err("Invalid characters in name!")),
+            ("Olga\u{fe0f}", Err("Invalid characters in name!")),
+            ("Olga ❤\u{fe0f}", Ok("Olga ❤\u{fe0f}")),
         ];
         for (text, expected) in cases {
             let checked = check_full_name(text);
             let checked = checked.as_ref().map(String::as_str).map_err(ApiError::msg);
             assert_eq!(checked, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_the_servers_bots_are_reserved() {
+        for name in [
+            "Notification Bot",
+            "welcome bot",
+            "Nοtification Bot",
+            "Welcorne Bot",
+            "Email  Gateway",
+            "REMINDER BOT",
+        ] {
+            assert!(is_reserved(name), "{name}");
+        }
+        for name in ["Notification Bot 2", "Bot", "Welcome"] {
+            assert!(!is_reserved(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn new_addresses_have_a_local_part_in_ascii() {
+        for good in ["ada@example.com", "ada@bücher.example", "ada@localhost"] {
+            assert!(is_new_email(good), "{good}");
+        }
+        for bad in
+            ["оlga@example.com", "olga@x.example\u{200b}", "ol\u{ad}ga@x.example", "ada@exa\u{fe0f}mple.com"]
+        {
+            assert!(!is_new_email(bad), "{bad}");
         }
     }
 

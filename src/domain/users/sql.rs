@@ -1,7 +1,10 @@
 //! SQL statements on the `user` table.
 
+use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::{COLUMNS, UserRow};
 use crate::domain::images::avatar::Avatar;
+use crate::domain::look_alikes;
+use crate::domain::look_alikes::Named;
 use crate::types::{BotType, Role, UserId};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -45,14 +48,38 @@ pub fn active_roles(connection: &Connection) -> rusqlite::Result<Vec<(UserId, Ro
         .collect()
 }
 
-/// Lists the names of all active users except one.
-pub fn other_names(connection: &Connection, except: Option<UserId>) -> rusqlite::Result<Vec<String>> {
-    connection
-        .prepare_cached(
-            "SELECT full_name FROM user WHERE is_active AND NOT is_system_bot AND user_id IS NOT ?1",
-        )?
-        .query_map([except], |row| row.get(0))?
-        .collect()
+/// Whether an active user, other than `except`, has a name that looks like this one.
+pub fn looks_like_another(
+    connection: &Connection,
+    full_name: &str,
+    except: Option<UserId>,
+) -> rusqlite::Result<bool> {
+    let mut is_active = connection.prepare_cached("SELECT is_active FROM user WHERE user_id = ?1")?;
+    for id in look_alikes::list(connection, Named::User, full_name)? {
+        let other = is_active.query_row([id], |row| row.get(0)).optional()?;
+        if Some(UserId(id)) != except && other == Some(true) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Loads the user, other than `except`, whose real email looks like this one, if either has letters beyond ASCII.
+pub fn by_confusable_email(
+    connection: &Connection,
+    email: &str,
+    except: Option<UserId>,
+) -> rusqlite::Result<Option<UserRow>> {
+    for id in look_alikes::list(connection, Named::Email, email.trim())? {
+        let other = user_rows::by_id(connection, UserId(id))?;
+        let is_other = |user: &UserRow| {
+            Some(user.user_id) != except && look_alikes::is_confusable(email, &user.delivery_email)
+        };
+        if let Some(user) = other.filter(is_other) {
+            return Ok(Some(user));
+        }
+    }
+    Ok(None)
 }
 
 /// Sets a user's role.
@@ -112,7 +139,8 @@ pub fn count_people(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
 /// Sets a user's display name.
 pub fn set_full_name(connection: &Connection, user_id: UserId, full_name: &str) -> rusqlite::Result<()> {
     let statement = "UPDATE user SET full_name = ?2 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((user_id, full_name)).map(|_| ())
+    connection.prepare_cached(statement)?.execute((user_id, full_name))?;
+    look_alikes::set(connection, Named::User, user_id.0, full_name)
 }
 
 /// Sets a user's time zone, an IANA identifier.
@@ -133,7 +161,7 @@ pub fn set_password(connection: &Connection, user_id: UserId, hash: &str) -> rus
     connection.prepare_cached(statement)?.execute((user_id, hash)).map(|_| ())
 }
 
-/// Sets a user's API email and real email.
+/// Sets a user's API email and real email. The domain of a dummy email is kept: nobody else gets an address of this form.
 pub fn set_emails(
     connection: &Connection,
     user_id: UserId,
@@ -144,8 +172,26 @@ pub fn set_emails(
         .prepare_cached(
             "UPDATE user SET email = ?2, delivery_email = ?3, delivery_email_key = ?4 WHERE user_id = ?1",
         )?
-        .execute((user_id, email, delivery_email, delivery_email.to_lowercase()))
+        .execute((user_id, email, delivery_email, delivery_email.to_lowercase()))?;
+    if let Some((_, domain)) = email.rsplit_once('@').filter(|_| email != delivery_email) {
+        reserve_dummy_domain(connection, domain)?;
+    }
+    look_alikes::set(connection, Named::Email, user_id.0, delivery_email)
+}
+
+/// Keeps a domain that dummy emails have.
+pub fn reserve_dummy_domain(connection: &Connection, domain: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR IGNORE INTO dummy_email_domain (domain) VALUES (?1)")?
+        .execute([domain.to_lowercase()])
         .map(|_| ())
+}
+
+/// Whether dummy emails have or had this domain, in lower case.
+pub fn is_dummy_domain(connection: &Connection, domain: &str) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM dummy_email_domain WHERE domain = ?1)")?
+        .query_row([domain], |row| row.get(0))
 }
 
 /// Whether any active person has a password or an API key.
@@ -198,7 +244,10 @@ pub fn insert(connection: &Connection, user: &NewUserRow<'_>) -> rusqlite::Resul
             user.password_hash,
             user.date_joined,
         ))?;
-    Ok(UserId(connection.last_insert_rowid()))
+    let user_id = connection.last_insert_rowid();
+    look_alikes::set(connection, Named::User, user_id, user.full_name)?;
+    look_alikes::set(connection, Named::Email, user_id, user.email)?;
+    Ok(UserId(user_id))
 }
 
 /// Loads the id, the password hash and the active flag of the person with this real email.

@@ -14,7 +14,7 @@ use crate::domain::messages::record::attribute;
 use crate::domain::messages::search::query::SearchQuery;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{narrow, sql};
-use crate::domain::users::{find, sql as users};
+use crate::domain::users::find;
 use crate::http::{ApiError, ApiResult, Caller, allowed};
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, UserId, fold};
 use rusqlite::Connection;
@@ -252,16 +252,12 @@ impl Known<'_> {
         Ok(user_rows::by_id(self.connection, UserId(id.as_i64().unwrap_or(-1)))?)
     }
 
-    /// A user by API email; the caller also by their delivery email. Pairs may have an id as a string.
+    /// A user by email. Pairs may have an id as a string.
     fn named(&self, name: &str) -> ApiResult<Option<UserRow>> {
         if let Ok(id) = name.parse() {
             return Ok(user_rows::by_id(self.connection, UserId(id))?);
         }
-        if let Some(user) = find::by_api_email(self.connection, self.accessible()?, name)? {
-            return Ok(Some(user));
-        }
-        let user = users::by_delivery_email(self.connection, name)?;
-        Ok(user.filter(|user| user.user_id == self.caller.user_id))
+        find::by_email(self.connection, self.caller, self.accessible()?, name)
     }
 
     /// The conversation of these users and the viewer; `None` for no users.

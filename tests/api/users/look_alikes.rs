@@ -1,0 +1,246 @@
+//! Names and emails that look like others.
+
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+use teamchat::api::control::Command;
+use teamchat::app::Options;
+
+const INVALID: &str = "Invalid characters in name!";
+const TAKEN: &str = "Name is already in use!";
+const UNIQUE: &str = "Unique names required in this organization.";
+
+/// Gives a name in every way of the interface that takes one of a person or a bot, and checks the error.
+async fn check_refused((owner, eve, bot): (&Client, &Client, i64), name: &str, msg: &str) {
+    let new = json!({"email": "new@example.com", "full_name": name, "password": "correct horse"});
+    owner.post("/users", new).await.error(400, "BAD_REQUEST", msg);
+    owner.patch(&format!("/users/{}", eve.user_id), json!({"full_name": name})).await.error(
+        400,
+        "BAD_REQUEST",
+        msg,
+    );
+    eve.patch("/settings", json!({"full_name": name})).await.error(400, "BAD_REQUEST", msg);
+    let of_bots = if msg == UNIQUE { TAKEN } else { msg };
+    let made = json!({"full_name": name, "short_name": "other", "bot_type": 1});
+    eve.post("/bots", made).await.error(400, "BAD_REQUEST", of_bots);
+    eve.patch(&format!("/bots/{bot}"), json!({"full_name": name})).await.error(400, "BAD_REQUEST", of_bots);
+}
+
+async fn setting() -> (TestServer, Client, Client, i64) {
+    let server = TestServer::start().await;
+    let (owner, eve) = (server.owner().await, server.member("eve").await);
+    let bot = eve.post("/bots", json!({"full_name": "Tool", "short_name": "tool", "bot_type": 1})).await.ok();
+    (server, owner, eve, bot["user_id"].as_i64().unwrap())
+}
+
+#[tokio::test]
+async fn no_name_has_unseen_characters() {
+    let (server, owner, eve, bot) = setting().await;
+    for name in [
+        "Olga\u{200b}",
+        "Ol\u{ad}ga",
+        "Olga\u{2060}",
+        "Olga\u{3164}",
+        "Olga\u{fe0f}",
+        "Ol\u{200d}ga",
+        "\u{e0041}Olga",
+    ] {
+        check_refused((&owner, &eve, bot), name, INVALID).await;
+    }
+    // What belongs to an emoji, or to letters that are joined, is no trick.
+    for name in ["Olga ❤\u{fe0f}", "\u{1f469}\u{200d}\u{1f4bb}", "علی\u{200c}رضا"] {
+        eve.patch("/settings", json!({"full_name": name})).await.ok();
+    }
+    let channel = |name: &str| json!({"name": name, "subscribers": [eve.user_id]});
+    let msg = "Invalid character in channel name, at position 8.";
+    eve.post("/channels/create", channel("general\u{200b}")).await.error(400, "BAD_REQUEST", msg);
+    let subscriptions = json!({"subscriptions": [{"name": "general\u{200b}"}]});
+    eve.post("/users/me/subscriptions", subscriptions).await.error(400, "BAD_REQUEST", msg);
+    let group = json!({"name": "admins\u{200b}", "description": "", "members": [eve.user_id]});
+    let msg = "Invalid character in user group name, at position 7.";
+    eve.post("/user_groups/create", group).await.error(400, "BAD_REQUEST", msg);
+    let msg = "Invalid character in channel folder name, at position 3.";
+    owner.post("/channel_folders/create", json!({"name": "ab\u{200b}", "description": ""})).await.error(
+        400,
+        "BAD_REQUEST",
+        msg,
+    );
+    let field = json!({"name": "Pro\u{ad}nouns", "hint": "", "field_type": 1});
+    owner.post("/realm/profile_fields", field).await.error(
+        400,
+        "BAD_REQUEST",
+        "Invalid characters in label.",
+    );
+    owner.patch("/realm", json!({"name": "Acme\u{200b}"})).await.error(
+        400,
+        "BAD_REQUEST",
+        "Invalid characters in organization name!",
+    );
+    // Topics are as published: emoji and joiners stand in them as they are typed.
+    let topic = json!({"type": "channel", "to": "town", "topic": "\u{1f469}\u{200d}\u{1f4bb}\u{200b}", "content": "x"});
+    server.channel("town", &[&eve]).await;
+    eve.post("/messages", topic).await.ok();
+}
+
+#[tokio::test]
+async fn names_of_the_servers_bots_are_theirs_alone() {
+    let (server, owner, eve, bot) = setting().await;
+    for name in ["Notification Bot", "welcome bot", "Nοtification Bot", "Email  Gateway", "Reminder Bot"] {
+        check_refused((&owner, &eve, bot), name, TAKEN).await;
+    }
+    let command = |full_name: &str| Command::CreateUser {
+        email: "ada@example.com".to_owned(),
+        full_name: full_name.to_owned(),
+        role: teamchat::types::Role::Member,
+        password: None,
+        bot_owner: None,
+    };
+    let refused = teamchat::api::control::run(server.app(), command("Welcome Bot")).await;
+    assert_eq!(refused.unwrap_err().msg(), TAKEN);
+    let fixtures =
+        json!({"users": [{"email": "a@example.com", "full_name": "Notification Bot", "role": "member"}]});
+    let fixtures = teamchat::testing::Fixtures::parse(&fixtures.to_string()).unwrap();
+    assert!(teamchat::testing::TestServer::start(fixtures).await.is_err());
+}
+
+#[tokio::test]
+async fn names_that_look_alike_are_not_unique() {
+    let (server, owner, eve, bot) = setting().await;
+    server.member("olga").await;
+    server.set_realm_setting("require_unique_names", json!(true)).await;
+    for name in ["Оlga", "olga", "Ｏlga", "0lga"] {
+        check_refused((&owner, &eve, bot), name, UNIQUE).await;
+    }
+    eve.patch("/settings", json!({"full_name": "Olgas"})).await.ok();
+    // The own name is not in the way of its other spelling.
+    eve.patch("/settings", json!({"full_name": "Оlgas"})).await.ok();
+
+    let create = |name: &str| json!({"name": name, "subscribers": [eve.user_id]});
+    let town = eve.post("/channels/create", create("town")).await.ok()["id"].clone();
+    let msg = "Channel 'tоwn' already exists";
+    eve.post("/channels/create", create("tоwn")).await.error(409, "CHANNEL_ALREADY_EXISTS", msg);
+    let subscriptions = json!({"subscriptions": [{"name": "Tоwn"}]});
+    let msg = "Channel name is already in use.";
+    eve.post("/users/me/subscriptions", subscriptions).await.error(400, "BAD_REQUEST", msg);
+    let other = eve.post("/channels/create", create("town-l")).await.ok()["id"].clone();
+    // Names of ASCII letters are told apart as everywhere.
+    eve.post("/channels/create", create("town-1")).await.ok();
+    let renamed = owner.patch(&format!("/streams/{other}"), json!({"new_name": "TОWN"})).await;
+    renamed.error(400, "BAD_REQUEST", msg);
+    owner.patch(&format!("/streams/{town}"), json!({"new_name": "tоwn"})).await.ok();
+    eve.post("/channels/create", create("town")).await.error(
+        409,
+        "CHANNEL_ALREADY_EXISTS",
+        "Channel 'town' already exists",
+    );
+
+    let group = |name: &str| json!({"name": name, "description": "", "members": [eve.user_id]});
+    let crew = eve.post("/user_groups/create", group("crew")).await.ok()["group_id"].clone();
+    let msg = "User group 'сrew' already exists.";
+    eve.post("/user_groups/create", group("сrew")).await.error(400, "BAD_REQUEST", msg);
+    eve.patch(&format!("/user_groups/{crew}"), json!({"name": "сrew"})).await.ok();
+}
+
+#[tokio::test]
+async fn new_emails_have_no_letters_that_look_like_others() {
+    let (server, owner, eve, _) = setting().await;
+    server.member("olga").await;
+    for email in ["оlga@example.com", "olga@example.com\u{200b}", "ol\u{ad}ga@example.com"] {
+        let new = json!({"email": email, "full_name": "New", "password": "correct horse"});
+        owner.post("/users", new).await.error(400, "BAD_REQUEST", "Enter a valid email address.");
+        let change = json!({"new_email": email});
+        let changed = owner.patch(&format!("/users/{}", eve.user_id), change).await;
+        changed.error(400, "BAD_REQUEST", "Invalid new email address.");
+        let invited = owner.post("/invites", json!({"invitee_emails": email, "stream_ids": []})).await;
+        let msg = "Some emails did not validate, so we didn't send any invitations.";
+        invited.error(400, "INVITATION_FAILED", msg);
+    }
+    let new = json!({"email": "olga@ехample.com", "full_name": "New", "password": "correct horse"});
+    owner.post("/users", new).await.error(400, "BAD_REQUEST", "Email is already in use.");
+    let new = json!({"email": "olga@bücher.example", "full_name": "New", "password": "correct horse"});
+    owner.post("/users", new).await.ok();
+}
+
+/// A server with a public address, on which the email of Ada is hidden.
+async fn with_placeholder() -> (TestServer, Client, Client, Client, String) {
+    let options = Options { public_url: Some("http://chat.home".to_owned()), ..Options::default() };
+    let server = TestServer::start_with(options).await;
+    let (owner, ada, eve) = (server.owner().await, server.member("ada").await, server.member("eve").await);
+    ada.patch("/settings", json!({"email_address_visibility": 4})).await.ok();
+    let placeholder = format!("user{}@chat.home", ada.user_id);
+    // The domain of an earlier address of the server.
+    server.sql("INSERT INTO dummy_email_domain VALUES ('old.example.com')").await;
+    (server, owner, ada, eve, placeholder)
+}
+
+#[tokio::test]
+async fn nobody_takes_an_address_that_stands_for_somebody() {
+    let (server, owner, ada, eve, placeholder) = with_placeholder().await;
+    let of_others = ["user1000@chat.home", "USER5@old.example.com", "user05@chat.home", "user5@bots.invalid"];
+    for email in of_others.into_iter().chain([placeholder.as_str()]) {
+        let new = json!({"email": email, "full_name": "New", "password": "correct horse"});
+        owner.post("/users", new).await.error(400, "BAD_REQUEST", "Email is already in use.");
+        let changed = owner.patch(&format!("/users/{}", eve.user_id), json!({"new_email": email})).await;
+        changed.error(400, "BAD_REQUEST", "New email value error: Already has an account.");
+        let invited = owner.post("/invites", json!({"invitee_emails": email, "stream_ids": []})).await;
+        let failed = invited.error(400, "INVITATION_FAILED", "We weren't able to invite anyone.");
+        assert_eq!(failed["errors"], json!([[email, "Already has an account.", false]]));
+        let command = Command::CreateUser {
+            email: email.to_owned(),
+            full_name: "New".to_owned(),
+            role: teamchat::types::Role::Member,
+            password: None,
+            bot_owner: None,
+        };
+        let refused = teamchat::api::control::run(server.app(), command).await;
+        assert_eq!(refused.unwrap_err().msg(), "Email is already in use.");
+    }
+    let domain = json!({"domain": "bots.invalid", "allow_subdomains": false});
+    let refused = owner.post("/realm/domains", domain).await;
+    refused.error(400, "BAD_REQUEST", "Invalid domain: Domain is reserved.");
+    // An address at the domain of another form is nobody's stand-in.
+    let new = json!({"email": "ada.two@chat.home", "full_name": "New", "password": "correct horse"});
+    owner.post("/users", new).await.ok();
+    drop(ada);
+}
+
+#[tokio::test]
+async fn every_route_that_takes_an_email_means_the_same_person() {
+    let (server, owner, ada, eve, placeholder) = with_placeholder().await;
+    let of_old = format!("user{}@old.example.com", ada.user_id);
+    server.channel("town", &[&owner, &eve, &ada]).await;
+    // Ada's own address is hidden from Eve, so it is nobody's for her.
+    for (email, is_known) in [(placeholder, true), (of_old, true), (ada.email.clone(), false)] {
+        let found = eve.get(&format!("/users/{email}"), ()).await;
+        let sent = eve
+            .post("/messages", json!({"type": "direct", "to": json!([email]).to_string(), "content": "x"}))
+            .await;
+        let narrow = json!([{"operator": "sender", "operand": email}]);
+        let narrowed = eve
+            .get("/messages", json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": narrow}))
+            .await;
+        let subscribed = eve
+            .post(
+                "/users/me/subscriptions",
+                json!({"subscriptions": [{"name": "town"}], "principals": [email]}),
+            )
+            .await;
+        let presence = eve.get(&format!("/users/{email}/presence"), ()).await;
+        if !is_known {
+            found.error(400, "BAD_REQUEST", "No such user");
+            sent.error(400, "BAD_REQUEST", &format!("Invalid email '{email}'"));
+            narrowed.error(400, "BAD_NARROW", &format!("Invalid narrow operator: unknown user {email}"));
+            subscribed.error(400, "BAD_REQUEST", "No such user");
+            presence.error(400, "BAD_REQUEST", "No such user");
+            continue;
+        }
+        assert_eq!(found.ok()["user"]["user_id"], ada.user_id, "{email}");
+        let id = sent.ok()["id"].clone();
+        let received = ada.get(&format!("/messages/{id}"), ()).await.ok();
+        assert_eq!(received["message"]["sender_id"], eve.user_id, "{email}");
+        narrowed.ok();
+        let already = subscribed.ok()["already_subscribed"].clone();
+        let of_ada: Vec<&Value> = already.as_object().unwrap().values().collect();
+        assert_eq!(of_ada, [&json!(["town"])], "{email}");
+        presence.error(400, "BAD_REQUEST", &format!("No presence data for {email}"));
+    }
+}
