@@ -1,7 +1,7 @@
 //! `/invites`: invitation links. [`join`](crate::api::join) has the page that a link opens.
 //!
-//! This server sends no email. An invitation by email is a link for one person, which the notification bot sends to the
-//! inviter to pass on.
+//! This server sends no email. An invitation by email is a link for one person, which the notification bot sends to
+//! whoever passes it on: its inviter if they are an administrator, else the administrators.
 
 mod new;
 mod send;

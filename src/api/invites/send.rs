@@ -1,17 +1,20 @@
 //! `POST /invites` and `POST /invites/{invite_id}/resend`: invitations by email.
 //!
-//! This server sends no email. Every person gets a link of their own, and the notification bot sends the links to the
-//! inviter to pass on.
+//! This server sends no email. Every person gets a link of their own, which the notification bot tells to be passed on: an
+//! administrator the links of their own invitations. Those of others go to the administrators, who may make accounts anyway:
+//! whoever had the link to an invented address would have a second account.
 
 use crate::api::invites::new;
 use crate::api::invites::new::InviteParams;
+use crate::domain::access::user_rows;
 use crate::domain::domains::check_may_join;
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::invites::record::{InviteRow, random_key};
 use crate::domain::invites::{events, rules, sql};
 use crate::domain::limits::MAX_EMAILS_PER_REQUEST;
 use crate::domain::notices::{direct_address, send_as_notification_bot};
-use crate::domain::users::{names, sql as users};
+use crate::domain::realm::user_ids;
+use crate::domain::users::{emails, names, sql as users};
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::markdown::{Composition, Words};
 use crate::store::Tx;
@@ -22,6 +25,9 @@ use serde_json::{Value, json};
 
 /// How many links the notification bot puts in one message, so that it stays within the maximum length.
 const LINKS_PER_MESSAGE: usize = 40;
+
+/// How many administrators are told the links of somebody else's invitations: those with the longest accounts.
+const MAX_ADMINISTRATORS_TOLD: usize = 20;
 
 /// Parameters of `POST /invites` beyond [`InviteParams`].
 #[derive(Deserialize)]
@@ -97,7 +103,7 @@ fn invite_all(
         invite.invite_id = sql::insert(tx, &invite)?;
         invites.push(invite);
     }
-    send_links(tx, caller.user_id, &invites, origin)?;
+    send_links(tx, caller, &invites, origin)?;
     events::changed(tx, Some(caller.user_id))?;
     Ok(skipped)
 }
@@ -119,12 +125,16 @@ struct CheckedEmails {
 fn check_emails(connection: &Connection, caller: &Caller, emails: &[String]) -> ApiResult<CheckedEmails> {
     let mut checked = CheckedEmails { new: Vec::new(), invalid: Vec::new(), skipped: Vec::new() };
     for email in emails {
-        if !names::is_email(email) {
+        if !names::is_new_email(email) {
             checked.invalid.push((email.clone(), "Invalid address.", false));
             continue;
         }
         if let Err(refusal) = check_may_join(connection, email)? {
             checked.invalid.push((email.clone(), refusal.reason(), false));
+            continue;
+        }
+        if emails::is_reserved(connection, email)? {
+            checked.skipped.push((email.clone(), "Already has an account.", false));
             continue;
         }
         match users::by_delivery_email(connection, email)?.filter(|user| user.shows_email_to(caller)) {
@@ -161,17 +171,39 @@ fn invitation_failed(msg: &'static str, errors: Vec<Skipped>, sent_invitations: 
         .with("daily_limit_reached", false)
 }
 
-/// Sends invitation links to a user as direct messages of the notification bot.
-fn send_links(tx: &mut Tx<'_>, to: UserId, invites: &[InviteRow], origin: &str) -> ApiResult<()> {
-    for chunk in invites.chunks(LINKS_PER_MESSAGE) {
-        let items = chunk.iter().map(|invite| {
-            let email = invite.email.as_deref().unwrap_or_default();
-            Words::default().code(email).words(": ").address(&invite.link(origin).unwrap_or_default())
-        });
-        let content = Composition::from(Words::new(
+/// Sends invitation links to whoever passes them on, as direct messages of the notification bot: to the caller if they are an
+/// administrator, else to the administrators, and tells the caller so.
+fn send_links(tx: &mut Tx<'_>, caller: &Caller, invites: &[InviteRow], origin: &str) -> ApiResult<()> {
+    let email = |invite: &InviteRow| Words::default().code(invite.email.as_deref().unwrap_or_default());
+    let link =
+        |invite: &InviteRow| email(invite).words(": ").address(&invite.link(origin).unwrap_or_default());
+    let links: Vec<Words> = invites.iter().map(link).collect();
+    if caller.role.is_administrator() {
+        let intro = Words::new(
             "This server does not send email. Please give each of these people their own invitation link:",
-        ))
-        .list(items.collect());
+        );
+        return send_lists(tx, caller.user_id, &intro, &links);
+    }
+    let inviter = user_rows::by_id(tx, caller.user_id)?.map(|user| user.full_name).unwrap_or_default();
+    let intro = Words::default().user(caller.user_id.0, &inviter).words(
+        " invites these people. This server does not send email: if you agree, please give each of them their own \
+         invitation link:",
+    );
+    for administrator in user_ids::administrator_ids(tx)?.iter().take(MAX_ADMINISTRATORS_TOLD) {
+        send_lists(tx, UserId(administrator.into()), &intro, &links)?;
+    }
+    let intro = Words::new(
+        "This server does not send email. The administrators have the invitation links of these people, and one of them \
+         passes the links on:",
+    );
+    let emails: Vec<Words> = invites.iter().map(email).collect();
+    send_lists(tx, caller.user_id, &intro, &emails)
+}
+
+/// Sends lists of at most [`LINKS_PER_MESSAGE`] items to a user, as direct messages of the notification bot.
+fn send_lists(tx: &mut Tx<'_>, to: UserId, intro: &Words, items: &[Words]) -> ApiResult<()> {
+    for chunk in items.chunks(LINKS_PER_MESSAGE) {
+        let content = Composition::from(intro.clone()).list(chunk.to_vec());
         let address = direct_address(tx, to)?;
         send_as_notification_bot(tx, address, content)?;
     }
@@ -185,8 +217,8 @@ pub struct ResendParams {
     invite_id: i64,
 }
 
-/// `POST /invites/{invite_id}/resend`: sends the caller a new link, and the old one stops working: only its digest is
-/// stored. The expiry does not change.
+/// `POST /invites/{invite_id}/resend`: sends a new link to the caller if they are an administrator, else to the administrators.
+/// The old one stops working: only its digest is stored. The expiry does not change.
 pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiResult<Reply> {
     let origin = call.info.origin.clone();
     call.write(move |tx, caller| {
@@ -194,7 +226,7 @@ pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiR
         let key = random_key();
         sql::set_key(tx, invite.invite_id, &key)?;
         invite.key = Some(key);
-        send_links(tx, caller.user_id, &[invite], &origin)?;
+        send_links(tx, caller, &[invite], &origin)?;
         Ok(Reply::ok())
     })
     .await

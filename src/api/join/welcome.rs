@@ -22,7 +22,7 @@ pub fn send(tx: &mut Tx<'_>, invite: &InviteRow, new_user: &UserRow) -> ApiResul
         && users::by_id(tx, inviter)?.is_some_and(|inviter| inviter.is_active)
     {
         let address = direct_address(tx, inviter)?;
-        let content = name.clone().words(" accepted your invitation to join Zulip!");
+        let content = name.clone().words(" accepted your invitation!");
         send_as_notification_bot(tx, address, content.into())?;
     }
     let signups: i64 = realm::settings::SIGNUP_ANNOUNCEMENTS_STREAM_ID.get(tx)?;

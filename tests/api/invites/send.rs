@@ -27,7 +27,7 @@ fn emails(listed: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn each_person_gets_a_link_that_the_inviter_hands_over() {
     let server = TestServer::start().await;
-    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let (owner, ada) = (server.owner().await, server.administrator("ada").await);
     let mut of_owner = owner.register(json!({"event_types": ["invites_changed"]})).await;
     let params = json!({"invitee_emails": "new@example.com, Other <Other@example.com>\nnew@EXAMPLE.com",
         "stream_ids": [], "invite_expires_in_minutes": 5, "invite_as": 600, "notify_referrer_on_join": false});
@@ -61,6 +61,7 @@ async fn each_person_gets_a_link_that_the_inviter_hands_over() {
     }
     assert_eq!(ada.get("/invites", ()).await.ok(), listed);
     let bob = server.member("bob").await;
+    assert_eq!(told(&bob).await, [""; 0]);
     let answer = bob.post("/invites/1/resend", ()).await;
     answer.error(400, "BAD_REQUEST", "Must be an organization administrator");
     owner.post("/invites/99/resend", ()).await.error(400, "BAD_REQUEST", "No such invitation");
@@ -167,11 +168,51 @@ async fn what_is_missing_or_not_allowed_is_refused() {
 #[tokio::test]
 async fn many_links_come_in_several_messages() {
     let server = TestServer::start().await;
-    let ada = server.member("ada").await;
+    let ada = server.owner().await;
     let many: Vec<String> = (0..41).map(|number| format!("person{number}@example.com")).collect();
     ada.post("/invites", json!({"invitee_emails": many.join(","), "stream_ids": []})).await.ok();
     let told = told(&ada).await;
     assert_eq!(told.len(), 2);
     assert_eq!(told[0].matches("/join/").count(), 40);
     assert!(told[1].contains("person40@example.com"), "{}", told[1]);
+}
+
+// conformance: invite-19
+#[tokio::test]
+async fn links_of_others_invitations_go_to_the_administrators() {
+    let server = TestServer::start().await;
+    let (owner, admin) = (server.owner().await, server.administrator("admin").await);
+    let (ada, mary) = (server.member("ada").await, server.moderator("mary").await);
+    let params = json!({"invitee_emails": "new@example.com", "stream_ids": []});
+    ada.post("/invites", &params).await.ok();
+    let listed = ada.get("/invites", ()).await.ok();
+    assert_eq!((emails(&listed), &listed["invites"][0]["link_url"]), (vec!["new@example.com"], &Value::Null));
+    let origin = format!("http://{}", server.address());
+    let intro = format!(
+        "@_**Ada|{}** invites these people. This server does not send email: if you agree, please give each of them \
+         their own invitation link:",
+        ada.user_id
+    );
+    for administrator in [&owner, &admin] {
+        let told = told(administrator).await;
+        let link = links_in(&told[0], &origin).remove(0);
+        assert_eq!(told, [format!("{intro}\n\n* `new@example.com`: {link}")]);
+    }
+    let passed_on = "This server does not send email. The administrators have the invitation links of these people, and \
+                     one of them passes the links on:\n\n* `new@example.com`";
+    assert_eq!(told(&ada).await, [passed_on]);
+    assert_eq!(told(&mary).await, [""; 0]);
+
+    // A new link goes the same way, and the old one ends.
+    let old = links_in(&told(&owner).await[0], &origin).remove(0);
+    ada.post("/invites/1/resend", ()).await.ok();
+    let new = links_in(&told(&owner).await[1], &origin).remove(0);
+    assert_eq!(told(&ada).await, [passed_on, passed_on]);
+    for (link, status) in [(old, 404), (new, 200)] {
+        let path = link.strip_prefix(&origin).unwrap();
+        let opened = server.anonymous().request_outside(Method::GET, path).send().await;
+        assert_eq!(opened.status, status, "{link}");
+    }
+    mary.post("/invites", json!({"invitee_emails": "other@example.com", "stream_ids": []})).await.ok();
+    assert!(links_in(&told(&mary).await.concat(), &origin).is_empty());
 }

@@ -348,7 +348,7 @@ async fn the_bots_greet_and_tell() {
     assert_eq!(
         told,
         [
-            (bot.clone(), json!(""), format!("@_**Ada|{ada_id}** accepted your invitation to join Zulip!")),
+            (bot.clone(), json!(""), format!("@_**Ada|{ada_id}** accepted your invitation!")),
             (bot, json!("signups"), format!("@_**Ada|{ada_id}** joined this organization.")),
         ]
     );
@@ -581,4 +581,34 @@ async fn the_operator_manages_accounts_by_command() {
     ] {
         assert_eq!(refused(command).await, msg);
     }
+}
+
+// conformance: invite-20
+#[tokio::test]
+async fn few_people_join_in_a_day_by_one_who_is_no_administrator() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    server
+        .sql(&format!(
+            "INSERT INTO group_setting VALUES ('realm', 1, 'create_multiuse_invite_group',
+                 (SELECT id FROM user_group WHERE name = 'role:members'));
+             WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 20)
+             INSERT INTO user (email, delivery_email, delivery_email_key, full_name, role, date_joined, invited_by)
+             SELECT n || '@x.example', n || '@x.example', n || '@x.example', n, 400,
+                 (SELECT date_joined FROM user WHERE user_id = {0}), {0} FROM number",
+            ada.user_id
+        ))
+        .await;
+    let of_ada = link(&ada, json!({"invite_expires_in_minutes": null})).await;
+    let fields = json!({"full_name": "New", "email": "new@example.com", "password": "correct horse"});
+    let page = Page::open(&server, &of_ada).await;
+    let answer = page.send(fields.clone()).await;
+    assert_eq!(answer.status, 429, "{answer}");
+    assert!(text(&answer).contains("Too many people joined today"), "{answer}");
+    // Administrators make accounts anyway.
+    Page::open(&server, &link(&owner, json!({})).await).await.join("Bob").await;
+    server.clock.advance(24 * 60 * 60);
+    assert_eq!(page.send(fields).await.status, 200);
+    let inviters = "SELECT invited_by FROM user WHERE full_name IN ('Bob', 'New') ORDER BY full_name";
+    assert_eq!(server.column(inviters).await, [owner.user_id.to_string(), ada.user_id.to_string()]);
 }
