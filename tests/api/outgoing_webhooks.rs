@@ -259,7 +259,7 @@ async fn an_answer_that_is_no_reply_is_told() {
         let url = format!("/#narrow/dm/{},{bot}/near/{id}", bob.user_id);
         format!("[A message]({url}) to your bot @_**Hook|{bot}** triggered an outgoing webhook.\n")
     };
-    let attempted = "The outgoing webhook server attempted to send a message in Zulip, but that request resulted in \
+    let attempted = "The outgoing webhook server attempted to send a message, but that request resulted in \
                      the following error:\n";
     let payload = |text: &str| format!("\nThe response contains the following payload:\n```\n{text}\n```");
     let cases = [

@@ -82,7 +82,7 @@ impl Report {
     /// An invalid response, or a reply that could not be sent.
     pub fn refused(msg: &str, answer: &Answer) -> Self {
         let words = Words::new(
-            "The outgoing webhook server attempted to send a message in Zulip, but that request resulted in the \
+            "The outgoing webhook server attempted to send a message, but that request resulted in the \
              following error:",
         );
         let reasons = Reasons { words, error: Some(msg.to_owned()), answer: shown(answer) };

@@ -31,4 +31,13 @@ fn the_page_lists_the_settings_that_nothing_reads() {
         .filter(|name| !is_read(name))
         .collect();
     assert_eq!(listed, unread);
+    // Whoever reads the description of the interface learns it too. What clients show has its effect there.
+    let silent: Vec<&str> = PROPERTIES
+        .iter()
+        .filter(|property| unread.contains(property.name))
+        .filter(|property| !of_realm.contains(&format!("| `{}` | for clients:", property.name)))
+        .filter(|property| !property.about.contains("No effect on this server"))
+        .map(|property| property.name)
+        .collect();
+    assert_eq!(silent, [""; 0]);
 }

@@ -144,7 +144,7 @@ export function showAbout({ store }, _parts, onClose) {
       h(
         "p",
         { class: "muted" },
-        `The interface is that of Zulip ${store.state.zulip_version} (feature level ${store.state.zulip_feature_level}). It is not affiliated with Zulip.`,
+        `Apps that speak feature level ${store.state.zulip_feature_level} of this interface connect to the same address.`,
       ),
     ],
     { onClose, class: "dialog--small" },
