@@ -165,6 +165,25 @@ describe("small things", () => {
     await bench.server.call("Ada", "PATCH", `/users/${bench.server.accounts.Cleo.user_id}`, { role: 400 });
   });
 
+  it("search by a part of a name, and complete before they search; a row says its content", async () => {
+    const { id } = await bench.server.send("Bob", "design", "paint", "The wallpaper is mauve");
+    const ada = await as("Ada", "#inbox");
+    await ada.keyboard.press("/");
+    await ada.keyboard.type("sender:bo");
+    await untilText(ada, ".search .completion__label", "sender:Bob");
+    await ada.keyboard.press("ArrowDown");
+    await ada.keyboard.press("Enter");
+    assert.equal(await ada.evaluate(() => document.activeElement.value), "sender:Bob ");
+    await ada.evaluate(() => { document.activeElement.value = ""; });
+    await ada.keyboard.type("from:bo mauve");
+    await ada.keyboard.press("Enter");
+    await untilText(ada, ".message-row .highlight", "mauve");
+    assert.match(await ada.$eval(`[data-id="${id}"]`, (row) => document.getElementById(row.getAttribute("aria-describedby")).textContent), /mauve/);
+    await ada.click(`[data-id="${id}"] .message-row__sender`);
+    await untilText(ada, ".card", "Copy mention");
+    assert.ok(!(await ada.$$eval(".card button", (buttons) => buttons.map((button) => button.textContent))).includes("Mention"));
+  });
+
   it("go by the server's clock, and take files that are dropped anywhere", async () => {
     const ada = await as("Ada");
     await ada.evaluateOnNewDocument(() => {

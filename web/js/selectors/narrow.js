@@ -118,6 +118,13 @@ export function toTerm(store, operator, operand) {
   return { operator, operand };
 }
 
+/** The person whose name begins so, or a part of it, if there is only one. @param {Store} store @param {string} start In lower case. */
+function onlyOneCalled(store, start) {
+  const isFit = (/** @type {string} */ name) => name.startsWith(start) || name.split(/\s+/).some((part) => part.startsWith(start));
+  const people = [...store.users.values()].filter((user) => user.is_active !== false && !user.is_bot && isFit(user.full_name.toLowerCase()));
+  return start !== "" && people.length === 1 ? people[0] : undefined;
+}
+
 /** @param {Store} store @param {string} text @returns {number[] | null} */
 function userIds(store, text) {
   if (text === "me") return [store.selfId];
@@ -127,10 +134,11 @@ function userIds(store, text) {
     .toLowerCase()
     .split(",")
     .map((part) => part.trim());
-  const found = wanted.map((part) =>
-    [...store.users.values()].find((user) =>
-      [user.email, user.delivery_email, user.full_name].some((name) => name?.toLowerCase() === part),
-    ),
+  const found = wanted.map(
+    (part) =>
+      [...store.users.values()].find((user) =>
+        [user.email, user.delivery_email, user.full_name].some((name) => name?.toLowerCase() === part),
+      ) ?? onlyOneCalled(store, part),
   );
   return found.every((user) => user !== undefined) ? found.map((user) => /** @type {any} */ (user).user_id) : null;
 }

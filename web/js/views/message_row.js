@@ -47,7 +47,7 @@ export function messageRow(app, row, match) {
   const flags = message.flags;
   const mention = flags.includes("mentioned") ? "direct" : flags.some((flag) => flag.endsWith("mentioned")) ? "group" : null;
 
-  return h(
+  const element = h(
     "article",
     {
       class: "message-row",
@@ -112,6 +112,13 @@ export function messageRow(app, row, match) {
           ),
         ),
   );
+  // Who cannot see hears what it says.
+  const content = element.querySelector(".content");
+  if (content) {
+    content.id = `content-${message.id}`;
+    element.setAttribute("aria-describedby", content.id);
+  }
+  return element;
 }
 
 const contentError = () => h("p", { class: "content message-row__hidden" }, "This message cannot be shown.");

@@ -90,8 +90,7 @@ export function createSearch(app) {
     if ((event.key === "Enter" || event.key === "Tab") && current) {
       event.preventDefault();
       input.value = current.text;
-      if (event.key === "Enter" && !current.text.endsWith(":")) submit();
-      else update();
+      update();
     } else if (event.key === "Escape") {
       input.blur();
       app.focusMain();

@@ -73,6 +73,9 @@ export function showUserCard(app, userId, opener) {
   const user = userOf(store, userId);
   const isSelf = userId === store.selfId;
   const isMuted = store.mutedUsers.has(userId);
+  // Two people of one name are told apart by their ids.
+  const isShared = [...store.users.values()].filter((one) => one.full_name.toLowerCase() === user.full_name.toLowerCase()).length > 1;
+  const mention = `@**${user.full_name}${isShared ? `|${userId}` : ""}**`;
   const button = (/** @type {any} */ name, /** @type {string} */ label, /** @type {() => void} */ run) =>
     h(
       "button",
@@ -101,11 +104,11 @@ export function showUserCard(app, userId, opener) {
           button("message", isSelf ? "Notes to yourself" : "Send direct message", () =>
             app.goNarrow([{ operator: "dm", operand: [userId] }]),
           ),
-        button("at", "Mention", () => app.composer.editor.insertBlock(`@**${user.full_name}** `)),
+        app.composer.destination && button("at", "Mention", () => app.composer.editor.insertBlock(`${mention} `)),
         button("search", "Messages sent", () => app.goNarrow([{ operator: "sender", operand: userId }])),
         !isSelf && button("mail", "Direct messages including", () => app.goNarrow([{ operator: "dm-including", operand: [userId] }])),
         button("user", "Profile", () => app.goFragment(`user/${userId}`)),
-        button("link", "Copy mention", () => void app.copy(`@**${user.full_name}**`, "Copied.")),
+        button("link", "Copy mention", () => void app.copy(mention, "Copied.")),
         isSelf && button("settings", "Settings", () => app.goFragment("settings/profile")),
         !isSelf &&
           !user.is_bot &&
