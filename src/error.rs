@@ -104,7 +104,7 @@ impl ApiError {
     }
 
     /// 401 `UNAUTHORIZED`: credentials are missing or malformed.
-    pub fn unauthorized(msg: &'static str) -> Self {
+    pub fn unauthorized(msg: impl Into<Cow<'static, str>>) -> Self {
         Self::new(401, "UNAUTHORIZED", msg)
             .with_header("WWW-Authenticate", r#"Basic realm="zulip""#.to_owned())
     }

@@ -86,8 +86,10 @@ pub struct Pools {
     pub rendering: Pool,
     /// Decoding, scaling and drawing of images.
     pub images: Pool,
-    /// Password hashes.
+    /// Password hashes of strangers.
     pub passwords: Pool,
+    /// Password hashes of people who are logged in, or at an address that is known.
+    pub known_passwords: Pool,
     /// Reads that may take longer than a page of messages: searches, long lists.
     pub slow_reads: Pool,
 }
@@ -103,6 +105,10 @@ const IMAGES: Limits = Limits { permits: 1, queue: 32, queue_of_user: 8, deadlin
 /// Each takes 19 MiB and about 20 ms of a core.
 const PASSWORDS: Limits =
     Limits { permits: 2, queue: 64, queue_of_user: 4, deadline: Duration::from_secs(10) };
+
+/// One at a time is enough for people, and adds little to what strangers take.
+const KNOWN_PASSWORDS: Limits =
+    Limits { permits: 1, queue: 64, queue_of_user: 4, deadline: Duration::from_secs(10) };
 
 /// Fewer than a small machine has cores, so that short reads go on beside them.
 const SLOW_READS: Limits =
@@ -120,6 +126,7 @@ impl Default for Pools {
             rendering: Pool::new(RENDERING),
             images: Pool::new(IMAGES),
             passwords: Pool::new(PASSWORDS),
+            known_passwords: Pool::new(KNOWN_PASSWORDS),
             slow_reads: Pool::new(SLOW_READS),
         }
     }

@@ -1,24 +1,29 @@
-//! Logging in, out, and the keys of the caller's clients: `POST /fetch_api_key`, `POST /users/me/api_key/regenerate`,
-//! `POST /accounts/login/`, `POST /accounts/logout/`, and `/users/me/api_keys`, which the published interface lacks.
+//! Logging in, out, and the keys and sessions of the caller's clients: `POST /fetch_api_key`, `POST
+//! /users/me/api_key/regenerate`, `POST /accounts/login/`, `POST /accounts/logout/`, and `/users/me/api_keys` and
+//! `/users/me/sessions`, which the published interface lacks.
 //!
-//! Every login creates a key under the client's name, so a lost phone costs one key and no other client is logged out. A
-//! browser keeps its key in a cookie that scripts cannot read ([`session`]). Only digests are stored, except for the key
-//! of a bot, which its owner may read again.
+//! Every login creates a key under the client's name, so a lost phone costs one key and no other client is logged out. In
+//! a browser it begins a session, whose secret is in a cookie that scripts cannot read ([`session`]). Only digests are stored,
+//! except for the key of a bot, which its owner may read again.
 
 use crate::app::App;
-use crate::auth::password_attempts::wrong_password;
-use crate::auth::session;
+use crate::auth::password_attempts::{Wrong, wrong_password};
+use crate::auth::{Credential, CredentialUse, session};
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::password;
-use crate::domain::keys::{KeyRecord, delete_all, list, mint, revoke, revoke_others, set_last_used};
+use crate::domain::keys::{KeyRecord, list, mint, revoke, set_last_used};
+use crate::domain::logins::known::LoginSource;
+use crate::domain::logins::sessions::SessionRecord;
+use crate::domain::logins::{known, sessions};
+use crate::domain::users::passwords::OnBehalfOf;
 use crate::domain::users::{passwords, sql as users};
-use crate::domain::{bots, realm};
+use crate::domain::{bots, logins, realm};
 use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{
-    ANYONE, Anyone, ApiError, ApiResult, Background, Call, OtherReply, Read, Reply, RequestInfo, Route, USER,
-    User, success_body,
+    ANYONE, Anyone, ApiError, ApiResult, Background, Call, OtherReply, Read, Reply, Route, USER, User,
+    success_body,
 };
 use crate::scheduler;
 use crate::store::Tx;
@@ -44,6 +49,7 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/users/me/api_keys", USER, list_keys),
         Route::write(Method::POST, "/users/me/api_keys/revoke_others", USER, revoke_other_keys),
         Route::write(Method::DELETE, "/users/me/api_keys/{api_key_id}", USER, revoke_key),
+        Route::write(Method::DELETE, "/users/me/sessions/{session_id}", USER, end_session),
         Route::call(Method::POST, "/accounts/login/", ANYONE, log_in).outside(),
         Route::call(Method::POST, "/accounts/logout/", USER, log_out).outside(),
     ]
@@ -72,8 +78,12 @@ pub struct NewApiKey {
 /// `POST /fetch_api_key`: returns a new key for this client.
 pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult<Reply<NewApiKey>> {
     let login = check_password(&call, params).await?;
-    let client = call.info.client.clone();
-    let (user, api_key) = mint_for_login(call, login, client).await?;
+    let source = LoginSource { client: call.info.client.clone(), address: call.info.peer };
+    let (user, api_key) = complete_login(call, login, move |tx, user_id| {
+        logins::record(tx, user_id, &source)?;
+        mint(tx, user_id, &source.client)
+    })
+    .await?;
     Reply::data(&NewApiKey { api_key, email: user.delivery_email, user_id: user.user_id })
 }
 
@@ -81,18 +91,24 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
 async fn log_in(call: Call<Anyone>, params: LoginParams) -> ApiResult<Reply> {
     let login = check_password(&call, params).await?;
     let origin = call.info.origin.clone();
-    let (user, key) = mint_for_login(call, login, session::CLIENT.to_owned()).await?;
-    Ok(with_cookies(format!("\"user_id\":{}", user.user_id), session::begin(&key, &origin)))
+    let client = call.info.browser.clone().unwrap_or_default();
+    let source = LoginSource { client, address: call.info.peer };
+    let (user, secret) = complete_login(call, login, move |tx, user_id| {
+        logins::record(tx, user_id, &source)?;
+        sessions::begin(tx, user_id, &source)
+    })
+    .await?;
+    Ok(with_cookies(format!("\"user_id\":{}", user.user_id), session::begin(&secret, &origin)))
 }
 
 /// `POST /accounts/logout/`: ends the session, and no other.
 async fn log_out(call: Call<User>, _params: NoParams) -> ApiResult<Reply> {
-    let info: RequestInfo = call.info.clone();
-    if info.session.is_none() {
+    let Some(id) = call.caller.credential.session_id() else {
         return Err(ApiError::bad_request("There is no session to end"));
-    }
-    call.write(|tx, caller| revoke(tx, caller.user_id, caller.api_key_id)).await?;
-    Ok(with_cookies(String::new(), session::end(&info.origin)))
+    };
+    let origin = call.info.origin.clone();
+    call.write(move |tx, caller| sessions::end(tx, caller.user_id, id)).await?;
+    Ok(with_cookies(String::new(), session::end(&origin)))
 }
 
 fn with_cookies(members: String, headers: Vec<(&'static str, String)>) -> Reply {
@@ -103,22 +119,31 @@ fn with_cookies(members: String, headers: Vec<(&'static str, String)>) -> Reply 
 /// The reply to `GET /users/me/api_keys`.
 #[derive(Serialize)]
 struct ApiKeys {
-    /// The oldest first.
+    /// Keys of apps, programs and scripts, the oldest first.
     api_keys: Vec<KeyRecord>,
-    /// The key of this request.
-    current_api_key_id: i64,
+    /// The key of this request; null if it belongs to a session.
+    current_api_key_id: Option<i64>,
+    /// Sessions of browsers, the oldest first.
+    sessions: Vec<SessionRecord>,
+    /// The session of this request; null if it came with a key.
+    current_session_id: Option<i64>,
 }
 
-/// `GET /users/me/api_keys`: the keys of the caller's clients, the oldest first and without the secrets, and the id of the
-/// key of this request. Not part of the published interface.
+/// `GET /users/me/api_keys`: the keys of the caller's clients and the sessions of their browsers, without the secrets, and the
+/// id of what this request came with. Not part of the published interface.
 fn list_keys(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<ApiKeys>> {
-    let keys = list(read, read.caller.user_id)?;
-    Reply::data(&ApiKeys { api_keys: keys, current_api_key_id: read.caller.api_key_id })
+    let (user_id, credential) = (read.caller.user_id, read.caller.credential);
+    Reply::data(&ApiKeys {
+        api_keys: list(read, user_id)?,
+        current_api_key_id: credential.api_key_id(),
+        sessions: sessions::list(read, user_id, read.app.clock.seconds())?,
+        current_session_id: credential.session_id(),
+    })
 }
 
-/// `POST /users/me/api_keys/revoke_others`: logs out all other clients.
+/// `POST /users/me/api_keys/revoke_others`: logs out all other clients: keys and sessions.
 fn revoke_other_keys(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply> {
-    revoke_others(tx, caller.user_id, caller.api_key_id)?;
+    logins::end_others(tx, caller)?;
     Ok(Reply::ok())
 }
 
@@ -139,6 +164,22 @@ fn revoke_key(tx: &mut Tx<'_>, caller: &User, params: KeyParams) -> ApiResult<Re
     Ok(Reply::ok())
 }
 
+/// Parameters of `DELETE /users/me/sessions/{session_id}`.
+#[derive(Deserialize)]
+struct SessionParams {
+    /// A session of the caller.
+    session_id: i64,
+}
+
+/// `DELETE /users/me/sessions/{session_id}`: the session ends, also if it is the one that asks. Not part of the published
+/// interface.
+fn end_session(tx: &mut Tx<'_>, caller: &User, params: SessionParams) -> ApiResult<Reply> {
+    if !sessions::end(tx, caller.user_id, params.session_id)? {
+        return Err(ApiError::bad_request("Session does not exist"));
+    }
+    Ok(Reply::ok())
+}
+
 /// A login with the right password, as of the moment at which its hash was read.
 struct VerifiedLogin {
     user_id: UserId,
@@ -152,7 +193,17 @@ async fn check_password(call: &Call<Anyone>, params: LoginParams) -> ApiResult<V
     let (app, peer) = (&call.app, call.info.peer);
     let account = params.username.trim().to_lowercase();
     let failed = |error: ApiError, user_id: Option<UserId>| log_failure(peer, user_id, error);
-    let begun = app.rate_limiter.passwords.begin(&account, peer, &app.clock).await;
+    let is_known = app
+        .readers
+        .read(|snapshot| -> ApiResult<_> {
+            let found = users::load_password(snapshot, &account)?;
+            match found {
+                Some((user_id, ..)) => known::is_known_address(snapshot, user_id, peer, app.clock.seconds()),
+                None => Ok(false),
+            }
+        })
+        .await?;
+    let begun = app.rate_limiter.passwords.begin(&account, peer, is_known, &app.clock).await;
     let attempt = begun.map_err(|error| failed(error, None))?;
     let (found, is_enabled, is_deactivated) = app
         .readers
@@ -171,7 +222,8 @@ async fn check_password(call: &Call<Anyone>, params: LoginParams) -> ApiResult<V
         Some((user_id, stored, is_active)) => (Some(user_id), stored, is_active),
         None => (None, None, false),
     };
-    let is_right = match passwords::verify(&app.pools, None, params.password, stored.clone()).await {
+    let whose = if is_known { OnBehalfOf::KnownAddress } else { OnBehalfOf::Stranger };
+    let is_right = match passwords::verify(&app.pools, whose, params.password, stored.clone()).await {
         Ok(is_right) => is_right,
         Err(error) => {
             attempt.cancel();
@@ -179,7 +231,11 @@ async fn check_password(call: &Call<Anyone>, params: LoginParams) -> ApiResult<V
         }
     };
     let Some((right_user_id, verified_hash)) = user_id.zip(stored).filter(|_| is_right) else {
-        return Err(failed(attempt.wrong(wrong_password()), user_id));
+        let Wrong { error, begins_lock } = attempt.wrong(wrong_password());
+        if let Some(user_id) = user_id.filter(|_| is_active && begins_lock) {
+            logins::tell_locked_out(app, user_id, peer);
+        }
+        return Err(failed(error, user_id));
     };
     if let Err(error) = check_is_open(is_deactivated, is_active) {
         attempt.cancel();
@@ -189,25 +245,25 @@ async fn check_password(call: &Call<Anyone>, params: LoginParams) -> ApiResult<V
     Ok(VerifiedLogin { user_id: right_user_id, verified_hash })
 }
 
-/// Creates a key for a login. Hashing takes long, so the job asks again: a password that was changed meanwhile is a wrong
-/// one, and a key of it would outlive the change.
-async fn mint_for_login(
+/// Creates the key or the session of a login. Hashing takes long, so the job asks again: a password that was changed meanwhile
+/// is a wrong one, and a key of it would outlive the change.
+async fn complete_login(
     call: Call<Anyone>,
     login: VerifiedLogin,
-    client: String,
+    create: impl FnOnce(&mut Tx<'_>, UserId) -> ApiResult<String> + Send + 'static,
 ) -> ApiResult<(UserRow, String)> {
     let (peer, user_id) = (call.info.peer, login.user_id);
-    let minted = call.write(move |tx, _| {
+    let completed = call.write(move |tx, _| {
         if !password::is_current(tx, user_id, Some(&login.verified_hash))? {
             return Err(wrong_password());
         }
         let user = user_rows::by_id(tx, user_id)?
             .ok_or_else(|| ApiError::internal("the user who gave the right password has no row"))?;
         check_is_open(realm::is_deactivated(tx)?, user.is_active)?;
-        let key = mint(tx, user_id, &client)?;
-        Ok((user, key))
+        let secret = create(tx, user_id)?;
+        Ok((user, secret))
     });
-    minted.await.map_err(|error| log_failure(peer, Some(user_id), error))
+    completed.await.map_err(|error| log_failure(peer, Some(user_id), error))
 }
 
 /// Refuses logins in a deactivated organization and to a deactivated account.
@@ -236,26 +292,42 @@ pub struct RegeneratedKey {
     pub api_key: String,
 }
 
-/// `POST /users/me/api_key/regenerate`: creates a key. All other keys of the user stop working.
+/// `POST /users/me/api_key/regenerate`: creates a key. All other keys of the user stop working, and all sessions but the one
+/// that asks end.
 pub fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply<RegeneratedKey>> {
-    let client: String = tx
-        .prepare_cached("SELECT client FROM api_key WHERE id = ?1")?
-        .query_row([caller.api_key_id], |row| row.get(0))?;
     if caller.is_bot() {
         let bot = user_rows::by_id(tx, caller.user_id)?
             .ok_or_else(|| ApiError::internal("the calling bot has no user row"))?;
         return Reply::data(&RegeneratedKey { api_key: bots::change::regenerate_key(tx, &bot)? });
     }
-    delete_all(tx, caller.user_id)?;
+    let client = match caller.credential.api_key_id() {
+        Some(id) => tx
+            .prepare_cached("SELECT client FROM api_key WHERE id = ?1")?
+            .query_row([id], |row| row.get(0))?,
+        None => session::CLIENT.to_owned(),
+    };
+    logins::end_others(tx, caller)?;
+    if let Some(id) = caller.credential.api_key_id() {
+        revoke(tx, caller.user_id, id)?;
+    }
     Reply::data(&RegeneratedKey { api_key: mint(tx, caller.user_id, &client)? })
 }
 
-/// Saves when keys were used.
+/// Saves when keys and sessions were used.
 pub async fn save_uses(app: &App) -> ApiResult<()> {
     let uses = app.credential_cache.take_unsaved_uses();
     if uses.is_empty() {
         return Ok(());
     }
-    let job = move |tx: &mut Tx<'_>| uses.iter().try_for_each(|(id, time)| set_last_used(tx, *id, *time));
+    let job = move |tx: &mut Tx<'_>| {
+        for CredentialUse { credential, time, address } in uses {
+            match credential {
+                Credential::ApiKey(id) => set_last_used(tx, id, time)?,
+                Credential::Session(id) => sessions::set_last_used(tx, id, time, address)?,
+                Credential::Server => {}
+            }
+        }
+        Ok(())
+    };
     app.writer.run(job).await
 }

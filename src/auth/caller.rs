@@ -19,11 +19,57 @@ pub struct Caller {
     pub bot_owner_id: Option<UserId>,
     /// A bot's first owner, who made it.
     pub bot_creator_id: Option<UserId>,
-    /// The id of the API key that authenticated the request; 0 when the server acts on the user's behalf.
-    pub api_key_id: i64,
+    /// The credential that authenticated the request.
+    pub credential: Credential,
     /// The version of accounts and keys as of which this is known: see
     /// [`CredentialCache::is_current`](super::CredentialCache::is_current).
     pub version: u64,
+}
+
+/// The row of a credential: what authenticates a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Credential {
+    /// None: the server acts on the user's behalf.
+    Server,
+    /// An API key, by its id.
+    ApiKey(i64),
+    /// A browser's session, by its id.
+    Session(i64),
+}
+
+impl Credential {
+    /// The id of an API key.
+    pub fn api_key_id(self) -> Option<i64> {
+        if let Self::ApiKey(id) = self { Some(id) } else { None }
+    }
+
+    /// The id of a session.
+    pub fn session_id(self) -> Option<i64> {
+        if let Self::Session(id) = self { Some(id) } else { None }
+    }
+
+    /// The refusal of a credential that does not exist any more.
+    fn gone(self) -> ApiError {
+        match self {
+            Self::ApiKey(_) => refused_key(invalid_key()),
+            Self::Session(_) | Self::Server => ApiError::not_logged_in(),
+        }
+    }
+
+    /// A refusal of the account, as clients with this credential expect it.
+    fn refusal(self, error: ApiError) -> ApiError {
+        if let Self::ApiKey(_) = self { refused_key(error) } else { error }
+    }
+
+    /// Whether the credential is still one of the user's.
+    fn exists(self, connection: &Connection, user_id: UserId) -> rusqlite::Result<bool> {
+        let (statement, id) = match self {
+            Self::Server => return Ok(true),
+            Self::ApiKey(id) => ("SELECT EXISTS (SELECT 1 FROM api_key WHERE id = ?1 AND user_id = ?2)", id),
+            Self::Session(id) => ("SELECT EXISTS (SELECT 1 FROM session WHERE id = ?1 AND user_id = ?2)", id),
+        };
+        connection.prepare_cached(statement)?.query_row((id, user_id), |row| row.get(0))
+    }
 }
 
 impl Caller {
@@ -46,46 +92,43 @@ impl Caller {
     }
 
     /// Updates the role and the owner. Fails as authentication does if the organization was closed, the user deactivated
-    /// or the API key revoked. Jobs on the writer call it, since all of these may have changed after the request was
+    /// or the credential revoked. Jobs on the writer call it, since all of these may have changed after the request was
     /// authenticated.
     pub fn reload(&mut self, connection: &Connection) -> ApiResult<()> {
         let row = connection
             .prepare_cached(
-                "SELECT role, bot_owner_id, is_active, (SELECT deactivated FROM realm),
-                     ?2 = 0 OR EXISTS (SELECT 1 FROM api_key WHERE id = ?2 AND user_id = ?1)
-                 FROM user WHERE user_id = ?1",
+                "SELECT role, bot_owner_id, is_active, (SELECT deactivated FROM realm) FROM user WHERE user_id = ?1",
             )?
-            .query_row((self.user_id, self.api_key_id), |row| {
-                let checks: (bool, bool, bool) = (row.get(2)?, row.get(3)?, row.get(4)?);
-                Ok((row.get(0)?, row.get(1)?, checks))
+            .query_row([self.user_id], |row| {
+                let (is_active, is_realm_deactivated): (bool, bool) = (row.get(2)?, row.get(3)?);
+                Ok((row.get(0)?, row.get(1)?, is_active, is_realm_deactivated))
             })
             .optional()?;
-        let Some((role, bot_owner_id, (is_active, is_realm_deactivated, has_key))) = row else {
-            return Err(deactivated());
+        let refused = |error| Err(self.credential.refusal(error));
+        let Some((role, bot_owner_id, is_active, is_realm_deactivated)) = row else {
+            return refused(deactivated());
         };
         if is_realm_deactivated {
-            return Err(realm_deactivated());
+            return refused(realm_deactivated());
         }
         if !is_active {
-            return Err(deactivated());
+            return refused(deactivated());
         }
-        if !has_key {
-            return Err(invalid_key());
+        if !self.credential.exists(connection, self.user_id)? {
+            return Err(self.credential.gone());
         }
         (self.role, self.bot_owner_id) = (role, bot_owner_id);
         Ok(())
     }
 
-    /// Returns the role now. Fails if the API key was revoked, but not if the organization was closed or the user deactivated:
-    /// who waits is told of it.
+    /// Returns the role now. Fails if the credential was revoked, but not if the organization was closed or the user
+    /// deactivated: who waits is told of it.
     pub fn role_now(&self, connection: &Connection) -> ApiResult<Role> {
-        let row = connection
-            .prepare_cached(
-                "SELECT role FROM user JOIN api_key USING (user_id) WHERE user_id = ?1 AND api_key.id = ?2",
-            )?
-            .query_row((self.user_id, self.api_key_id), |row| row.get(0))
-            .optional()?;
-        row.ok_or_else(invalid_key)
+        if !self.credential.exists(connection, self.user_id)? {
+            return Err(self.credential.gone());
+        }
+        let statement = "SELECT role FROM user WHERE user_id = ?1";
+        Ok(connection.prepare_cached(statement)?.query_row([self.user_id], |row| row.get(0))?)
     }
 }
 
@@ -103,6 +146,15 @@ pub trait CallerKind: Send + Sync + Sized + 'static {
 
     /// Checks on the writer that the caller still is of this kind.
     fn revalidate(&mut self, connection: &Connection) -> ApiResult<()>;
+
+    /// Who calls, if it is known.
+    fn caller(&self) -> Option<&Caller>;
+
+    /// The span of a job on the caller's behalf: each line of the log says who did what it is about.
+    fn span(&self) -> tracing::Span {
+        self.caller()
+            .map_or_else(tracing::Span::none, |caller| tracing::info_span!("by", user_id = caller.user_id.0))
+    }
 }
 
 /// A route's access: a token for the kind of caller that its handler takes.
@@ -154,6 +206,10 @@ impl CallerKind for Anyone {
     fn revalidate(&mut self, _connection: &Connection) -> ApiResult<()> {
         Ok(())
     }
+
+    fn caller(&self) -> Option<&Caller> {
+        None
+    }
 }
 
 impl CallerKind for Visitor {
@@ -166,6 +222,10 @@ impl CallerKind for Visitor {
     fn revalidate(&mut self, connection: &Connection) -> ApiResult<()> {
         self.0.as_mut().map_or(Ok(()), |user| user.revalidate(connection))
     }
+
+    fn caller(&self) -> Option<&Caller> {
+        self.0.as_deref()
+    }
 }
 
 impl CallerKind for User {
@@ -177,6 +237,10 @@ impl CallerKind for User {
 
     fn revalidate(&mut self, connection: &Connection) -> ApiResult<()> {
         self.0.reload(connection)
+    }
+
+    fn caller(&self) -> Option<&Caller> {
+        Some(self)
     }
 }
 
@@ -192,6 +256,10 @@ impl CallerKind for Administrator {
         self.0.reload(connection)?;
         if self.0.role.is_administrator() { Ok(()) } else { Err(ApiError::administrators_only()) }
     }
+
+    fn caller(&self) -> Option<&Caller> {
+        Some(self)
+    }
 }
 
 impl CallerKind for Owner {
@@ -205,6 +273,10 @@ impl CallerKind for Owner {
     fn revalidate(&mut self, connection: &Connection) -> ApiResult<()> {
         self.0.reload(connection)?;
         if self.0.role == Role::Owner { Ok(()) } else { Err(ApiError::owners_only()) }
+    }
+
+    fn caller(&self) -> Option<&Caller> {
+        Some(self)
     }
 }
 
@@ -221,6 +293,12 @@ pub(super) fn realm_deactivated() -> ApiError {
 /// The refusal of an API key that does not exist.
 pub fn invalid_key() -> ApiError {
     ApiError::new(401, "INVALID_API_KEY", "Invalid API key")
+}
+
+/// The refusal of an API key or its account below `/api/v1`: as published, 401 `UNAUTHORIZED` with a challenge, whatever the
+/// reason, which its text tells.
+pub(super) fn refused_key(error: ApiError) -> ApiError {
+    if error.status() >= 500 { error } else { ApiError::unauthorized(error.msg().to_owned()) }
 }
 
 fn logged_in(caller: Option<Caller>) -> ApiResult<Caller> {

@@ -42,6 +42,7 @@ impl Deref for Ctx<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::Credential;
     use crate::types::{Role, UserId};
 
     #[test]
@@ -53,7 +54,7 @@ mod tests {
             bot_type: None,
             bot_owner_id: None,
             bot_creator_id: None,
-            api_key_id: 1,
+            credential: Credential::ApiKey(1),
             version: 0,
         };
         let ctx = Ctx::new(&connection, &caller, 1_790_000_000);

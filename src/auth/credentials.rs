@@ -1,68 +1,188 @@
-//! Credentials of a request: the `Authorization` header, API keys, and their owners.
+//! Credentials of a request: the `Authorization` header, API keys, sessions, and their accounts. [`admit`] judges them all.
 
-use super::caller::{Caller, deactivated, invalid_key, realm_deactivated};
+use super::caller::{Caller, Credential, deactivated, invalid_key, realm_deactivated, refused_key};
+use super::session;
 use crate::error::{ApiError, ApiResult};
+use crate::types::BotType;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rusqlite::{Connection, OptionalExtension};
 use sha2::{Digest, Sha256};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Length of an API key in characters. Clients of the one-time-password login rely on it.
 pub const API_KEY_LENGTH: usize = 32;
 
-/// The owner of an API key, as stored.
-#[derive(Clone)]
-pub struct ApiKeyOwner {
+/// How often the cookies of a session are sent again, in seconds.
+const RENEWAL_INTERVAL: i64 = 3600;
+
+/// What a request shows to say who sends it: one of three ways in.
+#[derive(Clone, Copy)]
+pub enum Shown<'a> {
+    /// The `Authorization` header.
+    Header(&'a str),
+    /// The secret of a browser's session, from its cookie. No other site forged the request.
+    Session(&'a str),
+    /// An API key in the query string, on routes for other programs' webhooks.
+    KeyInQuery(&'a str),
+}
+
+/// A secret that has a row: of which table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SecretKind {
+    /// An API key.
+    ApiKey,
+    /// A browser's session.
+    Session,
+}
+
+/// A credential and the account that it belongs to, as stored.
+pub struct CredentialRow {
     caller: Caller,
     is_active: bool,
     /// The real email and the API email, in lower case. The published server accepts the real one only, the
     /// specification speaks of the API email: both are accepted.
     emails: [String; 2],
     is_realm_deactivated: bool,
+    /// When the credential was last used as far as is known, in UNIX seconds.
+    last_used: AtomicI64,
+    /// When the session's cookies were last sent, in UNIX seconds; 0 if that is not known.
+    renewed: AtomicI64,
 }
 
-impl ApiKeyOwner {
-    /// The tables that [`ApiKeyOwner::find`] reads, for a cache that has to know when they change. Who made a bot never does.
-    pub const TABLES: &[&str] = &["api_key", "user", "realm"];
+impl CredentialRow {
+    /// The tables that [`CredentialRow::find`] reads, for a cache that has to know when they
+    /// change. Who made a bot never does.
+    pub const TABLES: &[&str] = &["api_key", "session", "user", "realm"];
 
-    /// Loads the owner of the key with this digest. `version` is one of before.
-    pub fn find(connection: &Connection, digest: &[u8; 32], version: u64) -> ApiResult<Option<Self>> {
-        let found = connection
-            .prepare_cached(
+    /// Loads the credential of a kind with this digest. `version` is one of before.
+    pub fn find(
+        connection: &Connection,
+        kind: SecretKind,
+        digest: &[u8; 32],
+        version: u64,
+    ) -> ApiResult<Option<Self>> {
+        let statement = match kind {
+            SecretKind::ApiKey => {
                 "SELECT user_id, role, bot_type, bot_owner_id, is_active, delivery_email_key, api_key.id,
-                        (SELECT deactivated FROM realm), lower(email),
+                        (SELECT deactivated FROM realm), lower(email), coalesce(last_used, date_created),
                         (SELECT created_by FROM bot WHERE bot.user_id = user.user_id)
-                 FROM api_key JOIN user USING (user_id) WHERE digest = ?1",
-            )?
+                 FROM api_key JOIN user USING (user_id) LEFT JOIN api_key_use ON api_key_id = api_key.id
+                 WHERE digest = ?1"
+            }
+            SecretKind::Session => {
+                "SELECT user_id, role, bot_type, bot_owner_id, is_active, delivery_email_key, session.id,
+                        (SELECT deactivated FROM realm), lower(email), coalesce(last_used, date_created),
+                        (SELECT created_by FROM bot WHERE bot.user_id = user.user_id)
+                 FROM session JOIN user USING (user_id) LEFT JOIN session_use ON session_id = session.id
+                 WHERE digest = ?1"
+            }
+        };
+        let found = connection
+            .prepare_cached(statement)?
             .query_row([digest], |row| {
+                let id = row.get(6)?;
                 let caller = Caller {
                     user_id: row.get(0)?,
                     role: row.get(1)?,
                     bot_type: row.get(2)?,
                     bot_owner_id: row.get(3)?,
-                    bot_creator_id: row.get(9)?,
-                    api_key_id: row.get(6)?,
+                    bot_creator_id: row.get(10)?,
+                    credential: match kind {
+                        SecretKind::ApiKey => Credential::ApiKey(id),
+                        SecretKind::Session => Credential::Session(id),
+                    },
                     version,
                 };
-                let emails = [row.get(5)?, row.get(8)?];
-                Ok(Self { caller, is_active: row.get(4)?, emails, is_realm_deactivated: row.get(7)? })
+                Ok(Self {
+                    caller,
+                    is_active: row.get(4)?,
+                    emails: [row.get(5)?, row.get(8)?],
+                    is_realm_deactivated: row.get(7)?,
+                    last_used: AtomicI64::new(row.get(9)?),
+                    renewed: AtomicI64::new(0),
+                })
             })
             .optional()?;
         Ok(found)
     }
 
-    /// Returns the caller if `email` is one of the owner's emails or `None`, and the account may be used.
-    pub fn authenticate(&self, email: Option<&str>) -> ApiResult<Caller> {
-        if email.is_some_and(|email| !self.emails.contains(&email.trim().to_lowercase())) {
-            return Err(invalid_key());
+    /// Records a use at a time in UNIX seconds.
+    pub fn use_at(&self, now: i64) {
+        self.last_used.fetch_max(now, Ordering::Relaxed);
+    }
+
+    /// Whether the cookies of the session should be sent again, which is then taken as done: they last as long as a session
+    /// that is not used.
+    pub fn take_renewal(&self, now: i64) -> bool {
+        let is_due = |renewed| (!(renewed..renewed + RENEWAL_INTERVAL).contains(&now)).then_some(now);
+        self.renewed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_due).is_ok()
+    }
+
+    /// Whether what is shown is right: the email of a header belongs to its key.
+    pub fn is_proven_by(&self, shown: Shown<'_>) -> bool {
+        match shown {
+            Shown::Header(header) => parse_basic(header).is_ok_and(|(email, _)| self.has_email(&email)),
+            Shown::Session(_) | Shown::KeyInQuery(_) => true,
         }
+    }
+
+    fn has_email(&self, email: &str) -> bool {
+        self.emails.contains(&email.trim().to_lowercase())
+    }
+
+    /// Checks what does not depend on the way in: whether the organization is open, and the account may be used.
+    fn check_account(&self) -> ApiResult<()> {
         if self.is_realm_deactivated {
             return Err(realm_deactivated());
         }
-        if !self.is_active {
-            return Err(deactivated());
+        if self.is_active { Ok(()) } else { Err(deactivated()) }
+    }
+}
+
+/// Makes a caller of what a request shows: the one place in which the way in, the kind of account and the route come together.
+///
+/// - An API key belongs to a person or a bot, and counts in the header with one of its account's emails, or alone in the
+///   query string of routes that read it there. Refusals of the header are 401 `UNAUTHORIZED`, as published.
+/// - A session belongs to a person, and ends when it is not used for [`session::IDLE`]. One that ended, or that belongs to
+///   no person, is none: the caller is a stranger.
+/// - A bot of type "incoming webhook" calls routes that are for it, and no others, whichever way it comes.
+pub fn admit(
+    shown: Shown<'_>,
+    login: Option<&CredentialRow>,
+    is_for_webhooks: bool,
+    now: i64,
+) -> ApiResult<Option<Caller>> {
+    let check = |login: &CredentialRow| -> ApiResult<()> {
+        login.check_account()?;
+        if login.caller.bot_type == Some(BotType::IncomingWebhook) && !is_for_webhooks {
+            return Err(ApiError::bad_request("This API is not available to incoming webhook bots."));
         }
-        Ok(self.caller.clone())
+        Ok(())
+    };
+    match shown {
+        Shown::Session(_) => {
+            let is_alive =
+                |login: &&CredentialRow| now - login.last_used.load(Ordering::Relaxed) < session::IDLE;
+            let login = login.filter(is_alive).filter(|login| {
+                matches!(login.caller.credential, Credential::Session(_)) && !login.caller.is_bot()
+            });
+            login.map(|login| check(login).map(|()| login.caller.clone())).transpose()
+        }
+        Shown::Header(header) => {
+            let (email, key) = parse_basic(header)?;
+            let checked = login.ok_or_else(|| unknown_key(&key)).and_then(|login| {
+                if !login.has_email(&email) {
+                    return Err(invalid_key());
+                }
+                check(login).map(|()| login.caller.clone())
+            });
+            checked.map(Some).map_err(refused_key)
+        }
+        Shown::KeyInQuery(key) => {
+            let login = login.ok_or_else(|| unknown_key(key))?;
+            check(login).map(|()| Some(login.caller.clone()))
+        }
     }
 }
 
@@ -74,7 +194,7 @@ pub fn unknown_key(key: &str) -> ApiError {
     ApiError::new(401, "INVALID_API_KEY", "Malformed API key")
 }
 
-/// The digest of an API key. Only digests are stored.
+/// The digest of an API key or of the secret of a session. Only digests are stored.
 pub fn digest(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
@@ -90,11 +210,6 @@ pub fn parse_basic(header: &str) -> ApiResult<(String, String)> {
     let (email, key) =
         pair.ok_or_else(|| ApiError::unauthorized("Invalid authorization header for basic auth"))?;
     Ok((email.to_owned(), key.to_owned()))
-}
-
-/// Authenticates with an API key alone, for endpoints that take it as a parameter.
-pub fn authenticate_key(connection: &Connection, key: &str) -> ApiResult<Caller> {
-    ApiKeyOwner::find(connection, &digest(key), 0)?.ok_or_else(|| unknown_key(key))?.authenticate(None)
 }
 
 #[cfg(test)]

@@ -206,7 +206,7 @@ mod tests {
             bot_type: owner.map(|_| BotType::Generic),
             bot_owner_id: owner.map(UserId),
             bot_creator_id: owner.map(UserId),
-            api_key_id: 1,
+            credential: crate::auth::Credential::ApiKey(1),
             version: 0,
         }
     }

@@ -1,29 +1,35 @@
-//! Sessions of browsers: a cookie that stands for an API key, and the checks against forged requests.
+//! Sessions of browsers: their cookies, and the checks against forged requests.
+//!
+//! A session is a row of its own kind, and its cookie holds a random secret: no API key is a session, and no session is an
+//! API key. The names of the cookies are the program's own, since a browser sends cookies to all programs on a host, whatever
+//! their port.
 //!
 //! A browser sends its cookies with requests that other sites cause. So a request that may change something counts only
 //! if it comes from a page of this server, by `Sec-Fetch-Site` or else `Origin`, and if it names in a header a token that
 //! only such a page can read.
 
-use crate::auth::credentials::API_KEY_LENGTH;
 use crate::error::{ApiError, ApiResult};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
-/// The name of the cookie with the key. Scripts cannot read it.
-const SESSION: &str = "sessionid";
+/// The name of the cookie with the secret. Scripts cannot read it.
+const SESSION: &str = "teamchat_session";
 
 /// The name of the cookie with the token. Scripts of this server's pages read it.
-const TOKEN: &str = "csrftoken";
+const TOKEN: &str = "teamchat_csrf";
 
 /// Binds a cookie to the host that set it, and to TLS.
 const SECURE_PREFIX: &str = "__Host-";
 
-/// The client of a session's key in lists of keys, and of what a session sends.
+/// The client of what a session sends.
 pub const CLIENT: &str = "website";
 
-/// How long browsers keep the cookies, in seconds: 400 days, the most that they accept.
-const LIFETIME: u32 = 400 * 24 * 60 * 60;
+/// The length of a session's secret in characters.
+pub const SECRET_LENGTH: usize = 32;
+
+/// How long a session lasts that is not used, in seconds, and how long browsers keep its cookies: 30 days.
+pub const IDLE: i64 = 30 * 24 * 60 * 60;
 
 /// The header that names the token.
 pub const TOKEN_HEADER: &str = "x-csrftoken";
@@ -56,10 +62,10 @@ impl Provenance<'_> {
         if is_own { Ok(()) } else { Err(forged("The request comes from another site.")) }
     }
 
-    /// Checks that a page that belongs to the session of `key` caused the request.
-    pub fn check(&self, own_origin: &str, key: &str) -> ApiResult<()> {
+    /// Checks that a page that belongs to the session with this secret caused the request.
+    pub fn check(&self, own_origin: &str, secret: &str) -> ApiResult<()> {
         self.check_origin(own_origin)?;
-        let (expected, given) = (token(key), self.token.unwrap_or_default());
+        let (expected, given) = (token(secret), self.token.unwrap_or_default());
         let different = expected.bytes().zip(given.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
         let is_right = expected.len() == given.len() && different == 0;
         if is_right { Ok(()) } else { Err(forged("The token is missing or incorrect.")) }
@@ -71,38 +77,81 @@ fn forged(reason: &str) -> ApiError {
     ApiError::new(403, "CSRF_FAILED", format!("CSRF error: {reason}"))
 }
 
-/// The token of the session of a key. It is derived from the key, so it needs no place, and ends with the session.
-fn token(key: &str) -> String {
-    let digest = Sha256::digest(format!("csrf token of the session {key}").as_bytes());
+/// The token of a session. It is derived from the secret, so it needs no place, and ends with the session.
+fn token(secret: &str) -> String {
+    let digest = Sha256::digest(format!("csrf token of the session {secret}").as_bytes());
     URL_SAFE_NO_PAD.encode(digest.iter().take(16).copied().collect::<Vec<u8>>())
 }
 
-/// Returns the key in a `Cookie` header, if it has the form of one.
-pub fn key_of<'a>(cookies: &'a str, own_origin: &str) -> Option<&'a str> {
+/// Returns the secret in a `Cookie` header, if it has the form of one.
+pub fn secret_of<'a>(cookies: &'a str, own_origin: &str) -> Option<&'a str> {
     let name = cookie_name(SESSION, own_origin);
     let mut cookies = cookies.split(';').filter_map(|cookie| cookie.trim().split_once('='));
-    let key = cookies.find(|(found, _)| *found == name).map(|(_, key)| key)?;
-    let fits = key.len() == API_KEY_LENGTH && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    fits.then_some(key)
+    let secret = cookies.find(|(found, _)| *found == name).map(|(_, secret)| secret)?;
+    let fits = secret.len() == SECRET_LENGTH && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    fits.then_some(secret)
 }
 
-/// The headers that begin the session of a key.
-pub fn begin(key: &str, own_origin: &str) -> Vec<(&'static str, String)> {
-    set_cookies(key, &token(key), LIFETIME, own_origin)
+/// The headers that begin the session with a secret, or let its cookies last longer.
+pub fn begin(secret: &str, own_origin: &str) -> Vec<(&'static str, String)> {
+    set_cookies(secret, &token(secret), IDLE, own_origin)
 }
 
-/// The headers that end a session in the browser.
+/// The headers that end a session in the browser. What it kept of answers goes too: pictures and files of messages, and
+/// pages to go back to. Drafts and the files of the web client itself stay, as they are kept for each user, and cookies of
+/// other programs on the host.
 pub fn end(own_origin: &str) -> Vec<(&'static str, String)> {
-    set_cookies("", "", 0, own_origin)
+    let mut headers = set_cookies("", "", 0, own_origin);
+    headers.push(("Clear-Site-Data", r#""cache""#.to_owned()));
+    headers
 }
 
-fn set_cookies(key: &str, token: &str, lifetime: u32, own_origin: &str) -> Vec<(&'static str, String)> {
+fn set_cookies(secret: &str, token: &str, lifetime: i64, own_origin: &str) -> Vec<(&'static str, String)> {
     let secure = if is_secure(own_origin) { "; Secure" } else { "" };
     let cookie = |name: &str, value: &str, more: &str| {
         let name = cookie_name(name, own_origin);
         ("Set-Cookie", format!("{name}={value}; Path=/; Max-Age={lifetime}; SameSite=Lax{more}{secure}"))
     };
-    vec![cookie(SESSION, key, "; HttpOnly"), cookie(TOKEN, token, "")]
+    vec![cookie(SESSION, secret, "; HttpOnly"), cookie(TOKEN, token, "")]
+}
+
+/// The longest name of a browser and its system, in characters.
+const MAX_BROWSER_NAME: usize = 60;
+
+/// The name of a browser and its system for people, as `User-Agent` tells them: "Firefox on Linux". A program that names
+/// neither is known by its first word.
+pub fn browser_name(user_agent: &str) -> String {
+    // The first that is found counts: most browsers name others too.
+    const BROWSERS: [(&str, &str); 9] = [
+        ("ZulipElectron", "Desktop app"),
+        ("Edg", "Edge"),
+        ("OPR/", "Opera"),
+        ("SamsungBrowser", "Samsung Internet"),
+        ("Firefox", "Firefox"),
+        ("FxiOS", "Firefox"),
+        ("CriOS", "Chrome"),
+        ("Chrome", "Chrome"),
+        ("Safari", "Safari"),
+    ];
+    const SYSTEMS: [(&str, &str); 7] = [
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Android", "Android"),
+        ("CrOS", "ChromeOS"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "macOS"),
+        ("Linux", "Linux"),
+    ];
+    let find = |names: &[(&str, &'static str)]| {
+        names.iter().find(|(part, _)| user_agent.contains(part)).map(|(_, name)| *name)
+    };
+    let name = match (find(&BROWSERS), find(&SYSTEMS)) {
+        (Some(browser), Some(system)) => format!("{browser} on {system}"),
+        (Some(one), None) | (None, Some(one)) => one.to_owned(),
+        (None, None) => user_agent.split(['/', ' ']).next().unwrap_or_default().to_owned(),
+    };
+    let name: String = name.chars().take(MAX_BROWSER_NAME).collect();
+    if name.is_empty() { "Browser".to_owned() } else { name }
 }
 
 fn cookie_name(name: &str, own_origin: &str) -> String {
@@ -118,30 +167,63 @@ fn is_secure(own_origin: &str) -> bool {
 mod tests {
     use super::*;
 
-    const KEY: &str = "0123456789abcdefABCDEF0123456789";
+    const SECRET: &str = "0123456789abcdefABCDEF0123456789";
     const PLAIN: &str = "http://127.0.0.1:9991";
     const TLS: &str = "https://chat.example.com";
 
     #[test]
     fn a_session_is_read_from_the_cookies_that_begin_it() {
-        for (origin, name) in [(PLAIN, "sessionid"), (TLS, "__Host-sessionid")] {
-            let headers = begin(KEY, origin);
+        for (origin, name) in [(PLAIN, "teamchat_session"), (TLS, "__Host-teamchat_session")] {
+            let headers = begin(SECRET, origin);
             let session = &headers[0].1;
-            assert!(session.starts_with(&format!("{name}={KEY}; Path=/;")), "{session}");
+            assert!(session.starts_with(&format!("{name}={SECRET}; Path=/;")), "{session}");
             assert!(session.contains("HttpOnly") && session.contains("SameSite=Lax"), "{session}");
             assert_eq!(session.ends_with("; Secure"), origin == TLS, "{session}");
-            assert!(!headers[1].1.contains("HttpOnly") && !headers[1].1.contains(KEY), "{}", headers[1].1);
-            assert_eq!(key_of(&format!("a=b; {name}={KEY}"), origin), Some(KEY));
-            assert_eq!(key_of(&format!("{name}=short"), origin), None);
+            assert!(!headers[1].1.contains("HttpOnly") && !headers[1].1.contains(SECRET), "{}", headers[1].1);
+            assert_eq!(secret_of(&format!("a=b; {name}={SECRET}"), origin), Some(SECRET));
+            assert_eq!(secret_of(&format!("{name}=short"), origin), None);
         }
-        assert_eq!(key_of(&format!("sessionid={KEY}"), TLS), None, "another host may have set it");
+        assert_eq!(
+            secret_of(&format!("teamchat_session={SECRET}"), TLS),
+            None,
+            "another host may have set it"
+        );
+    }
+
+    #[test]
+    fn browsers_are_named_as_people_know_them() {
+        let cases = [
+            ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Linux"),
+            (
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 \
+                 Safari/537.36 Edg/141.0.0.0",
+                "Edge on Windows",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) \
+                 Version/18.6 Mobile/15E148 Safari/604.1",
+                "Safari on iPhone",
+            ),
+            (
+                "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile \
+                 Safari/537.36",
+                "Chrome on Android",
+            ),
+            ("Mozilla/5.0 (Macintosh) ZulipElectron/5.12.0 Chrome/138", "Desktop app"),
+            ("curl/8.5.0", "curl"),
+            ("", "Browser"),
+        ];
+        for (user_agent, expected) in cases {
+            assert_eq!(browser_name(user_agent), expected);
+        }
+        assert_eq!(browser_name(&"x".repeat(1000)).len(), MAX_BROWSER_NAME);
     }
 
     #[test]
     fn only_pages_of_this_server_pass() {
-        let token = token(KEY);
+        let token = token(SECRET);
         let right = Provenance { token: Some(&token), host: Some("127.0.0.1:9991"), ..Provenance::default() };
-        let passes = |provenance: Provenance<'_>| provenance.check(PLAIN, KEY).is_ok();
+        let passes = |provenance: Provenance<'_>| provenance.check(PLAIN, SECRET).is_ok();
         let cases = [
             (right, true),
             (Provenance { token: None, ..right }, false),

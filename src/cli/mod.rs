@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use teamchat::api::control::{Command, CreatedUser, CreatedWebhookBot, ListedUser};
 use teamchat::domain::keys::KeyRecord;
+use teamchat::domain::logins::sessions::SessionRecord;
 use teamchat::store::Database;
 use teamchat::types::Role;
 
@@ -125,7 +126,7 @@ enum UserCommand {
     },
     /// Set a user's password, for people who forgot theirs.
     ///
-    /// All API keys of the user stop working: every client has to log in again. Without --password-stdin the password is
+    /// All API keys and sessions of the user end: every client has to log in again. Without --password-stdin the password is
     /// random, and printed once.
     Password(PasswordCommand),
     /// Change a user's role.
@@ -141,6 +142,9 @@ enum UserCommand {
     /// Create, list and revoke the API keys of a user.
     #[command(subcommand)]
     Key(KeyCommand),
+    /// List and end the sessions of a user in browsers.
+    #[command(subcommand)]
+    Session(SessionCommand),
 }
 
 #[derive(Args)]
@@ -206,6 +210,32 @@ enum KeyCommand {
     },
 }
 
+#[derive(Subcommand)]
+enum SessionCommand {
+    /// List the sessions of a user: id, begin, last use, address and browser.
+    List {
+        #[command(flatten)]
+        file: File,
+        /// The email address of the user.
+        #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
+        email: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// End a session. Only the browser that has it is logged out.
+    End {
+        #[command(flatten)]
+        file: File,
+        /// The email address of the user.
+        #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
+        email: String,
+        /// The id of the session, as listed.
+        id: i64,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
 impl Arguments {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
@@ -261,6 +291,16 @@ impl UserCommand {
                 let done: Value =
                     run_command(&file.db, Command::RevokeKey { email: email.clone(), id }, false)?;
                 output.print(&done, |out, _| writeln!(out, "Key {id} of {email} does not work any more."))
+            }
+            Self::Session(SessionCommand::List { file, email, output }) => {
+                let sessions: Vec<SessionRecord> =
+                    run_command(&file.db, Command::ListSessions { email }, false)?;
+                output.print(&sessions, |out, style| list_sessions(out, style, &sessions))
+            }
+            Self::Session(SessionCommand::End { file, email, id, output }) => {
+                let command = Command::EndSession { email: email.clone(), id };
+                let done: Value = run_command(&file.db, command, false)?;
+                output.print(&done, |out, _| writeln!(out, "Session {id} of {email} has ended."))
             }
         }
     }
@@ -359,6 +399,21 @@ fn list_users(out: &mut dyn Write, style: Style, users: &[ListedUser]) -> std::i
         } else {
             writeln!(out, "{}", style.dim(&format!("{line}  deactivated")))?;
         }
+    }
+    Ok(())
+}
+
+fn list_sessions(out: &mut dyn Write, style: Style, sessions: &[SessionRecord]) -> std::io::Result<()> {
+    if sessions.is_empty() {
+        return writeln!(out, "No sessions.");
+    }
+    let head = format!("{:>5}  {:20}  {:20}  {:15}  BROWSER", "ID", "SINCE", "LAST USED", "FROM");
+    writeln!(out, "{}", style.dim(&head))?;
+    for session in sessions {
+        let time = |seconds| jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string();
+        let (since, used) = (time(session.date_created), time(session.last_used));
+        let SessionRecord { id, address, client, .. } = session;
+        writeln!(out, "{id:>5}  {since:20}  {used:20}  {address:15}  {client}")?;
     }
     Ok(())
 }

@@ -35,8 +35,9 @@ pub struct Serve {
     /// example 127.0.0.1 or 10.0.0.0/8.
     #[arg(long, env = "TEAMCHAT_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
     pub trusted_proxy: Vec<Network>,
-    /// Limit requests to 200 a minute for each user, and 100 for each address without a login. On by default with
-    /// --public-url. Wrong passwords and keys are always limited.
+    /// Limit requests to 200 a minute for each user, and 100 for each address without a login. On by default if others can
+    /// reach the server: with --public-url, and on an address that is not of this machine alone, but for servers of
+    /// tests. Wrong passwords and keys are always limited.
     #[arg(long, env = "TEAMCHAT_RATE_LIMIT", value_enum, value_name = "ON|OFF")]
     pub rate_limit: Option<Switch>,
     /// The maximum size of an uploaded file, in MiB.
@@ -75,6 +76,13 @@ pub enum Switch {
 }
 
 impl Serve {
+    /// Whether requests are limited where nothing else is said: if others can reach the server. A server for tests is
+    /// reached by tests.
+    fn limits_requests(&self) -> bool {
+        let is_reached = !self.listen.ip().to_canonical().is_loopback() && !self.testing.is_test_server();
+        self.public_url.is_some() || is_reached
+    }
+
     pub fn run(self) -> Result<(), Failure> {
         let lines = tracing_subscriber::fmt::layer()
             .with_writer(std::io::stderr)
@@ -84,7 +92,7 @@ impl Serve {
             public_url: self.public_url.clone(),
             webhook_hosts: self.webhook_hosts.clone(),
             trusted_proxies: self.trusted_proxy.clone(),
-            rate_limit: self.rate_limit.map_or(self.public_url.is_some(), |switch| switch == Switch::On),
+            rate_limit: self.rate_limit.map_or(self.limits_requests(), |switch| switch == Switch::On),
             connections_per_address: None,
             heartbeat: None,
             max_file_upload_size_mib: Some(self.max_file_upload_size_mib),

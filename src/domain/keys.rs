@@ -10,16 +10,15 @@ use rand::distr::Alphanumeric;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-/// Deletes the keys of a user except one.
-pub fn revoke_others(tx: &Tx<'_>, user_id: UserId, kept: i64) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1 AND id <> ?2")?.execute((user_id, kept))?;
+/// Deletes the keys of a user but `kept`. Keys of people end together with their sessions: see [`crate::domain::logins`].
+pub fn revoke_others(tx: &Tx<'_>, user_id: UserId, kept: Option<i64>) -> ApiResult<()> {
+    tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1 AND id IS NOT ?2")?.execute((user_id, kept))?;
     Ok(())
 }
 
 /// Deletes all keys of a user.
 pub fn delete_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1")?.execute([user_id])?;
-    Ok(())
+    revoke_others(tx, user_id, None)
 }
 
 /// Creates a key and returns it. Only its digest is stored, so it cannot be read again. Beyond [`MAX_API_KEYS`] the key

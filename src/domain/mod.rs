@@ -74,6 +74,8 @@ pub mod profile_values;
 
 pub mod notices;
 
+pub mod logins;
+
 pub mod membership;
 
 pub mod drafts;

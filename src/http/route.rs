@@ -16,14 +16,14 @@ use super::multipart_stream::MultipartStream;
 use super::params::ParamError;
 use super::reply::{Reply, ReplyBody};
 use crate::app::App;
-use crate::auth::credentials::{parse_basic, unknown_key};
-use crate::auth::{Access, Caller, CallerKind, Ctx};
+use crate::auth::credentials::{SecretKind, Shown, admit, parse_basic};
+use crate::auth::{Access, Caller, CallerKind, CredentialRow, CredentialUse, Ctx};
 use crate::error::{ApiError, ApiResult};
 use crate::store::{Snapshot, Tx};
-use crate::types::BotType;
 use hyper::Method;
 use hyper::header::HeaderMap;
 use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::ops::Deref;
 use std::pin::Pin;
@@ -44,12 +44,10 @@ pub struct RequestInfo {
     pub origin: String,
     /// The client's address.
     pub peer: IpAddr,
-    /// The `Authorization` header.
-    pub authorization: Option<String>,
-    /// The `Cookie` header. Pages use it to recognize their own forms; what may authenticate is in `session`.
+    /// The `Cookie` header, on paths outside of the interface: pages use it to recognize their own forms.
     pub cookies: Option<String>,
-    /// The API key of a browser's session, on paths where a session counts. No other site forged the request.
-    pub session: Option<String>,
+    /// The name of the browser and its system, on paths outside of the interface, where sessions begin.
+    pub browser: Option<String>,
     /// Whether the client accepts HTML, by name or with everything else.
     pub accepts_html: bool,
     /// Whether the client accepts compressed bodies.
@@ -90,7 +88,7 @@ pub struct Route {
     needs_login: bool,
     /// Checks the kind of caller before the body is read.
     admits: fn(Option<Caller>) -> ApiResult<()>,
-    /// Whether the query string has the API key of the caller, as `api_key`.
+    /// Whether the query string has the API key of the caller, as `api_key`, and nothing else counts.
     key_in_query: bool,
     is_rate_limited: bool,
     /// Whether the path is outside of `/api/v1`.
@@ -107,6 +105,33 @@ pub struct Route {
     /// Whether a request may take long to read.
     is_slow: fn(&Form) -> bool,
     handler: Handler,
+}
+
+/// The result of authentication.
+#[derive(Default)]
+pub struct Authenticated {
+    /// The caller; `None` without credentials, or if the route does not look at them.
+    pub caller: Option<Caller>,
+    /// Whether the response should send the cookies of the caller's session again.
+    pub renews_session: bool,
+}
+
+/// Looks up what is shown. What cannot be read belongs to nobody.
+async fn find_row(app: &App, shown: Shown<'_>) -> ApiResult<Option<Arc<CredentialRow>>> {
+    let find = |kind, secret| app.credential_cache.find(&app.readers, kind, secret);
+    match shown {
+        Shown::Session(secret) => find(SecretKind::Session, secret).await,
+        Shown::KeyInQuery(key) => find(SecretKind::ApiKey, key).await,
+        Shown::Header(header) => match parse_basic(header) {
+            Ok((_, key)) => app.credential_cache.find(&app.readers, SecretKind::ApiKey, &key).await,
+            Err(_) => Ok(None),
+        },
+    }
+}
+
+/// The last parameter `api_key` of a query string.
+fn key_in_query(query: &str) -> Option<Cow<'_, str>> {
+    form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "api_key").last().map(|(_, key)| key)
 }
 
 /// A request as a route takes it.
@@ -245,7 +270,7 @@ impl<C: CallerKind> Call<C> {
         let mut caller = self.caller;
         let work = move |tx: &mut Tx<'_>| {
             caller.revalidate(tx)?;
-            job(tx, &caller)
+            caller.span().in_scope(|| job(tx, &caller))
         };
         self.app.writer.run(work).await
     }
@@ -280,7 +305,7 @@ impl Route {
             let params = P::read(form)?;
             Ok(Box::new(move |tx| {
                 caller.revalidate(tx)?;
-                handler(tx, &caller, params).map(Reply::into_body)
+                caller.span().in_scope(|| handler(tx, &caller, params)).map(Reply::into_body)
             }))
         });
         Self::new::<C>(method, path, Handler::Write(run))
@@ -377,8 +402,7 @@ impl Route {
         self
     }
 
-    /// The API key of the caller is the parameter `api_key` of the query string, and the handler authenticates with it.
-    /// The key is looked at before the body is read, too: a stranger may send a small one only.
+    /// The API key of the caller is the parameter `api_key` of the query string. No header and no session counts.
     #[must_use]
     pub fn key_in_query(mut self) -> Self {
         self.key_in_query = true;
@@ -423,58 +447,59 @@ impl Route {
         if self.outside { self.path.to_owned() } else { format!("/api/v1{}", self.path) }
     }
 
-    /// Authenticates the caller from the head of a request, and checks that the route admits it. Failures count for the
-    /// client's address; after too many, the error becomes that of the rate limit.
+    /// Authenticates the caller from what the head of a request shows, and checks that the route admits it. Failures count
+    /// for the client's address; after too many, the error becomes that of the rate limit.
     pub async fn authenticate(
         &self,
         app: &App,
-        info: &RequestInfo,
+        shown: Option<Shown<'_>>,
         query: Option<&str>,
-    ) -> ApiResult<Option<Caller>> {
-        if self.key_in_query {
-            return self.find_key_in_query(app, query.unwrap_or_default()).await;
-        }
-        let caller = match self.judge(app, info).await {
-            Ok(caller) => (self.admits)(caller.clone()).map(|()| caller),
-            Err(error) => Err(error),
+        peer: IpAddr,
+    ) -> ApiResult<Authenticated> {
+        let key = if self.key_in_query { key_in_query(query.unwrap_or_default()) } else { None };
+        let shown = match &key {
+            Some(key) => Some(Shown::KeyInQuery(key)),
+            None => shown.filter(|_| !self.key_in_query),
         };
-        if let Err(error) = &caller
-            && matches!(error.code(), "INVALID_API_KEY" | "UNAUTHORIZED")
-        {
-            app.rate_limiter.count_wrong_key(info.peer, &app.clock)?;
+        let shown = shown.filter(|_| self.needs_login);
+        let login = match shown {
+            Some(shown) => find_row(app, shown).await?,
+            None => None,
+        };
+        let is_proven =
+            shown.is_some_and(|shown| login.as_ref().is_some_and(|login| login.is_proven_by(shown)));
+        let authenticated = match shown {
+            Some(shown) => self.judge(app, shown, login, peer),
+            None => Ok(Authenticated::default()),
+        };
+        let admitted = authenticated
+            .and_then(|authenticated| (self.admits)(authenticated.caller.clone()).map(|()| authenticated));
+        if admitted.as_ref().is_err_and(|error| error.status() == 401) && !is_proven {
+            app.rate_limiter.count_wrong_key(peer, &app.clock)?;
         }
-        caller
+        admitted
     }
 
-    async fn judge(&self, app: &App, info: &RequestInfo) -> ApiResult<Option<Caller>> {
-        if let Some(key) = info.session.as_deref().filter(|_| self.needs_login) {
-            // A session that ended is none: pages ask for the password then.
-            let owner = app.credential_cache.find(&app.readers, key).await?;
-            let caller = owner.map(|owner| owner.authenticate(None)).transpose()?;
-            if let Some(caller) = &caller {
-                app.credential_cache.record_use(caller.api_key_id, app.clock.seconds());
-            }
-            return Ok(caller);
+    /// Has what is shown judged by [`admit`], and records its use.
+    fn judge(
+        &self,
+        app: &App,
+        shown: Shown<'_>,
+        login: Option<Arc<CredentialRow>>,
+        peer: IpAddr,
+    ) -> ApiResult<Authenticated> {
+        let now = app.clock.seconds();
+        let caller = admit(shown, login.as_deref(), self.for_webhooks, now)?;
+        let mut renews_session = false;
+        if let Some((caller, login)) = caller.as_ref().zip(login) {
+            let credential = caller.credential;
+            login.use_at(now);
+            app.credential_cache.record_use(CredentialUse { credential, time: now, address: peer });
+            // Not by polls, whose answers may come when the browser has another session.
+            renews_session =
+                matches!(shown, Shown::Session(_)) && self.is_rate_limited() && login.take_renewal(now);
         }
-        let Some(header) = info.authorization.as_deref().filter(|_| self.needs_login) else {
-            return Ok(None);
-        };
-        let (email, key) = parse_basic(header)?;
-        let owner = app.credential_cache.find(&app.readers, &key).await?.ok_or_else(|| unknown_key(&key))?;
-        let caller = owner.authenticate(Some(&email))?;
-        app.credential_cache.record_use(caller.api_key_id, app.clock.seconds());
-        if caller.bot_type == Some(BotType::IncomingWebhook) && !self.for_webhooks {
-            return Err(ApiError::bad_request("This API is not available to incoming webhook bots."));
-        }
-        Ok(Some(caller))
-    }
-
-    /// A wrong key makes a stranger, whom the handler refuses.
-    async fn find_key_in_query(&self, app: &App, query: &str) -> ApiResult<Option<Caller>> {
-        let key = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "api_key").last();
-        let Some((_, key)) = key else { return Ok(None) };
-        let owner = app.credential_cache.find(&app.readers, &key).await?;
-        Ok(owner.and_then(|owner| owner.authenticate(None).ok()))
+        Ok(Authenticated { caller, renews_session })
     }
 
     /// The largest body that this caller may send, in bytes. Meaningless if the handler streams the body.

@@ -11,6 +11,7 @@ use super::response_body::ResponseBody;
 use super::route::{Conditions, HandlerOutput, Request, RequestInfo, Route};
 use super::router::{Found, Router};
 use crate::app::App;
+use crate::auth::credentials::Shown;
 use crate::auth::session::{self, Provenance};
 use crate::auth::{Caller, Usage};
 use crate::error::{ApiError, ApiResult};
@@ -110,9 +111,13 @@ impl Service {
         let body = RequestBody::new(&head.headers, body, head.extensions.remove());
         let (head, unread) = (Box::new(head), body.clone());
         let handled = async move {
-            let (route, request, usage) = Box::pin(self.read_request(head, body, peer)).await?;
+            let Read { route, request, usage, renewal } =
+                Box::pin(self.read_request(head, body, peer)).await?;
             let user_id = request.caller.as_ref().map(Caller::accountable);
-            let handled = route.run(request).await.and_then(|output| self.keep(output, user_id));
+            let mut handled = route.run(request).await.and_then(|output| self.keep(output, user_id));
+            if let Ok(output) = &mut handled {
+                output.headers.extend(renewal);
+            }
             match usage {
                 Some(usage) => with_headers(handled, usage.headers()),
                 None => handled,
@@ -129,12 +134,7 @@ impl Service {
 
     /// Finds the route of a request, authenticates the caller, and reads the parameters. The body is read last: what a
     /// client may send depends on who it is.
-    async fn read_request(
-        &self,
-        head: Box<Parts>,
-        body: RequestBody,
-        peer: IpAddr,
-    ) -> ApiResult<(&Route, Request, Option<Usage>)> {
+    async fn read_request(&self, head: Box<Parts>, body: RequestBody, peer: IpAddr) -> ApiResult<Read<'_>> {
         let path = head.uri.path();
         // The same routes answer under both prefixes, the one for API keys and the one for sessions.
         let api_path = path.strip_prefix(SESSION_PREFIX).map(|rest| format!("/api/v1/{rest}"));
@@ -159,21 +159,29 @@ impl Service {
         }
         let origin = origin(options, &head.headers, peer);
         let is_session = api_path.is_some();
-        let authorization = text_of(&head.headers, header::AUTHORIZATION).filter(|_| !is_session);
+        let shown = shown(&head, &origin, is_session)?;
+        let peer = client_address(options, &head.headers, peer);
+        let authenticated = route.authenticate(&self.app, shown, query, peer).await?;
+        let caller = authenticated.caller;
+        let renewal = match shown {
+            Some(Shown::Session(secret)) if authenticated.renews_session => session::begin(secret, &origin),
+            _ => Vec::new(),
+        };
+        let of_page = |name| text_of(&head.headers, name).filter(|_| route.outside);
         let mut info = RequestInfo {
             client: String::new(),
-            session: session_of(&head, &origin, is_session, authorization.is_some())?,
             accepts_html: text_of(&head.headers, header::ACCEPT)
                 .is_none_or(|types| ["text/html", "text/*", "*/*"].iter().any(|html| types.contains(html))),
             accepts_gzip: accepts_gzip(&head.headers),
             origin,
-            peer: client_address(options, &head.headers, peer),
-            authorization: authorization.map(str::to_owned),
+            peer,
             conditions: conditions(&head.headers),
-            cookies: text_of(&head.headers, header::COOKIE).map(str::to_owned),
+            cookies: of_page(header::COOKIE).map(str::to_owned),
+            browser: route.outside.then(|| {
+                session::browser_name(text_of(&head.headers, header::USER_AGENT).unwrap_or_default())
+            }),
             headers: None,
         };
-        let caller = route.authenticate(&self.app, &info, query).await?;
         let usage = self.count(route, caller.as_ref(), info.peer);
         usage.map_or(Ok(()), Usage::check)?;
         let (form, multipart) = if route.streams_body {
@@ -199,7 +207,8 @@ impl Service {
         };
         info.client = client_name(&form, &head.headers, is_session);
         info.headers = route.raw_body.then(|| Box::new(head.headers));
-        Ok((route, Request { app: Arc::clone(&self.app), info, caller, form, multipart }, usage))
+        let request = Request { app: Arc::clone(&self.app), info, caller, form, multipart };
+        Ok(Read { route, request, usage, renewal })
     }
 
     /// Finds room for a large answer to a user. What strangers get is small, or streamed.
@@ -219,6 +228,16 @@ impl Service {
         }
         Some(self.app.rate_limiter.count_request(caller, peer, &self.app.clock))
     }
+}
+
+/// A request that was read, and what its response gets beside the handler's part.
+struct Read<'s> {
+    route: &'s Route,
+    request: Request,
+    /// How much of the rate limit is used.
+    usage: Option<Usage>,
+    /// The cookies of a session that goes on.
+    renewal: Vec<(&'static str, String)>,
 }
 
 /// What matters of a client when the response is written.
@@ -263,6 +282,10 @@ async fn respond_with(
         Ok(output) => success(output, client.accepts_gzip),
         Err(error) => failure(&error),
     };
+    if response.headers().contains_key(header::SET_COOKIE) {
+        // A cookie that is kept with its answer would come back for the next person at that browser.
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
     if (client.is_browser || client.is_session) && response.headers().contains_key(header::WWW_AUTHENTICATE) {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(SESSION_CHALLENGE));
     }
@@ -360,16 +383,17 @@ fn method_not_allowed(methods: &[&Method]) -> ApiError {
         .with_header("Allow", names.join(", "))
 }
 
-/// Returns the key of the session that the request belongs to, if sessions count for its path: everywhere but under
-/// `/api`. A request that may change something must come from a page of this server.
-fn session_of(
-    head: &Parts,
-    origin: &str,
-    required: bool,
-    has_authorization: bool,
-) -> ApiResult<Option<String>> {
+/// Returns what a request shows to say who sends it. Below `/api` that is the header, below `/json` the session, and elsewhere
+/// the header or else the session. A request that may change something must come from a page of this server for its session
+/// to count: else it is refused below `/json`, and without a session elsewhere.
+fn shown<'h>(head: &'h Parts, origin: &str, is_session: bool) -> ApiResult<Option<Shown<'h>>> {
     let text = |name| text_of(&head.headers, name);
-    let is_api = head.uri.path().starts_with("/api/");
+    if let Some(header) = text("authorization").filter(|_| !is_session) {
+        return Ok(Some(Shown::Header(header)));
+    }
+    if head.uri.path().starts_with("/api/") {
+        return Ok(None);
+    }
     let provenance = Provenance {
         fetch_site: text("sec-fetch-site"),
         origin: text("origin"),
@@ -377,15 +401,14 @@ fn session_of(
         token: text(session::TOKEN_HEADER),
     };
     let is_safe = matches!(head.method, Method::GET | Method::HEAD);
-    let key = text("cookie").and_then(|cookies| session::key_of(cookies, origin));
-    match key.filter(|_| !is_api && !has_authorization) {
-        Some(key) if is_safe => Ok(Some(key.to_owned())),
-        Some(key) => match provenance.check(origin, key) {
-            Ok(()) => Ok(Some(key.to_owned())),
-            Err(error) if required => Err(error),
+    match text("cookie").and_then(|cookies| session::secret_of(cookies, origin)) {
+        Some(secret) if is_safe => Ok(Some(Shown::Session(secret))),
+        Some(secret) => match provenance.check(origin, secret) {
+            Ok(()) => Ok(Some(Shown::Session(secret))),
+            Err(error) if is_session => Err(error),
             Err(_) => Ok(None),
         },
-        None if required && !is_safe => provenance.check_origin(origin).map(|()| None),
+        None if is_session && !is_safe => provenance.check_origin(origin).map(|()| None),
         None => Ok(None),
     }
 }

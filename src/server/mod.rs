@@ -12,7 +12,7 @@ use self::connection::Connections;
 use self::control::ControlSocket;
 use crate::api;
 use crate::app::{App, Options};
-use crate::auth::{ApiKeyOwner, CredentialCache, RateLimiter};
+use crate::auth::{CredentialCache, CredentialRow, RateLimiter};
 use crate::events::{self, EventSink, Hub};
 use crate::http::service::Service;
 use crate::http::{ApiError, Interceptor, Router};
@@ -115,7 +115,7 @@ impl Engine {
         }
         let sink = EventSink::new(Arc::clone(&hub));
         let (writer, writer_thread) =
-            Writer::start(&database, connection, clock.clone(), ApiKeyOwner::TABLES, sink)?;
+            Writer::start(&database, connection, clock.clone(), CredentialRow::TABLES, sink)?;
         let public_url = options.public_url.clone();
         writer.run(move |tx| api::set_up(tx, public_url.as_deref())).await?;
         events::save_queues(&hub, &writer).await;

@@ -18,7 +18,7 @@ pub use clock::{Clock, JumpDetector};
 pub use email_visibility::EmailVisibility;
 pub use ids::{ClientId, EventId, GroupId, MessageId, RecipientId, StreamId, TopicId, UserId};
 pub use names::{find_forbidden_in_name, fold, folded_skeleton, is_unprintable, is_unseen, skeleton};
-pub use network::{Network, NetworkError, address_block, is_public};
+pub use network::{Network, NetworkError, address_block, address_site, is_public};
 pub use property::{Kind, Property, Setting, SettingTable, SettingUpdate, SettingValue, Shape, Values};
 pub use role::Role;
 pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, EmptyTopic, Topic, shown_topic};

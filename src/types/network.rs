@@ -71,6 +71,14 @@ pub fn address_block(address: IpAddr) -> IpAddr {
     }
 }
 
+/// The /48 network of an IPv6 address, which is as much as providers give to one customer; `None` for IPv4.
+pub fn address_site(address: IpAddr) -> Option<IpAddr> {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Some(IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 80)))),
+        IpAddr::V4(_) => None,
+    }
+}
+
 /// The networks that are not of the public internet (the special-purpose registries of IANA), where services listen that
 /// trust their neighbours: this machine, private networks, carriers' networks, link-local addresses with the metadata
 /// services of clouds, documentation, benchmarks, multicast, and what is reserved.

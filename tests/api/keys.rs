@@ -3,9 +3,10 @@
 use crate::harness::{Answer, Blocked, Client, START, TestServer, until};
 use futures_util::future::join_all;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use teamchat::api::control::Command;
 use teamchat::app::Options;
+use teamchat::auth::Credential;
 use teamchat::domain::access::user_rows;
 use teamchat::domain::accounts::password;
 use teamchat::domain::limits::MAX_API_KEYS;
@@ -176,7 +177,7 @@ async fn a_new_key_ends_all_others() {
     phone.api_key = answer["api_key"].as_str().map(str::to_owned);
     let answer = phone.post("/users/me/api_key/regenerate", ()).await.ok();
     for old in [&ada, &phone] {
-        old.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+        old.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
     }
     ada.api_key = answer["api_key"].as_str().map(str::to_owned);
     ada.get("/users/me", ()).await.ok();
@@ -198,6 +199,7 @@ async fn people_list_and_end_their_keys() {
     let (first, second) = (&keys[0], &keys[1]);
     let record =
         json!({"id": first["id"], "client": "command line", "date_created": START, "last_used": null});
+    assert_eq!((&listed["sessions"], &listed["current_session_id"]), (&json!([]), &Value::Null));
     assert_eq!(*first, record, "{listed}");
     assert_eq!((&second["client"], &second["date_created"]), (&json!("teamchat-tests"), &json!(START + 60)));
     assert_eq!((keys.len(), &listed["current_api_key_id"]), (2, &first["id"]));
@@ -216,11 +218,11 @@ async fn people_list_and_end_their_keys() {
     bob.delete(&path, ()).await.error(400, "BAD_REQUEST", "API key does not exist");
     phone.get("/users/me", ()).await.ok();
     ada.delete(&path, ()).await.ok();
-    phone.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    phone.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
     ada.delete(&path, ()).await.error(400, "BAD_REQUEST", "API key does not exist");
     // Also the one that asks.
     ada.delete(&format!("/users/me/api_keys/{}", first["id"]), ()).await.ok();
-    ada.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    ada.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
 }
 
 // conformance: auth-28
@@ -233,15 +235,16 @@ async fn a_new_password_ends_the_other_keys() {
     thief.api_key = stolen["api_key"].as_str().map(str::to_owned);
     let change = json!({"old_password": "correct horse", "new_password": "battery staple"});
     ada.patch("/settings", change).await.ok();
-    thief.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    thief.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
     ada.get("/users/me", ()).await.ok();
 }
 
-/// Begins logins with the right password on both paths, calls `meanwhile` when the stored hash has been read and before it
+/// Begins logins with the right password on both paths, from an address that is not known, calls `meanwhile` when the stored hash has been read and before it
 /// is verified, and returns the answers.
 async fn log_in_while(server: &TestServer, meanwhile: impl AsyncFnOnce()) -> Vec<Answer> {
     let blocked = Blocked::new(server.app(), |app| &app.pools.passwords).await;
     let before = server.app().pools.passwords.admitted();
+    server.sql("DELETE FROM known_login").await;
     let mut logins = tokio::task::JoinSet::new();
     for path in ["/api/v1/fetch_api_key", "/accounts/login/"] {
         let form = json!({"username": "ada@example.com", "password": "correct horse"});
@@ -310,20 +313,25 @@ async fn a_job_asks_again_for_the_key_and_the_organization() {
         let user_id = teamchat::types::UserId(ada.user_id);
         let job = move |tx: &mut teamchat::store::Tx<'_>| -> teamchat::http::ApiResult<()> {
             let mut caller = teamchat::domain::access::user_rows::caller(tx, user_id)?;
-            caller.api_key_id =
-                tx.query_row("SELECT id FROM api_key WHERE user_id = ?1", [user_id], |row| row.get(0))?;
+            let key = "SELECT id FROM api_key WHERE user_id = ?1";
+            caller.credential = Credential::ApiKey(tx.query_row(key, [user_id], |row| row.get(0))?);
             caller.reload(tx)?;
             tx.execute(statement, ())?;
             caller.reload(tx)
         };
-        server.app().writer.run(job).await.map_err(|error| error.code())
+        server.app().writer.run(job).await.map_err(|error| {
+            assert_eq!((error.status(), error.code()), (401, "UNAUTHORIZED"));
+            error.msg().to_owned()
+        })
     };
     assert_eq!(reload("UPDATE user SET role = 600 WHERE email = 'ada@example.com'").await, Ok(()));
     let gone =
         "DELETE FROM api_key WHERE user_id = (SELECT user_id FROM user WHERE email = 'ada@example.com')";
-    assert_eq!(reload(gone).await, Err("INVALID_API_KEY"));
-    assert_eq!(reload("UPDATE realm SET deactivated = 1").await, Err("REALM_DEACTIVATED"));
-    assert_eq!(reload("UPDATE user SET is_active = 0 WHERE role = 600").await, Err("USER_DEACTIVATED"));
+    assert_eq!(reload(gone).await, Err("Invalid API key".to_owned()));
+    let closed = "This organization has been deactivated".to_owned();
+    assert_eq!(reload("UPDATE realm SET deactivated = 1").await, Err(closed));
+    let deactivated = "Account is deactivated".to_owned();
+    assert_eq!(reload("UPDATE user SET is_active = 0 WHERE role = 600").await, Err(deactivated));
     owner.get("/users/me", ()).await.ok();
 }
 

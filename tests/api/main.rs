@@ -47,6 +47,7 @@ mod reports;
 mod saved_snippets;
 mod scheduled_messages;
 mod server_settings;
+mod sessions;
 mod submessages;
 mod subscriptions;
 mod testing;

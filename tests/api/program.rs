@@ -129,8 +129,24 @@ async fn both_addresses_are_shown_and_what_happens_is_logged() {
     assert_eq!(answer.unwrap().status(), 401);
     let created = run(&db, &["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--json"]);
     let created: Value = serde_json::from_slice(&created.stdout).unwrap();
+    let password = ["user", "password", "--email", "ada@example.com", "--json"];
+    let password: Value = serde_json::from_slice(&run(&db, &password).stdout).unwrap();
+    let form = [("username", "ada@example.com"), ("password", password["password"].as_str().unwrap())];
+    let client = reqwest::Client::builder().user_agent("curl/8.5.0").build().unwrap();
+    let login = client.post(format!("{origin}/accounts/login/")).form(&form).send().await.unwrap();
+    assert_eq!(login.status(), 200);
+    let sessions = ["user", "session", "list", "--email", "ada@example.com"];
+    let listed = String::from_utf8(run(&db, &sessions).stdout).unwrap();
+    assert!(listed.contains("  127.0.0.1        curl\n"), "{listed}");
+    assert!(run(&db, &["user", "session", "end", "--email", "ada@example.com", "1"]).status.success());
+    assert_eq!(String::from_utf8(run(&db, &sessions).stdout).unwrap(), "No sessions.\n");
     let logged = serving.stop();
     for expected in [
+        &format!("a login user_id={} address=127.0.0.1 client=\"curl\"", created["user_id"]),
+        &format!(
+            "by_operator: teamchat::domain::accounts::password: a password was set user_id={} by=Operator",
+            created["user_id"]
+        ),
         "the server has started",
         "no --trusted-proxy",
         "a login failed address=127.0.0.1",
@@ -148,6 +164,26 @@ async fn a_server_that_others_reach_by_any_name_says_so() {
     assert!(logged.contains("there is no --public-url"), "{logged}");
     let logged = Serving::start(&db, &["--log", "error"]).stop();
     assert_eq!(logged, "");
+}
+
+/// Requests are limited where others can send them.
+// conformance: auth-37
+#[tokio::test]
+async fn requests_are_limited_by_default_where_others_reach_the_server() {
+    for (arguments, is_limited) in [
+        (&["--listen", "0.0.0.0:0"][..], true),
+        (&["--listen", "0.0.0.0:0", "--rate-limit", "off"], false),
+        (&["--listen", "127.0.0.1:0"], false),
+        (&["--listen", "127.0.0.1:0", "--rate-limit", "on"], true),
+        (&["--public-url", "https://chat.example.com"], true),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let serving = Serving::start(&folder.path().join("chat.sqlite"), arguments);
+        let origin = serving.value("listening").replace("0.0.0.0", "127.0.0.1");
+        let answer = reqwest::get(format!("{origin}/api/v1/server_settings")).await.unwrap();
+        assert_eq!(answer.headers().contains_key("x-ratelimit-limit"), is_limited, "{arguments:?}");
+        serving.stop();
+    }
 }
 
 /// Whoever starts a server as root makes no file that the owner of the folder could not open.
@@ -403,7 +439,7 @@ async fn what_somebody_made_is_removed() {
     assert!(groups.contains(&"team".to_owned()) && !groups.contains(&"crowd".to_owned()), "{groups:?}");
     assert_eq!(bob.message(kept).await["content"], "<p>mine</p>");
     assert_eq!(server.column("SELECT count(*) FROM attachment").await, ["0"]);
-    helper.get("/users/me", ()).await.error(401, "USER_DEACTIVATED", "Account is deactivated");
+    helper.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Account is deactivated");
     assert_eq!(server.column("SELECT count(*) FROM pragma_foreign_key_check").await, ["0"]);
     // Names are free again.
     create(&owner, "flood").await;

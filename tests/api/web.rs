@@ -28,7 +28,7 @@ impl Session {
     fn of(answer: &Answer) -> Self {
         let set = answer.headers.get_all("set-cookie").iter().map(|value| value.to_str().unwrap());
         let pairs: Vec<&str> = set.map(|cookie| cookie.split(';').next().unwrap()).collect();
-        let token = pairs[1].strip_prefix("csrftoken=").unwrap().to_owned();
+        let token = pairs[1].strip_prefix("teamchat_csrf=").unwrap().to_owned();
         Self { cookies: pairs.join("; "), token }
     }
 
@@ -89,7 +89,7 @@ async fn the_client_can_be_left_out() {
 
 // conformance: auth-23, auth-24, auth-26
 #[tokio::test]
-async fn a_session_is_a_key_of_its_own_and_ends_with_it() {
+async fn a_session_belongs_to_one_browser_and_ends_with_it() {
     let (server, ada) = with_ada().await;
     let session = Session::begin(&server).await;
     let other = Session::begin(&server).await;
@@ -103,9 +103,11 @@ async fn a_session_is_a_key_of_its_own_and_ends_with_it() {
     assert_eq!((&message["client"], &message["flags"]), (&json!("website"), &json!(["read"])));
 
     let keys = session.request(&nobody, Method::GET, "/json/users/me/api_keys").send().await.ok();
-    let clients: Vec<_> = keys["api_keys"].as_array().unwrap().iter().map(|key| &key["client"]).collect();
-    assert_eq!(clients, ["command line", "website", "website"]);
-    assert_eq!(keys["current_api_key_id"], keys["api_keys"][1]["id"]);
+    let clients = |name: &str| -> Vec<_> {
+        keys[name].as_array().unwrap().iter().map(|one| one["client"].clone()).collect()
+    };
+    assert_eq!((clients("api_keys"), clients("sessions").len()), (vec![json!("command line")], 2));
+    assert_eq!(keys["current_session_id"], keys["sessions"][0]["id"]);
 
     session.request(&nobody, Method::POST, "/accounts/logout/").send().await.ok();
     let answer = session.request(&nobody, Method::GET, "/json/users/me").send().await;
@@ -114,9 +116,9 @@ async fn a_session_is_a_key_of_its_own_and_ends_with_it() {
     other.request(&nobody, Method::GET, "/json/users/me").send().await.ok();
 
     other.request(&nobody, Method::POST, "/json/users/me/api_keys/revoke_others").send().await.ok();
-    ada.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    ada.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
     let keys = other.request(&nobody, Method::GET, "/json/users/me/api_keys").send().await.ok();
-    let path = format!("/json/users/me/api_keys/{}", keys["current_api_key_id"]);
+    let path = format!("/json/users/me/sessions/{}", keys["current_session_id"]);
     other.request(&nobody, Method::DELETE, &path).send().await.ok();
     assert_eq!(other.request(&nobody, Method::GET, "/json/users/me").send().await.status, 401);
 }

@@ -317,6 +317,7 @@ const NOT_TRIED: &[(&str, &str)] = &[
     ("ends the account", "DELETE /users/me"),
     ("ends the key that the test uses", "POST /users/me/api_key/regenerate"),
     ("ends the key that the test uses", "DELETE /users/me/api_keys/{api_key_id}"),
+    ("needs a session, which takes a password", "DELETE /users/me/sessions/{session_id}"),
     ("needs a password, which takes long to hash", "POST /fetch_api_key"),
     ("is not there without --dev", "POST /dev_fetch_api_key"),
     ("is for bots", "PUT /bot_storage"),

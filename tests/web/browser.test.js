@@ -240,7 +240,7 @@ describe("bad networks", () => {
     const queue = await ada.evaluate(() => performance.getEntriesByType("resource").map((entry) => entry.name).filter((name) => name.includes("/json/events")).length >= 0);
     assert.ok(queue);
     await ada.evaluate(async () => {
-      const token = document.cookie.split("csrftoken=")[1].split(";")[0];
+      const token = document.cookie.split("teamchat_csrf=")[1].split(";")[0];
       const url = performance.getEntriesByType("resource").map((entry) => entry.name).findLast((name) => name.includes("queue_id="));
       const id = url ? new URL(url).searchParams.get("queue_id") : window.__queue;
       await fetch("/json/events", { method: "DELETE", body: new URLSearchParams({ queue_id: id }), headers: { "X-CSRFToken": token } });

@@ -104,7 +104,7 @@ for (let round = 0; round < 15; round++) {
 }
 await bob.evaluate(() => {
   document.body.replaceChildren();
-  const token = document.cookie.split("csrftoken=")[1].split(";")[0];
+  const token = document.cookie.split("teamchat_csrf=")[1].split(";")[0];
   const loop = async () => {
     const state = await (await fetch("/json/register", { method: "POST", headers: { "X-CSRFToken": token }, body: new URLSearchParams({ event_types: '["message"]', fetch_event_types: "[]" }) })).json();
     let last = state.last_event_id;

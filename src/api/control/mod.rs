@@ -14,10 +14,12 @@ use crate::domain::bots::sql::NewBotRow;
 use crate::domain::channels::sql as channels;
 use crate::domain::invites::owner_link;
 use crate::domain::keys::KeyRecord;
+use crate::domain::logins::sessions;
 use crate::domain::notices::ownership::Actor;
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::notices::welcome;
 use crate::domain::realm::DUMMY_DOMAIN;
+use crate::domain::users::passwords::OnBehalfOf;
 use crate::domain::users::{names, passwords, sql as users};
 use crate::domain::{accounts, bots, keys, realm};
 use crate::http::{ApiError, ApiResult};
@@ -84,6 +86,18 @@ pub enum Command {
         /// The user's real email.
         email: String,
         /// The key's id, as listed.
+        id: i64,
+    },
+    /// `user session list`.
+    ListSessions {
+        /// The user's real email.
+        email: String,
+    },
+    /// `user session end`.
+    EndSession {
+        /// The user's real email.
+        email: String,
+        /// The session's id, as listed.
         id: i64,
     },
     /// `bot create`.
@@ -171,7 +185,7 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
                 let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
                 return Err(ApiError::bad_request(format!("A password has {min} to {max} characters")));
             }
-            Some(passwords::hash_async(&app.pools, None, password.clone()).await?)
+            Some(passwords::hash_async(&app.pools, OnBehalfOf::KnownAddress, password.clone()).await?)
         }
         _ => None,
     };
@@ -189,7 +203,9 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
     }
     let public_url = app.options.public_url.clone();
     if let Command::SetActive { email, is_active: false } = command {
-        let deactivated = app.writer.run(move |tx| deactivate(tx, &email)).await?;
+        let job =
+            move |tx: &mut Tx<'_>| tracing::info_span!("by_operator").in_scope(|| deactivate(tx, &email));
+        let deactivated = app.writer.run(job).await?;
         app.hub.remove_of(&deactivated);
         return Ok(Value::Null);
     }
@@ -201,7 +217,10 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
         _ => None,
     };
     let creates_person = matches!(command, Command::CreateUser { bot_owner: None, .. });
-    let mut answer = app.writer.run(move |tx| execute(tx, command, password_hash, public_url)).await?;
+    let job = move |tx: &mut Tx<'_>| {
+        tracing::info_span!("by_operator").in_scope(|| execute(tx, command, password_hash, public_url))
+    };
+    let mut answer = app.writer.run(job).await?;
     if let Some(email) = unlocked {
         let was_locked = app.rate_limiter.passwords.unlock(&email);
         if answer.is_object() {
@@ -329,6 +348,16 @@ fn execute(
                 return Err(ApiError::bad_request(format!("{email} has no key {id}")));
             }
             bots::change::clear_revoked_key(tx, user_id)?;
+            Value::Null
+        }
+        Command::ListSessions { email } => {
+            let user_id = find_user(tx, &email)?.user_id;
+            serde_json::to_value(sessions::list(tx, user_id, tx.now())?)?
+        }
+        Command::EndSession { email, id } => {
+            if !sessions::end(tx, find_user(tx, &email)?.user_id, id)? {
+                return Err(ApiError::bad_request(format!("{email} has no session {id}")));
+            }
             Value::Null
         }
         Command::UnlockUser { email } => {

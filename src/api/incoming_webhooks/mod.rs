@@ -22,7 +22,6 @@ mod slack;
 mod table;
 mod text;
 
-use crate::auth::credentials;
 use crate::domain::access::user_rows;
 use crate::domain::bots::rules::INTEGRATIONS;
 use crate::domain::messages::create::{OutgoingMessage, send};
@@ -33,7 +32,7 @@ use crate::domain::notices::bots as notices;
 use crate::domain::rendering::render_for;
 use crate::http::Resource;
 use crate::http::params::JsonOrText;
-use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Caller, Reply, Route};
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, VISITOR, Visitor};
 use crate::http::{State, StatePart, StateRequest};
 use crate::markdown::{Words, silenced};
 use crate::store::{Snapshot, Tx};
@@ -58,9 +57,10 @@ pub const MAX_PAYLOAD_BYTES: usize = 4 << 20;
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::call(Method::POST, "/external/{integration}", ANYONE, deliver)
+        Route::call(Method::POST, "/external/{integration}", VISITOR, deliver)
             .raw_body()
             .key_in_query()
+            .for_webhooks()
             .body_limit(MAX_PAYLOAD_BYTES),
     ]
 }
@@ -94,8 +94,9 @@ fn incoming_webhook_bots(_request: &StateRequest<'_>, state: &mut State) -> ApiR
 pub struct DeliverParams {
     /// The name of the integration, such as `github`.
     integration: String,
-    /// The bot's API key.
-    api_key: String,
+    /// The bot's API key, with which the request was authenticated.
+    #[serde(rename = "api_key")]
+    _api_key: String,
     /// The name or id of a channel; by default the message is a direct message to the bot's owner.
     stream: Option<JsonOrText>,
     /// The topic; by default one that the integration makes of the payload.
@@ -116,18 +117,10 @@ pub struct DeliverParams {
 }
 
 /// `POST /external/{integration}`: sends the messages that the integration makes of the body.
-async fn deliver(call: Call<Anyone>, params: DeliverParams) -> ApiResult<Reply<DeliveryReply>> {
+async fn deliver(call: Call<Visitor>, params: DeliverParams) -> ApiResult<Reply<DeliveryReply>> {
     let integration = table::find(&params.integration).ok_or_else(ApiError::not_found)?;
     let params = Arc::new(params);
-    let app = &call.app;
-    let caller = app.readers.read(|snapshot| credentials::authenticate_key(snapshot, &params.api_key)).await;
-    let caller = match caller {
-        Err(error) if error.code() == "INVALID_API_KEY" => {
-            app.rate_limiter.count_wrong_key(call.info.peer, &app.clock)?;
-            return Err(error);
-        }
-        caller => caller?,
-    };
+    let caller = call.caller.0.as_deref().cloned().ok_or_else(|| ApiError::missing("api_key"))?;
     match deliver_as(&call, &params, integration, &caller).await {
         Ok(reply) => Ok(reply),
         Err(failure) => {
@@ -168,7 +161,7 @@ enum Notice {
 
 impl Failure {
     /// The error for the sender, and the notice for the owner.
-    fn into_parts(self, integration: &Integration, call: &Call<Anyone>) -> (ApiError, Option<Notice>) {
+    fn into_parts(self, integration: &Integration, call: &Call<Visitor>) -> (ApiError, Option<Notice>) {
         let title = integration.title;
         match self {
             Self::Refused(refusal) => {
@@ -202,7 +195,7 @@ impl Failure {
             Self::NotSent(error) if error.code() == "STREAM_DOES_NOT_EXIST" => {
                 (error, Some(Notice::MissingChannel))
             }
-            Self::NotSent(error) if error.code() == "USER_DEACTIVATED" => (error, None),
+            Self::NotSent(error) if error.status() == 401 => (error, None),
             Self::NotSent(error) => {
                 tracing::debug!(peer = %call.info.peer, %error, "a webhook failed");
                 let text = format!(
@@ -216,7 +209,7 @@ impl Failure {
 }
 
 async fn tell_owner(
-    call: &Call<Anyone>,
+    call: &Call<Visitor>,
     mut caller: Caller,
     params: &DeliverParams,
     notice: Notice,
@@ -270,7 +263,7 @@ fn success(integration: &Integration) -> ApiResult<Reply<DeliveryReply>> {
 }
 
 async fn deliver_as(
-    call: &Call<Anyone>,
+    call: &Call<Visitor>,
     params: &Arc<DeliverParams>,
     integration: &'static Integration,
     caller: &Caller,
@@ -399,7 +392,7 @@ impl Delivery {
 }
 
 /// What Zapier asks for when its owner connects it: whose key it has.
-async fn describe_account(call: &Call<Anyone>, caller: &Caller) -> ApiResult<Reply<DeliveryReply>> {
+async fn describe_account(call: &Call<Visitor>, caller: &Caller) -> ApiResult<Reply<DeliveryReply>> {
     let user =
         call.app.readers.read(|snapshot| Ok::<_, ApiError>(user_rows::by_id(snapshot, caller.user_id)?));
     let user = user.await?.ok_or_else(|| ApiError::internal("the owner of an API key has no row"))?;

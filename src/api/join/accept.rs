@@ -2,7 +2,7 @@
 
 use crate::api::join::form::{FieldErrors, SignupForm};
 use crate::api::join::welcome;
-use crate::auth::{Ctx, session};
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels::Viewer;
@@ -14,12 +14,14 @@ use crate::domain::groups::rules::Manager;
 use crate::domain::groups::sql as groups;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::invites::{events, rules, sql};
+use crate::domain::logins::known::LoginSource;
+use crate::domain::logins::sessions;
 use crate::domain::membership::subscribe;
 use crate::domain::realm::bot_domain;
 use crate::domain::realm::user_ids;
 use crate::domain::users::sql as users;
 use crate::domain::visibility::Scope;
-use crate::domain::{keys, realm, visibility};
+use crate::domain::{keys, logins, realm, visibility};
 use crate::http::{ApiResult, Caller, allowed};
 use crate::store::Tx;
 use crate::types::{GroupId, UserId};
@@ -41,8 +43,8 @@ pub struct Joined {
     pub full_name: String,
     /// The API key, which is shown only once.
     pub api_key: String,
-    /// The API key of the session that begins in the browser, where there is a web client.
-    pub session_key: Option<String>,
+    /// The secret of the session that begins in the browser, where there is a web client.
+    pub session: Option<String>,
     /// The name of the organization.
     pub organization: String,
 }
@@ -84,13 +86,14 @@ pub fn find(connection: &Connection, key: &str, now: i64) -> ApiResult<Result<In
     Ok(if works { Ok(invite) } else { Err(Unusable::Unknown) })
 }
 
-/// Creates the user with subscriptions, groups and a key, and sends the events and messages that follow.
+/// Creates the user with subscriptions, groups and a key, and sends the events and messages that follow. A session begins in
+/// the browser that `browser` describes, if any.
 pub fn accept(
     tx: &mut Tx<'_>,
     form: &SignupForm,
     password_hash: String,
     origin: &str,
-    begins_session: bool,
+    browser: Option<&LoginSource>,
 ) -> ApiResult<AcceptResult> {
     let invite = match find(tx, &form.key, tx.now())? {
         Ok(invite) => invite,
@@ -118,6 +121,8 @@ pub fn accept(
     };
     let user = create_without_channels(tx, &new, &bot_domain(origin))?;
     users::set_invited_by(tx, user.user_id, invite.invited_by_user_id)?;
+    let (invite_id, invited_by) = (invite.invite_id, invite.invited_by_user_id.map(|user_id| user_id.0));
+    tracing::info!(user_id = user.user_id.0, %invite_id, invited_by, "an invitation was accepted");
     let streams = invited_channels(tx, &invite, tx.now())?;
     if !streams.is_empty() {
         subscribe::subscribe_users(tx, &streams, &[user.user_id], &subscribe::Colors::new())?;
@@ -128,11 +133,18 @@ pub fn accept(
         events::changed(tx, invite.invited_by_user_id)?;
     }
     welcome::send(tx, &invite, &user)?;
+    let session = match browser {
+        Some(source) => {
+            logins::record(tx, user.user_id, source)?;
+            Some(sessions::begin(tx, user.user_id, source)?)
+        }
+        None => None,
+    };
     Ok(AcceptResult::Joined(Joined {
         user_id: user.user_id,
         welcome_text: invite.welcome_message_custom_text,
         api_key: keys::mint(tx, user.user_id, CLIENT)?,
-        session_key: begins_session.then(|| keys::mint(tx, user.user_id, session::CLIENT)).transpose()?,
+        session,
         email: user.delivery_email,
         full_name: user.full_name,
         organization: realm::settings::NAME.get(tx)?,

@@ -7,8 +7,10 @@ use crate::api::join::{accept, view};
 use crate::app::ClientFiles;
 use crate::domain::access::user_rows as users;
 use crate::domain::invites::record::InviteRow;
+use crate::domain::logins::known::LoginSource;
 use crate::domain::notices::welcome;
 use crate::domain::users::passwords;
+use crate::domain::users::passwords::OnBehalfOf;
 use crate::domain::{images, realm};
 use crate::http::{Anyone, ApiResult, Call, OtherReply, Read, Reply, RequestInfo};
 use rand::RngExt;
@@ -84,11 +86,15 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
         return Ok(page);
     }
     let has_web = app.options.client_files != ClientFiles::Off;
-    let password_hash = passwords::hash_async(&call.app.pools, None, signup.password.clone()).await?;
+    let password_hash =
+        passwords::hash_async(&call.app.pools, OnBehalfOf::Stranger, signup.password.clone()).await?;
     let (app, job_signup, job_info) = (Arc::clone(&call.app), signup.clone(), info.clone());
     let (page, new_user) = call
         .write(move |tx, _| {
-            let accepted = accept::accept(tx, &job_signup, password_hash, &job_info.origin, has_web)?;
+            let source =
+                LoginSource { client: job_info.browser.clone().unwrap_or_default(), address: job_info.peer };
+            let accepted =
+                accept::accept(tx, &job_signup, password_hash, &job_info.origin, has_web.then_some(&source))?;
             let organization = organization(tx)?;
             Ok(match accepted {
                 AcceptResult::Joined(joined) => {

@@ -5,13 +5,15 @@ use crate::api::join::page::{STALE_PAGE, form_token, has_valid_token, organizati
 use crate::api::join::view;
 use crate::api::join::view::PasswordPage;
 use crate::app::ClientFiles;
-use crate::auth::session;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::password;
 use crate::domain::accounts::password::Reset;
-use crate::domain::keys;
+use crate::domain::logins;
+use crate::domain::logins::known::LoginSource;
+use crate::domain::logins::sessions;
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::users::passwords;
+use crate::domain::users::passwords::OnBehalfOf;
 use crate::http::{Anyone, ApiError, ApiResult, Call, Read, Reply, RequestInfo};
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -46,7 +48,7 @@ pub fn show(read: &Read<'_, Anyone>, params: ShowParams) -> ApiResult<Reply> {
     render(read, read.info, &reset.user, None, None)
 }
 
-/// `POST /join/password/{key}/`: sets the password, which ends all API keys of the user, and begins a session where there
+/// `POST /join/password/{key}/`: sets the password, which ends all API keys and sessions of the user, and begins a session where there
 /// is a web client; or shows the page again with the error.
 pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
@@ -68,17 +70,22 @@ pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> 
     if let Some(page) = checked.await? {
         return Ok(page);
     }
-    let hash = passwords::hash_async(&app.pools, None, form.password.clone()).await?;
+    let hash = passwords::hash_async(&app.pools, OnBehalfOf::Stranger, form.password.clone()).await?;
     let (limiter, origin) = (Arc::clone(&app), info.origin.clone());
+    let source = LoginSource { client: info.browser.clone().unwrap_or_default(), address: info.peer };
     let has_web = app.options.client_files != ClientFiles::Off;
     let job = call.write(move |tx, _| {
         let Some(Reset { user, created_by }) = password::find_by_reset_key(tx, &form.key, tx.now())? else {
             return Ok::<_, ApiError>((view::no_such_reset(&organization(tx)?), None));
         };
         password::set(tx, &user, &hash, PasswordSetBy::LinkOf(created_by))?;
-        let session_key = has_web.then(|| keys::mint(tx, user.user_id, session::CLIENT)).transpose()?;
-        let page =
-            view::password_set(&organization(tx)?, &user.delivery_email, session_key.as_deref(), &origin);
+        let session = if has_web {
+            logins::record(tx, user.user_id, &source)?;
+            Some(sessions::begin(tx, user.user_id, &source)?)
+        } else {
+            None
+        };
+        let page = view::password_set(&organization(tx)?, &user.delivery_email, session.as_deref(), &origin);
         Ok((page, Some(user)))
     });
     let (page, user) = job.await?;

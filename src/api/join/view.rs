@@ -184,7 +184,7 @@ pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Rep
     let body = html! {
         h1 { (title) }
         p.lead { "You are in " (joined.organization) "." }
-        @if joined.session_key.is_some() { a.button href="/" { "Start chatting" } }
+        @if joined.session.is_some() { a.button href="/" { "Start chatting" } }
         h2 { "On your phone" }
         @if is_of_this_machine(origin) {
             p {
@@ -215,7 +215,7 @@ pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Rep
             code { "zulip({ zuliprc: '...' })" } " with the path of the file."
         }
     };
-    let headers = joined.session_key.as_deref().map(|key| session::begin(key, origin)).unwrap_or_default();
+    let headers = joined.session.as_deref().map(|secret| session::begin(secret, origin)).unwrap_or_default();
     page(200, &title, organization, &body, headers)
 }
 
@@ -311,19 +311,14 @@ pub fn password(contents: &PasswordPage<'_>, cookie: String) -> Reply {
 }
 
 /// Renders the page after a new password was set: the way into the web client, where the session has begun.
-pub fn password_set(
-    organization: &Organization,
-    email: &str,
-    session_key: Option<&str>,
-    origin: &str,
-) -> Reply {
+pub fn password_set(organization: &Organization, email: &str, session: Option<&str>, origin: &str) -> Reply {
     let title = "Your password is set";
     let body = html! {
         h1 { (title) }
         p.lead { "Log in again on your other devices, with the email " (email) " and your new password." }
-        @if session_key.is_some() { a.button href="/" { "Start chatting" } }
+        @if session.is_some() { a.button href="/" { "Start chatting" } }
     };
-    let headers = session_key.map(|key| session::begin(key, origin)).unwrap_or_default();
+    let headers = session.map(|secret| session::begin(secret, origin)).unwrap_or_default();
     page(200, title, organization, &body, headers)
 }
 

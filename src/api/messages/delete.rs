@@ -35,6 +35,10 @@ pub fn delete_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> A
         limit_seconds: realm::settings::MESSAGE_CONTENT_DELETE_LIMIT_SECONDS.get(tx)?,
         age: tx.now() - message.timestamp,
     })?;
+    if message.sender_id != caller.user_id {
+        let (id, sender_id) = (message.id.0, message.sender_id.0);
+        tracing::info!(id, sender_id, "a message of somebody else was deleted");
+    }
     match &stream {
         Some(stream) => {
             let deleter = Some(caller.user_id);

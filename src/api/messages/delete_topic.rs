@@ -72,6 +72,8 @@ fn delete_batch(tx: &mut Tx<'_>, mut caller: Caller, stream_id: StreamId, topic:
     let complete = batch.len() <= count;
     batch.drain(..batch.len() - count);
     if let Some(newest) = batch.last() {
+        let (by, stream_id) = (caller.user_id.0, stream_id.0);
+        tracing::info!(by, stream_id, messages = batch.len(), "messages of a topic were deleted");
         let subject = sql::subject_of(tx, *newest)?;
         delete::from_channel(tx, &stream, &subject, &batch, Some(caller.user_id))?;
     }

@@ -82,6 +82,7 @@ fn deactivate(tx: &mut Tx<'_>, _caller: &Owner, params: DeactivateParams) -> Api
             "This server does not delete the data of an organization. Whoever runs it can delete the file.";
         return Err(ApiError::bad_request(msg));
     }
+    tracing::info!("the organization was deactivated");
     realm::set_deactivated(tx, true)?;
     realm::events::emit_deactivated(tx)?;
     Ok(Reply::ok())

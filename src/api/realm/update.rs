@@ -125,6 +125,7 @@ fn set_group(tx: &mut Tx<'_>, permission: RealmGroup, change: &SettingChange) ->
     let Some(after) = change.after(tx, before)? else { return Ok(None) };
     let group = setting::parse(tx, permission.name(), &permission.permission(), &after)?;
     let value = serde_json::to_value(&after)?;
+    tracing::info!(setting = permission.name(), "a permission of the organization was changed");
     let set = |tx: &mut Tx<'_>| {
         setting::set(tx, Owner::Realm, permission.name(), group)?;
         let everyone = users::everyone(tx)?;

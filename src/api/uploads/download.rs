@@ -6,7 +6,7 @@ use crate::domain::files::access;
 use crate::domain::files::sql::AttachmentRow;
 use crate::domain::files::{blobs, media_types};
 use crate::http::{
-    ApiError, ApiResult, Call, Conditions, OtherReply, Reply, ReplyBody, StreamedReply, Visitor,
+    ApiError, ApiResult, Call, Conditions, OtherReply, Reply, ReplyBody, StreamedReply, User, Visitor,
 };
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -26,8 +26,12 @@ const CONTENT_SECURITY_POLICY_OF_PDF: &str =
     "default-src 'none'; style-src 'unsafe-inline'; object-src 'self'; frame-ancestors 'none'";
 const PDF: &str = "application/pdf";
 
-/// Files never change, but permissions to download them do, so shared caches must not store them.
-const CACHE_CONTROL: &str = "private, immutable";
+/// Files never change, but permissions to download them do, so shared caches must not store them, and browsers ask each time:
+/// the next person at one may not have the file. Only programs with a key of their own need not.
+fn cache_control(caller: Option<&User>) -> &'static str {
+    let has_key = caller.is_some_and(|caller| caller.credential.api_key_id().is_some());
+    if has_key { "private, immutable" } else { "private, no-cache" }
+}
 
 /// Parameters of `GET /user_uploads/{realm_id}/{filename}`.
 #[derive(Deserialize)]
@@ -56,19 +60,20 @@ pub async fn get_file(call: Call<Visitor>, params: FileParams) -> ApiResult<Repl
         access::find(snapshot, viewer, now, &params.path_id())
     });
     let file = file.await?;
-    serve(&call.app, call.info.conditions.as_deref(), &file, params.download)
+    serve(&call.app, call.info.conditions.as_deref(), call.caller.0.as_ref(), &file, params.download)
 }
 
 /// The response with a file or the requested range of it.
 pub fn serve(
     app: &Arc<App>,
     conditions: Option<&Conditions>,
+    caller: Option<&User>,
     file: &AttachmentRow,
     download: bool,
 ) -> ApiResult<Reply> {
     let etag = format!("\"{}\"", file.content_id);
     let (content_type, is_shown) = media_types::served(&file.content_type);
-    let mut headers = common_headers(&etag, content_type);
+    let mut headers = common_headers(&etag, content_type, caller);
     headers.push(("Accept-Ranges", "bytes".to_owned()));
     headers.push(("Content-Disposition", disposition(&file.name, is_shown && !download)));
     let (status, part) = match wanted(conditions, file.size, &etag) {
@@ -89,11 +94,11 @@ pub fn serve(
 }
 
 /// Headers of every response with a file.
-pub fn common_headers(etag: &str, content_type: &str) -> Vec<(&'static str, String)> {
+pub fn common_headers(etag: &str, content_type: &str, caller: Option<&User>) -> Vec<(&'static str, String)> {
     let policy = if content_type == PDF { CONTENT_SECURITY_POLICY_OF_PDF } else { CONTENT_SECURITY_POLICY };
     vec![
         ("ETag", etag.to_owned()),
-        ("Cache-Control", CACHE_CONTROL.to_owned()),
+        ("Cache-Control", cache_control(caller).to_owned()),
         ("Content-Security-Policy", policy.to_owned()),
     ]
 }

@@ -72,7 +72,7 @@ pub async fn get_file_by_temporary_url(call: Call<Anyone>, params: TemporaryPara
         }
         Ok(file)
     });
-    serve(&call.app, call.info.conditions.as_deref(), &file.await?, params.download)
+    serve(&call.app, call.info.conditions.as_deref(), None, &file.await?, params.download)
 }
 
 fn file_name(file: &AttachmentRow) -> &str {

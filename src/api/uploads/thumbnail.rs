@@ -20,10 +20,10 @@ pub async fn get_thumbnail(call: Call<Visitor>, params: FileParams) -> ApiResult
     let (file, body) = found.await?;
     let conditions = call.info.conditions.as_deref();
     if body.is_empty() {
-        return serve(&call.app, conditions, &file, false);
+        return serve(&call.app, conditions, call.caller.0.as_ref(), &file, false);
     }
     let etag = format!("\"{}-{format}\"", file.content_id);
-    let headers = common_headers(&etag, CONTENT_TYPE);
+    let headers = common_headers(&etag, CONTENT_TYPE, call.caller.0.as_ref());
     if wanted(conditions, body.len() as u64, &etag) == Wanted::NotModified {
         return Ok(not_modified(CONTENT_TYPE, headers));
     }

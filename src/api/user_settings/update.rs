@@ -1,14 +1,18 @@
 //! `PATCH /settings` and its older aliases `/settings/display` and `/settings/notifications`.
 
 use crate::api::user_settings::params::SettingValues;
+use crate::auth::password_attempts::Wrong;
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::{change, password};
 use crate::domain::domains::check_may_join;
+use crate::domain::logins;
+use crate::domain::logins::known;
 use crate::domain::realm;
 use crate::domain::realm::bot_domain;
 use crate::domain::realm::settings::{EMAIL_CHANGES_DISABLED, NAME_CHANGES_DISABLED, RealmSetting};
 use crate::domain::user_settings::{all, events};
+use crate::domain::users::passwords::OnBehalfOf;
 use crate::domain::users::{emails, passwords, sql as users};
 use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
@@ -111,7 +115,7 @@ async fn check_passwords(call: &Call<User>, account: &AccountParams) -> ApiResul
     if !passwords::has_allowed_length(new) {
         return Err(ApiError::bad_request("New password is too weak!"));
     }
-    let new_hash = passwords::hash_async(&call.app.pools, Some(user_id), new.clone()).await?;
+    let new_hash = passwords::hash_async(&call.app.pools, OnBehalfOf::User(user_id), new.clone()).await?;
     Ok(CheckedPassword { verified_hash: stored, new_hash: Some(new_hash) })
 }
 
@@ -123,14 +127,15 @@ async fn check_password(
     stored: Option<String>,
 ) -> ApiResult<()> {
     let app = &call.app;
-    let account = user.delivery_email.to_lowercase();
-    let attempt = app
-        .rate_limiter
-        .passwords
-        .begin(&account, call.info.peer, &app.clock)
-        .await
-        .map_err(|error| too_many_attempts(&error))?;
-    let right = match passwords::verify(&app.pools, Some(call.caller.accountable()), password, stored).await {
+    let (account, peer) = (user.delivery_email.to_lowercase(), call.info.peer);
+    let is_known = app
+        .readers
+        .read(|snapshot| known::is_known_address(snapshot, user.user_id, peer, app.clock.seconds()))
+        .await?;
+    let begun = app.rate_limiter.passwords.begin(&account, peer, is_known, &app.clock).await;
+    let attempt = begun.map_err(|error| too_many_attempts(&error))?;
+    let whose = OnBehalfOf::User(call.caller.accountable());
+    let right = match passwords::verify(&app.pools, whose, password, stored).await {
         Ok(right) => right,
         Err(error) => {
             attempt.cancel();
@@ -138,7 +143,10 @@ async fn check_password(
         }
     };
     if !right {
-        let error = attempt.wrong(wrong_password());
+        let Wrong { error, begins_lock } = attempt.wrong(wrong_password());
+        if begins_lock {
+            logins::tell_locked_out(app, user.user_id, peer);
+        }
         return Err(if error.status() == 429 { too_many_attempts(&error) } else { error });
     }
     attempt.right();

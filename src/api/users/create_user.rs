@@ -5,6 +5,7 @@ use crate::domain::domains::check_may_join;
 use crate::domain::notices::welcome;
 use crate::domain::realm::bot_domain;
 use crate::domain::users::passwords;
+use crate::domain::users::passwords::OnBehalfOf;
 use crate::http::{Administrator, ApiError, ApiResult, Call, Reply};
 use crate::store::Tx;
 use crate::types::{Role, UserId};
@@ -43,8 +44,9 @@ pub async fn create_user(
     if !passwords::has_allowed_length(&password) {
         return Err(ApiError::bad_request("The password is too weak."));
     }
-    let password_hash =
-        Some(passwords::hash_async(&call.app.pools, Some(call.caller.accountable()), password).await?);
+    let password_hash = Some(
+        passwords::hash_async(&call.app.pools, OnBehalfOf::User(call.caller.accountable()), password).await?,
+    );
     let domain = bot_domain(&call.info.origin);
     let new = NewUser { email, full_name, role: Role::Member, bot: None, password_hash };
     let job = move |tx: &mut Tx<'_>, _: &Administrator| {

@@ -1,5 +1,6 @@
 //! User rows, and the statements that decide who sees a user.
 
+use crate::auth::Credential;
 use crate::domain::images::avatar::Avatar;
 use crate::domain::realm::user_ids::set;
 use crate::http::{ApiError, ApiResult, Caller};
@@ -28,8 +29,8 @@ pub fn caller(connection: &Connection, user_id: UserId) -> ApiResult<Caller> {
         .ok_or_else(|| ApiError::internal("a user in whose name the server acts has no row"))?;
     let (role, bot_type, bot_owner_id) = (user.role, user.bot_type, user.bot_owner_id);
     let bot_creator_id = if user.is_bot() { bot_creator(connection, user_id)? } else { None };
-    let mut caller =
-        Caller { user_id, role, bot_type, bot_owner_id, bot_creator_id, api_key_id: 0, version: 0 };
+    let credential = Credential::Server;
+    let mut caller = Caller { user_id, role, bot_type, bot_owner_id, bot_creator_id, credential, version: 0 };
     caller.reload(connection)?;
     Ok(caller)
 }

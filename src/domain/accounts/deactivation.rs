@@ -2,7 +2,8 @@
 //!
 //! A deactivated user keeps subscriptions, group memberships and settings, but they have no effect: what is sent to their
 //! channels meanwhile is not received. API keys stay too, so that requests with one are refused with the reason. They end with
-//! the reactivation: the account may have been deactivated because somebody else had them.
+//! the reactivation: the account may have been deactivated because somebody else had them. Sessions of
+//! browsers end at once.
 
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_viewers::ChannelViewers;
@@ -12,6 +13,7 @@ use crate::domain::accounts::{handover, password, role};
 use crate::domain::bots::events::BotChange;
 use crate::domain::channels::events::PeersChanged;
 use crate::domain::groups::roles::Among;
+use crate::domain::logins::sessions;
 use crate::domain::notices::ownership;
 use crate::domain::notices::ownership::Actor;
 use crate::domain::subscriptions::sql as subscriptions;
@@ -19,7 +21,7 @@ use crate::domain::user_settings::events::emit_export_consent;
 use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::users::sql as users_sql;
 use crate::domain::visibility::Scope;
-use crate::domain::{bots, invites, keys, presence, user_settings, user_status, visibility};
+use crate::domain::{bots, invites, logins, presence, user_settings, user_status, visibility};
 use crate::events;
 use crate::events::Audience;
 use crate::http::ApiResult;
@@ -33,6 +35,7 @@ pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
     if invites::sql::revoke_all_of(tx, user.user_id, tx.now())? {
         invites::events::changed(tx, None)?;
     }
+    tracing::info!(user_id = user.user_id.0, "an account was deactivated");
     let mut all = users_sql::active_bots_of(tx, user.user_id)?;
     all.push(user.clone());
     for user in &all {
@@ -46,6 +49,7 @@ fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
         emit_channels_left(tx, user)?;
         users_sql::set_active(tx, user.user_id, false)?;
         end_spans(tx, user.user_id)?;
+        sessions::end_others(tx, user.user_id, None)?;
         events::delete_queues_of(tx, user.user_id)?;
         let after = UserRow { is_active: false, ..user.clone() };
         let who = users::users_with_access_to(tx, &after)?;
@@ -91,8 +95,9 @@ fn begin_spans(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
 /// Reactivates an account, and ends all its keys and sessions of before. A person logs in again; a bot has a new key. A bot
 /// whose owner is deactivated is given to `by`, and one whose owner has become a guest becomes a guest.
 pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: Actor) -> ApiResult<()> {
+    tracing::info!(user_id = user.user_id.0, "an account was reactivated");
     let set_active = |tx: &mut Tx<'_>| {
-        keys::delete_all(tx, user.user_id)?;
+        logins::end_all(tx, user.user_id)?;
         password::delete_reset(tx, user.user_id)?;
         users_sql::set_active(tx, user.user_id, true)?;
         begin_spans(tx, user.user_id)

@@ -4,7 +4,7 @@ use crate::auth::credentials::digest;
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::invites::record::random_key;
-use crate::domain::keys;
+use crate::domain::logins;
 use crate::domain::notices::security;
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::users::sql as users;
@@ -38,6 +38,7 @@ pub fn check_may_reset(caller: &Caller, user: &UserRow) -> ApiResult<()> {
 /// An earlier link of the user stops working.
 pub fn create_reset(tx: &Tx<'_>, caller: &Caller, user: &UserRow) -> ApiResult<(String, i64)> {
     check_may_reset(caller, user)?;
+    tracing::info!(user_id = user.user_id.0, "a link to set a new password was made");
     let key = random_key();
     let expires = tx.now() + RESET_VALIDITY;
     tx.prepare_cached(
@@ -77,21 +78,23 @@ pub fn is_current(connection: &Connection, user_id: UserId, verified_hash: Optio
     Ok(users::password_hash(connection, user_id)?.as_deref() == verified_hash)
 }
 
-/// Sets a password that somebody else than the user asked for. Ends all API keys of the user, and the link that there may
-/// be, and tells the user.
+/// Sets a password that somebody else than the user asked for. Ends all API keys and sessions of the user, and the link that
+/// there may be, and tells the user.
 pub fn set(tx: &mut Tx<'_>, user: &UserRow, hash: &str, by: PasswordSetBy) -> ApiResult<()> {
     users::set_password(tx, user.user_id, hash)?;
     delete_reset(tx, user.user_id)?;
-    keys::delete_all(tx, user.user_id)?;
+    logins::end_all(tx, user.user_id)?;
+    logins::known::forget(tx, user.user_id)?;
     tracing::info!(user_id = user.user_id.0, ?by, "a password was set");
     security::password_set(tx, user.user_id, by)
 }
 
-/// Sets the password that a user chose, which ends all API keys but the one that asked, and tells the user.
+/// Sets the password that a user chose, which ends all API keys and sessions but the one that asked, and tells the user.
 pub fn change_own(tx: &mut Tx<'_>, caller: &Caller, hash: &str) -> ApiResult<()> {
     users::set_password(tx, caller.user_id, hash)?;
     delete_reset(tx, caller.user_id)?;
-    keys::revoke_others(tx, caller.user_id, caller.api_key_id)?;
+    logins::end_others(tx, caller)?;
+    logins::known::forget(tx, caller.user_id)?;
     tracing::info!(user_id = caller.user_id.0, by = ?PasswordSetBy::Oneself, "a password was set");
     security::password_set(tx, caller.user_id, PasswordSetBy::Oneself)
 }

@@ -50,6 +50,8 @@ pub fn clear_revoked_key(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
 /// Sets a bot's owner and replaces all its keys, and emits both to the users who can access the bot or administer it.
 /// Returns the bot as it is afterwards.
 pub fn set_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<UserRow> {
+    let from = bot.bot_owner_id.map(|owner_id| owner_id.0);
+    tracing::info!(bot_id = bot.user_id.0, from, to = owner_id.0, "a bot was given to another owner");
     let before = Administrators::of(tx, bot)?;
     keys::delete_all(tx, bot.user_id)?;
     mint_key(tx, bot.user_id)?;

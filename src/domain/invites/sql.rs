@@ -82,6 +82,8 @@ pub fn list_usable(
 /// Inserts an invitation with a new key and returns its id. The key itself is stored only where `GET /invites` lists the
 /// link again.
 pub fn insert(connection: &Connection, invite: &InviteRow) -> rusqlite::Result<i64> {
+    let invited_by = invite.invited_by_user_id.map(|user_id| user_id.0);
+    tracing::info!(invited_by, role = ?invite.invited_as, multiuse = invite.is_multiuse(), "an invitation was made");
     let key = invite.key.as_deref();
     let listed = key.filter(|_| invite.is_multiuse() && !invite.is_for_owner());
     let json = |ids: Vec<i64>| serde_json::Value::from(ids).to_string();

@@ -177,6 +177,9 @@ pub const MAX_JOINED_BY_INVITER: usize = 20;
 /// How many API keys a user has. A new login beyond them ends the key that was not used for the longest time.
 pub const MAX_API_KEYS: usize = 200;
 
+/// How many sessions of browsers a person has. A new login beyond them ends the one that was not used for the longest time.
+pub const MAX_SESSIONS: usize = 100;
+
 /// How many alert words a user may have.
 pub const MAX_ALERT_WORDS: usize = 300;
 

@@ -118,6 +118,7 @@ pub fn set(tx: &mut Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
     if !settings::set(tx, name, value)? {
         return Ok(false);
     }
+    tracing::info!(setting = name, "a setting of the organization was changed");
     let everyone = users::everyone(tx)?;
     let change = match name {
         "allow_message_editing" => RealmChange::AllowMessageEditing(*value == true),

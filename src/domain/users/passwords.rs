@@ -1,7 +1,7 @@
 //! Password hashing with argon2id, in a pool of its own.
 
 use crate::http::{ApiError, ApiResult};
-use crate::pool::Pools;
+use crate::pool::{Pool, Pools};
 use crate::types::UserId;
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
@@ -85,15 +85,37 @@ fn digest(
     Ok(Output::new(output)?)
 }
 
-/// Whether a password matches its stored hash. Without a hash it takes the same time and returns `false`. `user_id` is
-/// the caller, if they are logged in.
+/// On whose behalf a password is hashed. Strangers have a pool of their own, so that a flood of guesses keeps nobody else
+/// waiting.
+#[derive(Clone, Copy, Debug)]
+pub enum OnBehalfOf {
+    /// Somebody of whom nothing is known.
+    Stranger,
+    /// Somebody at an address from which the account was logged in to lately, or the operator.
+    KnownAddress,
+    /// Somebody who is logged in.
+    User(UserId),
+}
+
+impl OnBehalfOf {
+    fn pool(self, pools: &Pools) -> (&Pool, Option<UserId>) {
+        match self {
+            Self::Stranger => (&pools.passwords, None),
+            Self::KnownAddress => (&pools.known_passwords, None),
+            Self::User(user_id) => (&pools.known_passwords, Some(user_id)),
+        }
+    }
+}
+
+/// Whether a password matches its stored hash. Without a hash it takes the same time and returns `false`.
 pub async fn verify(
     pools: &Pools,
-    user_id: Option<UserId>,
+    whose: OnBehalfOf,
     password: String,
     stored: Option<String>,
 ) -> ApiResult<bool> {
-    let verified = pools.passwords.run(user_id, move || {
+    let (pool, user_id) = whose.pool(pools);
+    let verified = pool.run(user_id, move || {
         let known = stored.is_some();
         let stored = stored.unwrap_or_else(|| DUMMY_HASH.clone());
         // A stored hash that cannot be read matches nothing.
@@ -103,8 +125,9 @@ pub async fn verify(
 }
 
 /// Like [`hash`], in the pool.
-pub async fn hash_async(pools: &Pools, user_id: Option<UserId>, password: String) -> ApiResult<String> {
-    pools.passwords.run(user_id, move || hash(&password)).await?
+pub async fn hash_async(pools: &Pools, whose: OnBehalfOf, password: String) -> ApiResult<String> {
+    let (pool, user_id) = whose.pool(pools);
+    pool.run(user_id, move || hash(&password)).await?
 }
 
 #[cfg(test)]
@@ -117,10 +140,18 @@ mod tests {
         let stored = hash("correct horse").unwrap();
         assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{stored}");
         let pools = Pools::default();
-        assert!(verify(&pools, None, "correct horse".into(), Some(stored.clone())).await.unwrap());
-        assert!(!verify(&pools, None, "Correct horse".into(), Some(stored)).await.unwrap());
-        assert!(!verify(&pools, None, "nobody has this password".into(), None).await.unwrap());
-        assert!(!verify(&pools, None, "correct horse".into(), Some("no hash".into())).await.unwrap());
+        assert!(
+            verify(&pools, OnBehalfOf::Stranger, "correct horse".into(), Some(stored.clone())).await.unwrap()
+        );
+        assert!(!verify(&pools, OnBehalfOf::Stranger, "Correct horse".into(), Some(stored)).await.unwrap());
+        assert!(
+            !verify(&pools, OnBehalfOf::Stranger, "nobody has this password".into(), None).await.unwrap()
+        );
+        assert!(
+            !verify(&pools, OnBehalfOf::Stranger, "correct horse".into(), Some("no hash".into()))
+                .await
+                .unwrap()
+        );
     }
 
     #[test]

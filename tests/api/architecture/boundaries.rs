@@ -25,6 +25,7 @@ const WORDS_OF_BASE: &[(&str, &str, &str)] = &[
     ("", "join", "of tasks"),
     ("", "key", "credentials"),
     ("", "limit", "of bodies and of requests"),
+    ("", "login", "what credentials are for"),
     ("", "message", "texts of errors"),
     ("", "queue", "queues of events"),
     ("", "realm", "the organization itself, which may be closed"),

@@ -90,7 +90,7 @@ async fn what_a_giver_has_seen_of_a_bot_gives_no_right_of_its_new_owner() {
     for right in RIGHTS {
         let answer = (right.ask)(&seen, channels).await;
         assert!(!(right.is_there)(&answer), "with the key that Eve knows, it {}", right.name);
-        answer.error(401, "INVALID_API_KEY", "Invalid API key");
+        answer.error(401, "UNAUTHORIZED", "Invalid API key");
     }
 
     // The one who has the right has it by the new key.
@@ -371,7 +371,7 @@ async fn a_bot_that_comes_back_has_a_new_key_for_who_may_see_it() {
     let helper = server.bot("helper", &eve).await;
     olga.delete(&format!("/bots/{}", helper.user_id), ()).await.ok();
     olga.post(&format!("/users/{}/reactivate", helper.user_id), ()).await.ok();
-    helper.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    helper.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
     let text = "@_**Owner|4** reactivated your bot @_**Helper|6**. It has a new API key.";
     assert_eq!(notice(&server, &eve).await.as_deref(), Some(text));
     eve.delete(&format!("/bots/{}", helper.user_id), ()).await.ok();

@@ -39,7 +39,7 @@ async fn owners_and_administrators_read_and_renew_keys() {
     of_ada.expect(&[told]).await;
     of_bob.expect_nothing().await;
     assert_ne!(renewed, made["api_key"]);
-    helper.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    helper.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
     helper.api_key = Some(renewed.as_str().unwrap().to_owned());
     helper.get("/users/me", ()).await.ok();
     // A bot may renew its own.

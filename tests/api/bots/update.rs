@@ -287,7 +287,7 @@ async fn a_bot_is_deactivated_and_comes_back() {
     let mut of_bob = bob.register(json!({"event_types": ["realm_bot", "realm_user"]})).await;
     ada.delete(&path, ()).await.ok();
     ada.delete(&path, ()).await.ok();
-    helper.get("/users/me", ()).await.error(401, "USER_DEACTIVATED", "Account is deactivated");
+    helper.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Account is deactivated");
     let told = |active: bool| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, "is_active": active}});
     let person = |active: bool| json!({"type": "realm_user", "op": "update", "person": {"user_id": id, "is_active": active}});
     of_ada.expect(&[told(false)]).await;
@@ -299,7 +299,7 @@ async fn a_bot_is_deactivated_and_comes_back() {
     let told_key = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, "api_key": key}});
     of_ada.expect(&[told(true), told_key]).await;
     of_bob.expect(&[person(true)]).await;
-    helper.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    helper.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
 }
 
 // conformance: bot-17

@@ -8,6 +8,7 @@ use std::ops::Index;
 use std::sync::{Arc, Mutex, Weak};
 use teamchat::api::control::CreatedUser;
 use teamchat::app::App;
+use teamchat::auth::session;
 
 /// A user who calls, or somebody without credentials.
 #[derive(Clone)]
@@ -22,6 +23,8 @@ pub struct Client {
     pub full_name: String,
     /// Absent without credentials.
     pub api_key: Option<String>,
+    /// Whether it is a page in a browser, and the secret of its session.
+    browser: Option<Option<String>>,
 }
 
 impl Client {
@@ -32,7 +35,7 @@ impl Client {
             .build()
             .unwrap();
         let (email, full_name) = Default::default();
-        Self { http, endpoint, user_id: 0, email, full_name, api_key: None }
+        Self { http, endpoint, user_id: 0, email, full_name, api_key: None, browser: None }
     }
 
     pub(super) fn new(endpoint: Arc<Mutex<Endpoint>>, user: CreatedUser) -> Self {
@@ -48,6 +51,18 @@ impl Client {
     /// The same user at another server.
     pub(super) fn at(&self, endpoint: Arc<Mutex<Endpoint>>) -> Self {
         Self { endpoint, ..self.clone() }
+    }
+
+    /// The same user with another key.
+    #[must_use]
+    pub fn with_key(&self, key: &str) -> Self {
+        Self { api_key: Some(key.to_owned()), browser: None, ..self.clone() }
+    }
+
+    /// The same user in a browser, with a session or without: what is below `/api/v1` is asked below `/json`.
+    #[must_use]
+    pub fn in_browser(&self, session: Option<String>) -> Self {
+        Self { api_key: None, browser: Some(session), ..self.clone() }
     }
 
     /// The server behind the address; `None` while it is stopped.
@@ -77,7 +92,8 @@ impl Client {
 
     /// Any request, built step by step.
     pub fn request(&self, method: Method, path: &str) -> Request {
-        self.request_outside(method, &format!("/api/v1{path}"))
+        let prefix = if self.browser.is_some() { "/json" } else { "/api/v1" };
+        self.request_outside(method, &format!("{prefix}{path}"))
     }
 
     /// A request for a path that is not below `/api/v1`.
@@ -88,6 +104,11 @@ impl Client {
         if let Some(api_key) = &self.api_key {
             builder = builder.basic_auth(&self.email, Some(api_key));
         }
+        if let Some(Some(secret)) = &self.browser {
+            let (cookies, token) = cookies_of(secret);
+            builder = builder.header("Cookie", cookies).header("X-CSRFToken", token);
+            builder = builder.header("Sec-Fetch-Site", "same-origin");
+        }
         Request { builder, line }
     }
 
@@ -97,6 +118,14 @@ impl Client {
         let state = self.post("/register", parameters.as_slice()).await.ok();
         Queue::new(self.clone(), state)
     }
+}
+
+/// The cookies of a browser that was given a session, and the token that its pages send.
+pub fn cookies_of(secret: &str) -> (String, String) {
+    let set = session::begin(secret, "http://localhost");
+    let pairs: Vec<&str> = set.iter().filter_map(|(_, cookie)| cookie.split(';').next()).collect();
+    let token = pairs[1].split_once('=').unwrap().1.to_owned();
+    (pairs.join("; "), token)
 }
 
 /// Parameters of a request: `()`, pairs of texts, or a JSON object. An object's strings are sent as they stand, its

@@ -26,7 +26,7 @@ mod sync;
 mod tests;
 
 pub use blocked::{Blocked, until};
-pub use client::{Answer, Client, Request};
+pub use client::{Answer, Client, Request, cookies_of};
 pub use matching::{differences, mask};
 pub use queue::{Queue, kind};
 pub use rng::Rng;

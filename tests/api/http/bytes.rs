@@ -153,7 +153,7 @@ async fn credentials_are_judged_before_the_body() {
     expect_code(&server, &owners_only, 400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner");
     eve.api_key = Some("x".repeat(32));
     let wrong_key = request("PUT /api/v1/bot_storage", &authorization(&eve));
-    expect_code(&server, &wrong_key, 401, "INVALID_API_KEY", "Invalid API key");
+    expect_code(&server, &wrong_key, 401, "UNAUTHORIZED", "Invalid API key");
 }
 
 // conformance: conv-41

@@ -19,7 +19,7 @@ async fn behind_a_trusted_proxy_each_client_has_its_own_limits() {
     for number in 0..100 {
         // What a client writes itself goes for nothing.
         let forwarded = format!("192.0.2.{number}, 203.0.113.1");
-        guess(&server, &forwarded).await.error(401, "INVALID_API_KEY", "Invalid API key");
+        guess(&server, &forwarded).await.error(401, "UNAUTHORIZED", "Invalid API key");
     }
     assert_eq!(guess(&server, "203.0.113.1").await.status, 429);
     assert_eq!(guess(&server, "203.0.113.2").await.status, 401);
@@ -31,7 +31,7 @@ async fn nobody_else_says_who_the_client_is() {
     let server = TestServer::start().await;
     for number in 0..100 {
         let forwarded = format!("192.0.2.{number}");
-        guess(&server, &forwarded).await.error(401, "INVALID_API_KEY", "Invalid API key");
+        guess(&server, &forwarded).await.error(401, "UNAUTHORIZED", "Invalid API key");
     }
     assert_eq!(guess(&server, "203.0.113.2").await.status, 429);
 }

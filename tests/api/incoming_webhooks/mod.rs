@@ -82,9 +82,9 @@ async fn bots_that_only_deliver_may_send_and_nothing_else() {
     let message = json!({"type": "direct", "to": [ada.user_id], "content": "built"});
     bot.post("/messages", message).await.ok();
     let msg = "This API is not available to incoming webhook bots.";
-    bot.get("/messages", json!({"anchor": "newest"})).await.error(400, "BAD_REQUEST", msg);
-    bot.post("/register", ()).await.error(400, "BAD_REQUEST", msg);
-    bot.get("/users/me", ()).await.error(400, "BAD_REQUEST", msg);
+    bot.get("/messages", json!({"anchor": "newest"})).await.error(401, "UNAUTHORIZED", msg);
+    bot.post("/register", ()).await.error(401, "UNAUTHORIZED", msg);
+    bot.get("/users/me", ()).await.error(401, "UNAUTHORIZED", msg);
 }
 
 /// The direct messages of the notification bot to a user, as Markdown.

@@ -40,8 +40,11 @@ async fn a_forgotten_password_is_set_anew_by_a_link() {
     let done = page.send(json!({"password": "second password"})).await;
     assert!(done.status == 200 && text(&done).contains("<h1>Your password is set</h1>"), "{done}");
     assert!(text(&done).contains("Start chatting"), "it leads into the web client: {done}");
-    assert!(done.header("set-cookie").starts_with("sessionid="), "where the session has begun: {done}");
-    ada.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    assert!(
+        done.header("set-cookie").starts_with("teamchat_session="),
+        "where the session has begun: {done}"
+    );
+    ada.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
     let log_in = async |password: &str| {
         let fields = json!({"username": "ada@example.com", "password": password});
         server.anonymous().post("/fetch_api_key", fields).await.status

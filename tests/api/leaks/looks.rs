@@ -44,7 +44,11 @@ impl Simulation {
         for person in 0..self.people.len() {
             if !self.rules.is_active(person) {
                 let answer = self.people[person].get("/users/me", ()).await;
-                self.assert_same(&answer["code"], &"USER_DEACTIVATED".into(), &format!("{person}: {answer}"));
+                self.assert_same(
+                    &answer["msg"],
+                    &"Account is deactivated".into(),
+                    &format!("{person}: {answer}"),
+                );
                 continue;
             }
             self.look_at_channels(person).await;

@@ -16,9 +16,11 @@ mod settings;
 use crate::harness::{Answer, Client};
 use actions::{Action, Scope};
 use futures_util::StreamExt;
-use organization::{Case, Organization};
+use organization::{Case, Organization, session_secret};
 use people::{Change, ChannelKind, Relation, Situation, Who};
-use rules::{Refusal, judge};
+use reqwest::Method;
+use rules::{Door, INVALID_KEY, NOT_LOGGED_IN, Refusal, judge, judge_at};
+use serde_json::json;
 use settings::{Holders, Setting};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -171,13 +173,22 @@ async fn try_all(organization: &Organization, action: &'static Action) -> Vec<St
             organization.change(&server, change).await;
         }
         let start = server.copy();
-        for situation in situations {
+        let situations = situations.into_iter().flat_map(|situation| {
+            // A setting does not depend on the way in.
+            let doors: &[Door] = if change.is_none() { &[Door::Key, Door::Session] } else { &[Door::Key] };
+            doors.iter().map(move |door| (*door, situation))
+        });
+        for (door, situation) in situations {
             let case = Case { organization, situation };
             let request = (action.request)(&case);
-            let answer = request.send(&organization.caller(&server, &situation)).await;
-            let expected = judge(action.rule, action.is_for_webhooks, &situation);
+            let caller = match door {
+                Door::Key => organization.caller(&server, &situation),
+                Door::Session => organization.caller_in_browser(&server, &situation),
+            };
+            let answer = request.send(&caller).await;
+            let expected = judge_at(door, action.rule, action.is_for_webhooks, &situation);
             if !is_as_expected(&answer, expected, &case) {
-                wrong.push(describe(action, &situation, expected, &answer));
+                wrong.push(format!("{door:?}: {}", describe(action, &situation, expected, &answer)));
             }
             if answer.status == 200 {
                 server.restore(&start).await;
@@ -185,6 +196,106 @@ async fn try_all(organization: &Organization, action: &'static Action) -> Vec<St
         }
     }
     wrong
+}
+
+/// The ways in that are none: what is right for another one.
+#[derive(Clone, Copy, Debug)]
+enum WrongDoor {
+    /// The API key as the session's cookie, with the token that belongs to it.
+    KeyAsSession,
+    /// The secret of the session as an API key.
+    SessionAsKey,
+    /// The API key in the query string.
+    KeyInQuery,
+    /// The session's cookie below `/api/v1`.
+    SessionBelowApi,
+    /// The header with the API key below `/json`.
+    KeyBelowJson,
+}
+
+impl WrongDoor {
+    const ALL: [Self; 5] =
+        [Self::KeyAsSession, Self::SessionAsKey, Self::KeyInQuery, Self::SessionBelowApi, Self::KeyBelowJson];
+
+    fn request(self, caller: &Client, method: Method, path: &str) -> crate::harness::Request {
+        let key = caller.api_key.clone().unwrap_or_default();
+        let secret = session_secret(caller.user_id);
+        let nobody = caller.in_browser(None);
+        match self {
+            Self::KeyAsSession => caller.in_browser(Some(key)).request(method, path),
+            Self::SessionAsKey => caller.with_key(&secret).request(method, path),
+            Self::KeyInQuery => nobody.request_outside(method, &format!("/api/v1{path}?api_key={key}")),
+            Self::SessionBelowApi => {
+                caller.in_browser(Some(secret)).request_outside(method, &format!("/api/v1{path}"))
+            }
+            Self::KeyBelowJson => caller.request_outside(method, &format!("/json{path}")),
+        }
+    }
+
+    fn refusal(self) -> Refusal {
+        if let Self::SessionAsKey = self { INVALID_KEY } else { NOT_LOGGED_IN }
+    }
+}
+
+/// Nobody comes in with the credential of another way in, whoever they are and whatever they want.
+// conformance: auth-24, auth-31
+#[tokio::test]
+async fn no_credential_opens_another_door() {
+    let organization = Organization::make().await;
+    let server = organization.server().await;
+    let mut wrong = Vec::new();
+    for action in actions::all() {
+        // Many refusals of one address would be refused for that.
+        server.app().rate_limiter.clear();
+        for who in Who::ALL.into_iter().filter(|who| *who != Who::Outsider) {
+            let situation =
+                Situation { who, relation: Relation::In, kind: ChannelKind::Public, change: None };
+            let case = Case { organization: &organization, situation };
+            for door in WrongDoor::ALL {
+                let request = (action.request)(&case);
+                let caller = organization.caller(&server, &situation);
+                let answer = door.request(&caller, request.method, &request.path).send().await;
+                if !is_as_expected(&answer, Err(door.refusal()), &case) {
+                    wrong.push(format!(
+                        "{door:?}: {}",
+                        describe(action, &situation, Err(door.refusal()), &answer)
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The other two ways in: a webhook's address takes the key of everybody who may use the interface and of bots of its kind,
+/// and the login page takes passwords of people.
+// conformance: auth-31
+#[tokio::test]
+async fn addresses_of_webhooks_and_the_login_page_know_who_may_come_in() {
+    let organization = Organization::make().await;
+    let server = organization.server().await;
+    server.app().rate_limiter.clear();
+    let hash = teamchat::domain::users::passwords::hash_quickly("correct horse").unwrap();
+    server.sql(&format!("UPDATE user SET password_hash = '{hash}' WHERE NOT is_system_bot")).await;
+    for who in Who::ALL.into_iter().filter(|who| *who != Who::Outsider) {
+        let situation = Situation { who, relation: Relation::In, kind: ChannelKind::Public, change: None };
+        let caller = organization.caller(&server, &situation);
+        let key = caller.api_key.clone().unwrap();
+        let path = format!("/api/v1/external/json?api_key={key}&stream={}", ChannelKind::Public.name());
+        let nobody = server.anonymous();
+        let hook = nobody.request_outside(Method::POST, &path).body("application/json", "{}").send().await;
+        let login = json!({"username": caller.email, "password": "correct horse"});
+        let login = nobody.request_outside(Method::POST, "/accounts/login/").form(login).send().await;
+        let code = |answer: &Answer| answer["code"].as_str().unwrap_or_default().to_owned();
+        let expected = match who {
+            Who::Deactivated => ((401, "USER_DEACTIVATED"), (401, "USER_DEACTIVATED")),
+            Who::Bot | Who::WebhookBot => ((200, ""), (401, "AUTHENTICATION_FAILED")),
+            _ => ((200, ""), (200, "")),
+        };
+        let found = ((hook.status, code(&hook)), (login.status, code(&login)));
+        let found = ((found.0.0, found.0.1.as_str()), (found.1.0, found.1.1.as_str()));
+        assert_eq!(found, expected, "{who:?}: {hook} {login}");
+    }
 }
 
 fn is_as_expected(answer: &Answer, expected: Result<(), Refusal>, case: &Case<'_>) -> bool {

@@ -8,8 +8,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use teamchat::app::Options;
+use teamchat::auth::credentials::digest;
 use teamchat::domain::groups::system::SystemGroup;
 use teamchat::domain::keys;
+use teamchat::http::ApiResult;
 use teamchat::types::{Clock, Role, UserId};
 
 /// Beside the people of the table: with them a channel has more than 15 subscribers.
@@ -60,6 +62,7 @@ pub struct Things {
     pub reminder: i64,
     pub attachment: i64,
     pub api_key: i64,
+    pub session: i64,
     pub queue: String,
     pub default_stream_group: i64,
     /// A channel that exists for being named in parameters.
@@ -236,6 +239,10 @@ impl Organization {
         for id in self.ids(|who, _| who == Who::Deactivated) {
             founder.delete(&format!("/users/{id}"), ()).await.ok();
         }
+        // Also of those who can have none: the server has to refuse them wherever they come from.
+        for id in self.ids(|_, _| true) {
+            insert_session(server, id, &session_secret(id)).await;
+        }
     }
 
     async fn make_channel(&mut self, kind: ChannelKind, subscribers: &[i64]) {
@@ -361,6 +368,8 @@ impl Organization {
         let known = maker.get("/users/me/api_keys", ()).await.ok();
         let known = known["api_keys"].as_array().unwrap().iter();
         things.api_key = known.map(|key| key["id"].as_i64().unwrap()).max().unwrap();
+        self.things.session = insert_session(server, id, &"s".repeat(32)).await;
+        let things = &mut self.things;
         let queue = maker.post("/register", json!({"event_types": []})).await.ok();
         queue["queue_id"].as_str().unwrap().clone_into(&mut things.queue);
         self.make_invitations(&maker).await;
@@ -423,6 +432,33 @@ impl Organization {
         let known = self.people.get(&(situation.who, situation.relation));
         known.map_or_else(|| server.anonymous(), |user| server.client_of(user))
     }
+
+    /// The caller of a case in a browser, at this server.
+    pub fn caller_in_browser(&self, server: &TestServer, situation: &Situation) -> Client {
+        let caller = self.caller(server, situation);
+        let secret = (caller.user_id != 0).then(|| session_secret(caller.user_id));
+        caller.in_browser(secret)
+    }
+}
+
+/// The secret of the session that somebody has here.
+pub fn session_secret(user_id: i64) -> String {
+    format!("{user_id:0>32}")
+}
+
+/// Begins a session behind the server's back; answers its id.
+async fn insert_session(server: &TestServer, user_id: i64, secret: &str) -> i64 {
+    let digest = digest(secret);
+    let insert = server.app().writer.run(move |tx| -> ApiResult<i64> {
+        tx.execute(
+            "INSERT INTO session (user_id, digest, client, date_created) VALUES (?1, ?2, 'Firefox', ?3)",
+            (user_id, digest, tx.now()),
+        )?;
+        let id = tx.last_insert_rowid();
+        tx.execute("INSERT INTO session_use VALUES (?1, ?2, '127.0.0.1')", (id, tx.now()))?;
+        Ok(id)
+    });
+    insert.await.unwrap()
 }
 
 async fn make_all<const N: usize>(maker: &Client, made: [(&str, Value, &str, &mut i64); N]) {

@@ -30,10 +30,13 @@ impl Refusal {
     }
 }
 
-const NOT_LOGGED_IN: Refusal =
+pub const NOT_LOGGED_IN: Refusal =
     Refusal::new(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
-const DEACTIVATED: Refusal = Refusal::new(401, "USER_DEACTIVATED", "Account is deactivated");
-const NO_WEBHOOKS: Refusal = Refusal::bad_request("This API is not available to incoming webhook bots.");
+const DEACTIVATED: Refusal = Refusal::new(401, "UNAUTHORIZED", "Account is deactivated");
+const DEACTIVATED_WITH_SESSION: Refusal = Refusal::new(401, "USER_DEACTIVATED", "Account is deactivated");
+const NO_WEBHOOKS: Refusal =
+    Refusal::new(401, "UNAUTHORIZED", "This API is not available to incoming webhook bots.");
+pub const INVALID_KEY: Refusal = Refusal::new(401, "UNAUTHORIZED", "Invalid API key");
 
 pub const NO_BOTS: Refusal = Refusal::bad_request("This endpoint does not accept bot requests.");
 pub const NO_GUESTS: Refusal = Refusal::bad_request("Not allowed for guest users");
@@ -209,6 +212,24 @@ impl Condition {
             SeesChannel => vec![&CHANNEL_ADD_SUBSCRIBERS, &CHANNEL_SUBSCRIBE, &CHANNEL_ADMINISTER],
             _ => Vec::new(),
         }
+    }
+}
+
+/// The way in for which the table has all situations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// The API key in the header.
+    Key,
+    /// A session of a browser. Only people have one, whatever rows there are.
+    Session,
+}
+
+/// Like [`judge`], for one who comes by this way.
+pub fn judge_at(door: Door, rule: Rule, is_for_webhooks: bool, situation: &Situation) -> Result<(), Refusal> {
+    match (door, situation.who) {
+        (Door::Session, Who::Bot | Who::WebhookBot) => Err(NOT_LOGGED_IN),
+        (Door::Session, Who::Deactivated) => Err(DEACTIVATED_WITH_SESSION),
+        _ => judge(rule, is_for_webhooks, situation),
     }
 }
 

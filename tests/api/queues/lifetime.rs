@@ -153,7 +153,7 @@ async fn a_poll_that_waits_is_refused_when_its_key_ends() {
         server.ping(&[&ada], 1, true).await;
     };
     let (answer, ()) = tokio::join!(waiting, end_and_send);
-    answer.error(401, "INVALID_API_KEY", "Invalid API key");
+    answer.error(401, "UNAUTHORIZED", "Invalid API key");
     queue.ignore();
 }
 

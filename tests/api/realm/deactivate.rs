@@ -24,10 +24,11 @@ async fn a_closed_organization_lets_nobody_in_until_it_is_opened() {
         ada.get("/users/me", ()).await,
         owner.patch("/realm", json!({"name": "x"})).await,
         ada.get("/events", queue.poll(true)).await,
-        ada.post("/fetch_api_key", json!({"username": ada.email, "password": "correct horse"})).await,
     ] {
-        refused.error(401, "REALM_DEACTIVATED", msg);
+        refused.error(401, "UNAUTHORIZED", msg);
     }
+    let login = json!({"username": ada.email, "password": "correct horse"});
+    ada.post("/fetch_api_key", login).await.error(401, "REALM_DEACTIVATED", msg);
     server.command(Command::ReactivateRealm).await;
     ada.get("/users/me", ()).await.ok();
 }

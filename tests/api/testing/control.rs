@@ -364,7 +364,7 @@ async fn a_reset_undoes_everything_and_clients_go_on() {
         assert_eq!(server.post("/users/me/subscriptions", IAGO, subscribe).await["result"], "success");
         let regenerated = server.post("/users/me/api_key/regenerate", IAGO, json!({})).await;
         assert_eq!(regenerated["result"], "success");
-        assert_eq!(server.get("/users/me", IAGO).await["code"], "INVALID_API_KEY");
+        assert_eq!(server.get("/users/me", IAGO).await["code"], "UNAUTHORIZED");
         server.control("PUT", "/clock", json!({"advance": 1_000_000, "frozen": true})).await;
         server.control("PUT", "/level", json!({"feature_level": 100})).await;
         server.control("POST", "/faults", json!({"status": 500, "path": "/never"})).await;

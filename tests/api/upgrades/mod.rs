@@ -32,12 +32,8 @@ const CHANGED: &[(&str, &str, &str)] = &[(
 )];
 
 /// Columns, or tables, that nothing fills for long, with the reason.
-const NOT_FILLED: &[(&str, &str)] = &[
-    ("upload_content.removed_from", "what broke off is removed at the next start"),
-    ("session.", "browsers do not use it yet"),
-    ("session_use.", "browsers do not use it yet"),
-    ("known_login.", "logins are not remembered yet"),
-];
+const NOT_FILLED: &[(&str, &str)] =
+    &[("upload_content.removed_from", "what broke off is removed at the next start")];
 
 /// A kept file, and what was answered from it.
 fn path_of(version: &str, ending: &str) -> PathBuf {

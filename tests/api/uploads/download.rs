@@ -195,7 +195,7 @@ async fn what_is_not_there_is_told_plainly() {
     load(&bob, &url).await.error(403, "BAD_REQUEST", FORBIDDEN);
     let mut wrong = bob.clone();
     wrong.api_key = Some("x".repeat(32));
-    load(&wrong, &url).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    load(&wrong, &url).await.error(401, "UNAUTHORIZED", "Invalid API key");
     let post = ada.request_outside(Method::POST, &url).send().await;
     assert_eq!(post.json["allowed_methods"], json!(["GET", "HEAD"]));
 }

@@ -100,7 +100,7 @@ async fn an_email_is_changed_at_once_and_is_the_new_login() {
             update(json!({"user_id": ada.user_id, "new_email": "lovelace@example.com"})),
         ])
         .await;
-    ada.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    ada.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
     let mut lovelace = ada;
     lovelace.email = "lovelace@example.com".into();
     assert_eq!(lovelace.get("/users/me", ()).await.ok()["email"], "lovelace@example.com");
@@ -177,8 +177,8 @@ async fn a_password_that_was_changed_meanwhile_changes_nothing() {
     ] {
         let user = server.user(name, Role::Member, None, Some("first password")).await;
         let hash = passwords::hash("second password").unwrap();
-        let passwords = &server.app().pools.passwords;
-        let blocked = Blocked::new(server.app(), |app| &app.pools.passwords).await;
+        let passwords = &server.app().pools.known_passwords;
+        let blocked = Blocked::new(server.app(), |app| &app.pools.known_passwords).await;
         let before = passwords.admitted();
         let overtake = async {
             until(|| passwords.admitted() == before + 1).await;

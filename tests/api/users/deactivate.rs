@@ -38,7 +38,7 @@ async fn a_deactivated_user_is_out_everywhere() {
 
     let out = "Account is deactivated";
     for client in [&ada, &bot] {
-        client.get("/users/me", ()).await.error(401, "USER_DEACTIVATED", out);
+        client.get("/users/me", ()).await.error(401, "UNAUTHORIZED", out);
     }
     let login = &[("username", "ada@example.com"), ("password", "password")];
     server.anonymous().post("/fetch_api_key", login).await.error(401, "USER_DEACTIVATED", out);
@@ -56,7 +56,7 @@ async fn a_deactivated_user_is_out_everywhere() {
     owner.post(&reactivate(&ada), ()).await.ok();
     queue.ignore();
     // Nor are its keys.
-    ada.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    ada.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
     server.anonymous().post("/fetch_api_key", login).await.ok();
     server.restore_key(&ada).await;
     let msg = format!("Bad event queue ID: {}", own.queue_id);
@@ -75,7 +75,7 @@ async fn a_poll_that_waits_ends_with_the_account() {
     // Who comes later is told why; this one was admitted when the account was in use.
     assert_eq!(waiting.await.ok()["events"], json!([]));
     let out = "Account is deactivated";
-    ada.get("/events", queue.poll(false)).await.error(401, "USER_DEACTIVATED", out);
+    ada.get("/events", queue.poll(false)).await.error(401, "UNAUTHORIZED", out);
 }
 
 // conformance: user-28
@@ -117,7 +117,7 @@ async fn everybody_may_go_but_the_last() {
     let mut queue = owner.register(json!({"event_types": ["realm_user"]})).await;
     ada.delete("/users/me", ()).await.ok();
     queue.expect(&[activity(&ada, false)]).await;
-    ada.get("/users/me", ()).await.error(401, "USER_DEACTIVATED", "Account is deactivated");
+    ada.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Account is deactivated");
 }
 
 // conformance: user-43
@@ -179,7 +179,7 @@ async fn who_comes_back_is_where_they_were() {
     server.restore_key(&ada).await;
     ada.send(general, "greetings", "here I am").await;
     queue.expect_kinds(&["message", "stream/update"]).await;
-    bot.get("/users/me", ()).await.error(401, "USER_DEACTIVATED", "Account is deactivated");
+    bot.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Account is deactivated");
     owner.post(&reactivate(&bot), ()).await.ok();
     let administered = |name: &str, value: Value| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": bot.user_id, name: value}});
     let back = [activity(&bot, true), administered("is_active", json!(true))];
@@ -252,7 +252,7 @@ async fn what_opened_an_account_ends_when_it_comes_back() {
         } else {
             owner.post(&reactivate(&ada), ()).await.ok();
         }
-        ada.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+        ada.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
         assert_eq!(server.column("SELECT count(*) FROM password_reset").await, ["0"]);
         server.restore_key(&ada).await;
         let newest = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "apply_markdown": false});

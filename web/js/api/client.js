@@ -33,7 +33,7 @@ export function whenLoggedOut(run) {
 export function csrfToken() {
   for (const cookie of document.cookie.split("; ")) {
     const [name, value] = cookie.split("=");
-    if (name === "csrftoken" || name === "__Host-csrftoken") return value;
+    if (name === "teamchat_csrf" || name === "__Host-teamchat_csrf") return value;
   }
   return "";
 }

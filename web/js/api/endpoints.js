@@ -81,6 +81,8 @@ export const logOut = () => request("POST", "/accounts/logout/");
 export const listKeys = () => get("/users/me/api_keys");
 /** @param {number} id */
 export const revokeKey = (id) => del(`/users/me/api_keys/${id}`);
+/** @param {number} id */
+export const endSession = (id) => del(`/users/me/sessions/${id}`);
 export const revokeOtherKeys = () => post("/users/me/api_keys/revoke_others");
 
 // Messages

@@ -65,19 +65,30 @@ export function devices(app) {
   const show = () =>
     fill(
       place,
-      later(app, api.listKeys(), ({ api_keys: keys, current_api_key_id: current }) => [
-        rows(
-          keys.map((/** @type {any} */ key) =>
+      later(app, api.listKeys(), ({ sessions, current_session_id: current, api_keys: keys }) => [
+        rows([
+          ...sessions.map((/** @type {any} */ one) =>
             row(
-              key.id === current ? `${key.client} (this browser)` : key.client,
-              `Since ${fullTime(key.date_created, is24)}`,
-              key.id !== current && button("Log out", async () => (await session.attempt(api.revokeKey(key.id))) && show(), "small"),
+              one.id === current ? `${one.client} (this browser)` : one.client,
+              `Since ${fullTime(one.date_created, is24)}, last used ${fullTime(one.last_used, is24)} from ${one.address}`,
+              one.id !== current && button("Log out", async () => (await session.attempt(api.endSession(one.id))) && show(), "small"),
             ),
           ),
+          ...keys.map((/** @type {any} */ key) =>
+            row(
+              key.client,
+              `Since ${fullTime(key.date_created, is24)}${key.last_used ? `, last used ${fullTime(key.last_used, is24)}` : ""}`,
+              button("Log out", async () => (await session.attempt(api.revokeKey(key.id))) && show(), "small"),
+            ),
+          ),
+        ]),
+        h(
+          "div",
+          null,
+          button("Log out all other devices", revokeOthers, "danger", { disabled: sessions.length + keys.length < 2 }),
         ),
-        h("div", null, button("Log out all other devices", revokeOthers, "danger", { disabled: keys.length < 2 })),
       ]),
     );
   show();
-  return [h("p", { class: "muted" }, "Each browser, phone, program and script that uses your account has a key of its own."), place];
+  return [h("p", { class: "muted" }, "Each browser, phone, program and script that uses your account is logged in by itself."), place];
 }

@@ -190,6 +190,11 @@ pub const ACTIONS: &[Action] = &[
         &[(Maker, Refusal::bad_request("API key does not exist"))],
         |case| delete(format!("/users/me/api_keys/{}", case.things().api_key), json!({})),
     ),
+    Action::organization(
+        "`DELETE /users/me/sessions/{session_id}`",
+        &[(Maker, Refusal::bad_request("Session does not exist"))],
+        |case| delete(format!("/users/me/sessions/{}", case.things().session), json!({})),
+    ),
     Action::organization("`PUT /bot_storage`", ANYBODY, |_| {
         put("/bot_storage", json!({"storage": {"a": "b"}}))
     }),

@@ -1,0 +1,103 @@
+//! The rows of browsers' sessions. Only people have sessions, and only the digest of a secret is stored.
+
+use crate::auth::credentials::digest;
+use crate::auth::session::{IDLE, SECRET_LENGTH};
+use crate::domain::limits::MAX_SESSIONS;
+use crate::domain::logins::known;
+use crate::domain::logins::known::LoginSource;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::UserId;
+use rand::RngExt;
+use rand::distr::Alphanumeric;
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// Begins a session of a person, and returns its secret. Those of the person that ended because nobody used them are deleted.
+/// Beyond [`MAX_SESSIONS`] the one that was not used for the longest time ends.
+pub fn begin(tx: &Tx<'_>, user_id: UserId, source: &LoginSource) -> ApiResult<String> {
+    tx.prepare_cached(
+        "DELETE FROM session WHERE user_id = ?1
+             AND EXISTS (SELECT 1 FROM session_use WHERE session_id = session.id AND last_used <= ?2)",
+    )?
+    .execute((user_id, tx.now() - IDLE))?;
+    let secret: String = rand::rng().sample_iter(Alphanumeric).take(SECRET_LENGTH).map(char::from).collect();
+    tx.prepare_cached("INSERT INTO session (user_id, digest, client, date_created) VALUES (?1, ?2, ?3, ?4)")?
+        .execute((user_id, digest(&secret), &source.client, tx.now()))?;
+    let id = tx.last_insert_rowid();
+    tx.prepare_cached("INSERT INTO session_use (session_id, last_used, address) VALUES (?1, ?2, ?3)")?
+        .execute((id, tx.now(), shown(source.address)))?;
+    tx.prepare_cached(
+        "DELETE FROM session WHERE id IN (
+             SELECT id FROM session JOIN session_use ON session_id = id WHERE user_id = ?1 AND id <> ?2
+             ORDER BY last_used DESC, id DESC LIMIT -1 OFFSET ?3)",
+    )?
+    .execute((user_id, id, i64::try_from(MAX_SESSIONS - 1).unwrap_or(i64::MAX)))?;
+    Ok(secret)
+}
+
+/// Ends one of a person's sessions. Returns whether there was one.
+pub fn end(tx: &Tx<'_>, user_id: UserId, id: i64) -> ApiResult<bool> {
+    let ended =
+        tx.prepare_cached("DELETE FROM session WHERE user_id = ?1 AND id = ?2")?.execute((user_id, id))?;
+    Ok(ended > 0)
+}
+
+/// Ends the sessions of a person but `kept`.
+pub fn end_others(tx: &Tx<'_>, user_id: UserId, kept: Option<i64>) -> ApiResult<()> {
+    tx.prepare_cached("DELETE FROM session WHERE user_id = ?1 AND id IS NOT ?2")?.execute((user_id, kept))?;
+    Ok(())
+}
+
+/// A session in lists.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SessionRecord {
+    /// Identifies the session in commands.
+    pub id: i64,
+    /// The browser and its system, as it named them.
+    pub client: String,
+    /// The address from which it was last used.
+    pub address: String,
+    /// When it began, in UNIX seconds.
+    pub date_created: i64,
+    /// When it was last used, in UNIX seconds and to the hour.
+    pub last_used: i64,
+}
+
+/// Lists the sessions of a person that have not ended by `now`, the oldest first.
+pub fn list(connection: &Connection, user_id: UserId, now: i64) -> ApiResult<Vec<SessionRecord>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, client, address, date_created, last_used FROM session JOIN session_use ON session_id = id
+         WHERE user_id = ?1 AND last_used > ?2 ORDER BY id",
+    )?;
+    let sessions = statement.query_map((user_id, now - IDLE), |row| {
+        Ok(SessionRecord {
+            id: row.get(0)?,
+            client: row.get(1)?,
+            address: row.get(2)?,
+            date_created: row.get(3)?,
+            last_used: row.get(4)?,
+        })
+    })?;
+    Ok(sessions.collect::<Result<_, _>>()?)
+}
+
+/// Stores when and where a session was last used. Its place becomes one where the person is known. Does nothing if the session
+/// has ended.
+pub fn set_last_used(tx: &Tx<'_>, id: i64, time: i64, address: IpAddr) -> ApiResult<()> {
+    let found: Option<(UserId, String)> = tx
+        .prepare_cached("SELECT user_id, client FROM session WHERE id = ?1")?
+        .query_row([id], |row| row.try_into())
+        .optional()?;
+    let Some((user_id, client)) = found else { return Ok(()) };
+    tx.prepare_cached(
+        "UPDATE session_use SET last_used = max(last_used, ?2), address = ?3 WHERE session_id = ?1",
+    )?
+    .execute((id, time, shown(address)))?;
+    known::record(tx, user_id, &client, address).map(|_| ())
+}
+
+fn shown(address: IpAddr) -> String {
+    address.to_canonical().to_string()
+}

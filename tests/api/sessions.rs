@@ -1,0 +1,373 @@
+//! Sessions of browsers: how long they last, what ends them, what a browser keeps of them, and notices of logins.
+
+use crate::harness::{Answer, Blocked, Client, START, TestServer, cookies_of, until};
+use reqwest::Method;
+use serde_json::{Value, json};
+use teamchat::api::control::Command;
+use teamchat::app::Options;
+use teamchat::types::Role;
+
+const DAY: i64 = 24 * 60 * 60;
+
+const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+const CHROME: &str = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) \
+                      Chrome/141.0.0.0 Mobile Safari/537.36";
+
+/// A server behind a proxy, where addresses are what requests say, and a person with a password.
+async fn with_ada() -> (TestServer, Client) {
+    let trusted_proxies = vec!["127.0.0.1".parse().unwrap()];
+    let server = TestServer::start_with(Options { trusted_proxies, ..Options::default() }).await;
+    let ada = server.user("ada", Role::Member, None, Some("correct horse")).await;
+    (server, ada)
+}
+
+/// A login in a browser.
+async fn log_in(server: &TestServer, browser: &str, address: &str, password: &str) -> Answer {
+    let login = json!({"username": "ada@example.com", "password": password});
+    let request = server.anonymous().request_outside(Method::POST, "/accounts/login/").form(login);
+    request.header("User-Agent", browser).header("X-Forwarded-For", address).send().await
+}
+
+fn secret_of(answer: &Answer) -> String {
+    let cookie = answer.header("set-cookie");
+    let value = cookie.strip_prefix("teamchat_session=").unwrap();
+    value.split(';').next().unwrap().to_owned()
+}
+
+/// Ada in a browser where she has just logged in.
+async fn begin(server: &TestServer, ada: &Client, browser: &str, address: &str) -> Client {
+    let answer = log_in(server, browser, address, "correct horse").await;
+    let secret = secret_of(&answer);
+    answer.ok();
+    ada.in_browser(Some(secret))
+}
+
+async fn is_alive(browser: &Client) -> bool {
+    browser.get("/users/me", ()).await.status == 200
+}
+
+/// What the notification bot told a person.
+async fn notices(client: &Client) -> Vec<String> {
+    let narrow = json!([{"operator": "sender", "operand": "notification-bot@zulip.com"},
+        {"operator": "is", "operand": "dm"}]);
+    let fetch = json!({"anchor": "newest", "num_before": 100, "num_after": 0, "apply_markdown": false,
+        "narrow": narrow});
+    let found = client.get("/messages", fetch).await.ok();
+    let messages = found["messages"].as_array().unwrap();
+    messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
+}
+
+// conformance: auth-23, auth-32
+#[tokio::test]
+async fn a_session_lasts_for_thirty_days_after_its_last_use() {
+    let (server, ada) = with_ada().await;
+    let answer = log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await;
+    let cookies: Vec<&str> =
+        answer.headers.get_all("set-cookie").iter().map(|c| c.to_str().unwrap()).collect();
+    assert!(cookies.iter().all(|cookie| cookie.contains("; Max-Age=2592000;")), "{cookies:?}");
+    let browser = ada.in_browser(Some(secret_of(&answer)));
+    for day in 0..4 {
+        let answer = browser.get("/users/me", ()).await;
+        // Now and then the browser is told to keep them for another thirty days.
+        assert_eq!(answer.header("set-cookie"), cookies[0], "day {day}");
+        assert_eq!(answer.header("cache-control"), "no-store");
+        answer.ok();
+        assert_eq!(browser.get("/users/me", ()).await.header("set-cookie"), "", "but not with each answer");
+        server.clock.advance(29 * DAY);
+    }
+    server.clock.advance(DAY);
+    let answer = browser.get("/users/me", ()).await;
+    answer.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
+    assert_eq!(ada.get("/users/me/api_keys", ()).await.ok()["sessions"], json!([]));
+    teamchat::api::keys::save_uses(server.app()).await.unwrap();
+    begin(&server, &ada, FIREFOX, "198.51.100.1").await;
+    assert_eq!(
+        server.column("SELECT count(*) FROM session").await,
+        ["1"],
+        "its row goes with the next login"
+    );
+}
+
+// conformance: auth-27, auth-33
+#[tokio::test]
+async fn people_see_and_end_their_sessions() {
+    let (server, ada) = with_ada().await;
+    let bob = server.member("bob").await;
+    let laptop = begin(&server, &ada, FIREFOX, "198.51.100.1").await;
+    server.clock.advance(60);
+    let phone = begin(&server, &ada, CHROME, "2001:db8::1").await;
+    let listed = laptop.get("/users/me/api_keys", ()).await.ok();
+    let ids: Vec<Value> =
+        listed["sessions"].as_array().unwrap().iter().map(|one| one["id"].clone()).collect();
+    let expected = json!([
+        {"id": ids[0], "client": "Firefox on Linux", "address": "198.51.100.1", "date_created": START,
+            "last_used": START},
+        {"id": ids[1], "client": "Chrome on Android", "address": "2001:db8::1", "date_created": START + 60,
+            "last_used": START + 60},
+    ]);
+    assert_eq!(listed["sessions"], expected);
+    assert_eq!((&listed["current_session_id"], &listed["current_api_key_id"]), (&ids[0], &Value::Null));
+    assert_eq!(listed["api_keys"].as_array().unwrap().len(), 1);
+
+    let path = format!("/users/me/sessions/{}", ids[1]);
+    bob.delete(&path, ()).await.error(400, "BAD_REQUEST", "Session does not exist");
+    laptop.delete(&path, ()).await.ok();
+    assert!(!is_alive(&phone).await && is_alive(&laptop).await);
+    laptop.delete(&path, ()).await.error(400, "BAD_REQUEST", "Session does not exist");
+
+    // A use an hour later, elsewhere.
+    server.clock.advance(3600);
+    let request = laptop.request(Method::GET, "/users/me").header("X-Forwarded-For", "203.0.113.9");
+    request.send().await.ok();
+    teamchat::api::keys::save_uses(server.app()).await.unwrap();
+    let listed = ada.get("/users/me/api_keys", ()).await.ok();
+    let session = &listed["sessions"][0];
+    assert_eq!((&session["address"], &session["last_used"]), (&json!("203.0.113.9"), &json!(START + 3660)));
+    assert_eq!(listed["current_session_id"], Value::Null);
+}
+
+// conformance: auth-28, auth-33
+#[tokio::test]
+async fn what_ends_keys_ends_sessions() {
+    let (server, ada) = with_ada().await;
+    let owner = server.owner().await;
+    let session = async || begin(&server, &ada, FIREFOX, "198.51.100.1").await;
+
+    let (kept, other) = (session().await, session().await);
+    let change = json!({"old_password": "correct horse", "new_password": "battery staple"});
+    kept.patch("/settings", change).await.ok();
+    assert!(is_alive(&kept).await && !is_alive(&other).await && !is_alive(&ada).await);
+    let back = json!({"old_password": "battery staple", "new_password": "correct horse"});
+    kept.patch("/settings", back).await.ok();
+
+    let other = session().await;
+    let key = kept.post("/users/me/api_key/regenerate", ()).await.ok()["api_key"].clone();
+    assert!(is_alive(&kept).await && !is_alive(&other).await);
+    let ada = ada.with_key(key.as_str().unwrap());
+    ada.post("/users/me/api_keys/revoke_others", ()).await.ok();
+    assert!(!is_alive(&kept).await && is_alive(&ada).await);
+
+    let in_browser = session().await;
+    let email = || "ada@example.com".to_owned();
+    server.command(Command::SetPassword { email: email(), password: "correct horse".to_owned() }).await;
+    assert!(!is_alive(&in_browser).await && !is_alive(&ada).await);
+
+    let in_browser = session().await;
+    owner.delete(&format!("/users/{}", ada.user_id), ()).await.ok();
+    assert!(!is_alive(&in_browser).await);
+    owner.post(&format!("/users/{}/reactivate", ada.user_id), ()).await.ok();
+    assert!(!is_alive(&in_browser).await, "it does not come back with the account");
+    let in_browser = session().await;
+    server.command(Command::SetActive { email: email(), is_active: false }).await;
+    server.command(Command::SetActive { email: email(), is_active: true }).await;
+    assert!(!is_alive(&in_browser).await);
+}
+
+/// A poll that waits ends with its session.
+// conformance: auth-33
+#[tokio::test]
+async fn a_session_that_ends_under_a_poll_takes_it_along() {
+    let (server, ada) = with_ada().await;
+    let (laptop, phone) = (
+        begin(&server, &ada, FIREFOX, "198.51.100.1").await,
+        begin(&server, &ada, CHROME, "198.51.100.1").await,
+    );
+    let mut queue = laptop.register(json!({"event_types": ["message"]})).await;
+    queue.ignore();
+    let waiting = queue.waiting_poll().await;
+    let end_and_send = async {
+        phone.post("/users/me/api_keys/revoke_others", ()).await.ok();
+        phone.send_direct(&[&ada], "hello").await;
+    };
+    let (answer, ()) = tokio::join!(waiting, end_and_send);
+    answer.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
+}
+
+// conformance: auth-26, auth-34
+#[tokio::test]
+async fn a_browser_keeps_nothing_of_a_session_that_ended() {
+    let (server, ada) = with_ada().await;
+    let upload = ada.request(Method::POST, "/user_uploads").multipart((), &[("file", "a.txt", b"secret")]);
+    let url = upload.send().await.ok()["url"].as_str().unwrap().to_owned();
+    let login = log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await;
+    assert_eq!(login.header("cache-control"), "no-store");
+    let browser = ada.in_browser(Some(secret_of(&login)));
+
+    // Files are kept, but asked about each time.
+    let first = browser.request_outside(Method::GET, &url).send().await;
+    assert_eq!((first.status, first.header("cache-control")), (200, "private, no-cache"));
+    let etag = first.header("etag").to_owned();
+    let again = || browser.request_outside(Method::GET, &url).header("If-None-Match", &etag).send();
+    let second = again().await;
+    assert_eq!((second.status, second.header("cache-control")), (304, "private, no-cache"));
+    // A program with a key of its own needs not ask.
+    let of_program = ada.request_outside(Method::GET, &url).send().await;
+    assert_eq!(of_program.header("cache-control"), "private, immutable");
+
+    let logout = browser.request_outside(Method::POST, "/accounts/logout/").send().await;
+    assert_eq!(logout.header("cache-control"), "no-store");
+    // Not "cookies", which belong to other programs on the host too, and not "storage": drafts and the web client's own
+    // files stay.
+    assert_eq!(logout.header("clear-site-data"), r#""cache""#);
+    let cookies: Vec<&str> =
+        logout.headers.get_all("set-cookie").iter().map(|c| c.to_str().unwrap()).collect();
+    assert_eq!(cookies.len(), 2);
+    assert!(cookies.iter().all(|cookie| cookie.contains("=; Path=/; Max-Age=0;")), "{cookies:?}");
+    logout.ok();
+    assert_eq!(again().await.status, 401);
+}
+
+/// The token against forged requests belongs to a secret that nobody has but the browser.
+// conformance: auth-24, auth-25
+#[tokio::test]
+async fn a_key_makes_no_session_and_no_token() {
+    let (server, ada) = with_ada().await;
+    let key = ada.api_key.clone().unwrap();
+    let in_browser = ada.in_browser(Some(key.clone()));
+    let msg = "Not logged in: API authentication or user session required";
+    in_browser.get("/users/me", ()).await.error(401, "UNAUTHORIZED", msg);
+    in_browser.post("/drafts", json!({"drafts": []})).await.error(401, "UNAUTHORIZED", msg);
+    let session = log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await;
+    let secret = secret_of(&session);
+    let (cookies, _) = cookies_of(&secret);
+    let (_, token) = cookies_of(&key);
+    let forged = server.anonymous().request_outside(Method::POST, "/json/drafts");
+    let forged = forged.header("Cookie", &cookies).header("X-CSRFToken", &token).send().await;
+    forged.error(403, "CSRF_FAILED", "CSRF error: The token is missing or incorrect.");
+    ada.with_key(&secret).get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
+    // Cookies of the same names with which other programs on the host work.
+    let other = server.anonymous().request_outside(Method::GET, "/json/users/me");
+    let other = other.header("Cookie", &format!("sessionid={secret}; csrftoken=x")).send().await;
+    other.error(401, "UNAUTHORIZED", msg);
+}
+
+// conformance: auth-20, auth-35
+#[tokio::test]
+async fn guessing_locks_nobody_out_of_where_they_are_known_also_after_a_restart() {
+    let (mut server, _ada) = with_ada().await;
+    log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await.ok();
+    server.restart().await;
+    let mut judged = 0;
+    for number in 0..10 {
+        for _ in 0..3 {
+            let answer = log_in(&server, CHROME, &format!("203.0.113.{number}"), "wrong").await;
+            judged += u32::from(answer.status == 401);
+        }
+    }
+    assert_eq!(judged, 20);
+    assert_eq!(log_in(&server, FIREFOX, "203.0.113.200", "correct horse").await.status, 429);
+    log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await.ok();
+    // Not for ever.
+    server.clock.advance(31 * DAY);
+    for number in 0..20 {
+        log_in(&server, CHROME, &format!("203.0.113.{number}"), "wrong").await;
+    }
+    assert_eq!(log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await.status, 429);
+}
+
+/// Places are a few for each person.
+// conformance: auth-35
+#[tokio::test]
+async fn the_latest_places_are_remembered() {
+    let (server, _ada) = with_ada().await;
+    for number in 0..40 {
+        server.clock.advance(60);
+        log_in(&server, FIREFOX, &format!("198.51.100.{number}"), "correct horse").await.ok();
+    }
+    assert_eq!(server.column("SELECT count(*) FROM known_login").await, ["32"]);
+    let texts = server.column("SELECT typeof(address) || length(address) FROM known_login").await;
+    assert!(texts.iter().all(|text| text == "blob16"), "{texts:?}");
+}
+
+// conformance: auth-35
+#[tokio::test]
+async fn a_flood_of_guesses_keeps_no_known_login_waiting() {
+    let (server, _ada) = with_ada().await;
+    log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await.ok();
+    let blocked = Blocked::new(server.app(), |app| &app.pools.passwords).await;
+    let before = server.app().pools.passwords.admitted();
+    let guesses = async { log_in(&server, CHROME, "203.0.113.1", "wrong").await };
+    let known = async {
+        until(|| server.app().pools.passwords.admitted() == before + 1).await;
+        let answer = log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await;
+        blocked.end().await;
+        answer
+    };
+    let (guess, known) = tokio::join!(guesses, known);
+    assert_eq!(guess.status, 401);
+    known.ok();
+}
+
+// conformance: auth-36
+#[tokio::test]
+async fn a_login_from_a_new_place_is_told() {
+    let (server, ada) = with_ada().await;
+    log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await.ok();
+    log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await.ok();
+    assert_eq!(
+        notices(&ada).await,
+        Vec::<String>::new(),
+        "the first is expected, and the second from there too"
+    );
+    server.clock.advance(60);
+    log_in(&server, "evil**@**all**", "203.0.113.1", "correct horse").await.ok();
+    let told = notices(&ada).await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    let expected = "There was a new login to your account.\n\n* **Client**: `evil**@**all**`\n";
+    assert!(told[0].starts_with(expected), "{told:?}");
+    assert!(told[0].contains("* **IP address**: `203.0.113.1`\n* **Time**: <time:"), "{told:?}");
+    assert!(told[0].contains("If it was not you, set another password at once"), "{told:?}");
+    log_in(&server, "evil**@**all**", "203.0.113.1", "correct horse").await.ok();
+    assert_eq!(notices(&ada).await.len(), 1, "once");
+    // A program that fetches a key is another client.
+    let key = server.anonymous().request(Method::POST, "/fetch_api_key");
+    let login = json!({"username": "ada@example.com", "password": "correct horse"});
+    key.header("X-Forwarded-For", "198.51.100.1").form(login).send().await.ok();
+    let told = notices(&ada).await;
+    assert!(told.len() == 2 && told[1].contains("* **Client**: teamchat-tests\n"), "{told:?}");
+    log_in(&server, CHROME, "203.0.113.1", "wrong").await;
+    assert_eq!(notices(&ada).await.len(), 2, "a wrong password is no login");
+}
+
+// conformance: auth-36
+#[tokio::test]
+async fn a_lock_is_told_once() {
+    let (server, ada) = with_ada().await;
+    let mut queue = ada.register(json!({"event_types": ["message"]})).await;
+    for _ in 0..7 {
+        log_in(&server, CHROME, "203.0.113.1", "wrong").await;
+    }
+    queue.expect_kinds(&["message"]).await;
+    let told = notices(&ada).await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    let expected = "There were too many wrong passwords for your account, the last one from `203.0.113.1`. For up to 30 \
+                    minutes, nobody can log in from where they came from";
+    assert!(told[0].starts_with(expected), "{told:?}");
+    // Of an account that does not exist nobody is told, and nothing fails.
+    for _ in 0..6 {
+        let login = json!({"username": "nobody@example.com", "password": "wrong"});
+        server.anonymous().post("/fetch_api_key", login).await;
+    }
+    assert_eq!(notices(&ada).await.len(), 1);
+}
+
+// conformance: auth-36
+#[tokio::test]
+async fn a_new_password_is_told_with_who_set_it() {
+    let (server, ada) = with_ada().await;
+    let change = json!({"old_password": "correct horse", "new_password": "battery staple"});
+    ada.patch("/settings", change).await.ok();
+    let told = notices(&ada).await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("The password of your account was changed in its settings."), "{told:?}");
+    let email = || "ada@example.com".to_owned();
+    server.command(Command::SetPassword { email: email(), password: "third one".to_owned() }).await;
+    let key = server.command(Command::CreateKey { email: email(), client: "test".to_owned() }).await;
+    let ada = ada.with_key(key["api_key"].as_str().unwrap());
+    let told = notices(&ada).await;
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told[1].starts_with("The password of your account was set by whoever runs this server."),
+        "{told:?}"
+    );
+}
