@@ -121,7 +121,9 @@ export function toTerm(store, operator, operand) {
 /** The person whose name begins so, or a part of it, if there is only one. @param {Store} store @param {string} start In lower case. */
 function onlyOneCalled(store, start) {
   const isFit = (/** @type {string} */ name) => name.startsWith(start) || name.split(/\s+/).some((part) => part.startsWith(start));
-  const people = [...store.users.values()].filter((user) => user.is_active !== false && !user.is_bot && isFit(user.full_name.toLowerCase()));
+  const people = [...store.users.values()].filter(
+    (user) => user.is_active !== false && !user.is_bot && isFit(user.full_name.toLowerCase()),
+  );
   return start !== "" && people.length === 1 ? people[0] : undefined;
 }
 
