@@ -10,7 +10,7 @@ use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
 /// The users who administer a bot.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Administrators {
     /// They may have its key.
     pub full: RoaringBitmap,
@@ -48,6 +48,7 @@ impl RealmAdministrators {
     }
 
     /// Returns who they would be if a user had the role of a row.
+    #[must_use]
     pub fn with_role_of(&self, user: &UserRow) -> Self {
         let mut changed = self.clone();
         if let Some(bit) = user.user_id.bit().filter(|_| user.is_active) {

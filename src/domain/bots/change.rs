@@ -76,7 +76,9 @@ pub fn role_changed(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
         let owner_before = owner.as_ref().map(|owner| (owner.user_id, role_before(owner)));
         let before = before.of_bot(owner_before);
         let after = after.of_bot(owner.map(|owner| (owner.user_id, owner.role)));
-        events::emit_administrators_changed(tx, &bot, &before, &after)?;
+        if before != after {
+            events::emit_administrators_changed(tx, &bot, &before, &after)?;
+        }
     }
     Ok(())
 }

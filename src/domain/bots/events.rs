@@ -111,6 +111,9 @@ fn seen_rows(
     mut user_ids: RoaringBitmap,
 ) -> ApiResult<Vec<(BotRow, RoaringBitmap)>> {
     let mut rows = Vec::new();
+    if user_ids.is_empty() {
+        return Ok(rows);
+    }
     if let Some((owner_id, shown)) = default_channels::hidden_from_owner(tx, bot, row)?
         && let Some(bit) = owner_id.bit()
         && user_ids.remove(bit)
