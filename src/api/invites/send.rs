@@ -184,8 +184,8 @@ fn send_links(tx: &mut Tx<'_>, caller: &Caller, invites: &[InviteRow], origin: &
         );
         return send_lists(tx, caller.user_id, &intro, &links);
     }
-    let inviter = user_rows::by_id(tx, caller.user_id)?.map(|user| user.full_name).unwrap_or_default();
-    let intro = Words::default().user(caller.user_id.0, &inviter).words(
+    let full_name = user_rows::by_id(tx, caller.user_id)?.map(|user| user.full_name).unwrap_or_default();
+    let intro = Words::default().user(caller.user_id.0, &full_name).words(
         " invites these people. This server does not send email: if you agree, please give each of them their own \
          invitation link:",
     );
