@@ -94,7 +94,7 @@ impl ApiError {
     pub fn rate_limited(seconds: f64) -> Self {
         Self::new(429, "RATE_LIMIT_HIT", "API usage exceeded rate limit")
             .with("retry-after", seconds)
-            .with_header("Retry-After", format!("{}", seconds.ceil()))
+            .with_header("Retry-After", format!("{}", seconds.ceil().max(1.0)))
     }
 
     /// 503 `SERVICE_UNAVAILABLE`: the server has too much to do; the client may try again soon.
@@ -212,5 +212,26 @@ pub fn allowed<T>(checked: ApiResult<T>) -> ApiResult<Option<T>> {
 impl From<serde_json::Error> for ApiError {
     fn from(error: serde_json::Error) -> Self {
         Self::internal(format_args!("the server's own JSON could not be written or read: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client that may try again at once would, and would be refused again.
+    #[test]
+    fn who_is_to_wait_waits_a_second_at_least() {
+        let retry_after = |error: &ApiError| {
+            let headers = error.headers().iter();
+            headers
+                .filter(|(name, _)| *name == "Retry-After")
+                .map(|(_, value)| value.clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(retry_after(&ApiError::busy()), ["1"]);
+        for (seconds, expected) in [(0.0, "1"), (0.001, "1"), (1.0, "1"), (1.001, "2"), (59.5, "60")] {
+            assert_eq!(retry_after(&ApiError::rate_limited(seconds)), [expected]);
+        }
     }
 }
