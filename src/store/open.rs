@@ -383,6 +383,65 @@ mod tests {
         assert_eq!(schema_of(&migrated), schema_of(&created));
     }
 
+    /// An older file with a client, and the version that it is of.
+    fn old_file(path: &Path) -> usize {
+        let version = MIGRATIONS.len() - 1;
+        let mut connection = connect(path, false).unwrap();
+        migrate(&mut connection, 0..version).unwrap();
+        connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        connection.execute_batch("INSERT INTO client (id, name) VALUES (1, 'kept')").unwrap();
+        version
+    }
+
+    fn version_and_client(path: &Path) -> (usize, String) {
+        let connection = connect(path, true).unwrap();
+        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        (version as usize, connection.query_row("SELECT name FROM client", [], |row| row.get(0)).unwrap())
+    }
+
+    #[test]
+    fn an_older_file_is_copied_and_upgraded_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chat.sqlite");
+        let version = old_file(&path);
+        let database = Database::open(&path).unwrap();
+        let copy = database.upgraded_from.clone().unwrap();
+        assert_eq!(copy, beside(&path, format!(".before-{}", MIGRATIONS[version].0)));
+        drop(database);
+        assert_eq!(version_and_client(&copy), (version, "kept".to_owned()));
+        assert_eq!(version_and_client(&path), (MIGRATIONS.len(), "kept".to_owned()));
+        assert_eq!(Database::open(&path).unwrap().upgraded_from, None);
+    }
+
+    #[test]
+    fn rows_that_others_refer_to_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(&folder.path().join("chat.sqlite")).unwrap();
+        let writer = database.connect_writer().unwrap();
+        let refused =
+            writer.execute("INSERT INTO alert_word (user_id, word, word_key) VALUES (1, 'a', 'a')", []);
+        assert!(refused.unwrap_err().to_string().contains("FOREIGN KEY"));
+        let reader = Database::connect_reader(database.path()).unwrap();
+        assert!(reader.execute("INSERT INTO client (name) VALUES ('a')", []).is_err(), "readers only read");
+    }
+
+    /// The log beside the file is moved into it as it grows, whoever reads meanwhile.
+    #[test]
+    fn the_log_does_not_grow_with_all_that_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chat.sqlite");
+        let database = Database::open(&path).unwrap();
+        let writer = database.connect_writer().unwrap();
+        for number in 0..100 {
+            let bytes = vec![1; 200_000];
+            let insert = "INSERT INTO public_image (path, content_type, content) VALUES (?1, '', ?2)";
+            writer.execute(insert, (number.to_string(), bytes)).unwrap();
+        }
+        let size = |path: &Path| std::fs::metadata(path).unwrap().len();
+        let (log, file) = (size(&beside(&path, "-wal")), size(&path));
+        assert!(log < 6_000_000 && file > 14_000_000, "{log} in the log, {file} in the file");
+    }
+
     #[test]
     fn names_lose_what_no_name_can_have() {
         let folder = tempfile::tempdir().unwrap();

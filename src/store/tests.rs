@@ -460,3 +460,39 @@ async fn readers_cannot_write() {
     assert_eq!(bench.rows(), [0; 0]);
     bench.close();
 }
+
+/// The numbers in a cache of the writer.
+async fn cached(bench: &Bench) -> Vec<i64> {
+    let look = |tx: &mut Tx<'_>| Ok::<_, StoreError>(tx.cache::<Vec<i64>>().cloned().unwrap_or_default());
+    bench.writer.run(look).await.unwrap()
+}
+
+fn fill(tx: &mut Tx<'_>, number: i64) -> Result<(), StoreError> {
+    tx.cache_mut::<Vec<i64>>().1.push(number);
+    write(tx, number)
+}
+
+#[tokio::test]
+async fn caches_go_with_the_rows_that_they_were_filled_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let fails = |tx: &mut Tx<'_>| {
+        fill(tx, 2)?;
+        Err::<(), _>(StoreError::Stopped)
+    };
+    bench.writer.run(|tx| fill(tx, 1)).await.unwrap();
+    bench.writer.run(|_| Err::<(), _>(StoreError::Stopped)).await.unwrap_err();
+    assert_eq!(cached(&bench).await, [1], "a job that used no cache spoils none");
+    bench.writer.run(fails).await.unwrap_err();
+    assert_eq!(cached(&bench).await, [0; 0]);
+
+    bench.writer.run(|tx| fill(tx, 3)).await.unwrap();
+    let lost = bench.writer.run(|tx| {
+        tx.before_commit(|_, _| panic!("the group is lost"));
+        fill(tx, 4)
+    });
+    lost.await.unwrap_err();
+    assert_eq!(cached(&bench).await, [0; 0]);
+    assert_eq!(bench.rows(), [1, 3]);
+    bench.close();
+}
