@@ -436,6 +436,21 @@ mod tests {
     }
 
     #[test]
+    fn in_the_legacy_format_somebody_is_active_who_was_so_when_last_connected() {
+        let cases = [
+            (times(Some(70), 0), ("active", NOW - 70)),
+            (times(Some(71), 0), ("idle", NOW)),
+            (times(Some(100), 30), ("active", NOW - 100)),
+            (times(None, 30), ("idle", NOW - 30)),
+        ];
+        for (times, expected) in cases {
+            let (user_id, email) = (UserId(1), String::new());
+            let presence = Presence { user_id, email, date_joined: 0, times, update_id: 1 };
+            assert_eq!(presence.status(), expected, "{times:?}");
+        }
+    }
+
+    #[test]
     fn reports_change_what_is_old() {
         use Status::{Active, Idle};
         let cases = [

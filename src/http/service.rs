@@ -528,3 +528,43 @@ fn gzip(body: &[u8]) -> Option<Vec<u8>> {
         encoder.finish().ok()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::server::conn::http1;
+    use hyper::service::service_fn;
+    use hyper_util::rt::TokioIo;
+    use tokio::io::AsyncWriteExt;
+    use tokio::time::Instant;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_come_is_waited_for_and_less_long_for_a_stranger() {
+        for (is_known, seconds) in [(true, 60), (false, 20)] {
+            let (mut client, server) = tokio::io::duplex(1 << 10);
+            let (sender, mut waited) = tokio::sync::mpsc::unbounded_channel();
+            let service = service_fn(move |request: hyper::Request<Incoming>| {
+                let sender = sender.clone();
+                async move {
+                    let (head, body) = request.into_parts();
+                    let body = RequestBody::new(&head.headers, body, None);
+                    let begin = || Budget::of_bodies().begin(Owner::User(UserId(1)));
+                    let start = Instant::now();
+                    let read =
+                        read_body(begin, BodyLimit { bytes: 100, is_known }, &head.headers, body).await;
+                    sender.send((read.err().map(|error| error.status()), start.elapsed())).unwrap();
+                    Ok::<_, std::convert::Infallible>(Response::new(String::new()))
+                }
+            });
+            let head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf";
+            client.write_all(head).await.unwrap();
+            tokio::select! {
+                _ = http1::Builder::new().serve_connection(TokioIo::new(server), service) => panic!("it waits"),
+                answer = waited.recv() => {
+                    let (status, elapsed) = answer.unwrap();
+                    assert_eq!((status, elapsed.as_secs()), (Some(408), seconds), "is known: {is_known}");
+                }
+            }
+        }
+    }
+}

@@ -1,10 +1,11 @@
 //! What a change makes visible and invisible: the system groups that name users, and the channels that they can see.
 
 use crate::channels::{channel, channel_with, private_channel, seen};
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, Queue, TestServer, kind};
 use serde_json::{Value, json};
 use teamchat::api::groups::emit_ended_waiting_periods;
 use teamchat::domain::access::user_rows;
+use teamchat::domain::groups::system::SystemGroup;
 use teamchat::domain::visibility;
 use teamchat::domain::visibility::Scope;
 use teamchat::http::ApiError;
@@ -245,4 +246,25 @@ async fn who_becomes_a_full_member_hears_of_it_and_of_what_full_members_see() {
     of_guest.expect_kinds(&["user_group/add_members"]).await;
     end_waiting_periods(&server).await;
     of_guest.expect_nothing().await;
+}
+
+/// What names somebody comes after them, and goes before them.
+#[tokio::test]
+async fn people_come_before_the_channels_that_name_them_and_go_after_them() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let members_only = json!({"can_access_all_users_group": {"new": SystemGroup::Members.id()}});
+    owner.patch("/realm", members_only).await.ok();
+    channel(&ada, "open").await;
+    let mut of_bob = bob.register(json!({"event_types": ["realm_user", "stream", "subscription"]})).await;
+    let kinds = async |queue: &mut Queue| {
+        let mut kinds: Vec<String> = queue.events().await.iter().map(kind).collect();
+        kinds.dedup();
+        kinds
+    };
+    set_role(&server, &bob, 600).await;
+    assert_eq!(kinds(&mut of_bob).await, ["stream/delete", "realm_user/remove"]);
+    set_role(&server, &bob, 400).await;
+    assert_eq!(kinds(&mut of_bob).await, ["realm_user/add", "stream/create", "subscription/peer_add"]);
 }

@@ -39,6 +39,7 @@ use std::sync::{Arc, LazyLock, Mutex, Weak};
 use teamchat::api::control;
 use teamchat::api::control::{Command, CreatedUser};
 use teamchat::app::{App, Options};
+use teamchat::domain::access::user_rows::UserRow;
 use teamchat::domain::accounts::create;
 use teamchat::domain::accounts::create::NewUser;
 use teamchat::domain::bots::sql::NewBotRow;
@@ -272,6 +273,23 @@ impl TestServer {
     ) -> Client {
         let bot = bot_owner.map(|owner| (BotType::Generic, UserId(owner.user_id)));
         self.create(name, role, bot, password).await
+    }
+
+    /// So many new members at once, `person0` and so on.
+    pub async fn crowd(&self, count: usize) -> Vec<Client> {
+        let job = move |tx: &mut Tx<'_>| -> ApiResult<Vec<CreatedUser>> {
+            let one = |number: usize| {
+                let (email, full_name) = (format!("person{number}@example.com"), format!("Person {number}"));
+                let new = NewUser { email, full_name, role: Role::Member, bot: None, password_hash: None };
+                let user = create::create(tx, &new)?;
+                let api_key = keys::mint(tx, user.user_id, "command line")?;
+                let UserRow { user_id, email, full_name, role, .. } = user;
+                Ok(CreatedUser { user_id, is_bot: false, email, full_name, role, api_key })
+            };
+            (0..count).map(one).collect()
+        };
+        let created = self.app().writer.run(job).await.unwrap();
+        created.into_iter().map(|user| Client::new(Arc::clone(&self.endpoint), user)).collect()
     }
 
     async fn create(

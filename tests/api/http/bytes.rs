@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use teamchat::app::Options;
 
 /// Sends bytes and reads the answer: status, head, body.
 fn exchange(server: &TestServer, request: &[u8]) -> (u16, String, String) {
@@ -372,4 +373,36 @@ async fn unfinished_logins_do_not_use_up_those_of_others() {
     let request = format!("{head}{form}Content-Length: {}\r\n\r\n{login}", login.len());
     let msg = "Your username or password is incorrect";
     expect_code(&server, request.as_bytes(), 401, "AUTHENTICATION_FAILED", msg);
+}
+
+/// What one address sends without an account does not count for another, also behind a proxy.
+#[tokio::test]
+async fn bodies_of_strangers_are_counted_by_address() {
+    let options = Options { trusted_proxies: vec!["127.0.0.1".parse().unwrap()], ..Options::default() };
+    let server = TestServer::start_with(options).await;
+    let body = "a".repeat(64_000);
+    let head = |address: &str, length: usize| {
+        format!(
+            "POST /api/v1/fetch_api_key HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {address}\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        )
+    };
+    // One byte of each is missing, so that they wait, until one is refused.
+    let mut waiting: Vec<TcpStream> = Vec::new();
+    let is_answered = |stream: &mut TcpStream| stream.peek(&mut [0]).is_ok();
+    while !waiting.iter_mut().any(is_answered) {
+        if waiting.len() < 20 {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            stream.write_all(head("203.0.113.1", body.len() + 1).as_bytes()).unwrap();
+            stream.set_nonblocking(true).unwrap();
+            waiting.push(stream);
+        }
+        tokio::task::yield_now().await;
+    }
+    let msg = "Missing 'username' argument";
+    let request = head("203.0.113.2", body.len());
+    expect_code(&server, request.as_bytes(), 400, "REQUEST_VARIABLE_MISSING", msg);
+    let msg = "The server is busy. Please try again in a moment.";
+    let request = head("203.0.113.1", body.len());
+    expect_code(&server, request.as_bytes(), 503, "SERVICE_UNAVAILABLE", msg);
 }

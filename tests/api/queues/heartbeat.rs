@@ -8,7 +8,14 @@ use teamchat::app::Options;
 // conformance: queue-4
 #[tokio::test]
 async fn a_quiet_queue_hears_a_heartbeat_whatever_its_types() {
-    let options = Options { heartbeat: Some(Duration::ZERO), ..Options::default() };
+    // The one poll has waited long enough at once, the other wakes up when it has.
+    for heartbeat in [Duration::ZERO, Duration::from_millis(1)] {
+        hear_heartbeats(heartbeat).await;
+    }
+}
+
+async fn hear_heartbeats(heartbeat: Duration) {
+    let options = Options { heartbeat: Some(heartbeat), ..Options::default() };
     let mut server = TestServer::start_with(options).await;
     let ada = server.member("ada").await;
     let mut quiet = ada.register(json!({"event_types": []})).await;
@@ -53,4 +60,33 @@ async fn each_parameter_of_a_registration_makes_a_queue_at_the_first_poll() {
         assert!(answer["queue_id"].is_string(), "{parameters}");
         assert_eq!(server.app().hub.len(), number + 1, "{parameters}");
     }
+}
+
+/// Clients give up after 90 seconds, and some health checks after 50.
+// conformance: queue-4
+#[tokio::test]
+async fn a_heartbeat_comes_after_45_seconds_and_before_50() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut queue = ada.register(json!({"event_types": ["drafts"]})).await;
+    // The clock passes while the poll waits; it looks at the clock when it is woken.
+    let pass = async |seconds: i64| {
+        server.clock.advance(seconds);
+        server.app().hub.wake_all();
+    };
+    let waiting = queue.waiting_poll().await;
+    let early = async {
+        pass(44).await;
+        server.ping(&[&ada], 1, true).await;
+    };
+    let (answer, ()) = tokio::join!(waiting, early);
+    let events = answer.ok()["events"].clone();
+    assert_eq!(events, json!([{"id": events[0]["id"], "type": "drafts", "op": "remove", "draft_id": 1}]));
+    queue.last_event_id = events[0]["id"].as_i64().unwrap();
+
+    let waiting = queue.waiting_poll().await;
+    let (answer, ()) = tokio::join!(waiting, pass(50));
+    let events = answer.ok()["events"].clone();
+    assert_eq!(events, json!([{"id": events[0]["id"], "type": "heartbeat"}]));
+    queue.last_event_id = events[0]["id"].as_i64().unwrap();
 }

@@ -342,3 +342,20 @@ async fn a_change_is_told_in_the_same_words_after_a_restart() {
         assert_eq!(json!(later.events().await), json!(told));
     }
 }
+
+#[tokio::test]
+async fn what_clients_acknowledged_is_saved_once_a_minute_and_at_a_stop() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut queue = ada.register(()).await;
+    let saved = async |server: &TestServer| server.column("SELECT acknowledged FROM event_queue").await;
+    server.ping(&[&ada], 1, true).await;
+    let first = queue.expect(&[ping(1)]).await[0]["id"].to_string();
+    assert_ne!(saved(&server).await, [first.as_str()]);
+    maintain(&server).await;
+    assert_eq!(saved(&server).await, [first.as_str()]);
+    server.ping(&[&ada], 2, true).await;
+    let second = queue.expect(&[ping(2)]).await[0]["id"].to_string();
+    server.restart().await;
+    assert_eq!(saved(&server).await, [second.as_str()]);
+}

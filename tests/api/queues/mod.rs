@@ -1,5 +1,6 @@
 //! Event queues.
 
+mod audiences;
 mod delete;
 mod events;
 mod heartbeat;

@@ -349,3 +349,31 @@ async fn nothing_of_a_message_that_was_sent_is_kept_with_its_row() {
     let texts = "SELECT topic || content || rendered_content FROM scheduled_message WHERE sent";
     assert_eq!(server.column(texts).await, [""]);
 }
+
+/// What was prepared is sent as whoever the sender is when it is sent.
+#[tokio::test]
+async fn nobody_sends_who_left_while_the_message_was_prepared() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    schedule(&ada, to_people(&[bob.user_id], "hello")).await;
+    let mut others = hear(&bob).await;
+    server.clock.advance(3600);
+    // The delivery reads what was before, while the writer is held up, and writes after the account is closed.
+    let (open, gate) = std::sync::mpsc::channel::<()>();
+    let held = server.app().writer.run(move |_| {
+        gate.recv().unwrap();
+        Ok::<(), ApiError>(())
+    });
+    let close = change(&server, "UPDATE user SET is_active = 0 WHERE user_id = ?1", ada.user_id);
+    let release = async {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        open.send(()).unwrap();
+    };
+    let (held, (), is_done, ()) = tokio::join!(held, close, deliver(&server), release);
+    held.unwrap();
+    assert!(is_done);
+    others.expect_nothing().await;
+    assert_eq!(server.column("SELECT failed FROM scheduled_message").await, ["1"]);
+}

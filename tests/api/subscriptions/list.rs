@@ -101,3 +101,24 @@ async fn who_may_know_of_a_channel_may_know_who_is_in_it() {
     bob.get(&status(9999, public), ()).await.error(400, "BAD_REQUEST", "No such user");
     bob.get("/users/ada/subscriptions/1", ()).await.error(400, "BAD_REQUEST", "user_id is not valid JSON");
 }
+
+/// Clients are told 249 subscribers in full, and of 250 those who were active lately, as the one who asks.
+// conformance: subscribe-25
+#[tokio::test]
+async fn many_subscribers_are_told_in_part() {
+    let server = TestServer::start().await;
+    let crowd = server.crowd(250).await;
+    let ids: Vec<i64> = crowd.iter().map(|client| client.user_id).collect();
+    let all: Vec<_> = crowd.iter().collect();
+    server.channel("few", &all[..249]).await;
+    server.channel("many", &all).await;
+    server.clock.advance(60 * 24 * 60 * 60);
+    crowd[7].post("/users/me/presence", json!({"status": "active"})).await.ok();
+    let asked = json!({"include_subscribers": "partial", "fetch_event_types": ["subscription"]});
+    let state = crowd[0].post("/register", asked).await.ok();
+    let [few, many] = [0, 1].map(|place| &state["subscriptions"][place]);
+    assert_eq!((&few["name"], &few["subscribers"]), (&json!("few"), &json!(ids[..249])));
+    assert_eq!((&many["name"], &many["subscribers"]), (&json!("many"), &json!(null)));
+    assert_eq!(many["partial_subscribers"], json!([ids[0], ids[7]]));
+    assert_eq!([&few["subscriber_count"], &many["subscriber_count"]], [249, 250]);
+}

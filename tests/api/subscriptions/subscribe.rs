@@ -440,3 +440,20 @@ async fn ten_thousand_users_are_one_job_and_few_events() {
     bobs.expect(std::slice::from_ref(&event)).await;
     owners.expect(&[event]).await;
 }
+
+/// A hundred people are told that somebody subscribed them; one more, and nobody is.
+#[tokio::test]
+async fn so_many_at_once_are_not_told_by_message() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let crowd = server.crowd(101).await;
+    let ids: Vec<i64> = crowd.iter().map(|client| client.user_id).collect();
+    let messages = async || server.column("SELECT count(*) FROM message").await[0].parse::<usize>().unwrap();
+    for (name, people, notices) in [("few", &ids[..100], 100), ("many", &ids, 0)] {
+        channel(&owner, name).await;
+        let before = messages().await;
+        let answer = subscribe(&owner, name, json!({"principals": people})).await.ok();
+        assert_eq!(answer["new_subscription_messages_sent"], notices > 0, "{name}");
+        assert_eq!(messages().await - before, notices, "{name}");
+    }
+}

@@ -22,8 +22,13 @@ async fn files_that_nothing_links_to_go_after_five_weeks() {
     let lost = upload(&ada, "lost", b"lost").await;
     let mut events = ada.register(json!({"event_types": ["attachment"]})).await;
     server.clock.advance(5 * WEEK - 1);
+    // Another one is removed at this moment.
+    upload(&ada, "deleted", b"deleted").await;
+    let deleted = attachments(&ada).await.as_array().unwrap().iter().map(|file| file["id"].as_i64()).max();
+    ada.delete(&format!("/attachments/{}", deleted.flatten().unwrap()), ()).await.ok();
     clean(&server).await;
     assert_eq!(load(&ada, &lost).await.status, 200);
+    events.expect_kinds(&["attachment/add", "attachment/remove"]).await;
     server.clock.advance(1);
     clean(&server).await;
     assert_eq!((load(&ada, &lost).await.status, load(&ada, &linked).await.status), (404, 200));

@@ -150,3 +150,22 @@ async fn a_policy_in_a_lost_channel_can_be_taken_away() {
     assert_eq!(bob.register(()).await.state["user_topics"], json!([]));
     set(&bob, board, "money", 0).await.error(400, "BAD_REQUEST", "Invalid channel ID");
 }
+
+#[tokio::test]
+async fn topics_of_an_archived_channel_keep_their_policies() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (ada, lunch) = lunch(&server).await;
+    set(&ada, lunch, "soup", 3).await.ok();
+    owner.delete(&format!("/streams/{lunch}"), ()).await.ok();
+    let mut queue = ada.register(json!({"event_types": ["user_topic"], "fetch_event_types": []})).await;
+    for policy in 1..4 {
+        set(&ada, lunch, "soup", policy).await.error(400, "BAD_REQUEST", "Invalid channel ID");
+        set(&ada, lunch, "bread", policy).await.error(400, "BAD_REQUEST", "Invalid channel ID");
+    }
+    queue.expect_nothing().await;
+    assert_eq!(server.column("SELECT visibility_policy FROM user_topic").await, ["3"]);
+    // It can only be taken away.
+    set(&ada, lunch, "soup", 0).await.ok();
+    queue.expect_kinds(&["user_topic"]).await;
+}

@@ -153,3 +153,22 @@ async fn emoji_are_found_however_they_are_written() {
     assert!(marked.starts_with("<p><span class=\"highlight\">thumbs</span> up, <span"), "{marked}");
     assert!(marked.contains("><span class=\"highlight\">:smile:</span></span>"), "{marked}");
 }
+
+/// The words of a message leave the index with it: by its number it would be found again.
+#[tokio::test]
+async fn words_of_a_deleted_message_are_not_in_the_index() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    subscribe(&owner, &["lunch"], json!({})).await;
+    let indexed = "SELECT count(*) FROM message_search WHERE message_search MATCH 'artichoke'";
+    let ids =
+        [send(&owner, "lunch", "menu", "artichoke").await, send(&owner, "lunch", "artichoke", "yes").await];
+    let other = send(&owner, "lunch", "menu", "artichokes again").await;
+    assert_eq!(server.column(indexed).await, ["3"]);
+    for id in ids {
+        owner.delete(&format!("/messages/{id}"), ()).await.ok();
+    }
+    assert_eq!(server.column(indexed).await, ["1"]);
+    owner.patch(&format!("/messages/{other}"), json!({"content": "nothing"})).await.ok();
+    assert_eq!(server.column(indexed).await, ["0"]);
+}
