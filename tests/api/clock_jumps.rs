@@ -1,0 +1,109 @@
+//! A date that is corrected while the server runs: a machine without a battery finds the time after it has started, and
+//! somebody may set it wrong. What waits for time to pass goes on as if nothing had happened.
+
+use crate::harness::{Queue, START, TestServer};
+use serde_json::json;
+use teamchat::app::Options;
+use teamchat::events;
+use teamchat::types::Role;
+
+const MINUTE: i64 = 60;
+
+/// Ten minutes ahead, and two days back.
+const JUMPS: [i64; 2] = [10 * MINUTE, -2 * 24 * 60 * MINUTE];
+
+/// What the server does once a minute.
+async fn maintain(server: &TestServer) {
+    let app = server.app();
+    events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
+}
+
+#[tokio::test]
+async fn queues_live_as_long_as_ever() {
+    for jump in JUMPS {
+        let server = TestServer::start().await;
+        let ada = server.member("ada").await;
+        let mut polled = ada.register(json!({"event_types": ["message"]})).await;
+        let idle = ada.register(json!({"event_types": ["message"]})).await;
+        let waiting = ada.register(json!({"event_types": ["message"]})).await;
+        let poll = waiting.waiting_poll().await;
+        server.clock.set_wall(START + jump);
+        maintain(&server).await;
+        server.clock.advance(10 * MINUTE);
+        maintain(&server).await;
+        let sent = async {
+            ada.send_direct(&[&ada], "hello").await;
+        };
+        let (answer, ()) = tokio::join!(poll, sent);
+        let events = answer.ok()["events"].clone();
+        assert_eq!(events[0]["message"]["timestamp"], START + jump + 10 * MINUTE);
+        let heard = async |queue: &mut Queue| queue.expect_kinds(&["message"]).await;
+        heard(&mut polled).await;
+        server.clock.advance(1);
+        maintain(&server).await;
+        polled.expect_nothing().await;
+        let refusal = format!("Bad event queue ID: {}", idle.queue_id);
+        ada.get("/events", idle.poll(true)).await.error(400, "BAD_EVENT_QUEUE_ID", &refusal);
+        let last = events[0]["id"].clone();
+        let poll = json!({"queue_id": waiting.queue_id, "last_event_id": last, "dont_block": true});
+        assert_eq!(ada.get("/events", poll).await.ok()["events"], json!([]));
+    }
+}
+
+#[tokio::test]
+async fn wrong_passwords_lock_a_login_as_long_as_ever() {
+    for jump in JUMPS {
+        let server = TestServer::start().await;
+        server.user("ada", Role::Member, None, Some("correct horse")).await;
+        let log_in = async |password: &str| {
+            let login = json!({"username": "ada@example.com", "password": password});
+            server.anonymous().post("/fetch_api_key", login).await
+        };
+        for _ in 0..5 {
+            assert_eq!(log_in("wrong").await.status, 401);
+        }
+        server.clock.set_wall(START + jump);
+        let refused = log_in("correct horse").await;
+        assert_eq!((refused.status, refused.header("retry-after")), (429, "1800"), "{jump}");
+        server.clock.advance(30 * MINUTE - 1);
+        assert_eq!(log_in("correct horse").await.header("retry-after"), "1", "{jump}");
+        server.clock.advance(1);
+        log_in("correct horse").await.ok();
+    }
+}
+
+#[tokio::test]
+async fn who_asked_too_often_waits_as_long_as_ever() {
+    for jump in JUMPS {
+        let server = TestServer::start_with(Options { rate_limit: true, ..Options::default() }).await;
+        let ada = server.member("ada").await;
+        for _ in 0..200 {
+            ada.get("/users/me", ()).await.ok();
+        }
+        server.clock.set_wall(START + jump);
+        let refused = ada.get("/users/me", ()).await;
+        assert_eq!((refused.status, refused.header("retry-after")), (429, "60"), "{jump}");
+        server.clock.advance(MINUTE);
+        ada.get("/users/me", ()).await.ok();
+    }
+}
+
+/// Events have numbers of their own, so that nothing is lost or told twice whatever the date is.
+#[tokio::test]
+async fn what_is_sent_keeps_its_order() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut queue = ada.register(json!({"event_types": ["message"]})).await;
+    let mut sent = Vec::new();
+    for jump in [0, JUMPS[0], JUMPS[1], 0] {
+        server.clock.set_wall(START + jump);
+        sent.push(ada.send_direct(&[&ada], "hello").await);
+        server.restart().await;
+    }
+    let events = queue.expect_kinds(&["message"; 4]).await;
+    let told: Vec<i64> = events.iter().map(|event| event["message"]["id"].as_i64().unwrap()).collect();
+    let everything = json!({"anchor": "oldest", "num_before": 0, "num_after": 10, "narrow": []});
+    let found = ada.get("/messages", everything).await.ok();
+    let found = found["messages"].as_array().unwrap().iter().map(|message| message["id"].as_i64().unwrap());
+    assert_eq!((&told, &found.collect()), (&sent, &sent));
+}
