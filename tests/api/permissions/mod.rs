@@ -8,6 +8,7 @@
 
 mod actions;
 mod organization;
+mod others;
 mod page;
 mod people;
 mod rules;

@@ -1,0 +1,92 @@
+//! What operations change of other people, each line with the reason.
+
+/// Method, path below `/api/v1`, tables, reason.
+pub const CHANGED: &[(&str, &str, &[&str], &str)] = &[
+    ("DELETE", "/bots/{bot_id}", &["user"], "administrators keep all bots"),
+    ("PATCH", "/bots/{bot_id}", &["user"], "administrators keep all bots"),
+    ("POST", "/bots/{bot_id}/api_key/regenerate", &["api_key", "bot"], "administrators keep all bots"),
+    (
+        "PATCH",
+        "/channel_folders",
+        &["channel_folder"],
+        "folders belong to the organization, whoever made them",
+    ),
+    (
+        "PATCH",
+        "/channel_folders/{channel_folder_id}",
+        &["channel_folder"],
+        "folders belong to the organization, whoever made them",
+    ),
+    ("DELETE", "/invites/multiuse/{invite_id}", &["invite"], "administrators keep all invitations"),
+    ("DELETE", "/invites/{invite_id}", &["invite"], "administrators keep all invitations"),
+    ("POST", "/invites/{invite_id}/resend", &["invite"], "administrators keep all invitations"),
+    (
+        "POST",
+        "/messages",
+        &["direct_participant", "user_message_flags"],
+        "people are in a conversation with whoever writes to them, and are mentioned",
+    ),
+    ("DELETE", "/messages/{message_id}", &["message", "reaction"], "who may delete all messages"),
+    (
+        "PATCH",
+        "/messages/{message_id}",
+        &["message", "read_chunk", "read_state", "user_topic"],
+        "who may move messages: whoever has read them has read them there, and policies follow the topic",
+    ),
+    ("POST", "/messages/{message_id}/reactions", &["message"], "the message says that it has reactions"),
+    ("DELETE", "/realm/emoji/{emoji_name...}", &["realm_emoji"], "administrators keep all emoji"),
+    (
+        "DELETE",
+        "/streams/{stream_id}",
+        &["read_chunk", "read_state", "stream"],
+        "channels belong to those who administer them; what is archived is read",
+    ),
+    ("PATCH", "/streams/{stream_id}", &["stream"], "channels belong to those who administer them"),
+    ("POST", "/streams/{stream_id}/delete_topic", &["message", "reaction"], "administrators delete topics"),
+    ("PATCH", "/user_groups/{user_group_id}", &["user_group"], "groups belong to those who manage them"),
+    (
+        "POST",
+        "/user_groups/{user_group_id}/deactivate",
+        &["user_group"],
+        "groups belong to those who manage them",
+    ),
+    (
+        "POST",
+        "/user_groups/{user_group_id}/members",
+        &["direct_participant", "user_group_member"],
+        "who manages a group puts people into it, who are told by a direct message",
+    ),
+    ("POST", "/users", &["direct_participant", "user"], "the new person, who is greeted"),
+    (
+        "DELETE",
+        "/users/me/subscriptions",
+        &["read_state", "subscription", "subscription_span"],
+        "who may unsubscribe others: what they had not read there counts no more",
+    ),
+    (
+        "POST",
+        "/users/me/subscriptions",
+        &["direct_participant", "subscription", "subscription_span"],
+        "who may subscribe others, who are told by a direct message",
+    ),
+    (
+        "DELETE",
+        "/users/{user_id}",
+        &["event_queue", "subscription_span", "user"],
+        "administrators deactivate people, whose queues end",
+    ),
+    ("PATCH", "/users/{user_id_or_email}", &["user"], "administrators change names and roles"),
+    (
+        "POST",
+        "/users/{user_id}/password_reset",
+        &["password_reset"],
+        "administrators make links for new passwords",
+    ),
+    (
+        "POST",
+        "/users/{user_id}/reactivate",
+        &["subscription_span", "user"],
+        "administrators reactivate people",
+    ),
+    ("POST", "/users/{user_id}/status", &["user_status"], "administrators change statuses"),
+];

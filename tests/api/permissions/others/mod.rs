@@ -1,0 +1,243 @@
+//! Whose rows an operation changes: the caller's own, and those of other people only as far as [`CHANGED`] says. An
+//! operation that is refused changes nothing. The operations are those of the page, of which none is missing, and the
+//! tables are those of the file, so that a new one of either is asked about.
+
+use super::organization::{Case, Organization};
+use super::people::{ChannelKind, Relation, Situation, Who};
+use super::{Action, NOT_COMPARED, Scope, by_route};
+use crate::harness::{Client, TestServer};
+use futures_util::StreamExt;
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use teamchat::http::Router;
+use teamchat::store::StoreError;
+
+mod expected;
+
+use expected::CHANGED;
+
+/// Whose a row is, where it is not whom the one reference to a user names.
+const OWNERS: &[(&str, &str)] = &[
+    ("user", "user_id"),
+    ("bot", "user_id"),
+    ("muted_user", "user_id"),
+    ("password_reset", "user_id"),
+    ("read_chunk", "user_id"),
+    ("api_key_use", "(SELECT user_id FROM api_key WHERE id = api_key_id)"),
+    ("session_use", "(SELECT user_id FROM session WHERE id = session_id)"),
+    ("name_skeleton", "iif(kind IN ('user', 'email'), id, 0)"),
+    ("message_topic_link", "(SELECT sender_id FROM message WHERE id = message_id)"),
+    ("thumbnail", "(SELECT user_id FROM attachment WHERE id = attachment_id)"),
+    ("attachment_message", "(SELECT user_id FROM attachment WHERE id = attachment_id)"),
+    ("attachment_scheduled_message", "(SELECT user_id FROM attachment WHERE id = attachment_id)"),
+];
+
+/// Tables whose rows are nobody's.
+const NOBODYS: &[&str] = &[
+    "arrival",
+    "client",
+    "code_playground",
+    "counter",
+    "default_stream",
+    "default_stream_group",
+    "default_stream_group_stream",
+    "dummy_email_domain",
+    "event",
+    "event_audience",
+    "group_setting",
+    "linkifier",
+    "profile_field",
+    "public_image",
+    "realm",
+    "realm_domain",
+    "realm_setting",
+    "realm_user_setting_default",
+    "search_word",
+    "topic",
+    "upload_content",
+    "upload_piece",
+    "upload_state",
+    "user_group_subgroup",
+];
+
+/// Each table with the expression that tells whose a row is.
+fn owners(connection: &Connection) -> Vec<(String, String)> {
+    let tables = "SELECT t.name, group_concat(k.\"from\") FROM pragma_table_list t
+         LEFT JOIN pragma_foreign_key_list(t.name) k ON k.\"table\" = 'user'
+         WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite_%' GROUP BY t.name";
+    let mut statement = connection.prepare(tables).unwrap();
+    let tables = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap);
+    let tables: Vec<(String, Option<String>)> = tables.collect();
+    let (mut owners, mut unclear) = (Vec::new(), Vec::<String>::new());
+    for (table, references) in tables {
+        let named = OWNERS.iter().find(|(name, _)| *name == table).map(|(_, owner)| (*owner).to_owned());
+        let one = references.filter(|columns| !columns.contains(','));
+        match (named.or(one), NOBODYS.contains(&table.as_str())) {
+            (Some(owner), false) => owners.push((table, owner)),
+            (None, true) => {}
+            _ => unclear.push(table),
+        }
+    }
+    owners
+}
+
+/// A digest of all rows of a table that somebody has.
+type Digests = BTreeMap<(String, i64), u64>;
+
+async fn digests(server: &TestServer) -> Digests {
+    let app = Arc::clone(server.app());
+    let read = app.readers.read_now(|snapshot| -> Result<Digests, StoreError> {
+        let mut digests = Digests::new();
+        for (table, owner) in owners(snapshot) {
+            let mut statement = snapshot.prepare(&format!("SELECT {owner}, * FROM \"{table}\""))?;
+            let columns = statement.column_count();
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let mut hasher = DefaultHasher::new();
+                for column in 1..columns {
+                    match row.get_ref(column)? {
+                        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.hash(&mut hasher),
+                        ValueRef::Integer(number) => number.hash(&mut hasher),
+                        other => format!("{other:?}").hash(&mut hasher),
+                    }
+                }
+                let digest =
+                    digests.entry((table.clone(), row.get::<_, Option<i64>>(0)?.unwrap_or(0))).or_default();
+                *digest = digest.wrapping_add(hasher.finish());
+            }
+        }
+        Ok(digests)
+    });
+    read.unwrap()
+}
+
+/// The tables in which rows of people differ who are not among these, and not the server's own bots.
+fn changed<'d>(before: &'d Digests, after: &'d Digests, but: &BTreeSet<i64>) -> BTreeSet<&'d str> {
+    let differ = before.iter().chain(after).filter(|(key, _)| before.get(*key) != after.get(*key));
+    let others = differ.filter(|((_, owner), _)| !but.contains(owner));
+    others.map(|((table, _), _)| table.as_str()).collect()
+}
+
+/// Everybody who has an account, where they are at home and where they are not.
+fn situations(action: &Action) -> Vec<Situation> {
+    let kinds: &[ChannelKind] = match action.scope {
+        Scope::Organization => &[ChannelKind::Public],
+        Scope::Channel => &[ChannelKind::Public, ChannelKind::PrivateShared, ChannelKind::PrivateProtected],
+    };
+    let callers = Who::ALL.into_iter().filter(|who| !matches!(who, Who::Deactivated | Who::Outsider));
+    callers
+        .flat_map(|who| {
+            kinds.iter().map(move |kind| Situation { who, relation: Relation::In, kind: *kind, change: None })
+        })
+        .collect()
+}
+
+/// Does an action as everybody, and answers the tables of others that it changed, and what nobody may.
+async fn do_as_everybody(
+    organization: &Organization,
+    action: &'static Action,
+    allowed: &BTreeSet<&str>,
+) -> (BTreeSet<String>, Vec<String>) {
+    let server = organization.server().await;
+    let (start, before) = (server.copy(), digests(&server).await);
+    let system_bots = server.column("SELECT user_id FROM user WHERE is_system_bot").await;
+    let (mut found, mut wrong) = (BTreeSet::new(), Vec::new());
+    for situation in situations(action) {
+        let caller: Client = organization.caller(&server, &situation);
+        let request = (action.request)(&Case { organization, situation });
+        let answer = request.send(&caller).await;
+        let after = digests(&server).await;
+        let bots = format!("SELECT user_id FROM user WHERE bot_owner_id = {}", caller.user_id);
+        let own = server.column(&bots).await;
+        let own = own.iter().chain(&system_bots).map(|id| id.parse().unwrap());
+        // What is nobody's by name is nobody's.
+        let own: BTreeSet<i64> = own.chain([caller.user_id, 0]).collect();
+        let tables = changed(&before, &after, &own);
+        let surprising: Vec<_> = if answer.status == 200 {
+            tables.iter().copied().filter(|table| !allowed.contains(table)).collect()
+        } else {
+            tables.iter().copied().collect()
+        };
+        if !surprising.is_empty() {
+            wrong.push(format!(
+                "{} as {}: {surprising:?} of others, {answer}",
+                action.name,
+                situation.who.title()
+            ));
+        }
+        found.extend(tables.into_iter().map(str::to_owned));
+        if before != after || answer.status == 200 {
+            server.restore(&start).await;
+        }
+    }
+    (found, wrong)
+}
+
+/// Tests that share the routes.
+const PARTS: usize = 3;
+
+async fn compare_part(part: usize) {
+    let organization = Organization::make().await;
+    let router = Router::new(teamchat::api::routes()).unwrap();
+    let by_route = by_route(&organization, &router);
+    let chosen = by_route.into_iter().filter(|(route, _)| *route != NOT_COMPARED).skip(part).step_by(PARTS);
+    let wrong: Vec<String> = futures_util::stream::iter(chosen)
+        .map(async |(route, actions)| {
+            let lines = CHANGED.iter().filter(|(method, path, ..)| (*method, *path) == route);
+            let allowed: BTreeSet<&str> =
+                lines.flat_map(|(_, _, tables, _)| tables.iter().copied()).collect();
+            let (mut found, mut wrong) = (BTreeSet::new(), Vec::new());
+            for action in actions {
+                let (of_action, more) = do_as_everybody(&organization, action, &allowed).await;
+                found.extend(of_action);
+                wrong.extend(more);
+            }
+            let idle: Vec<_> = allowed.into_iter().filter(|table| !found.contains(*table)).collect();
+            if !idle.is_empty() {
+                wrong.push(format!("{route:?} changes nothing of others in {idle:?}"));
+            }
+            wrong
+        })
+        .buffered(super::AT_ONCE)
+        .flat_map(futures_util::stream::iter)
+        .collect()
+        .await;
+    assert!(wrong.is_empty(), "{} surprises:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn rows_of_others_stay_as_they_are_1() {
+    compare_part(0).await;
+}
+
+#[tokio::test]
+async fn rows_of_others_stay_as_they_are_2() {
+    compare_part(1).await;
+}
+
+#[tokio::test]
+async fn rows_of_others_stay_as_they_are_3() {
+    compare_part(2).await;
+}
+
+#[tokio::test]
+async fn each_line_names_a_route_and_tables() {
+    let server = TestServer::start().await;
+    let routes = teamchat::api::routes();
+    let app = Arc::clone(server.app());
+    let tables: Vec<String> = app
+        .readers
+        .read_now(|snapshot| {
+            Ok::<_, StoreError>(owners(snapshot).into_iter().map(|(table, _)| table).collect())
+        })
+        .unwrap();
+    for (method, path, changed, why) in CHANGED {
+        let is_route = routes.iter().any(|route| route.method == *method && route.path == *path);
+        assert!(is_route, "no route: {method} {path}");
+        assert!(changed.iter().all(|table| tables.iter().any(|name| name == table)), "{path}: {changed:?}");
+        assert!(!why.is_empty(), "{path}");
+    }
+}
