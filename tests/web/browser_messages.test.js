@@ -215,9 +215,14 @@ describe("a dialog that is still loading", () => {
     await logIn(ada, bench.server, "Ada");
     await go(ada, await at("general", "slow"));
     await untilText(ada, ".message-row", "to be edited");
-    await ada.$$eval(".message-row", (rows) => rows.at(-1).focus());
-    await ada.keyboard.press("e");
+    // A page that has come to rest loads the dialogs, and draws its list no more: before, a focused row may be replaced.
     await eventually(() => assert.equal(held.length, 1));
+    await until(ada, () => {
+      const row = [...document.querySelectorAll(".message-row")].at(-1);
+      row?.focus();
+      return document.activeElement === row;
+    });
+    await ada.keyboard.press("e");
     await ada.keyboard.press("?");
     await held[0].continue();
     await until(ada, () => document.querySelector(".message-row textarea")?.value === "to be edited");
