@@ -335,6 +335,11 @@ impl Growing {
             json!({"message_id": self.messages[1], "scheduled_delivery_timestamp": at, "note": "why?"});
         ada.post("/reminders", reminder).await.ok();
         ada.patch("/settings", json!({"enter_sends": false})).await.ok();
+        // As a client that gives what it sends a name of its own.
+        let queue = ada.post("/register", json!({"event_types": ["message"]})).await.ok()["queue_id"].clone();
+        let named = json!({"type": "direct", "to": [ada.user_id], "content": "noted", "queue_id": queue,
+            "local_id": "17.01"});
+        ada.post("/messages", named).await.ok();
         self.robot.put_storage(json!({"course": "north", "speed": "9 knots"})).await;
     }
 
@@ -363,7 +368,8 @@ impl Growing {
     async fn invite(&self) {
         let more = json!({"stream_ids": [self.channels[0]], "invite_expires_in_minutes": 60 * 24 * 300,
             "welcome_message_custom_text": "Welcome *aboard*"});
-        self.owner.post("/invites/multiuse", more.clone()).await.ok();
+        let link = self.owner.post("/invites/multiuse", more.clone()).await.ok()["invite_link"].clone();
+        self.join(link.as_str().unwrap()).await;
         self.owner.post("/invites/multiuse", more.clone()).await.ok();
         let mut by_email = more;
         by_email["invitee_emails"] = json!("later@example.com");
@@ -372,6 +378,20 @@ impl Growing {
         let many = invites["invites"].as_array().unwrap().iter().find(|invite| invite["is_multiuse"] == true);
         self.owner.delete(&format!("/invites/multiuse/{}", many.unwrap()["id"]), ()).await.ok();
         self.owner.post(&format!("/users/{}/password_reset", self.guest.user_id), ()).await.ok();
+    }
+
+    /// Somebody opens a link and joins.
+    async fn join(&self, link: &str) {
+        let path = link.strip_prefix(super::ORIGIN).unwrap();
+        let browser = self.server.anonymous();
+        let page = browser.request_outside(Method::GET, path).send().await;
+        let cookie = page.header("set-cookie").split(';').next().unwrap_or_default();
+        let (_, token) = cookie.split_once('=').unwrap_or_else(|| panic!("{page}"));
+        let fields = json!({"token": token, "full_name": "Joined", "email": "joined@example.com",
+            "password": PASSWORD});
+        let joined = browser.request_outside(Method::POST, path).form(fields).header("Cookie", cookie);
+        let joined = joined.send().await;
+        assert_eq!(joined.status, 200, "{joined}");
     }
 
     async fn close_accounts(&self) {

@@ -28,7 +28,6 @@ const OWNERS: &[(&str, &str)] = &[
     ("read_chunk", "user_id"),
     ("api_key_use", "(SELECT user_id FROM api_key WHERE id = api_key_id)"),
     ("session_use", "(SELECT user_id FROM session WHERE id = session_id)"),
-    ("name_skeleton", "iif(kind IN ('user', 'email'), id, 0)"),
     ("message_topic_link", "(SELECT sender_id FROM message WHERE id = message_id)"),
     ("thumbnail", "(SELECT user_id FROM attachment WHERE id = attachment_id)"),
     ("attachment_message", "(SELECT user_id FROM attachment WHERE id = attachment_id)"),
@@ -49,6 +48,8 @@ const NOBODYS: &[&str] = &[
     "event_audience",
     "group_setting",
     "linkifier",
+    // Follows from the names of people, channels and groups.
+    "name_skeleton",
     "profile_field",
     "public_image",
     "realm",
