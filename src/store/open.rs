@@ -414,35 +414,6 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_others_refer_to_stay() {
-        let folder = tempfile::tempdir().unwrap();
-        let database = Database::open(&folder.path().join("chat.sqlite")).unwrap();
-        let writer = database.connect_writer().unwrap();
-        let refused =
-            writer.execute("INSERT INTO alert_word (user_id, word, word_key) VALUES (1, 'a', 'a')", []);
-        assert!(refused.unwrap_err().to_string().contains("FOREIGN KEY"));
-        let reader = Database::connect_reader(database.path()).unwrap();
-        assert!(reader.execute("INSERT INTO client (name) VALUES ('a')", []).is_err(), "readers only read");
-    }
-
-    /// The log beside the file is moved into it as it grows, whoever reads meanwhile.
-    #[test]
-    fn the_log_does_not_grow_with_all_that_is_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("chat.sqlite");
-        let database = Database::open(&path).unwrap();
-        let writer = database.connect_writer().unwrap();
-        for number in 0..100 {
-            let bytes = vec![1; 200_000];
-            let insert = "INSERT INTO public_image (path, content_type, content) VALUES (?1, '', ?2)";
-            writer.execute(insert, (number.to_string(), bytes)).unwrap();
-        }
-        let size = |path: &Path| std::fs::metadata(path).unwrap().len();
-        let (log, file) = (size(&beside(&path, "-wal")), size(&path));
-        assert!(log < 6_000_000 && file > 14_000_000, "{log} in the log, {file} in the file");
-    }
-
-    #[test]
     fn names_lose_what_no_name_can_have() {
         let folder = tempfile::tempdir().unwrap();
         let mut connection = connect(&folder.path().join("old.sqlite"), false).unwrap();

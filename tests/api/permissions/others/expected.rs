@@ -75,7 +75,12 @@ pub const CHANGED: &[(&str, &str, &[&str], &str)] = &[
         &["event_queue", "subscription_span", "user"],
         "administrators deactivate people, whose queues end",
     ),
-    ("PATCH", "/users/{user_id_or_email}", &["user"], "administrators change names and roles"),
+    (
+        "PATCH",
+        "/users/{user_id_or_email}",
+        &["user", "direct_participant"],
+        "administrators change names and roles, of which people are told by a direct message",
+    ),
     (
         "POST",
         "/users/{user_id}/password_reset",
@@ -85,8 +90,8 @@ pub const CHANGED: &[(&str, &str, &[&str], &str)] = &[
     (
         "POST",
         "/users/{user_id}/reactivate",
-        &["subscription_span", "user"],
-        "administrators reactivate people",
+        &["api_key", "api_key_use", "direct_participant", "subscription_span", "user"],
+        "administrators reactivate people, whose old keys end",
     ),
     ("POST", "/users/{user_id}/status", &["user_status"], "administrators change statuses"),
 ];
