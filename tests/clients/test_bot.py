@@ -94,3 +94,18 @@ def test_errors_say_what_is_wrong(teamchat_server):
     with pytest.raises(ControlError, match="line .*: nobody in \"users\" has the email 'nobody@example.com'"):
         with Server({"channels": [{"name": "a", "subscribers": ["nobody@example.com"]}]}):
             pass
+
+
+def test_what_is_wrong_is_said_in_the_words_of_who_wrote_it(tmp_path):
+    wrong = {"users": [{"email": "ada@example.com", "fullname": "Ada", "role": "owner"}]}
+    with pytest.raises(ControlError, match='^the server did not start: error: the fixtures, at "fullname": "Ada": unknown'):
+        Server(wrong).start()
+    file = tmp_path / "people.json"
+    file.write_text('{"users":\n [{"fullname": "Ada"}]}')
+    with pytest.raises(ControlError, match=f"^the server did not start: error: {file}: line 2: unknown field"):
+        Server(file).start()
+    with pytest.raises(ControlError, match="absent.json"):
+        Server(tmp_path / "absent.json").start()
+    with Server({"users": [{"email": "ada@example.com", "full_name": "Ada", "role": "owner"}]}) as server:
+        with pytest.raises(ControlError, match="nobody has the email 'typo@example.com'"):
+            server.user("typo@example.com")

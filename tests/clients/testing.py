@@ -68,12 +68,17 @@ def main():
         failed |= step("the npm package is installed", install, cwd=folder)
         os.environ["CLIENTS_NODE_FOLDER"] = str(node_folder)
         (folder / "page.test.mjs").write_text(blocks("js"))
-        for file in ["bot.test.mjs", "jest.test.mjs"]:
+        for file in ["bot.test.mjs", "jest.test.mjs", "jest.test.cjs"]:
             (folder / file).write_text((HERE / file).read_text())
         for name, file in [("examples in JavaScript", "page.test.mjs"), ("a bot of zulip-js", "bot.test.mjs")]:
             failed |= step(name, ["node", "--test", file], cwd=folder)
-        jest = ["node", "--experimental-vm-modules", str(node_folder / "node_modules" / "jest" / "bin" / "jest.js")]
-        failed |= step("a test of Jest", [*jest, "--testMatch", "**/jest.test.mjs", "--rootDir", place], cwd=folder)
+        jest = str(node_folder / "node_modules" / "jest" / "bin" / "jest.js")
+        for name, flags, file in [
+            ("a test of Jest", ["--experimental-vm-modules"], "jest.test.mjs"),
+            ("a test of Jest with require", [], "jest.test.cjs"),
+        ]:
+            command = ["node", *flags, jest, "--testMatch", f"**/{file}", "--rootDir", place]
+            failed |= step(name, command, cwd=folder)
 
         # The examples write files, and stop nothing that they started.
         script = f"trap 'kill $(jobs -p)' EXIT\nset -euo pipefail\n{blocks('sh')}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -64,6 +65,22 @@ def sample_fixtures(binary: Optional[str] = None) -> Json:
     return fixtures
 
 
+def _refusal(printed: str) -> str:
+    """The error that the program ended with, without the log before it."""
+    return printed[max(printed.rfind("error: "), 0) :].strip()
+
+
+def _with_lines(refusal: str, file: str, lines: Sequence[str]) -> str:
+    """Names the text of a line in place of its number in a file that the author of the fixtures never saw."""
+
+    def place(found: "re.Match[str]") -> str:
+        number = found.group(1)
+        line = lines[int(number) - 1].strip().rstrip(",") if number and int(number) <= len(lines) else ""
+        return f"the fixtures, at {line}: " if line else "the fixtures: "
+
+    return re.sub(re.escape(file) + r": (?:line (\d+): )?", place, refusal)
+
+
 class Server:
     """A server on a free port of this machine. It ends with the `with` block, or with `stop`."""
 
@@ -76,13 +93,15 @@ class Server:
     ) -> None:
         """`fixtures` is a dictionary or the path of a file; `flags` go to `teamchat serve`."""
         self._binary = binary or find_binary()
-        self.fixtures: Json
+        self.fixtures: Json = {}
+        # The program reads a file itself, so that its errors name the file and the line.
+        self._file: Optional[Path] = None
         if fixtures is None:
             self.fixtures = sample_fixtures(self._binary)
         elif isinstance(fixtures, Mapping):
             self.fixtures = dict(fixtures)
         else:
-            self.fixtures = json.loads(Path(fixtures).read_text(encoding="utf-8"))
+            self._file = Path(fixtures)
         self._flags = list(flags)
         self._process: Optional[subprocess.Popen[str]] = None
         self.url = ""
@@ -92,8 +111,10 @@ class Server:
         """Starts the program; it answers when this returns."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TEAMCHAT_")}
         with tempfile.TemporaryDirectory(prefix="teamchat-fixtures-") as folder:
-            file = Path(folder) / "fixtures.json"
-            file.write_text(json.dumps(self.fixtures, indent=1), encoding="utf-8")
+            written = json.dumps(self.fixtures, indent=1)
+            file = self._file or Path(folder) / "fixtures.json"
+            if not self._file:
+                file.write_text(written, encoding="utf-8")
             command = [self._binary, "serve", "--ephemeral", "--fixtures", str(file), "--json"]
             command += ["--listen", "127.0.0.1:0", "--test-control", "127.0.0.1:0", *self._flags]
             with tempfile.TemporaryFile("w+") as errors:
@@ -105,7 +126,12 @@ class Server:
                 if not line:
                     self._process.wait()
                     errors.seek(0)
-                    raise ControlError(f"the server did not start: {errors.read().strip()}")
+                    refusal = _refusal(errors.read())
+                    if not self._file:
+                        refusal = _with_lines(refusal, str(file), written.splitlines())
+                    raise ControlError(f"the server did not start: {refusal}")
+        if self._file:
+            self.fixtures = json.loads(self._file.read_text(encoding="utf-8"))
         ready = json.loads(line)
         self.url, self.test_control_url = ready["url"], ready["test_control_url"]
         return self
@@ -128,7 +154,7 @@ class Server:
         for user in self.fixtures.get("users", []):
             if user["email"].lower() == email.lower():
                 return User(user["email"], user["full_name"], user.get("api_key"), user.get("password"))
-        raise KeyError(email)
+        raise ControlError(f"nobody has the email '{email}'")
 
     def control(self, method: str, path: str, body: Optional[Mapping[str, Any]] = None) -> Json:
         """Asks the control for anything that docs/testing.md describes."""

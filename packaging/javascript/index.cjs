@@ -1,0 +1,161 @@
+// A real chat server inside a test, for clients and bots of the Zulip API. CommonJS, which `require` and Jest need;
+// index.js is the same for `import`.
+
+'use strict';
+
+const { execFile, spawn } = require('node:child_process');
+const { mkdtemp, readFile, rm, writeFile } = require('node:fs/promises');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { createInterface } = require('node:readline');
+const { promisify } = require('node:util');
+
+const defaultBinary = () => process.env.TEAMCHAT_BINARY ?? 'teamchat';
+
+/** The server refused what it was asked for, or did not start; the message says why. */
+class ControlError extends Error {}
+
+/** The people and channels that a server starts with if nothing else is given. */
+async function sampleFixtures(binary = defaultBinary()) {
+  try {
+    const { stdout } = await promisify(execFile)(binary, ['fixtures', 'sample']);
+    return JSON.parse(stdout);
+  } catch (error) {
+    throw notStarted(error, binary);
+  }
+}
+
+/** The error of a program that could not be started. */
+function notStarted(error, binary) {
+  if (error.code === 'ENOENT') return new ControlError(`there is no ${binary}; set TEAMCHAT_BINARY to the program`);
+  return new ControlError(`the server did not start: ${error.message}`);
+}
+
+/** The error that the program ended with, without the log before it. */
+function refusal(printed) {
+  return printed.slice(Math.max(printed.lastIndexOf('error: '), 0)).trim();
+}
+
+/** Names the text of a line in place of its number in a file that the author of the fixtures never saw. */
+function withLines(text, file, lines) {
+  const [before, after] = text.split(`${file}: `);
+  if (after === undefined) return text;
+  const [, number, what] = /^(?:line (\d+): )?([^]*)$/.exec(after);
+  const line = lines[number - 1]?.trim().replace(/,$/, '');
+  return `${before}the fixtures${line ? `, at ${line}` : ''}: ${what}`;
+}
+
+/** A server on a free port of this machine. */
+class TestServer {
+  #process;
+
+  constructor(process, ready, fixtures) {
+    this.#process = process;
+    this.fixtures = fixtures;
+    this.url = ready.url;
+    this.testControlUrl = ready.test_control_url;
+  }
+
+  /** Starts a server with fixtures: an object, or the path of a file. It answers when this resolves. */
+  static async start(fixtures, { binary = defaultBinary(), flags = [] } = {}) {
+    // The program reads a file itself, so that its errors name the file and the line.
+    const given = typeof fixtures === 'string' ? fixtures : undefined;
+    if (!given) fixtures ??= await sampleFixtures(binary);
+    const folder = await mkdtemp(join(tmpdir(), 'teamchat-fixtures-'));
+    try {
+      const written = given ? '' : JSON.stringify(fixtures, null, 1);
+      const file = given ?? join(folder, 'fixtures.json');
+      if (!given) await writeFile(file, written);
+      const environment = Object.fromEntries(
+        Object.entries(process.env).filter(([name]) => !name.startsWith('TEAMCHAT_')),
+      );
+      const child = spawn(
+        binary,
+        ['serve', '--ephemeral', '--fixtures', file, '--json', '--listen', '127.0.0.1:0', '--test-control', '127.0.0.1:0', ...flags],
+        { stdio: ['ignore', 'pipe', 'pipe'], env: environment },
+      );
+      let errors = '';
+      child.stderr.on('data', (text) => { errors += text; });
+      const line = await new Promise((resolve, reject) => {
+        child.once('error', (error) => reject(notStarted(error, binary)));
+        child.once('close', () => {
+          const text = given ? refusal(errors) : withLines(refusal(errors), file, written.split('\n'));
+          reject(new ControlError(`the server did not start: ${text}`));
+        });
+        createInterface({ input: child.stdout }).once('line', resolve);
+      });
+      // A test that forgets the server must not wait for it.
+      child.unref();
+      child.stdout.unref?.();
+      child.stderr.unref?.();
+      if (given) fixtures = JSON.parse(await readFile(given, 'utf8'));
+      return new TestServer(child, JSON.parse(line), fixtures);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  }
+
+  /** Ends the server. All its data is gone. */
+  async stop() {
+    const child = this.#process;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    await new Promise((resolve) => {
+      child.once('close', resolve);
+      child.ref();
+      child.kill('SIGKILL');
+    });
+  }
+
+  /** A user of the fixtures, by email. */
+  user(email) {
+    const user = this.fixtures.users.find((one) => one.email.toLowerCase() === email.toLowerCase());
+    if (!user) throw new ControlError(`nobody has the email '${email}'`);
+    return user;
+  }
+
+  /** Asks the control for anything that docs/testing.md describes. */
+  async control(method, path, body) {
+    const response = await fetch(this.testControlUrl + path, { method, body: body && JSON.stringify(body) });
+    const answer = await response.json();
+    if (!response.ok) throw new ControlError(answer.msg);
+    return answer;
+  }
+
+  /** The requests so far; with `wait`, once so many match, or after `timeout` seconds. */
+  async requests(filter = {}) {
+    const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+    return (await this.control('GET', `/requests?${new URLSearchParams(given)}`)).requests;
+  }
+
+  async clearRequests() { await this.control('DELETE', '/requests'); }
+
+  /** `now`, `timestamp` and `frozen`. */
+  clock() { return this.control('GET', '/clock'); }
+
+  /** Sets, moves, stops or starts the clock: `{ now, advance, frozen }`. */
+  setClock(change) { return this.control('PUT', '/clock', change); }
+
+  /** Orders a fault. */
+  async fault(fault) { await this.control('POST', '/faults', fault); }
+
+  async clearFaults() { await this.control('DELETE', '/faults'); }
+
+  /** Expires the event queues of a user, or all. Resolves to how many. */
+  async expireQueues(user) { return (await this.control('POST', '/queues/expire', user ? { user } : {})).expired; }
+
+  /** Poses as an older server. */
+  async setLevel(featureLevel, version) {
+    await this.control('PUT', '/level', { feature_level: featureLevel, ...(version && { version }) });
+  }
+
+  /** Goes back to the fixtures, in milliseconds. */
+  async reset() { await this.control('POST', '/reset'); }
+
+  /** Stops and starts again at the same URL, with the same data: `{ abrupt, down }`. */
+  async restart(how = {}) { await this.control('POST', '/restart', how); }
+
+  /** Lets a user do something: `{ channel, topic, content }`, `{ react, message }`, `{ typing, to }`, or any endpoint. */
+  act(user, what) { return this.control('POST', '/act', { user, ...what }); }
+}
+
+module.exports = { ControlError, TestServer, sampleFixtures };
