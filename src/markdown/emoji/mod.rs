@@ -286,6 +286,23 @@ mod tests {
         assert!(!is_valid_pair("frown", "1f642"));
     }
 
+    // conformance: md-49
+    #[test]
+    fn the_names_of_the_published_release_are_known() {
+        let names = [
+            ("xmas", "1f9d1-200d-1f384"),
+            ("bday", "1f973"),
+            ("point", "1fa9d"),
+            ("automobile", "1f6fb"),
+            ("thumb", "1faf0"),
+        ];
+        for (name, code) in names {
+            assert_eq!(by_name(name).map(|emoji| emoji.code), Some(code), "{name}");
+        }
+        // Those of release 10.2 are 3,308; others are older or of newer emoji. None goes unnoticed.
+        assert_eq!(all().flat_map(Emoji::names).count(), 3451);
+    }
+
     // conformance: md-50
     #[test]
     fn every_emoji_is_one_sequence_of_characters() {
