@@ -280,6 +280,36 @@ mod tests {
         assert!(typesetter.typeset("x", false).is_some());
     }
 
+    // conformance: md-56
+    #[test]
+    fn operators_without_operands_do_not_run_together() {
+        let html = |tex: &str| typeset(tex).unwrap().html;
+        for (tex, one, two) in
+            [(r"\cup \cap", "∪", "∩"), (r"\dagger \ddagger", "†", "‡"), (r"\circ \bullet", "∘", "∙")]
+        {
+            let html = html(tex);
+            assert!(
+                html.contains(&format!(">{one}</span>")) && html.contains(&format!(">{two}</span>")),
+                "{html}"
+            );
+        }
+        assert!(html("12").contains(">12</span>"));
+        assert!(html(r"\text{a+b}").contains(">a+b</span>"), "a text is no formula");
+    }
+
+    // conformance: md-56
+    #[test]
+    fn the_line_of_an_arrow_is_aligned_and_bold_symbols_have_a_shadow() {
+        // Diagrams stand by themselves.
+        let html = |tex: &str| Typesetter::default().typeset(tex, true).unwrap().html;
+        for tex in [r"\xrightarrow{abc}", r"\xleftarrow[a]{b}", r"\begin{CD} A @>a>> B \end{CD}"] {
+            let html = html(tex);
+            assert_eq!(html.matches(" x-arrow\"").count(), html.matches("\"svg-align\"").count(), "{html}");
+            assert!(html.contains("<span class=\"svg-align\" style=\"top:"), "{html}");
+        }
+        assert!(html(r"\pmb{x}").contains("text-shadow:0.02em 0.01em 0.04px;"));
+    }
+
     // conformance: md-66
     #[test]
     fn sizes_have_a_limit() {

@@ -18,7 +18,7 @@ pub const MAX_HTML_LENGTH: usize = 512 * 1024;
 pub const MAX_SIZE: f64 = 50.0;
 
 /// Style properties in the order they are written, with their names.
-const PROPERTIES: [(CssProperty, &str); 22] = [
+const PROPERTIES: [(CssProperty, &str); 23] = [
     (CssProperty::Position, "position"),
     (CssProperty::Height, "height"),
     (CssProperty::VerticalAlign, "vertical-align"),
@@ -41,6 +41,7 @@ const PROPERTIES: [(CssProperty, &str); 22] = [
     (CssProperty::BorderBottomWidth, "border-bottom-width"),
     (CssProperty::BorderColor, "border-color"),
     (CssProperty::Color, "color"),
+    (CssProperty::TextShadow, "text-shadow"),
 ];
 
 /// Attributes of MathML and SVG in the order they are written.
@@ -85,38 +86,73 @@ const ATTRIBUTES: [&str; 35] = [
 /// The HTML of a formula; `None` if the tree holds anything that is not known to be harmless, or if it is too long.
 pub fn html(tree: &Span<HtmlDomNode>) -> Option<String> {
     let mut output = String::new();
-    write_span(tree, &mut output)?;
+    write_span(tree, Place::default(), &mut output)?;
     Some(output)
 }
 
-fn write_span(span: &Span<HtmlDomNode>, output: &mut String) -> Option<()> {
+/// Where a node is.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// Whether it is in a text within the formula.
+    is_text: bool,
+    /// The way from here to the span that gets the class `svg-align`, by numbers of children.
+    aligned: Option<&'static [usize]>,
+}
+
+/// From an arrow with text above it to the span that its line is in. The typesetter forgets the class there.
+const LINE_OF_ARROW: &[usize] = &[0, 0, 0, 1];
+
+impl Place {
+    /// The place inside of a span.
+    fn inside(self, classes: &ClassList) -> Self {
+        Self {
+            is_text: self.is_text || classes.contains("text"),
+            aligned: if classes.contains("x-arrow") { Some(LINE_OF_ARROW) } else { self.aligned },
+        }
+    }
+
+    /// The place of a child of the span that this is in.
+    fn of_child(self, index: usize) -> Self {
+        let (next, rest) = self.aligned.and_then(<[usize]>::split_first).unzip();
+        Self { aligned: rest.filter(|_| next == Some(&index)), ..self }
+    }
+}
+
+fn write_span(span: &Span<HtmlDomNode>, place: Place, output: &mut String) -> Option<()> {
     if output.len() > MAX_HTML_LENGTH {
         return None;
     }
     output.push_str("<span");
-    write_classes(&span.classes, output);
+    if place.aligned.is_some_and(<[usize]>::is_empty) {
+        write_attribute("class", "svg-align", output);
+    } else {
+        write_classes(&span.classes, output);
+    }
     write_style(0.0, &span.style, output)?;
     if span.attributes.get("aria-hidden").is_some_and(|value| value == "true") {
         output.push_str(" aria-hidden=\"true\"");
     }
     output.push('>');
-    write_nodes(&span.children, output)?;
+    write_nodes(&span.children, place.inside(&span.classes), output)?;
     output.push_str("</span>");
     Some(())
 }
 
 /// Neighbouring symbols that look alike share one element, with the lean of the last.
-fn write_nodes(nodes: &[HtmlDomNode], output: &mut String) -> Option<()> {
+fn write_nodes(nodes: &[HtmlDomNode], place: Place, output: &mut String) -> Option<()> {
     let mut rest = nodes;
     while let Some((first, following)) = rest.split_first() {
+        let index = nodes.len() - rest.len();
         rest = following;
         let HtmlDomNode::Symbol(first) = first else {
-            write_node(first, output)?;
+            write_node(first, place.of_child(index), output)?;
             continue;
         };
         let mut combined = first.clone();
         while let Some((HtmlDomNode::Symbol(next), following)) = rest.split_first()
             && looks_alike(&combined, next)
+            && (place.is_text
+                || !(combined.text.chars().any(is_operator) || next.text.chars().any(is_operator)))
         {
             combined.text.push_str(&next.text);
             combined.italic = next.italic;
@@ -136,6 +172,71 @@ fn looks_alike(one: &SymbolNode, other: &SymbolNode) -> bool {
         && one.max_font_size.total_cmp(&other.max_font_size).is_eq()
 }
 
+/// Whether a character is written by a binary operator. Without operands it is an ordinary symbol, and keeps an element of its
+/// own.
+fn is_operator(character: char) -> bool {
+    matches!(
+        character,
+        '+' | '±'
+            | '×'
+            | '÷'
+            | '†'
+            | '‡'
+            | '∓'
+            | '∔'
+            | '−'
+            | '∖'
+            | '∗'
+            | '∘'
+            | '∙'
+            | '∧'
+            | '∨'
+            | '∩'
+            | '∪'
+            | '≀'
+            | '⊎'
+            | '⊓'
+            | '⊔'
+            | '⊕'
+            | '⊖'
+            | '⊗'
+            | '⊘'
+            | '⊙'
+            | '⊚'
+            | '⊛'
+            | '⊝'
+            | '⊞'
+            | '⊟'
+            | '⊠'
+            | '⊡'
+            | '⊲'
+            | '⊳'
+            | '⊴'
+            | '⊵'
+            | '⊺'
+            | '⊻'
+            | '⊼'
+            | '⋄'
+            | '⋅'
+            | '⋆'
+            | '⋇'
+            | '⋉'
+            | '⋊'
+            | '⋋'
+            | '⋌'
+            | '⋎'
+            | '⋏'
+            | '⋒'
+            | '⋓'
+            | '▹'
+            | '▽'
+            | '◃'
+            | '◯'
+            | '⨿'
+            | '⩞'
+    )
+}
+
 fn write_symbol(symbol: &SymbolNode, output: &mut String) -> Option<()> {
     if symbol.italic <= 0.0 && symbol.classes.is_empty() && symbol.style.is_empty() {
         escape(&symbol.text, output);
@@ -150,9 +251,9 @@ fn write_symbol(symbol: &SymbolNode, output: &mut String) -> Option<()> {
     Some(())
 }
 
-fn write_node(node: &HtmlDomNode, output: &mut String) -> Option<()> {
+fn write_node(node: &HtmlDomNode, place: Place, output: &mut String) -> Option<()> {
     match node {
-        HtmlDomNode::DomSpan(span) => write_span(span, output)?,
+        HtmlDomNode::DomSpan(span) => write_span(span, place, output)?,
         HtmlDomNode::Symbol(symbol) => write_symbol(symbol, output)?,
         HtmlDomNode::SvgNode(svg) => {
             output.push_str("<svg xmlns=\"http://www.w3.org/2000/svg\"");
@@ -169,7 +270,7 @@ fn write_node(node: &HtmlDomNode, output: &mut String) -> Option<()> {
             output.push_str("</svg>");
         }
         HtmlDomNode::MathML(math) => write_math(math, output)?,
-        HtmlDomNode::Fragment(fragment) => write_nodes(&fragment.children, output)?,
+        HtmlDomNode::Fragment(fragment) => write_nodes(&fragment.children, place, output)?,
         // Only what the writer of a message should not be trusted with makes links and images.
         HtmlDomNode::Anchor(_) | HtmlDomNode::Img(_) => return None,
     }
