@@ -12,12 +12,9 @@ use crate::http::{ApiResult, Read, Reply, User};
 use crate::types::UserId;
 use serde::{Deserialize, Serialize};
 
-/// Parameters of `GET /users` and `GET /users/{user_id_or_email}`.
+/// Parameters of `GET /users`.
 #[derive(Deserialize)]
-pub struct UserParams {
-    /// An id or an email. Absent for `GET /users`.
-    #[serde(default)]
-    user_id_or_email: String,
+pub struct UsersParams {
     /// Accepted and ignored: avatars are always served by this server.
     #[serde(rename = "client_gravatar")]
     _client_gravatar: Option<bool>,
@@ -26,6 +23,19 @@ pub struct UserParams {
     include_custom_profile_fields: bool,
     /// The users to list; all when absent.
     user_ids: Option<Vec<UserId>>,
+}
+
+/// Parameters of `GET /users/{user_id_or_email}`.
+#[derive(Deserialize)]
+pub struct UserParams {
+    /// An id or an email.
+    user_id_or_email: String,
+    /// Accepted and ignored: avatars are always served by this server.
+    #[serde(rename = "client_gravatar")]
+    _client_gravatar: Option<bool>,
+    /// Whether to include `profile_data`.
+    #[serde(default)]
+    include_custom_profile_fields: bool,
 }
 
 /// The reply to `GET /users/me`.
@@ -53,7 +63,7 @@ pub struct Users {
 }
 
 /// `GET /users`: lists all users, with placeholders for those the caller cannot access.
-pub fn list_users(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply<Users>> {
+pub fn list_users(read: &Read<'_, User>, params: UsersParams) -> ApiResult<Reply<Users>> {
     let accessible = Accessible::to(read, read.caller)?;
     let mut profiles = if params.include_custom_profile_fields { Some(values::all(read)?) } else { None };
     let members: Vec<UserRecord> = sql::all(read)?

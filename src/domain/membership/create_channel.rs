@@ -32,7 +32,7 @@ use serde::Deserialize;
 
 /// Parameters of a new channel (spec, "subscribe users to channels"). They do not apply to existing channels.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub struct PropertyParams {
+pub struct NewChannelParams {
     /// Whether the channel is private.
     #[serde(default)]
     invite_only: bool,
@@ -55,7 +55,7 @@ pub struct PropertyParams {
 /// The parameters for channels to be created.
 #[derive(Clone, Debug, Default)]
 pub struct CreationParams {
-    properties: PropertyParams,
+    properties: NewChannelParams,
     groups: Option<GroupParams<GroupSetting>>,
 }
 
