@@ -23,8 +23,6 @@ pub const RESOURCE: Resource = Resource { name: "server_settings", routes, ..Res
 fn routes() -> Vec<Route> {
     vec![
         Route::read(Method::GET, "/server_settings", ANYONE, server_settings),
-        // The published desktop application looks in this way whether the server is there.
-        Route::read(Method::HEAD, "/server_settings", ANYONE, server_settings),
         Route::read(Method::GET, "/api/openapi.yaml", ANYONE, description).outside(),
     ]
 }

@@ -91,6 +91,8 @@ pub struct Route {
     /// Whether the query string has the API key of the caller, as `api_key`, and nothing else counts.
     key_in_query: bool,
     is_rate_limited: bool,
+    /// Whether a route for `GET` answers `HEAD` too.
+    answers_head: bool,
     /// Whether the path is outside of `/api/v1`.
     pub outside: bool,
     /// Whether incoming-webhook bots may call.
@@ -371,6 +373,7 @@ impl Route {
             admits: |caller| C::admit(caller).map(|_| ()),
             key_in_query: false,
             is_rate_limited: true,
+            answers_head: true,
             outside: false,
             for_webhooks: false,
             body_limit: BODY_LIMIT,
@@ -414,6 +417,18 @@ impl Route {
     pub fn unlimited(mut self) -> Self {
         self.is_rate_limited = false;
         self
+    }
+
+    /// `HEAD` is refused: a poll acknowledges what came before it, and its answer is all that it is for.
+    #[must_use]
+    pub fn without_head(mut self) -> Self {
+        self.answers_head = false;
+        self
+    }
+
+    /// Whether the route answers requests of a method: its own, and `HEAD` if that is `GET`.
+    pub fn answers(&self, method: &Method) -> bool {
+        self.method == method || (*method == Method::HEAD && self.method == Method::GET && self.answers_head)
     }
 
     /// Whether requests count for the rate limit. Pages and files do not: a client loads many of them at once.

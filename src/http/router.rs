@@ -76,12 +76,13 @@ impl Router {
     }
 
     /// Finds the route of a request. A literal segment takes precedence over a parameter, and a parameter over a rest.
+    /// `HEAD` is answered as `GET` is, by the same route; whoever writes the response leaves out the body.
     pub fn find(&self, method: &Method, path: &str) -> Found<'_> {
         let parts: Vec<&str> = segments(path).collect();
         let mut candidates = Vec::new();
         self.root.collect(&parts, &mut candidates);
         let matching =
-            candidates.iter().map(|index| &self.routes[*index]).find(|route| route.method == method);
+            candidates.iter().map(|index| &self.routes[*index]).find(|route| route.answers(method));
         if let Some(route) = matching {
             return match path_parameters(route, &parts) {
                 Some(parameters) => Found::Route(route, parameters),
@@ -233,6 +234,25 @@ mod tests {
             assert!(matches!(router.find(&Method::GET, path), Found::NotFound), "{path}");
         }
         assert!(matches!(router.find(&Method::GET, "/api/v1/users/%ff"), Found::NotFound));
+    }
+
+    #[test]
+    fn head_is_answered_wherever_get_is_unless_the_route_says_otherwise() {
+        let router = Router::new(vec![
+            route(Method::GET, "/users/{user_id}"),
+            route(Method::PATCH, "/users/{user_id}"),
+            route(Method::GET, "/events").without_head(),
+        ]);
+        let router = router.unwrap();
+        let Found::Route(route, _) = router.find(&Method::HEAD, "/api/v1/users/7") else {
+            panic!("HEAD is answered");
+        };
+        assert_eq!(route.method, Method::GET);
+        let Found::MethodNotAllowed(methods) = router.find(&Method::HEAD, "/api/v1/events") else {
+            panic!("not without its body");
+        };
+        assert_eq!(methods, [&Method::GET]);
+        assert!(matches!(router.find(&Method::HEAD, "/api/v1/nothing"), Found::NotFound));
     }
 
     #[test]

@@ -29,7 +29,7 @@ const HEARTBEAT_ON_ITS_WAY: Duration = Duration::from_secs(5);
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::call(Method::GET, "/events", USER, get_events).unlimited(),
+        Route::call(Method::GET, "/events", USER, get_events).unlimited().without_head(),
         Route::call(Method::DELETE, "/events", USER, delete_queue),
     ]
 }

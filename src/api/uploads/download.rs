@@ -6,7 +6,7 @@ use crate::domain::files::access;
 use crate::domain::files::sql::AttachmentRow;
 use crate::domain::files::{blobs, media_types};
 use crate::http::{
-    ApiError, ApiResult, Call, Conditions, OtherReply, Reply, ReplyBody, StreamedReply, User, Visitor,
+    Anyone, ApiError, ApiResult, Call, Conditions, OtherReply, Read, Reply, ReplyBody, StreamedReply, User, Visitor,
 };
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -15,6 +15,9 @@ use std::sync::Arc;
 
 /// The characters that are percent-encoded after `filename*=UTF-8''` (RFC 8187).
 const PLAIN_IN_HEADER: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The same for the path of a file.
+const PLAIN_IN_PATH: &AsciiSet = &PLAIN_IN_HEADER.remove(b'/');
 
 /// Keeps uploaded files from running scripts on the server's origin, from loading anything but styles and media, and
 /// from being shown inside other pages.
@@ -52,7 +55,7 @@ impl FileParams {
     }
 }
 
-/// `GET /user_uploads/{realm_id}/{filename}`, and `HEAD`.
+/// `GET /user_uploads/{realm_id}/{filename}`.
 pub async fn get_file(call: Call<Visitor>, params: FileParams) -> ApiResult<Reply> {
     let now = call.app.clock.seconds();
     let file = call.app.readers.read(|snapshot| {
@@ -61,6 +64,31 @@ pub async fn get_file(call: Call<Visitor>, params: FileParams) -> ApiResult<Repl
     });
     let file = file.await?;
     serve(&call.app, call.info.conditions.as_deref(), call.caller.0.as_ref(), &file, params.download)
+}
+
+/// `GET /user_uploads/download/{realm_id}/{filename}`: the same, for browsers to save.
+pub async fn get_file_to_save(call: Call<Visitor>, params: FileParams) -> ApiResult<Reply> {
+    get_file(call, FileParams { download: true, ..params }).await
+}
+
+/// Parameters of `GET /thumbnail`.
+#[derive(Deserialize)]
+pub struct OldThumbnailParams {
+    /// The path of an uploaded file.
+    url: String,
+}
+
+/// `GET /thumbnail`: redirects to the file. Messages that were rendered before release 9.0 have such addresses.
+pub fn redirect_old_thumbnail(_read: &Read<'_, Anyone>, params: OldThumbnailParams) -> ApiResult<Reply> {
+    let path = params.url.trim_start_matches('/');
+    // Of this server only, and no way out of its files.
+    let is_file = path.starts_with("user_uploads/") && path.split('/').all(|part| part != "..");
+    if !is_file {
+        return Err(ApiError::not_found());
+    }
+    let path = utf8_percent_encode(path, PLAIN_IN_PATH);
+    let headers = vec![("Location", format!("/{path}"))];
+    Ok(Reply::other(OtherReply { status: 302, content_type: "text/plain", headers, body: Bytes::new() }))
 }
 
 /// The response with a file or the requested range of it.

@@ -37,15 +37,16 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/attachments", USER, attachments::get_attachments).slow(),
         Route::write(Method::DELETE, "/attachments/{attachment_id}", USER, attachments::remove_attachment),
         Route::call(Method::GET, FILE, VISITOR, download::get_file).outside(),
-        Route::call(Method::HEAD, FILE, VISITOR, download::get_file).outside(),
+        Route::call(Method::GET, DOWNLOAD, VISITOR, download::get_file_to_save).outside(),
+        Route::read(Method::GET, "/thumbnail", ANYONE, download::redirect_old_thumbnail).outside(),
         Route::call(Method::GET, TEMPORARY, ANYONE, signed_urls::get_file_by_temporary_url).outside(),
-        Route::call(Method::HEAD, TEMPORARY, ANYONE, signed_urls::get_file_by_temporary_url).outside(),
         Route::call(Method::GET, THUMBNAIL, VISITOR, thumbnail::get_thumbnail).outside(),
-        Route::call(Method::HEAD, THUMBNAIL, VISITOR, thumbnail::get_thumbnail).outside(),
     ]
 }
 
 const FILE: &str = "/user_uploads/{realm_id}/{filename...}";
+
+const DOWNLOAD: &str = "/user_uploads/download/{realm_id}/{filename...}";
 
 const TEMPORARY: &str = "/user_uploads/temporary/{token}/{filename}";
 

@@ -60,7 +60,7 @@ pub struct TemporaryParams {
     download: bool,
 }
 
-/// `GET /user_uploads/temporary/{token}/{filename}`, and `HEAD`.
+/// `GET /user_uploads/temporary/{token}/{filename}`.
 pub async fn get_file_by_temporary_url(call: Call<Anyone>, params: TemporaryParams) -> ApiResult<Reply> {
     let now = call.app.clock.seconds();
     let file = call.app.readers.read(|snapshot| {

@@ -7,7 +7,7 @@ use crate::domain::files::sql;
 use crate::domain::files::thumbnails::CONTENT_TYPE;
 use crate::http::{ApiError, ApiResult, Call, OtherReply, Reply, Visitor};
 
-/// `GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}`, and `HEAD`. Requires permission to download the image.
+/// `GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}`. Requires permission to download the image.
 pub async fn get_thumbnail(call: Call<Visitor>, params: FileParams) -> ApiResult<Reply> {
     let path = params.path_id();
     let (path_id, format) = path.rsplit_once('/').ok_or_else(ApiError::not_found)?;

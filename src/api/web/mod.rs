@@ -16,16 +16,13 @@ pub const RESOURCE: Resource = Resource { name: "web", routes, ..Resource::EMPTY
 
 fn routes() -> Vec<Route> {
     let page = |path| Route::read(Method::GET, path, ANYONE, pages::page).outside();
-    let asset = |method| Route::read(method, "/static/{hash}/{path...}", ANYONE, pages::asset).outside();
     vec![
         page("/"),
         page("/login"),
         page("/login/"),
         page("/accounts/login/"),
         page("/desktop_home/"),
-        Route::read(Method::HEAD, "/", ANYONE, pages::page).outside(),
         Route::read(Method::GET, "/service_worker.js", ANYONE, pages::service_worker).outside(),
-        asset(Method::GET),
-        asset(Method::HEAD),
+        Route::read(Method::GET, "/static/{hash}/{path...}", ANYONE, pages::asset).outside(),
     ]
 }

@@ -116,7 +116,7 @@ impl Table {
 
 /// Methods and paths, below `/api/v1` or outside of it.
 fn known_routes(outside: bool) -> BTreeSet<Vec<String>> {
-    let is_wanted = |route: &&Route| route.outside == outside && route.method != "HEAD";
+    let is_wanted = |route: &&Route| route.outside == outside;
     let name = |route: &Route| vec![route.method.to_string(), route.path.to_owned()];
     routes().iter().filter(is_wanted).map(name).collect()
 }

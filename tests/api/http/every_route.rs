@@ -2,6 +2,9 @@
 
 use crate::harness::{Answer, Client, TestServer};
 use regex::Regex;
+use reqwest::Method;
+use serde_json::json;
+use std::collections::BTreeSet;
 use teamchat::http::Route;
 
 /// Asks for a route without parameters; those in its path are 1.
@@ -32,7 +35,6 @@ async fn only_a_few_ask_for_no_login() {
         [
             "GET /dev_list_users",
             "GET /server_settings",
-            "HEAD /server_settings",
             "POST /dev_fetch_api_key",
             "POST /external/{integration}",
             "POST /fetch_api_key"
@@ -57,4 +59,66 @@ async fn what_is_for_some_roles_is_refused_to_others_before_all_else() {
         asked += 1;
     }
     assert!(asked > 20, "there are such routes: {asked}");
+}
+
+/// Asks with `HEAD` and with `GET`, and holds the first answer against the second.
+async fn compare(client: &Client, path: &str) {
+    let head = client.request_outside(Method::HEAD, path).send().await;
+    let got = client.request_outside(Method::GET, path).send().await;
+    assert_eq!((head.status, head.bytes.len()), (got.status, 0), "HEAD {path}");
+    let names = |answer: &Answer| answer.headers.keys().map(ToString::to_string).collect::<BTreeSet<_>>();
+    assert_eq!(names(&head), names(&got), "HEAD {path}");
+    for name in ["content-type", "content-length", "cache-control", "content-disposition", "location", "etag"]
+    {
+        assert_eq!(head.header(name), got.header(name), "{name} of HEAD {path}");
+    }
+}
+
+// conformance: conv-80
+#[tokio::test]
+async fn head_is_answered_as_get_without_the_body() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let channel = json!({"subscriptions": [{"name": "general"}]});
+    ada.post("/users/me/subscriptions", channel).await.ok();
+    let message = json!({"type": "channel", "to": "general", "topic": "test", "content": "hello"});
+    ada.post("/messages", message).await.ok();
+    let file = ada.request(Method::POST, "/user_uploads").multipart((), &[("file", "a.txt", b"content")]);
+    let file = file.send().await.ok();
+    let file = file["url"].as_str().unwrap();
+    let temporary = ada.get(file, ()).await.ok();
+
+    let mut compared = 0;
+    for route in teamchat::api::routes().iter().filter(|route| route.method == Method::GET) {
+        if route.full_path() == "/api/v1/events" {
+            let msg = "Method Not Allowed";
+            let refused = ada.request(Method::HEAD, "/events").send().await;
+            assert_eq!(
+                (refused.status, refused.bytes.len(), refused.header("allow")),
+                (405, 0, "DELETE, GET"),
+                "{msg}"
+            );
+            continue;
+        }
+        let path = Regex::new(r"\{\w+(\.\.\.)?\}").unwrap().replace_all(&route.full_path(), "1").into_owned();
+        compare(&ada, &path).await;
+        compared += 1;
+    }
+    assert!(compared > 60, "there are such routes: {compared}");
+    let page =
+        server.anonymous().request_outside(Method::GET, "/").header("Accept", "text/html").send().await;
+    let page = String::from_utf8(page.bytes).unwrap();
+    let script = Regex::new(r#"/static/[^"]+"#).unwrap().find(&page).unwrap().as_str();
+    for path in [
+        script,
+        file,
+        temporary["url"].as_str().unwrap(),
+        "/",
+        "/static/images/organization.png",
+        "/api/v1/messages?anchor=newest&num_before=5&num_after=0",
+        "/api/v1/nothing",
+        "/json/users/me",
+    ] {
+        compare(&ada, path).await;
+    }
 }

@@ -206,9 +206,7 @@ impl Malformed {
 /// Errors are JSON and not ours; below `/api/v1` successes are JSON too. Pages say as a page what is wrong.
 fn is_proper(answer: &Answer, route: &Route) -> bool {
     let expected = if answer.status < 400 { "success" } else { "error" };
-    // What HEAD asks for has no body.
-    let is_body = route.method == reqwest::Method::HEAD || answer["result"] == expected;
-    let is_json = answer.header("content-type") == "application/json" && is_body;
+    let is_json = answer.header("content-type") == "application/json" && answer["result"] == expected;
     let is_image = matches!(route.path, "/realm/icon" | "/realm/logo") && answer.status == 302;
     let is_page = route.path.starts_with("/join/") && answer.header("content-type").starts_with("text/html");
     answer.status < 500 && (is_json || (answer.status < 400 && route.outside) || is_page || is_image)

@@ -363,7 +363,7 @@ async fn nothing_is_missing_on_the_page() {
     let missing: Vec<_> = router
         .routes()
         .iter()
-        .filter(|route| !matches!(route.method.as_str(), "GET" | "HEAD"))
+        .filter(|route| route.method != "GET")
         .filter(|route| NOT_FOR_ROLES.iter().all(|(path, _)| *path != route.path))
         .filter(|route| !tried.contains_key(&(route.method.as_str(), route.path)))
         .map(|route| format!("{} {}", route.method, route.path))

@@ -104,6 +104,33 @@ async fn a_part_of_a_file_can_be_asked_for() {
     assert_eq!((head.status, head.header("content-length"), head.bytes.len()), (200, "600000", 0));
 }
 
+// conformance: upload-80
+#[tokio::test]
+async fn older_addresses_of_a_file_lead_to_it() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let url = upload(&ada, "a b.txt", b"hello").await;
+    let saved = load(&ada, &url.replace("/user_uploads/", "/user_uploads/download/")).await;
+    assert_eq!((saved.status, &saved.bytes[..]), (200, &b"hello"[..]));
+    assert_eq!(saved.header("content-disposition"), "attachment; filename=\"a b.txt\"");
+    let refused = load(&bob, &url.replace("/user_uploads/", "/user_uploads/download/")).await;
+    refused.error(403, "BAD_REQUEST", FORBIDDEN);
+    for (given, expected) in
+        [(url.as_str(), url.as_str()), (&url[1..], &url), ("user_uploads/1/é", "/user_uploads/1/%C3%A9")]
+    {
+        let request =
+            ada.request_outside(Method::GET, "/thumbnail").query(json!({"url": given, "size": "full"}));
+        let answer = request.send().await;
+        assert_eq!((answer.status, answer.header("location")), (302, expected), "{given}");
+    }
+    for elsewhere in
+        ["https://evil.example/x.png", "//evil.example", "user_uploads/../json/x", "/avatar/1", ""]
+    {
+        let request = ada.request_outside(Method::GET, "/thumbnail").query(json!({"url": elsewhere}));
+        request.send().await.error(404, "BAD_REQUEST", "Not found");
+    }
+}
+
 // conformance: upload-13
 #[tokio::test]
 async fn a_temporary_address_is_good_for_a_minute_and_needs_no_login() {
@@ -197,5 +224,5 @@ async fn what_is_not_there_is_told_plainly() {
     wrong.api_key = Some("x".repeat(32));
     load(&wrong, &url).await.error(401, "UNAUTHORIZED", "Invalid API key");
     let post = ada.request_outside(Method::POST, &url).send().await;
-    assert_eq!(post.json["allowed_methods"], json!(["GET", "HEAD"]));
+    assert_eq!(post.json["allowed_methods"], json!(["GET"]));
 }
