@@ -31,9 +31,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
-/// A queue that was not polled for so long is expired, in milliseconds.
-const IDLE_MILLISECONDS: i64 = 10 * 60 * 1000;
-
 /// The most queues of a user with all their bots. Each event for the user looks at all of them. For one more, the queue that was not polled
 /// for the longest time expires.
 pub const MAX_QUEUES_PER_USER: usize = 1024;
@@ -389,8 +386,8 @@ impl Hub {
         self.abandon(queue_id);
     }
 
-    /// Removes the queues that were not polled for ten minutes, and those that are too far behind. The lock is released now
-    /// and then.
+    /// Removes the queues that were not polled for as long as they live, and those that are too far behind. The lock is
+    /// released now and then.
     pub fn expire(&self, now: i64) {
         let candidates: Vec<QueueId> = {
             let state = self.lock();
@@ -567,8 +564,9 @@ impl Queue {
     }
 
     fn must_expire(&self, now: i64, head: EventId) -> bool {
-        let is_idle = !self.is_waiting() && now - self.last_seen > IDLE_MILLISECONDS;
-        is_idle || head.0 - self.low_watermark(head).0 > MAX_EVENTS_BEHIND
+        let behind = head.0 - self.low_watermark(head).0;
+        let is_idle = !self.is_waiting() && self.registration.is_idle_too_long(now - self.last_seen, behind);
+        is_idle || behind > MAX_EVENTS_BEHIND
     }
 }
 

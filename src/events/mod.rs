@@ -43,6 +43,9 @@ pub use hub::{Hub, MAX_EVENTS_BEHIND, MAX_QUEUES_PER_USER, QueueError};
 pub use long_poll::{Delivery, Poller};
 pub use maintenance::{run_maintenance, save_queues};
 pub use queue_store::{delete_queue, delete_queues_of, insert_queue};
-pub use registration::{Capabilities, NewQueue, QueueId, Registration};
+pub use registration::{
+    Capabilities, DEFAULT_IDLE_SECONDS, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, NewQueue, QueueId,
+    Registration,
+};
 pub(crate) use registry::register_events;
 pub use registry::{EventKind, Registry, UnreadableRow};

@@ -37,6 +37,16 @@ pub struct NewQueue {
     pub registration: Arc<Registration>,
 }
 
+/// How long a queue lives that nobody polls, unless its client asked for something else.
+pub const DEFAULT_IDLE_SECONDS: i64 = 10 * 60;
+
+/// The longest time that a client can ask for.
+pub const MAX_IDLE_SECONDS: i64 = 7 * 24 * 3600;
+
+/// How many events a queue can be behind that nobody polled for ten minutes. The log keeps what it still needs, so a client
+/// that was away for longer, and missed so much, fetches the state again.
+pub const MAX_EVENTS_BEHIND_IDLE: i64 = 1 << 16;
+
 /// Which events a queue gets, and in which form. Stored with the queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registration {
@@ -64,6 +74,9 @@ pub struct Registration {
     /// What the client understands.
     #[serde(default)]
     pub client_capabilities: Capabilities,
+    /// How long the queue lives when nobody polls it; absent means [`DEFAULT_IDLE_SECONDS`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_seconds: Option<i64>,
 }
 
 impl Registration {
@@ -73,6 +86,17 @@ impl Registration {
             None => true,
             Some(types) => types.iter().any(|wanted| wanted == kind),
         }
+    }
+
+    /// How long the queue lives when nobody polls it, in seconds.
+    pub fn idle_seconds(&self) -> i64 {
+        self.idle_seconds.unwrap_or(DEFAULT_IDLE_SECONDS)
+    }
+
+    /// Whether a queue expires that nobody polled for a number of milliseconds, and that is so many events behind.
+    pub fn is_idle_too_long(&self, milliseconds: i64, events_behind: i64) -> bool {
+        milliseconds > self.idle_seconds() * 1000
+            || (milliseconds > DEFAULT_IDLE_SECONDS * 1000 && events_behind > MAX_EVENTS_BEHIND_IDLE)
     }
 }
 

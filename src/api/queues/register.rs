@@ -6,7 +6,9 @@
 use crate::domain::limits;
 use crate::domain::limits::Accounts;
 use crate::events;
-use crate::events::{Capabilities, Hub, NewQueue, QueueId, Registration, log};
+use crate::events::{
+    Capabilities, DEFAULT_IDLE_SECONDS, Hub, MAX_IDLE_SECONDS, NewQueue, QueueId, Registration, log,
+};
 use crate::http::{
     ApiError, ApiResult, Call, Caller, Reply, Route, State, StatePart, StateRequest, Subscribers, USER, User,
 };
@@ -56,7 +58,33 @@ pub struct RegisterParams {
     narrow: Option<Vec<(String, String)>>,
     /// The optional features that the client supports.
     client_capabilities: Option<Capabilities>,
+    /// How long the queue lives when nobody polls it: seconds, at most 604800 (7 days), or `mobile` for 12 hours. 10 minutes
+    /// by default. A queue that is far behind ends earlier.
+    idle_queue_timeout: Option<IdleTimeout>,
+    /// The older name of `idle_queue_timeout`, in seconds.
+    queue_lifespan_secs: Option<i64>,
 }
+
+/// How long a queue lives when nobody polls it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged, expecting = "{} is neither a number of seconds nor \"mobile\"")]
+pub enum IdleTimeout {
+    /// Seconds.
+    Seconds(i64),
+    /// As a class of clients needs it.
+    Preset(IdlePreset),
+}
+
+/// A class of clients.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IdlePreset {
+    /// Apps of phones, which sleep for hours: 12.
+    Mobile,
+}
+
+/// [`IdlePreset::Mobile`].
+const MOBILE_IDLE_SECONDS: i64 = 12 * 3600;
 
 impl RegisterParams {
     /// Whether any of the parameters was passed.
@@ -71,11 +99,24 @@ impl RegisterParams {
             || self.all_public_streams.is_some()
             || self.narrow.is_some()
             || self.client_capabilities.is_some()
+            || self.idle_queue_timeout.is_some()
+            || self.queue_lifespan_secs.is_some()
     }
 
     /// The parts of the state to return; all by default.
     fn wanted(&self) -> Option<&[String]> {
         self.fetch_event_types.as_deref().or(self.event_types.as_deref())
+    }
+
+    /// How long the queue lives when nobody polls it, if the client asked for something. As published, 0 is the default, and
+    /// more than a week is a week.
+    fn idle_seconds(&self) -> Option<i64> {
+        let seconds = match self.idle_queue_timeout {
+            Some(IdleTimeout::Seconds(seconds)) => seconds,
+            Some(IdleTimeout::Preset(IdlePreset::Mobile)) => MOBILE_IDLE_SECONDS,
+            None => self.queue_lifespan_secs?,
+        };
+        Some(if seconds <= 0 { DEFAULT_IDLE_SECONDS } else { seconds.min(MAX_IDLE_SECONDS) })
     }
 
     /// Checks the parameters, and converts them to the options of a queue. Types that no event has are left out.
@@ -108,6 +149,7 @@ impl RegisterParams {
             include_subscribers: self.include_subscribers.unwrap_or_default() != Subscribers::No,
             narrow,
             client_capabilities: self.client_capabilities.unwrap_or_default(),
+            idle_seconds: self.idle_seconds(),
         })
     }
 }
@@ -129,6 +171,7 @@ async fn register(call: Call<User>, params: RegisterParams, parts: StateParts) -
     let (app, user_id) = (Arc::clone(&call.app), call.caller.accountable());
     let is_short = params.wanted().is_some_and(<[String]>::is_empty);
     let registration = Arc::clone(&registered.registration);
+    let idle_seconds = params.idle_queue_timeout.map(|_| registration.idle_seconds());
     let read = move |snapshot: &Snapshot<'_>| state(snapshot, &call, &params, &registration, parts);
     let state = if is_short {
         app.readers.read(read).await
@@ -145,7 +188,15 @@ async fn register(call: Call<User>, params: RegisterParams, parts: StateParts) -
     app.hub.start_at(&registered.queue_id, last_event_id);
     state.set::<str>("queue_id", &registered.queue_id.0)?;
     state.set::<i64>("last_event_id", &last_event_id.0)?;
+    if let Some(seconds) = idle_seconds {
+        set_idle_timeout(&mut state, seconds)?;
+    }
     Reply::data(&state)
+}
+
+/// How long the queue lives when nobody polls it, in seconds; for clients that said how long they want it.
+fn set_idle_timeout(state: &mut State, seconds: i64) -> ApiResult<()> {
+    state.set::<Option<i64>>("idle_queue_timeout_secs", &Some(seconds))
 }
 
 /// Creates a queue and stores its row. The queue gets all events from now on.

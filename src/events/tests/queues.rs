@@ -2,8 +2,8 @@
 
 use super::{ADA, BOB, Bench, Note, NoteRouting};
 use crate::events::{
-    Audience, MAX_EVENTS_BEHIND, MAX_QUEUES_PER_USER, NewQueue, QueueId, Registration, Routed,
-    run_maintenance,
+    Audience, MAX_EVENTS_BEHIND, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, MAX_QUEUES_PER_USER, NewQueue,
+    QueueId, Registration, Routed, run_maintenance,
 };
 use crate::store::{StoreError, Tx};
 use crate::types::{EventId, UserId};
@@ -117,4 +117,19 @@ async fn a_client_may_name_an_event_that_is_not_published_yet() {
     assert!(bench.hub.poll_once(&new, ADA, Some(next), false, 0).is_ok());
     assert!(bench.hub.poll_once(&old, ADA, Some(next), false, 0).is_ok());
     bench.close();
+}
+
+#[test]
+fn an_idle_queue_that_is_far_behind_expires_before_its_time() {
+    let long = Registration { idle_seconds: Some(MAX_IDLE_SECONDS), ..Registration::default() };
+    let brief = Registration { idle_seconds: Some(60), ..Registration::default() };
+    let is_gone = |registration: &Registration, seconds: i64, behind: i64| {
+        registration.is_idle_too_long(seconds * 1000, behind)
+    };
+    assert!(!is_gone(&long, MAX_IDLE_SECONDS, MAX_EVENTS_BEHIND_IDLE));
+    assert!(is_gone(&long, MAX_IDLE_SECONDS + 1, 0));
+    assert!(is_gone(&long, 601, MAX_EVENTS_BEHIND_IDLE + 1), "the log would be kept for it");
+    assert!(!is_gone(&long, 600, MAX_EVENTS_BEHIND_IDLE + 1), "as every queue");
+    assert!(is_gone(&brief, 61, 0) && !is_gone(&brief, 60, MAX_EVENTS_BEHIND));
+    assert!(is_gone(&Registration::default(), 601, 0) && !is_gone(&Registration::default(), 600, 0));
 }

@@ -43,6 +43,55 @@ async fn a_queue_that_nobody_asks_for_expires_after_ten_minutes() {
     polled.expect_nothing().await;
 }
 
+// conformance: queue-80
+#[tokio::test]
+async fn a_client_says_how_long_its_queue_lives() {
+    const HOUR: i64 = 3600;
+    const WEEK: i64 = 7 * 24 * HOUR;
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mobile = ada.register(json!({"idle_queue_timeout": "\"mobile\""})).await;
+    assert_eq!(mobile.state["idle_queue_timeout_secs"], 12 * HOUR);
+    let brief = ada.register(json!({"idle_queue_timeout": 60})).await;
+    assert_eq!(brief.state["idle_queue_timeout_secs"], 60);
+    let long = ada.register(json!({"idle_queue_timeout": 10 * WEEK, "queue_lifespan_secs": 1})).await;
+    assert_eq!(long.state["idle_queue_timeout_secs"], WEEK);
+    let usual = ada.register(json!({"idle_queue_timeout": 0})).await;
+    assert_eq!(usual.state["idle_queue_timeout_secs"], TEN_MINUTES);
+    let older = ada.register(json!({"queue_lifespan_secs": HOUR})).await;
+    assert_eq!(older.state.get("idle_queue_timeout_secs"), None, "only for who asks by this name");
+
+    let all = [&brief, &usual, &older, &mobile, &long];
+    let mut since = 0;
+    for (gone, after) in [60, TEN_MINUTES, HOUR, 12 * HOUR, WEEK].into_iter().enumerate() {
+        server.clock.advance(after - since);
+        maintain(&server).await;
+        assert_eq!(
+            server.column("SELECT queue_id FROM event_queue").await.len(),
+            all.len() - gone,
+            "{after}"
+        );
+        server.clock.advance(1);
+        maintain(&server).await;
+        all[gone].expect_gone(&ada).await;
+        since = after + 1;
+    }
+
+    // It is in the file, so the time holds after a restart too.
+    let mut mobile =
+        ada.register(json!({"idle_queue_timeout": "\"mobile\"", "event_types": ["drafts"]})).await;
+    server.restart().await;
+    server.clock.advance(11 * HOUR);
+    maintain(&server).await;
+    server.ping(&[&ada], 1, true).await;
+    mobile.expect(&[ping(1)]).await;
+    let wrong = "idle_queue_timeout is neither a number of seconds nor \"mobile\"";
+    for value in [json!("\"desktop\""), json!({}), json!(1.5)] {
+        let refused = ada.post("/register", json!({"idle_queue_timeout": value})).await;
+        refused.error(400, "BAD_REQUEST", wrong);
+    }
+}
+
 // conformance: queue-19
 #[tokio::test]
 async fn setting_the_clock_expires_no_queue() {
