@@ -3,7 +3,7 @@
 mod params;
 mod update;
 
-use crate::api::user_settings::params::SettingValues;
+use crate::api::user_settings::params::DefaultValues;
 use crate::domain::user_settings::{defaults, events, sql};
 use crate::http::Resource;
 use crate::http::params::NoParams;
@@ -34,7 +34,11 @@ fn routes() -> Vec<Route> {
 }
 
 /// `PATCH /realm/user_settings_defaults`: sets any of the settings for users who join later.
-fn update_defaults(tx: &mut Tx<'_>, _caller: &Administrator, settings: SettingValues) -> ApiResult<Reply> {
+fn update_defaults(
+    tx: &mut Tx<'_>,
+    _caller: &Administrator,
+    DefaultValues(settings): DefaultValues,
+) -> ApiResult<Reply> {
     settings.check()?;
     let current = defaults::all(tx)?;
     for (property, value) in &settings.0 {

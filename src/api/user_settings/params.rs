@@ -1,7 +1,7 @@
 //! The settings among the parameters of a request. Every row of the settings table is a parameter.
 
 use crate::domain::user_settings::languages;
-use crate::domain::user_settings::table::{NAMES, NOTIFICATION_SOUNDS, PROPERTIES};
+use crate::domain::user_settings::table::{NAMES, NOTIFICATION_SOUNDS, PROPERTIES, WITHOUT_DEFAULT};
 use crate::http::{ApiError, ApiResult};
 use crate::types::{Kind, Property};
 use serde::de::Error as _;
@@ -9,6 +9,7 @@ use serde::de::{DeserializeSeed, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::fmt;
+use std::sync::LazyLock;
 
 /// The maximum of `email_notifications_batching_period_seconds`: a week.
 const MAX_BATCHING_PERIOD_SECONDS: i64 = 7 * 24 * 60 * 60;
@@ -22,6 +23,17 @@ pub struct SettingValues(pub Vec<(&'static Property, Value)>);
 impl<'de> Deserialize<'de> for SettingValues {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_struct("SettingValues", &NAMES, SettingValuesVisitor)
+    }
+}
+
+/// The same without the settings that the organization has no default of: their names are unknown here.
+pub struct DefaultValues(pub SettingValues);
+
+impl<'de> Deserialize<'de> for DefaultValues {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        static DEFAULT_NAMES: LazyLock<Vec<&'static str>> =
+            LazyLock::new(|| NAMES.into_iter().filter(|name| !WITHOUT_DEFAULT.contains(name)).collect());
+        deserializer.deserialize_struct("DefaultValues", &DEFAULT_NAMES, SettingValuesVisitor).map(Self)
     }
 }
 

@@ -248,6 +248,10 @@ pub const NAMES: [&str; PROPERTIES.len()] = {
     names
 };
 
+/// Settings that the organization has no default of, as published: people choose them for themselves.
+pub const WITHOUT_DEFAULT: [&str; 4] =
+    ["default_language", "enable_login_emails", "enable_marketing_emails", "allow_private_data_export"];
+
 /// Settings sent as `update_display_settings` to clients without the capability `user_settings_object`, together with
 /// the time zone.
 pub const LEGACY_DISPLAY: &[&str] = &[

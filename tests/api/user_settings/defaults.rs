@@ -59,4 +59,11 @@ async fn only_administrators_choose_for_others() {
     let admin = server.administrator("admin").await;
     admin.patch(PATH, json!({"emojiset": "apple"})).await.error(400, "BAD_REQUEST", "Invalid emojiset");
     admin.patch(PATH, json!({"timezone": "UTC"})).await.ok_ignoring(&["timezone"]);
+    // These everybody chooses for themselves.
+    let own = json!({"default_language": "de", "enable_login_emails": false, "enable_marketing_emails": false,
+        "allow_private_data_export": true});
+    let names =
+        ["allow_private_data_export", "default_language", "enable_login_emails", "enable_marketing_emails"];
+    admin.patch(PATH, &own).await.ok_ignoring(&names);
+    admin.patch("/settings", own).await.ok();
 }
