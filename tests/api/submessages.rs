@@ -36,6 +36,34 @@ async fn a_poll_has_its_question_from_the_start() {
     events.ignore();
 }
 
+// conformance: sub-80
+#[tokio::test]
+async fn a_bot_sends_choices_with_its_message() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let mut events = bob.register(json!({"event_types": ["message"]})).await;
+    let choice =
+        json!({"type": "multiple_choice", "short_name": "A", "long_name": "yes", "reply": "answer A"});
+    let form = json!({"widget_type": "zform",
+        "extra_data": {"type": "choices", "heading": "Well?", "choices": [choice]}});
+    let message = |widget: &Value| {
+        json!({"type": "channel", "to": general, "topic": "quiz", "content": "Well?",
+        "widget_content": widget.to_string()})
+    };
+    let sent = ada.post("/messages", message(&form)).await.ok();
+    let received = events.expect_kinds(&["message"]).await;
+    let data = &received[0]["message"]["submessages"];
+    assert_eq!((&data[0]["message_id"], &data[0]["msg_type"]), (&sent["id"], &json!("widget")));
+    let content: Value = serde_json::from_str(data[0]["content"].as_str().unwrap()).unwrap();
+    assert_eq!(content, form);
+    assert_eq!(bob.message(sent["id"].as_i64().unwrap()).await["submessages"], *data);
+    let refused = ada.post("/messages", message(&json!({"widget_type": "zform"}))).await;
+    refused.error(400, "BAD_REQUEST", "Widgets: extra_data is not in widget_content");
+    events.expect_nothing().await;
+}
+
 // conformance: fetch-35, sub-6, sub-8, sub-9, sub-10
 #[tokio::test]
 async fn people_vote_and_all_hear_of_it() {

@@ -1,9 +1,10 @@
 //! `POST /messages`: sends a channel or direct message.
 
-use crate::domain::limits::MAX_LOCAL_ID_LENGTH;
+use crate::domain::limits::{MAX_LOCAL_ID_LENGTH, MAX_MESSAGE_LENGTH};
 use crate::domain::messages::create::{OutgoingMessage, SentMessage, send};
 use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::sent_names::SentName;
+use crate::domain::messages::widget::Widget;
 use crate::domain::messages::{destination, rules, sent_names};
 use crate::domain::notices::bots as notices;
 use crate::domain::rendering::{on_snapshot, render_for};
@@ -38,6 +39,10 @@ pub struct SendParams {
     /// Whether the sender has read it. Default: depends on the client program.
     #[serde(default)]
     read_by_sender: Option<bool>,
+    /// What the message shows in place of its text, for bots: `widget_type` (`zform`) and `extra_data`, which has the `type`
+    /// (`choices`), a `heading`, and `choices`, each with `short_name`, `long_name` and `reply`.
+    #[serde(default)]
+    widget_content: Option<BoundedText<MAX_MESSAGE_LENGTH>>,
 }
 
 /// The reply to `POST /messages`.
@@ -62,6 +67,7 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
     let (client, origin) = (call.info.client.clone(), call.info.origin.clone());
     let caller = Caller::clone(&call.caller);
     let content = rules::content(&params.content)?;
+    let widget = params.widget_content.as_deref().map(Widget::parse).transpose()?;
     let text = content.clone();
     let to = params.to.clone();
     let local_id = params.local_id.map(BoundedText::into_inner);
@@ -80,6 +86,7 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
         Ok(Ok(OutgoingMessage {
             read_by_sender,
             echo,
+            widget,
             ..OutgoingMessage::new(destination, content, rendered, client)
         }))
     })

@@ -49,6 +49,8 @@ pub struct OutgoingMessage {
     pub read_by: Vec<UserId>,
     /// The sender's queue, and the client's local id of the message.
     pub echo: Option<(QueueId, String)>,
+    /// What the message shows in place of its text, if not what the text says.
+    pub widget: Option<Widget>,
     /// The participants of the topic, ascending, if they are known.
     pub participants: Option<Vec<UserId>>,
 }
@@ -64,6 +66,7 @@ impl OutgoingMessage {
             read_by_sender: false,
             read_by: Vec::new(),
             echo: None,
+            widget: None,
             participants: None,
         }
     }
@@ -262,7 +265,7 @@ fn store(
 ) -> ApiResult<Stored> {
     let rendered = &message.rendered;
     let is_channel = target.topic_id.is_some();
-    let widget = Widget::of(&message.content);
+    let widget = message.widget.clone().or_else(|| Widget::of(&message.content));
     let files = Claimable::of(tx, sender_id, tx.now(), &rendered.attachment_path_ids)?;
     let topic_links = if is_channel { topic_links(tx, target.topic)? } else { Vec::new() };
     let mut attributes = attributes_of(rendered, is_channel, !files.is_empty());

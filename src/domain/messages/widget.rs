@@ -1,8 +1,10 @@
-//! Widgets: polls and to-do lists, which messages that begin with `/poll` or `/todo` create.
+//! Widgets: polls and to-do lists, which messages that begin with `/poll` or `/todo` create, and choices, which bots send as
+//! `widget_content`.
 
 use crate::domain::messages::record::Submessage;
+use crate::http::{ApiError, ApiResult};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// `msg_type` of submessages that the server creates.
 pub const WIDGET: &str = "widget";
@@ -25,6 +27,8 @@ pub enum Widget {
         /// The initial tasks.
         tasks: Vec<Task>,
     },
+    /// Buttons, each of which sends a reply for whoever presses it. The data is as the bot sent it.
+    Zform(Map<String, Value>),
 }
 
 /// A line of a to-do list: `task: description`.
@@ -48,6 +52,61 @@ impl Widget {
             "/todo" => Some(Self::Todo { task_list_title: title, tasks: items.map(Task::read).collect() }),
             _ => None,
         }
+    }
+}
+
+impl Widget {
+    /// Reads the parameter `widget_content`, with the published errors.
+    pub fn parse(text: &str) -> ApiResult<Self> {
+        let content: Value = serde_json::from_str(text)
+            .map_err(|_| ApiError::bad_request("Widgets: API programmer sent invalid JSON content"))?;
+        choices(content)
+            .map(Self::Zform)
+            .map_err(|problem| ApiError::bad_request(format!("Widgets: {problem}")))
+    }
+}
+
+/// The data of choices, checked as on the published server. More members than those it knows are kept.
+fn choices(content: Value) -> Result<Map<String, Value>, String> {
+    let Value::Object(mut content) = content else { return Err("widget_content is not a dict".to_owned()) };
+    for member in ["widget_type", "extra_data"] {
+        if !content.contains_key(member) {
+            return Err(format!("{member} is not in widget_content"));
+        }
+    }
+    let Some(Value::Object(data)) = content.remove("extra_data") else {
+        return Err("extra_data is not a dict".to_owned());
+    };
+    let shown = |value: Option<&Value>| match value {
+        Some(Value::String(text)) => text.clone(),
+        other => other.map(Value::to_string).unwrap_or_default(),
+    };
+    if content.get("widget_type").and_then(Value::as_str) != Some("zform") {
+        return Err(format!("unknown widget type: {}", shown(content.get("widget_type"))));
+    }
+    match data.get("type").map(Value::as_str) {
+        None => return Err("zform is missing type field".to_owned()),
+        Some(Some("choices")) => {}
+        Some(_) => return Err(format!("unknown zform type: {}", shown(data.get("type")))),
+    }
+    check_text(&data, "heading", "extra_data")?;
+    let choices = data.get("choices").ok_or("choices key is missing from extra_data")?;
+    let choices = choices.as_array().ok_or("extra_data[\"choices\"] is not a list")?;
+    for (index, choice) in choices.iter().enumerate() {
+        let place = format!("extra_data[\"choices\"][{index}]");
+        let choice = choice.as_object().ok_or_else(|| format!("{place} is not a dict"))?;
+        ["short_name", "long_name", "reply"]
+            .iter()
+            .try_for_each(|member| check_text(choice, member, &place))?;
+    }
+    Ok(data)
+}
+
+fn check_text(data: &Map<String, Value>, member: &str, place: &str) -> Result<(), String> {
+    match data.get(member) {
+        Some(Value::String(_)) => Ok(()),
+        Some(_) => Err(format!("{place}[\"{member}\"] is not a string")),
+        None => Err(format!("{member} key is missing from {place}")),
     }
 }
 
@@ -75,6 +134,38 @@ fn without_bullet(line: &str) -> &str {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    // conformance: sub-80
+    #[test]
+    fn choices_are_read_and_refused_in_the_published_words() {
+        let choice =
+            json!({"type": "multiple_choice", "short_name": "A", "long_name": "yes", "reply": "answer A"});
+        let data = json!({"type": "choices", "heading": "Well?", "choices": [choice]});
+        let good = json!({"widget_type": "zform", "extra_data": data});
+        assert_eq!(json!(Widget::parse(&good.to_string()).unwrap()), good);
+        let with = |member: &str, value: Value| {
+            let mut data = data.clone();
+            data[member] = value;
+            json!({"widget_type": "zform", "extra_data": data}).to_string()
+        };
+        let cases = [
+            ("{".to_owned(), "API programmer sent invalid JSON content"),
+            ("5".to_owned(), "widget_content is not a dict"),
+            ("{}".to_owned(), "widget_type is not in widget_content"),
+            (json!({"widget_type": "x"}).to_string(), "extra_data is not in widget_content"),
+            (json!({"widget_type": "zform", "extra_data": 4}).to_string(), "extra_data is not a dict"),
+            (json!({"widget_type": "bogus", "extra_data": {}}).to_string(), "unknown widget type: bogus"),
+            (json!({"widget_type": "zform", "extra_data": {}}).to_string(), "zform is missing type field"),
+            (with("type", json!("bogus")), "unknown zform type: bogus"),
+            (with("heading", json!(1)), "extra_data[\"heading\"] is not a string"),
+            (with("choices", json!("a")), "extra_data[\"choices\"] is not a list"),
+            (with("choices", json!([1])), "extra_data[\"choices\"][0] is not a dict"),
+            (with("choices", json!([{}])), "short_name key is missing from extra_data[\"choices\"][0]"),
+        ];
+        for (text, problem) in cases {
+            assert_eq!(Widget::parse(&text).unwrap_err().msg(), format!("Widgets: {problem}"), "{text}");
+        }
+    }
 
     // conformance: sub-2, sub-3, sub-4
     #[test]
