@@ -4,6 +4,7 @@ use super::git;
 use super::git::{Change, Commit, Push, branch_topic, commented, numbered_topic};
 use super::payload::{Options, Payload, Post, Posts, Refusal};
 use super::text::{label, link};
+use std::borrow::Cow;
 
 /// The header in which Gitea names the event.
 pub const GITEA_HEADER: &str = "X-Gitea-Event";
@@ -118,6 +119,16 @@ fn posts(payload: Payload<'_>, options: &Options<'_>, header: &'static str) -> P
     Ok(vec![Post::new(topic, content, event)])
 }
 
+/// The address of an issue or a pull request. Payloads before Gitea 1.12 do not have it.
+fn url_of<'p>(payload: Payload<'p>, thing: Payload<'p>, kind: &str) -> Result<Cow<'p, str>, Refusal> {
+    if let Some(url) = thing.find_text("/html_url") {
+        return Ok(url.into());
+    }
+    let (repository, number) = (payload.text("/repository/html_url")?, thing.integer("/number")?);
+    let folder = if kind == "PR" { "pulls" } else { "issues" };
+    Ok(format!("{repository}/{folder}/{number}").into())
+}
+
 fn user(payload: Payload<'_>) -> Result<&str, Refusal> {
     payload.first_text(&["/sender/username", "/sender/login", "/pusher/username", "/pusher/login"])
 }
@@ -158,7 +169,7 @@ fn created_or_deleted(event: &str, payload: Payload<'_>, name: &str) -> Result<S
 
 /// A change of an issue or a pull request.
 fn changed(payload: Payload<'_>, thing: Payload<'_>, kind: &str, named: bool) -> Result<String, Refusal> {
-    let (number, url) = (thing.integer("/number")?, thing.text("/html_url")?);
+    let (number, url) = (thing.integer("/number")?, &*url_of(payload, thing, kind)?);
     let title = if named { Some(thing.text("/title")?) } else { None };
     let action = payload.text("/action")?;
     let user = user(payload)?;
@@ -222,14 +233,15 @@ fn numbered(kind: &str, number: i64, title: Option<&str>) -> String {
 
 fn comment(payload: Payload<'_>, issue: Payload<'_>, kind: &str, named: bool) -> Result<String, Refusal> {
     let comment = payload.at("/comment")?;
-    let action = commented(payload.text("/action")?, comment.text("/html_url")?);
+    let url = url_of(payload, issue, kind)?;
+    let action = commented(payload.text("/action")?, comment.find_text("/html_url").unwrap_or(&url));
     let change = Change {
         user: user(payload)?,
         action: &action,
         kind,
         number: Some(issue.integer("/number")?),
         title: if named { Some(issue.text("/title")?) } else { None },
-        url: issue.text("/html_url")?,
+        url: &url,
         text: comment.find_text("/body"),
         ..Change::default()
     };
@@ -248,7 +260,7 @@ fn review(event: &str, payload: Payload<'_>, request: Payload<'_>, named: bool) 
         kind: "PR",
         number: Some(request.integer("/number")?),
         title: if named { Some(request.text("/title")?) } else { None },
-        url: request.text("/html_url")?,
+        url: &url_of(payload, request, "PR")?,
         text: payload.find_text("/review/content").or(payload.find_text("/comment/body")),
         ..Change::default()
     };

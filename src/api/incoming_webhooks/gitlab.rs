@@ -4,6 +4,7 @@ use super::git;
 use super::git::{Change, Commit, Push, branch_topic, numbered_topic};
 use super::payload::{Options, Payload, Post, Posts, Refusal};
 use super::text::{label, link, start};
+use std::borrow::Cow;
 
 /// The header that names the event.
 pub const HEADER: &str = "X-Gitlab-Event";
@@ -45,9 +46,28 @@ pub const EVENTS: &[&str] = &[
     "Deployment Hook",
 ];
 
+/// The header of a server's own hook, whatever happened. What did is in the payload.
+const SYSTEM_HOOK: &str = "System Hook";
+
+/// The event of a delivery as hooks of projects name it: `Tag Push Hook` for a server's hook about `tag_push`.
+fn event_of<'p>(header: &'p str, payload: Payload<'p>) -> Result<Cow<'p, str>, Refusal> {
+    if header != SYSTEM_HOOK {
+        return Ok(header.into());
+    }
+    let name = payload.first_text(&["/event_name", "/object_kind"])?;
+    // What follows two underscores says more of the same event.
+    let name = name.split("__").next().unwrap_or_default();
+    let words = name.split('_').map(|word| {
+        let mut letters = word.chars();
+        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    });
+    Ok(format!("{} Hook", words.collect::<Vec<String>>().join(" ")).into())
+}
+
 /// Makes the messages of a delivery.
 pub fn posts(payload: Payload<'_>, options: &Options<'_>) -> Posts {
-    let header = options.event(HEADER)?;
+    let header = event_of(options.event(HEADER)?, payload)?;
+    let header = header.as_ref();
     let object = "/object_attributes";
     let refined = match header {
         "Issue Hook" | "Confidential Issue Hook" | "Merge Request Hook" | "Wiki Page Hook" => {

@@ -76,14 +76,18 @@ struct IntegrationRecord {
     all_event_types: Option<&'static [&'static str]>,
     /// Always empty: nothing needs to be configured.
     config_options: [(); 0],
+    /// What its address can have beside the channel, the topic and the filters of events.
+    url_options: &'static [table::UrlOption],
 }
 
 /// State part `realm_incoming_webhook_bots`: the integrations of incoming webhook bots.
 fn incoming_webhook_bots(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let record = |(name, display_name): &(&'static str, &'static str)| {
-        let events = table::find(name).map(|integration| integration.events);
+        let integration = table::find(name);
+        let events = integration.map(|integration| integration.events);
         let all_event_types = events.filter(|events| !events.is_empty());
-        IntegrationRecord { name, display_name, all_event_types, config_options: [] }
+        let url_options = integration.map_or(&[][..], |integration| integration.url_options);
+        IntegrationRecord { name, display_name, all_event_types, config_options: [], url_options }
     };
     let integrations: Vec<IntegrationRecord> = INTEGRATIONS.iter().map(record).collect();
     state.set::<Vec<IntegrationRecord>>("realm_incoming_webhook_bots", &integrations)

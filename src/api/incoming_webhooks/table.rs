@@ -2,6 +2,7 @@
 
 use super::payload::{Options, Payload, Posts};
 use super::{gitea, github, gitlab, grafana, media, monitors, plain, sentry, slack};
+use serde::Serialize;
 
 /// What a body is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +12,29 @@ pub enum Body {
     /// A text.
     Text,
 }
+
+/// A parameter of an integration's address, as clients offer it for a new bot (feature level 403).
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct UrlOption {
+    /// Its name.
+    key: &'static str,
+    /// What it is, for people.
+    label: &'static str,
+    /// The published name of what checks a value: `check_string` or `check_bool`.
+    validator: &'static str,
+}
+
+const BRANCHES: UrlOption = UrlOption {
+    key: "branches",
+    label: "The branches whose pushes are shown, separated by commas",
+    validator: "check_string",
+};
+
+const IGNORE_PRIVATE_REPOSITORIES: UrlOption = UrlOption {
+    key: "ignore_private_repositories",
+    label: "Exclude notifications from private repositories",
+    validator: "check_bool",
+};
 
 /// An integration.
 pub struct Integration {
@@ -24,6 +48,8 @@ pub struct Integration {
     pub headers: &'static [&'static str],
     /// The types of events that an address can filter.
     pub events: &'static [&'static str],
+    /// Parameters of its own that an address can have, as `DeliverParams` reads them.
+    pub url_options: &'static [UrlOption],
     /// Whether people who are not of the organization may write what the messages say: titles, names and addresses that a
     /// program passes on. Then mentions are silent. It is so unless whoever sets the program up writes the whole text.
     pub of_strangers: bool,
@@ -37,7 +63,8 @@ impl Integration {
         title: &'static str,
         posts: fn(Payload<'_>, &Options<'_>) -> Posts,
     ) -> Self {
-        Self { name, title, body: Body::Json, headers: &[], events: &[], of_strangers: true, posts }
+        let (headers, events, url_options): (&[_], &[_], &[_]) = (&[], &[], &[]);
+        Self { name, title, body: Body::Json, headers, events, url_options, of_strangers: true, posts }
     }
 
     /// The same, with messages that whoever sets the program up writes.
@@ -57,21 +84,25 @@ pub static TABLE: &[Integration] = &[
     Integration {
         headers: &[gitea::FORGEJO_HEADER, gitea::GITEA_HEADER],
         events: gitea::EVENTS,
+        url_options: &[BRANCHES],
         ..Integration::new("forgejo", "Forgejo", gitea::forgejo)
     },
     Integration {
         headers: &[gitea::GITEA_HEADER, gitea::FORGEJO_HEADER],
         events: gitea::EVENTS,
+        url_options: &[BRANCHES],
         ..Integration::new("gitea", "Gitea", gitea::gitea)
     },
     Integration {
         headers: &[github::HEADER],
         events: github::EVENTS,
+        url_options: &[BRANCHES, IGNORE_PRIVATE_REPOSITORIES],
         ..Integration::new("github", "GitHub", github::posts)
     },
     Integration {
         headers: &[gitlab::HEADER],
         events: gitlab::EVENTS,
+        url_options: &[BRANCHES],
         ..Integration::new("gitlab", "GitLab", gitlab::posts)
     },
     Integration { events: grafana::EVENTS, ..Integration::new("grafana", "Grafana", grafana::grafana) },

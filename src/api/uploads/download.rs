@@ -6,7 +6,8 @@ use crate::domain::files::access;
 use crate::domain::files::sql::AttachmentRow;
 use crate::domain::files::{blobs, media_types};
 use crate::http::{
-    Anyone, ApiError, ApiResult, Call, Conditions, OtherReply, Read, Reply, ReplyBody, StreamedReply, User, Visitor,
+    Anyone, ApiError, ApiResult, Call, Conditions, OtherReply, Read, Reply, ReplyBody, StreamedReply, User,
+    Visitor,
 };
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};

@@ -182,9 +182,18 @@ async fn clients_are_told_what_bots_can_be_for() {
     let queue = ada.register(words).await;
     assert_eq!(queue.state["realm_embedded_bots"], json!([]));
     let json_bot = json!({"name": "json", "display_name": "JSON formatter", "all_event_types": null,
-        "config_options": []});
+        "config_options": [], "url_options": []});
     let bots = queue.state["realm_incoming_webhook_bots"].as_array().unwrap();
     assert!(bots.contains(&json_bot), "{bots:?}");
+    let options = |name: &str| bots.iter().find(|bot| bot["name"] == name).unwrap()["url_options"].clone();
+    let branches = json!({"key": "branches", "validator": "check_string",
+        "label": "The branches whose pushes are shown, separated by commas"});
+    let private = json!({"key": "ignore_private_repositories", "validator": "check_bool",
+        "label": "Exclude notifications from private repositories"});
+    assert_eq!(options("github"), json!([branches, private]));
+    for name in ["gitea", "forgejo", "gitlab"] {
+        assert_eq!(options(name), json!([branches]), "{name}");
+    }
 }
 
 // conformance: bot-10
