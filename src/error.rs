@@ -19,12 +19,20 @@ struct Parts {
     msg: Cow<'static, str>,
     fields: Map<String, Value>,
     headers: Vec<(&'static str, String)>,
+    page: Option<&'static str>,
 }
 
 impl ApiError {
     /// An error with this status, code and text. Prefer the named constructors below.
     pub fn new(status: u16, code: &'static str, msg: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Parts { status, code, msg: msg.into(), fields: Map::new(), headers: Vec::new() }))
+        Self(Box::new(Parts {
+            status,
+            code,
+            msg: msg.into(),
+            fields: Map::new(),
+            headers: Vec::new(),
+            page: None,
+        }))
     }
 
     /// 400 `BAD_REQUEST`: most refusals.
@@ -148,6 +156,18 @@ impl ApiError {
     pub fn with_header(mut self, name: &'static str, value: String) -> Self {
         self.0.headers.push((name, value));
         self
+    }
+
+    /// Shows a person this page in place of the JSON body.
+    #[must_use]
+    pub fn with_page(mut self, page: &'static str) -> Self {
+        self.0.page = Some(page);
+        self
+    }
+
+    /// The page that is shown in place of the JSON body.
+    pub fn page(&self) -> Option<&'static str> {
+        self.0.page
     }
 
     /// The HTTP status.

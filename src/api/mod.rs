@@ -18,6 +18,8 @@ pub mod drafts;
 pub mod emoji;
 pub mod events;
 pub mod groups;
+pub mod health;
+pub mod help;
 pub mod images;
 pub mod incoming_webhooks;
 pub mod invites;
@@ -106,6 +108,8 @@ pub static RESOURCES: &[Resource] = &[
     images::RESOURCE,
     realm_images::RESOURCE,
     web::RESOURCE,
+    help::RESOURCE,
+    health::RESOURCE,
     Resource { name: "register", routes: || queues::register::routes(state_parts), ..Resource::EMPTY },
     queues::RESOURCE,
 ];

@@ -5,6 +5,7 @@
 //! - [`Budget`]: limits on the bytes of all bodies and answers in memory;
 //! - [`MultipartStream`] and [`ResponseBody`]: bodies that are larger than memory should be, in both directions;
 //! - [`Reply`]: the successful result of a handler;
+//! - [`page`]: small pages for people whose browser opens what is no page of the client;
 //! - [`StatePart`]: what a resource adds to the state of `POST /register`;
 //! - [`Interceptor`]: what sees each exchange, if the server is a test double;
 //! - [`service`]: one request through all of these;
@@ -17,6 +18,7 @@ mod interceptor;
 mod json_text;
 mod malformed_request;
 mod multipart_stream;
+pub mod page;
 pub mod params;
 mod reply;
 mod request_body;

@@ -5,6 +5,7 @@ use super::client_address::{client_address, is_forged, is_from_browser, is_local
 use super::form::Form;
 use super::interceptor::{Dropped, Interceptor, Next};
 use super::multipart_stream::MultipartStream;
+use super::page;
 use super::reply::{ReplyBody, success_body};
 use super::request_body::RequestBody;
 use super::response_body::ResponseBody;
@@ -142,7 +143,7 @@ impl Service {
         let (route, path_parameters) = match self.router.find(&head.method, path) {
             Found::Route(route, parameters) => (route, parameters),
             Found::MethodNotAllowed(methods) => return Err(method_not_allowed(&methods)),
-            Found::NotFound => return Err(ApiError::not_found()),
+            Found::NotFound => return Err(not_found(&head)),
         };
         let (query, content_type) = (head.uri.query(), text_of(&head.headers, header::CONTENT_TYPE));
         let options = &self.app.options;
@@ -376,6 +377,15 @@ async fn next_data(body: &mut RequestBody) -> ApiResult<Option<Bytes>> {
     Ok(None)
 }
 
+/// The error of a path that does not exist: a page for people, whose browser asks for HTML by name, and JSON for programs.
+fn not_found(head: &Parts) -> ApiError {
+    let is_page = matches!(head.method, Method::GET | Method::HEAD)
+        && !head.uri.path().starts_with("/api/")
+        && !head.uri.path().starts_with(SESSION_PREFIX)
+        && text_of(&head.headers, header::ACCEPT).is_some_and(|types| types.contains("text/html"));
+    if is_page { ApiError::not_found().with_page(page::not_found()) } else { ApiError::not_found() }
+}
+
 fn method_not_allowed(methods: &[&Method]) -> ApiError {
     let names: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
     ApiError::new(405, "BAD_REQUEST", "Method Not Allowed")
@@ -477,7 +487,14 @@ fn reply(reply: ReplyBody, ignored: &[String], compress: bool) -> Response<Respo
 
 fn failure(error: &ApiError) -> Response<ResponseBody> {
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = json(status, error.body().to_string() + "\n", false);
+    let mut response = match error.page() {
+        Some(page) => {
+            let mut response = full(status, page::HTML, Bytes::from_static(page.as_bytes()), false);
+            insert_all(response.headers_mut(), &page::headers());
+            response
+        }
+        None => json(status, error.body().to_string() + "\n", false),
+    };
     insert_all(response.headers_mut(), error.headers());
     response
 }

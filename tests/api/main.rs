@@ -19,6 +19,8 @@ mod emoji;
 mod fuzz;
 mod groups;
 mod harness;
+mod health;
+mod help;
 mod http;
 mod images;
 mod incoming_webhooks;

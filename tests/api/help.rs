@@ -1,0 +1,81 @@
+//! Pages that are no part of the client, and paths that lead nowhere.
+
+use crate::harness::{Answer, Client, TestServer};
+use reqwest::Method;
+
+const HTML: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
+
+async fn open(client: &Client, path: &str) -> Answer {
+    client.request_outside(Method::GET, path).header("Accept", HTML).send().await
+}
+
+fn text_of(answer: &Answer) -> String {
+    assert_eq!(answer.header("content-type"), "text/html; charset=utf-8", "{answer}");
+    let policy = answer.header("content-security-policy");
+    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    String::from_utf8(answer.bytes.clone()).unwrap()
+}
+
+// conformance: conv-81
+#[tokio::test]
+async fn links_to_help_lead_to_the_published_help_center() {
+    let server = TestServer::start().await;
+    let anonymous = server.anonymous();
+    for (path, expected) in [
+        ("/help", ""),
+        ("/help/", ""),
+        ("/help/channel-permissions", "channel-permissions"),
+        ("/help/read-receipts/", "read-receipts"),
+        ("/help/include/sidebar_index", "include/sidebar_index"),
+        ("/help/a%0d%0aSet-Cookie:x", ""),
+        ("/help/..%2f..%2fevil", ""),
+        ("/help/?next=https://evil.example", ""),
+    ] {
+        let answer = anonymous.request_outside(Method::GET, path).send().await;
+        assert_eq!(
+            (answer.status, answer.header("location")),
+            (302, format!("https://zulip.com/help/{expected}").as_str()),
+            "{path}"
+        );
+    }
+}
+
+// conformance: conv-82
+#[tokio::test]
+async fn who_cannot_log_in_is_told_what_to_do() {
+    let server = TestServer::start().await;
+    for (path, expected) in [
+        ("/accounts/password/reset", "Ask an administrator"),
+        ("/accounts/password/reset/", "teamchat user password"),
+        ("/accounts/find", "one organization"),
+        ("/accounts/find/", "one organization"),
+    ] {
+        let answer = open(&server.anonymous(), path).await;
+        assert_eq!(answer.status, 200, "{path}");
+        assert!(text_of(&answer).contains(expected), "{path}");
+    }
+}
+
+// conformance: conv-83
+#[tokio::test]
+async fn a_browser_is_shown_a_page_for_a_path_that_leads_nowhere() {
+    let server = TestServer::start().await;
+    let anonymous = server.anonymous();
+    for path in ["/nothing", "/robots.txt", "/api", "/%3Cscript%3E"] {
+        let answer = open(&anonymous, path).await;
+        assert_eq!(answer.status, 404, "{path}");
+        let text = text_of(&answer);
+        assert!(text.contains("There is no such page") && !text.contains("<script"), "{path}");
+    }
+    // What programs ask for, and whatever is no page, stays JSON.
+    for path in ["/api/v1/nothing", "/json/nothing"] {
+        open(&anonymous, path).await.error(404, "BAD_REQUEST", "Not found");
+    }
+    for accept in ["*/*", "application/json", "text/*"] {
+        let answer = anonymous.request_outside(Method::GET, "/nothing").header("Accept", accept).send().await;
+        answer.error(404, "BAD_REQUEST", "Not found");
+    }
+    anonymous.request_outside(Method::GET, "/nothing").send().await.error(404, "BAD_REQUEST", "Not found");
+    let posted = anonymous.request_outside(Method::POST, "/nothing").header("Accept", HTML).send().await;
+    posted.error(404, "BAD_REQUEST", "Not found");
+}
