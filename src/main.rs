@@ -2,9 +2,8 @@
 
 mod cli;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::Arguments::parse().run()
+    cli::Arguments::read().run()
 }

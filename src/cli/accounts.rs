@@ -43,7 +43,7 @@ impl RoleCommand {
         let Account { file, email, output } = self.account;
         let command = Command::SetRole { email: email.clone(), role: self.role };
         let done: Value = run_command(&file.db, command, false)?;
-        output.print(&done, |out, _| writeln!(out, "{email} is now {}.", self.role.name()))
+        output.print(&file.db, &done, |out, _| writeln!(out, "{email} is now {}.", self.role.name()))
     }
 }
 
@@ -53,7 +53,7 @@ impl Account {
         let done: Value =
             run_command(&file.db, Command::SetActive { email: email.clone(), is_active }, false)?;
         let words = if is_active { "can log in again" } else { "is deactivated" };
-        output.print(&done, |out, _| writeln!(out, "{email} {words}."))
+        output.print(&file.db, &done, |out, _| writeln!(out, "{email} {words}."))
     }
 }
 
@@ -67,7 +67,7 @@ impl PasswordCommand {
         if !self.password_stdin {
             value["password"] = password.as_str().into();
         }
-        output.print(&value, |out, style| {
+        output.print(&file.db, &value, |out, style| {
             if !self.password_stdin {
                 writeln!(out, "New password of {email}: {}", style.bold(&password))?;
             }

@@ -5,7 +5,7 @@ use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::error::Error;
-use std::io::{BufRead, BufReader, IsTerminal, Write};
+use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Write};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -41,18 +41,32 @@ pub fn role() -> impl TypedValueParser<Value = Role> {
 }
 
 impl Output {
+    /// Prints what a command answered: as JSON, or in words, which end with the file that it is about.
     pub fn print<T: serde::Serialize>(
         &self,
+        db: &Path,
         value: &T,
         text: impl FnOnce(&mut dyn Write, Style) -> std::io::Result<()>,
     ) -> Result<(), Failure> {
-        let mut out = std::io::stdout();
         if self.json {
-            writeln!(out, "{}", serde_json::to_string(value)?)?;
-        } else {
-            text(&mut out, Style::stdout())?;
+            let json = serde_json::to_string(value)?;
+            return print(|out| writeln!(out, "{json}"));
         }
-        Ok(out.flush()?)
+        let file = std::path::absolute(db).unwrap_or_else(|_| db.to_owned());
+        print(|out| {
+            let style = Style::stdout();
+            text(out, style)?;
+            writeln!(out, "{}", style.dim(&format!("In the database {}", file.display())))
+        })
+    }
+}
+
+/// Writes to standard output. Whoever reads it may stop early, as `head` does, and that is no failure.
+pub fn print(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
+    let mut out = std::io::stdout();
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod common;
+mod health;
 mod purge;
 mod serve;
 mod serve_options;
@@ -11,7 +12,8 @@ mod test_server;
 
 use accounts::{Account, PasswordCommand, RoleCommand, random_password, read_password};
 use clap::builder::BoolishValueParser;
-use clap::{Args, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use common::{DEFAULT_DB, Failure, File, Output, Style, role, run_command};
 use serde_json::Value;
 use serve::DEFAULT_ADDRESS;
@@ -40,7 +42,12 @@ enum MainCommand {
     /// Run the server until it is stopped (Ctrl-C or SIGTERM).
     ///
     /// A missing file is created, with its organization. The server is ready when GET /api/v1/server_settings responds.
+    #[command(override_usage = "teamchat serve [OPTIONS]")]
     Serve(serve::Serve),
+    /// Ask a server whether it does its work, for monitors and containers.
+    ///
+    /// Prints nothing and ends with code 0, or says what is wrong and ends with code 1.
+    Health(health::Health),
     /// Create, list and change users, and manage their API keys.
     ///
     /// Works while the server runs and while it does not.
@@ -237,10 +244,23 @@ enum SessionCommand {
 }
 
 impl Arguments {
+    /// Reads the command line, or ends the program with what is wrong with it.
+    pub fn read() -> Self {
+        Self::try_parse().unwrap_or_else(|mut error| {
+            if error.kind() == ErrorKind::InvalidSubcommand {
+                let names = format!("the commands here are {}", subcommands_here().join(", "));
+                let tip = ContextValue::StyledStrs(vec![names.into()]);
+                error.insert(ContextKind::Suggested, tip);
+            }
+            error.exit()
+        })
+    }
+
     /// Runs the command.
     pub fn run(self) -> ExitCode {
         let done = match self.command {
             MainCommand::Serve(serve) => serve.run(),
+            MainCommand::Health(health) => health.run(),
             MainCommand::User(task) => task.run(),
             MainCommand::Bot(BotCommand::Create(create)) => create.run(),
             MainCommand::Fixtures(task) => task.run(),
@@ -257,17 +277,29 @@ impl Arguments {
     }
 }
 
+/// The commands that can follow the words of the command line that are commands.
+fn subcommands_here() -> Vec<String> {
+    let mut command = Arguments::command();
+    for word in std::env::args().skip(1) {
+        match command.find_subcommand(&word) {
+            Some(found) => command = found.clone(),
+            None => break,
+        }
+    }
+    command.get_subcommands().map(|known| known.get_name().to_owned()).collect()
+}
+
 impl UserCommand {
     fn run(self) -> Result<(), Failure> {
         match self {
             Self::Create(create) => create.run(),
             Self::List { file, output } => {
                 let users: Vec<ListedUser> = run_command(&file.db, Command::ListUsers, false)?;
-                output.print(&users, |out, style| list_users(out, style, &users))
+                output.print(&file.db, &users, |out, style| list_users(out, style, &users))
             }
             Self::Unlock { file, email, output } => {
                 let done: Value = run_command(&file.db, Command::UnlockUser { email: email.clone() }, false)?;
-                output.print(&done, |out, _| writeln!(out, "{email} can log in."))
+                output.print(&file.db, &done, |out, _| writeln!(out, "{email} can log in."))
             }
             Self::Password(command) => command.run(),
             Self::Role(command) => command.run(),
@@ -277,7 +309,7 @@ impl UserCommand {
             Self::Key(KeyCommand::Mint { file, email, client, output }) => {
                 let key: Value =
                     run_command(&file.db, Command::CreateKey { email: email.clone(), client }, false)?;
-                output.print(&key, |out, style| {
+                output.print(&file.db, &key, |out, style| {
                     let api_key = key["api_key"].as_str().unwrap_or_default();
                     writeln!(out, "API key of {email}: {}", style.bold(api_key))?;
                     writeln!(out, "{}", style.dim("It is shown this once."))
@@ -285,12 +317,14 @@ impl UserCommand {
             }
             Self::Key(KeyCommand::List { file, email, output }) => {
                 let keys: Vec<KeyRecord> = run_command(&file.db, Command::ListKeys { email }, false)?;
-                output.print(&keys, |out, style| list_keys(out, style, &keys))
+                output.print(&file.db, &keys, |out, style| list_keys(out, style, &keys))
             }
             Self::Key(KeyCommand::Revoke { file, email, id, output }) => {
                 let done: Value =
                     run_command(&file.db, Command::RevokeKey { email: email.clone(), id }, false)?;
-                output.print(&done, |out, _| writeln!(out, "Key {id} of {email} does not work any more."))
+                output.print(&file.db, &done, |out, _| {
+                    writeln!(out, "Key {id} of {email} does not work any more.")
+                })
             }
             Self::Session(SessionCommand::List { file, email, output }) => {
                 let sessions: Vec<SessionRecord> =
@@ -325,7 +359,7 @@ impl CreateBot {
         let url = format!("{}{}", origin.trim_end_matches('/'), bot.path);
         let mut value = serde_json::to_value(&bot)?;
         value["url"] = url.as_str().into();
-        self.output.print(&value, |out, style| {
+        self.output.print(db, &value, |out, style| {
             let (name, owner) = (style.bold(&bot.full_name), &bot.owner);
             writeln!(out, "{} the bot {name}, owned by {owner}", style.green("Created"))?;
             writeln!(out, "\n  {}\n", style.bold(&url))?;
@@ -339,7 +373,11 @@ impl OrganizationCommand {
     fn run(self) -> Result<(), Failure> {
         let Self::Reactivate { file, output } = self;
         let done: Value = run_command(&file.db, Command::ReactivateRealm, false)?;
-        output.print(&done, |out, _| writeln!(out, "People can log in again."))
+        let words = match done["was_deactivated"].as_bool() {
+            Some(false) => "The organization was not deactivated: people can log in.",
+            _ => "People can log in again.",
+        };
+        output.print(&file.db, &done, |out, _| writeln!(out, "{words}"))
     }
 }
 
@@ -367,7 +405,7 @@ impl Create {
         if let Some(password) = &password {
             value["password"] = password.as_str().into();
         }
-        self.output.print(&value, |out, style| {
+        self.output.print(db, &value, |out, style| {
             let kind = if user.is_bot { "bot" } else { user.role.name() };
             writeln!(out, "{} {} ({kind})", style.green("Created"), style.bold(&user.full_name))?;
             writeln!(out, "  email     {}", user.email)?;
@@ -375,7 +413,12 @@ impl Create {
                 writeln!(out, "  password  {}", style.bold(password))?;
             }
             writeln!(out, "  API key   {}", style.bold(&user.api_key))?;
-            writeln!(out, "{}", style.dim("Keep them: they are shown this once."))
+            let note = if user.is_bot {
+                "Clients show the key of a bot to its owner again."
+            } else {
+                "Keep them: they are shown this once."
+            };
+            writeln!(out, "{}", style.dim(note))
         })
     }
 }

@@ -63,7 +63,9 @@ impl PurgeCommand {
         let words = format!("{} of {} accounts", listed(&found.counts), found.accounts);
         if self.dry_run {
             let value = json!({ "accounts": found.accounts, "found": found.counts });
-            return self.output.print(&value, |out, _| writeln!(out, "{}: {words}", self.email));
+            return self
+                .output
+                .print(&self.file.db, &value, |out, _| writeln!(out, "{}: {words}", self.email));
         }
         if !self.yes {
             if !std::io::stdin().is_terminal() {
@@ -88,7 +90,9 @@ impl PurgeCommand {
             place = part.next;
         }
         let value = json!({ "accounts": found.accounts, "found": found.counts, "removed": done });
-        self.output.print(&value, |out, _| writeln!(out, "Removed of {}: {}.", self.email, listed(&done)))
+        self.output.print(&self.file.db, &value, |out, _| {
+            writeln!(out, "Removed of {}: {}.", self.email, listed(&done))
+        })
     }
 
     /// What was asked for, in the order in which it is removed.

@@ -1,6 +1,6 @@
 //! Flags of `serve` for authors of clients and bots, and `teamchat fixtures`.
 
-use super::common::{Failure, File};
+use super::common::{Failure, File, print};
 use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
 use std::error::Error;
@@ -105,8 +105,6 @@ impl FixturesCommand {
             Self::Dump { file } => dump(&file.db)?,
             Self::Sample => Fixtures::sample()?,
         };
-        let mut out = std::io::stdout();
-        writeln!(out, "{}", fixtures.to_json())?;
-        Ok(out.flush()?)
+        print(|out| writeln!(out, "{}", fixtures.to_json()))
     }
 }

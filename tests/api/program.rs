@@ -450,3 +450,115 @@ async fn what_somebody_made_is_removed() {
     let left = json_of(&run(&database, &left));
     assert_eq!(left["removed"], json!({"emoji_deactivated": 1, "groups_in_use": 1}));
 }
+
+fn words_of(output: &Output) -> (String, String) {
+    (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    )
+}
+
+#[tokio::test]
+async fn an_unknown_command_is_answered_with_the_known_ones() {
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_teamchat")).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        words_of(&output).1
+    };
+    let said = run(&["user", "passwd"]);
+    assert!(said.contains("the commands here are create, list, unlock, password,"), "{said}");
+    let said = run(&["backups"]);
+    assert!(
+        said.contains("the commands here are serve, health, user, bot, fixtures, organization"),
+        "{said}"
+    );
+    let said = run(&["user", "key", "new"]);
+    assert!(said.contains("the commands here are mint, list, revoke"), "{said}");
+    let said = run(&["serve", "--no-such-flag", "x"]);
+    assert!(said.contains("Usage: teamchat serve [OPTIONS]"), "{said}");
+}
+
+#[tokio::test]
+async fn what_is_printed_names_the_file_unless_it_is_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    let create = ["user", "create", "--email", "ada@example.com", "--full-name", "Ada"];
+    let last = format!("In the database {}\n", db.display());
+    for arguments in [&create[..], &["user", "list"], &["organization", "reactivate"]] {
+        let (said, _) = words_of(&run(&db, arguments));
+        assert!(said.ends_with(&last), "{said}");
+    }
+    let (said, _) = words_of(&run(&db, &["organization", "reactivate"]));
+    assert!(said.starts_with("The organization was not deactivated"), "{said}");
+    // A relative path is named in full.
+    let relative = Command::new(env!("CARGO_BIN_EXE_teamchat"))
+        .args(["user", "list", "--db", "chat.sqlite"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let (said, _) = words_of(&relative);
+    let real = folder.path().canonicalize().unwrap().join("chat.sqlite");
+    assert!(
+        said.ends_with(&format!("In the database {}\n", real.display())) || said.ends_with(&last),
+        "{said}"
+    );
+    let bot = [
+        "user",
+        "create",
+        "--email",
+        "b-bot@example.com",
+        "--full-name",
+        "Bot",
+        "--bot-owner",
+        "ada@example.com",
+    ];
+    let (said, _) = words_of(&run(&db, &bot));
+    assert!(
+        said.contains("show the key of a bot to its owner again") && !said.contains("this once"),
+        "{said}"
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_reader_who_stops_early_is_no_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    let create = ["user", "create", "--email", "ada@example.com", "--full-name", "Ada"];
+    assert!(run(&db, &create).status.success());
+    for arguments in [&["fixtures", "dump"][..], &["user", "list"], &["user", "list", "--json"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = program(&db, arguments).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        let output = output.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), words_of(&output).1.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_health_of_a_server_is_a_code_and_no_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    let serving = Serving::start(&db, &[]);
+    let url = serving.value("listening").to_owned();
+    let health = |url: &str| {
+        Command::new(env!("CARGO_BIN_EXE_teamchat")).args(["health", "--url", url]).output().unwrap()
+    };
+    let well = health(&url);
+    assert_eq!((well.status.code(), words_of(&well)), (Some(0), (String::new(), String::new())));
+    #[cfg(unix)]
+    {
+        std::fs::rename(&db, folder.path().join("elsewhere")).unwrap();
+        let ill = health(&url);
+        let said = words_of(&ill).1;
+        assert_eq!(ill.status.code(), Some(1), "{said}");
+        assert!(said.contains("status 503: The database file is gone"), "{said}");
+    }
+    serving.stop();
+    let gone = health(&url);
+    let said = words_of(&gone).1;
+    assert_eq!(gone.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("{url} does not answer")), "{said}");
+    let wrong = health("https://chat.example.com");
+    assert_eq!(wrong.status.code(), Some(2), "{}", words_of(&wrong).1);
+}

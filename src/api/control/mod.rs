@@ -368,8 +368,9 @@ fn execute(
         Command::OwnerLink => owner_link::create(tx)?.into(),
         Command::Purge(_) => return Err(ApiError::internal("a purge is several jobs")),
         Command::ReactivateRealm => {
+            let was_deactivated = realm::is_deactivated(tx)?;
             realm::set_deactivated(tx, false)?;
-            Value::Null
+            serde_json::json!({ "was_deactivated": was_deactivated })
         }
     })
 }
