@@ -132,6 +132,7 @@ async fn handle(double: &Double, request: Request<Incoming>) -> ApiResult<Value>
         }
         (&Method::PUT, "/level") => {
             let level: Level = read(&body)?;
+            level.check()?;
             let answer = json!({"feature_level": level.feature_level, "version": level.version()});
             double.set_level(Some(level));
             answer

@@ -1,5 +1,6 @@
 //! Posing as an older server: its version and feature level, without what it did not have yet.
 
+use crate::http::{ApiError, ApiResult};
 use crate::types::version::FEATURE_LEVEL;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -32,6 +33,15 @@ pub struct Level {
 }
 
 impl Level {
+    /// Checks that it is that of an older server, or our own: what came after is not there to be shown.
+    pub fn check(&self) -> ApiResult<()> {
+        if (1..=FEATURE_LEVEL).contains(&self.feature_level) {
+            return Ok(());
+        }
+        let level = self.feature_level;
+        Err(ApiError::bad_request(format!("\"feature_level\" is from 1 to {FEATURE_LEVEL}, not {level}")))
+    }
+
     /// The version to announce.
     pub fn version(&self) -> String {
         let release = RELEASES.iter().find(|(last, _)| self.feature_level <= *last);

@@ -81,6 +81,11 @@ async fn wrong_fixtures_end_the_program_with_code_2_and_the_line() {
         ("{\"users\": [\n\n]", "3: EOF while parsing"),
         ("{\"users\": [\n{\"email\": \"a@example.com\"}]}", "line 2: missing field `full_name`"),
         (
+            "{\"users\": [{\"email\": \"a@example.com\", \"full_name\": \"A\"}],\n\
+              \"settings\": {\"name\": \"B\"}}",
+            "line 2: \"settings\" are those that an owner may change, and none of the \"users\" is one",
+        ),
+        (
             "{\"users\": [{\"email\": \"a@example.com\", \"full_name\": \"A\", \"role\": \"owner\"}],\n\
               \"channels\": [{\"name\": \"private\", \"private\": true}],\n\
               \"messages\": [\n{\"sender\": \"a@example.com\", \"channel\": \"private\", \"topic\": \"t\", \"content\": \"c\"}]}",
