@@ -109,7 +109,13 @@ impl Client {
             builder = builder.header("Cookie", cookies).header("X-CSRFToken", token);
             builder = builder.header("Sec-Fetch-Site", "same-origin");
         }
-        Request { builder, line }
+        let names = match path.split_once('?') {
+            Some((_, query)) => {
+                names(&form_urlencoded::parse(query.as_bytes()).into_owned().collect::<Vec<_>>())
+            }
+            None => Vec::new(),
+        };
+        Request { builder, line, names: Some(names) }
     }
 
     /// Registers a queue.
@@ -174,39 +180,58 @@ impl Parameters for &Value {
 pub struct Request {
     builder: RequestBuilder,
     line: String,
+    /// The names of the parameters; `None` if the body is as it stands.
+    names: Option<Vec<String>>,
+}
+
+fn names(pairs: &[(String, String)]) -> Vec<String> {
+    pairs.iter().map(|(name, _)| name.clone()).collect()
 }
 
 impl Request {
     /// Adds parameters to the query string.
     #[must_use]
     pub fn query(self, parameters: impl Parameters) -> Self {
-        Self { builder: self.builder.query(&parameters.pairs()), ..self }
+        let pairs = parameters.pairs();
+        let request = self.with_names(&pairs);
+        Self { builder: request.builder.query(&pairs), ..request }
     }
 
     /// Sends parameters as an urlencoded body.
     #[must_use]
     pub fn form(self, parameters: impl Parameters) -> Self {
-        Self { builder: self.builder.form(&parameters.pairs()), ..self }
+        let pairs = parameters.pairs();
+        let request = self.with_names(&pairs);
+        Self { builder: request.builder.form(&pairs), ..request }
     }
 
     /// Sends parameters, and files of field name, file name and content, as a multipart body.
     #[must_use]
     pub fn multipart(self, parameters: impl Parameters, files: &[(&str, &str, &[u8])]) -> Self {
         let mut form = reqwest::multipart::Form::new();
-        for (name, value) in parameters.pairs() {
+        let pairs = parameters.pairs();
+        let request = self.with_names(&pairs);
+        for (name, value) in pairs {
             form = form.text(name, value);
         }
         for (field, file, content) in files {
             let part = reqwest::multipart::Part::bytes(content.to_vec()).file_name((*file).to_owned());
             form = form.part((*field).to_owned(), part);
         }
-        Self { builder: self.builder.multipart(form), ..self }
+        Self { builder: request.builder.multipart(form), ..request }
     }
 
     /// Sends a body as it stands.
     #[must_use]
     pub fn body(self, content_type: &str, body: impl Into<reqwest::Body>) -> Self {
-        Self { builder: self.builder.header("Content-Type", content_type).body(body), ..self }
+        Self { builder: self.builder.header("Content-Type", content_type).body(body), names: None, ..self }
+    }
+
+    fn with_names(mut self, pairs: &[(String, String)]) -> Self {
+        if let Some(known) = &mut self.names {
+            known.extend(names(pairs));
+        }
+        self
     }
 
     /// Adds a header.
@@ -223,6 +248,9 @@ impl Request {
         let bytes = response.bytes().await.unwrap().to_vec();
         let json = serde_json::from_slice(&bytes).unwrap_or_default();
         description::check_answer(&self.line, status, &json);
+        if let Some(names) = &self.names {
+            description::check_parameters(&self.line, names, &json);
+        }
         Answer { line: self.line, status, headers, bytes, json }
     }
 }

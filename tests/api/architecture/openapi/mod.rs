@@ -101,12 +101,6 @@ struct Api {
     types: Types,
     routes: Vec<SourceRoute>,
     handlers: BTreeMap<String, Vec<Handler>>,
-    /// By name of a struct of parameters: the module and the fields.
-    structs: BTreeMap<String, Vec<(String, syn::ItemStruct)>>,
-    /// Structs that are not read themselves, and the types of their fields.
-    composed: BTreeMap<String, Vec<String>>,
-    /// Other names of structs.
-    aliases: BTreeMap<String, String>,
     constants: BTreeMap<String, String>,
     state: Vec<StateField>,
     /// By the name of the struct: type and `op`.
@@ -280,7 +274,9 @@ impl<'ast> Visit<'ast> for Items<'_> {
             let (name, arguments) = text_of(&input.ty);
             if name == "Params2" {
                 params.extend(arguments.iter().map(|kind| text_of(kind).0));
-            } else if name.ends_with("Params") || ["SettingValues", "RealmChanges"].contains(&name.as_str()) {
+            } else if name.ends_with("Params")
+                || ["SettingValues", "DefaultValues", "RealmChanges"].contains(&name.as_str())
+            {
                 params.push(name);
             }
         }
@@ -318,20 +314,6 @@ impl<'ast> Visit<'ast> for Items<'_> {
         self.event = None;
     }
 
-    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
-        let name = item.ident.to_string();
-        // Others are read by code of their own, or are made of several structs.
-        if is_deserialized(&item.attrs) {
-            self.api.structs.entry(name).or_default().push((self.file.module_path(), item.clone()));
-            return;
-        }
-        let part = |field: &syn::Field| match text_of(&field.ty) {
-            (name, arguments) if name == "Option" => arguments.first().map_or(name, |kind| text_of(kind).0),
-            (name, _) => name,
-        };
-        self.api.composed.insert(name, item.fields.iter().map(part).collect());
-    }
-
     fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
         self.visit_macro(&item.mac);
     }
@@ -360,10 +342,6 @@ impl<'ast> Visit<'ast> for Items<'_> {
             self.api.events.insert(name.clone(), (kind, op));
             self.api.forms.push(EventForm { module, event: name, op: None, members });
         }
-    }
-
-    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
-        self.api.aliases.insert(item.ident.to_string(), text_of(&item.ty).0);
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
@@ -475,20 +453,16 @@ impl Api {
     fn parameters(&mut self, params: &[String], module: &str) -> Vec<Parameter> {
         let mut parameters: Vec<Parameter> = Vec::new();
         for name in params {
-            let parts = self.composed.get(name).cloned().unwrap_or_else(|| vec![name.clone()]);
-            let parts: &[String] = if is_table(name) { std::slice::from_ref(name) } else { &parts };
-            for part in parts {
-                for parameter in self.parameters_of(part, module) {
-                    if !parameters.iter().any(|known| known.name == parameter.name) {
-                        parameters.push(parameter);
-                    }
+            for parameter in self.parameters_of(name, module) {
+                if !parameters.iter().any(|known| known.name == parameter.name) {
+                    parameters.push(parameter);
                 }
             }
         }
         parameters
     }
 
-    /// The parameters of a struct, as near to a module as there is one of that name.
+    /// The parameters of the struct that a module means by a name.
     fn parameters_of(&mut self, name: &str, module: &str) -> Vec<Parameter> {
         let of_setting = |property: &Property| Parameter {
             name: property.name.to_owned(),
@@ -497,6 +471,11 @@ impl Api {
         };
         match name {
             "SettingValues" => return user_settings::PROPERTIES.iter().map(of_setting).collect(),
+            "DefaultValues" => {
+                let has_default =
+                    |property: &&Property| !user_settings::WITHOUT_DEFAULT.contains(&property.name);
+                return user_settings::PROPERTIES.iter().filter(has_default).map(of_setting).collect();
+            }
             "RealmChanges" => {
                 let changes = self.types.of_permissions("RealmGroup", "SettingChange", Use::Read);
                 let values = realm_params::settable().map(|property| {
@@ -515,16 +494,18 @@ impl Api {
             }
             _ => {}
         }
-        let name = self.aliases.get(name).map_or(name, String::as_str);
-        let Some(known) = self.structs.get(name) else { return Vec::new() };
-        let nearness = |other: &str| {
-            other.split("::").zip(module.split("::")).take_while(|(one, other)| one == other).count()
-        };
-        let Some((home, item)) = known.iter().max_by_key(|(other, _)| nearness(other)).cloned() else {
-            return Vec::new();
-        };
+        let (home, item) = self.types.structure(name, module);
+        if !is_deserialized(&item.attrs) {
+            // Made of several structs that are read from the same form.
+            let parts: Vec<String> = item.fields.iter().map(name_of_part).collect();
+            return parts.iter().flat_map(|part| self.parameters_of(part, &home)).collect();
+        }
         let mut forms = self.types.members_of_fields(&item.fields, &home, Use::Read);
-        forms.remove(0).into_parameters()
+        let mut parameters = forms.remove(0).into_parameters();
+        if types::serde_value(&item.attrs, "default").is_some() {
+            parameters.iter_mut().for_each(|parameter| parameter.required = false);
+        }
+        parameters
     }
 
     /// The schema of a route's success.
@@ -546,7 +527,7 @@ impl Api {
         let mut state = Members::default();
         for field in std::mem::take(&mut self.state) {
             // What the operation itself adds is always there; the rest only if it is asked for.
-            let is_required = field.module == "api::queues::register";
+            let is_required = field.module == "api::queues::register" && text_of(&field.kind).0 != "Option";
             match field.name {
                 Some(name) => {
                     let mut schema = self.types.schema(&field.kind, &field.module, Use::Written);
@@ -632,9 +613,12 @@ impl Api {
     }
 }
 
-/// Whether the parameters of a name are the rows of a table of settings.
-fn is_table(name: &str) -> bool {
-    ["SettingValues", "RealmChanges"].contains(&name)
+/// The name of the struct that a field holds, or may hold.
+fn name_of_part(field: &syn::Field) -> String {
+    match text_of(&field.ty) {
+        (name, arguments) if name == "Option" => arguments.first().map_or(name, |kind| text_of(kind).0),
+        (name, _) => name,
+    }
 }
 
 /// A name for an operation that no other has: its method and its path.
@@ -774,7 +758,7 @@ fn operation(api: &mut Api, route: &SourceRoute, who: &str) -> Value {
         }
         listed.push(json!({"name": name, "in": "path", "required": true, "description": description, "schema": schema}));
     }
-    let in_query = matches!(route.method.as_str(), "GET" | "HEAD" | "DELETE");
+    let in_query = matches!(route.method.as_str(), "GET" | "DELETE");
     let (query, body): (Vec<Parameter>, Vec<Parameter>) =
         parameters.into_iter().filter(|parameter| !in_path(&parameter.name)).partition(|_| in_query);
     for Parameter { name, mut schema, required } in query {
@@ -807,9 +791,7 @@ fn operation(api: &mut Api, route: &SourceRoute, who: &str) -> Value {
         operation["requestBody"] = json!({"content": {"application/x-www-form-urlencoded": form}});
     }
     let is_json = reply.as_ref().is_none_or(|kind| text_of(kind).0 != "NotJson");
-    operation["responses"] = if route.method == "HEAD" {
-        json!({"200": {"description": "Done"}})
-    } else if is_json {
+    operation["responses"] = if is_json {
         let schema = api.success(reply.as_ref(), &module);
         json!({
             "200": {"description": "Done", "content": {"application/json": {"schema": schema}}},

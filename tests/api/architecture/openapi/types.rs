@@ -189,6 +189,16 @@ impl Types {
             .or_else(|| if known.len() == 1 { known.first() } else { None })
     }
 
+    /// The struct that a module means by a name, and the module that it is in. Of several with that name, none is guessed.
+    pub fn structure(&self, name: &str, module: &str) -> (String, syn::ItemStruct) {
+        match self.find(name, module) {
+            Some((home, Definition::Struct(item))) => (home.clone(), item.clone()),
+            Some((home, Definition::Alias(alias))) => self.structure(&super::text_of(&alias.ty).0, home),
+            Some((_, Definition::Enum(_))) => panic!("{module}: {name} is an enum, so it has no parameters"),
+            None => panic!("{module}: no struct {name}, or several"),
+        }
+    }
+
     /// The schema of a type as a module names it.
     pub fn schema(&mut self, kind: &syn::Type, module: &str, usage: Use) -> Value {
         match kind {
@@ -358,6 +368,9 @@ impl Types {
             };
             let mut schema = self.schema(kind, module, usage);
             describe(&mut schema, &field.attrs);
+            if let Some(alias) = serde_value(&field.attrs, "alias").filter(|_| usage == Use::Read) {
+                schema["x-alias"] = alias.into();
+            }
             for form in &mut forms {
                 form.add(&name, schema.clone(), is_required);
             }

@@ -46,6 +46,43 @@ pub fn check_answer(line: &str, status: u16, answer: &Value) {
     DESCRIPTION.hold(line, schema, answer);
 }
 
+/// Holds the parameters of a request that succeeded against the description: those that the server took are described,
+/// and those that the description calls required were there.
+#[track_caller]
+pub fn check_parameters(line: &str, names: &[String], answer: &Value) {
+    let Some((method, path)) = line.split_once(" /api/v1") else { return };
+    // The body of what other programs deliver is theirs, whatever its form.
+    if answer["result"] != "success" || path.starts_with("/external/") {
+        return;
+    }
+    let path = path.split('?').next().unwrap_or_default();
+    let Some((_, operation)) = DESCRIPTION.operation(method, path) else { return };
+    let mut described: Vec<(&str, &Value, bool)> = Vec::new();
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        let schema = parameter.get("schema").unwrap_or(&parameter["content"]["application/json"]["schema"]);
+        let is_required = parameter["required"] == true && parameter["in"] != "path";
+        described.push((parameter["name"].as_str().unwrap(), schema, is_required));
+    }
+    let form = &operation["requestBody"]["content"]["application/x-www-form-urlencoded"]["schema"];
+    for (name, schema) in form["properties"].as_object().into_iter().flatten() {
+        let is_required =
+            form["required"].as_array().is_some_and(|required| required.contains(&name.as_str().into()));
+        described.push((name, schema, is_required));
+    }
+    let is_of =
+        |name: &str, (known, schema, _): &(&str, &Value, bool)| *known == name || schema["x-alias"] == name;
+    let ignored = answer["ignored_parameters_unsupported"].as_array();
+    let is_taken = |name: &str| !ignored.is_some_and(|ignored| ignored.contains(&name.into()));
+    for name in names.iter().filter(|name| *name != "client" && is_taken(name)) {
+        let is_described = described.iter().any(|known| is_of(name, known));
+        assert!(is_described, "{line} takes {name}, which docs/openapi.yaml does not describe");
+    }
+    for known in described.iter().filter(|(_, _, is_required)| *is_required) {
+        let is_there = names.iter().any(|name| is_of(name, known));
+        assert!(is_there, "{line} succeeds without {}, which docs/openapi.yaml requires", known.0);
+    }
+}
+
 /// Holds the code of an error against those of the operation, and keeps it in the file that `TEAMCHAT_SEEN_ERRORS` names.
 #[track_caller]
 fn check_error(name: &str, operation: &Value, status: u16, code: &str) {
