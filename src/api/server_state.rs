@@ -18,6 +18,7 @@ use crate::domain::realm::events;
 use crate::domain::users::passwords;
 use crate::http::Resource;
 use crate::http::{ApiResult, State, StatePart, StateRequest};
+use crate::markdown::emoji::TABLE_CHECKSUM;
 use crate::types::Topic;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -208,7 +209,7 @@ fn server(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         server_needs_upgrade: false,
         development_environment: false,
         realm_is_zephyr_mirror_realm: false,
-        server_emoji_data_url: format!("{}{EMOJI_DATA_PATH}", request.info.origin),
+        server_emoji_data_url: format!("{}{EMOJI_DATA_PATH}?v={:x}", request.info.origin, *TABLE_CHECKSUM),
         server_supported_permission_settings: permission_settings(),
         server_thumbnail_formats: thumbnails::FORMATS,
         server_jitsi_server_url: None,

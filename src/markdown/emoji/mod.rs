@@ -8,6 +8,11 @@ use std::sync::LazyLock;
 /// The table; see the module's documentation.
 const TABLE: &str = include_str!("emoji.tsv");
 
+/// A checksum of the table (FNV-1a). Clients keep the names for ever, and load them anew when it is another one.
+pub static TABLE_CHECKSUM: LazyLock<u32> = LazyLock::new(|| {
+    TABLE.bytes().fold(0x811c_9dc5, |sum: u32, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+});
+
 /// Where each name begins in the table, in the order of the names.
 static NAMES: LazyLock<Vec<u32>> = LazyLock::new(|| {
     let mut starts: Vec<u32> =

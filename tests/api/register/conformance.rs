@@ -295,7 +295,8 @@ async fn the_mobile_app_finds_what_it_needs() {
         "slim_presence": true,
         "client_capabilities": capabilities,
     });
-    let state = ada.post("/register", parameters).await.ok_ignoring(&["idle_queue_timeout"]);
+    let state = ada.post("/register", parameters).await.ok();
+    assert_eq!(state["idle_queue_timeout_secs"], 12 * 3600);
     assert_eq!(
         state["presences"].as_object().unwrap().keys().collect::<Vec<_>>(),
         [&ada.user_id.to_string()]
