@@ -329,12 +329,12 @@ impl UserCommand {
             Self::Session(SessionCommand::List { file, email, output }) => {
                 let sessions: Vec<SessionRecord> =
                     run_command(&file.db, Command::ListSessions { email }, false)?;
-                output.print(&sessions, |out, style| list_sessions(out, style, &sessions))
+                output.print(&file.db, &sessions, |out, style| list_sessions(out, style, &sessions))
             }
             Self::Session(SessionCommand::End { file, email, id, output }) => {
                 let command = Command::EndSession { email: email.clone(), id };
                 let done: Value = run_command(&file.db, command, false)?;
-                output.print(&done, |out, _| writeln!(out, "Session {id} of {email} has ended."))
+                output.print(&file.db, &done, |out, _| writeln!(out, "Session {id} of {email} has ended."))
             }
         }
     }
