@@ -3,7 +3,12 @@
 /// Method, path below `/api/v1`, tables, reason.
 pub const CHANGED: &[(&str, &str, &[&str], &str)] = &[
     ("DELETE", "/bots/{bot_id}", &["user"], "administrators keep all bots"),
-    ("PATCH", "/bots/{bot_id}", &["user"], "administrators keep all bots"),
+    (
+        "PATCH",
+        "/bots/{bot_id}",
+        &["api_key", "bot", "direct_participant", "user"],
+        "administrators keep all bots, give them to others, who are told, and end their keys",
+    ),
     ("POST", "/bots/{bot_id}/api_key/regenerate", &["api_key", "bot"], "administrators keep all bots"),
     (
         "PATCH",
@@ -90,8 +95,16 @@ pub const CHANGED: &[(&str, &str, &[&str], &str)] = &[
     (
         "POST",
         "/users/{user_id}/reactivate",
-        &["api_key", "api_key_use", "direct_participant", "subscription_span", "user"],
-        "administrators reactivate people, whose old keys end",
+        &[
+            "api_key",
+            "api_key_use",
+            "direct_participant",
+            "session",
+            "session_use",
+            "subscription_span",
+            "user",
+        ],
+        "administrators reactivate people, whose old keys and sessions end",
     ),
     ("POST", "/users/{user_id}/status", &["user_status"], "administrators change statuses"),
 ];
