@@ -38,6 +38,8 @@ impl Audience {
     pub fn set(mut users: RoaringBitmap) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         users.optimize();
+        // A copy has no spare capacity, and audiences wait as long as their events.
+        let users = users.clone();
         let serial = NEXT.fetch_add(1, Ordering::Relaxed);
         Self { members: Arc::new(Members { serial, users }), also_public: false, queue: None }
     }
@@ -85,6 +87,12 @@ impl Audience {
     /// Returns the queue of an audience of one queue.
     pub fn only_queue(&self) -> Option<&QueueId> {
         self.queue.as_ref()
+    }
+
+    /// Returns about how much memory the set takes, in bytes: each 65,536 ids are a container of its own.
+    pub(super) fn size(&self) -> usize {
+        let users = self.bitmap();
+        size_of::<Members>() + users.serialized_size() + users.statistics().n_containers as usize * 48
     }
 
     /// Returns what identifies the set while the program runs.

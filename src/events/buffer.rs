@@ -1,19 +1,34 @@
 //! The recent end of the log in memory, shared by all queues.
+//!
+//! Events wait as text, of which the size is known. A queue needs an event as a value, since the type decides who gets which
+//! form of it: the first queue that gets the event parses it, and the value is kept for the others only as long as the event
+//! is one of the few that were parsed last.
 
 use super::delivery::Deliverable;
 use super::pending::CommittedEvent;
+use super::serialized::SerializedEvent;
 use super::{Audience, Receiver, Registry, log::LogRow};
 use crate::types::EventId;
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Events kept in memory; a queue that is further behind reads the table.
 const MAX_EVENTS: usize = 4096;
 
-/// Bytes of serialized events kept in memory. The forms that are written of them may take as much again.
-const MAX_BYTES: usize = 1 << 20;
+/// Bytes of events kept in memory, with their audiences.
+const MAX_BYTES: usize = 2 << 20;
+
+/// What an event takes beside its text: its own members, two counters, its place in the buffer, and what the allocator
+/// needs for each of three pieces of memory.
+const OVERHEAD: usize = size_of::<BufferedEvent>() + 5 * size_of::<usize>() + 3 * 16;
+
+/// Events that are kept as values as well.
+const MAX_PARSED: usize = 64;
+
+/// Bytes of text of the events that are kept as values, but for the one that was parsed last.
+const MAX_PARSED_BYTES: usize = 128 << 10;
 
 /// An event with its number and audience.
 pub struct BufferedEvent {
@@ -24,9 +39,9 @@ pub struct BufferedEvent {
     /// Who it is for.
     pub audience: Audience,
     /// The event; `None` for a row of the log that this program cannot read.
-    event: Option<Arc<dyn Deliverable>>,
-    /// How much memory it takes, about, in bytes.
-    pub size: usize,
+    event: Option<SerializedEvent>,
+    /// The event as a value, if it is kept.
+    value: Mutex<Option<Arc<dyn Deliverable>>>,
 }
 
 /// An event cannot be delivered to a queue that must not miss it.
@@ -36,36 +51,111 @@ pub struct Undeliverable;
 impl BufferedEvent {
     /// An event that was just published.
     pub fn published(committed: CommittedEvent) -> Self {
-        let CommittedEvent { id, audience, event, size } = committed;
-        Self { id, event_type: Cow::Borrowed(event.event_type()), audience, event: Some(event), size }
+        let CommittedEvent { id, audience, event } = committed;
+        let event_type = Cow::Borrowed(event.kind.event_type);
+        Self { id, event_type, audience, event: Some(event), value: Mutex::default() }
     }
 
     /// An event that is read from the log.
     pub fn logged(row: LogRow, registry: &Registry) -> Self {
-        let size = row.payload.len() + row.routing.as_ref().map_or(0, String::len);
-        let event = registry.read(&row).inspect_err(|error| {
-            tracing::warn!(id = %row.id, %error, "queues that wait for an unreadable event will expire");
+        let LogRow { id, event_type, audience, .. } = row;
+        let kind = registry.find(&row.name, row.version).inspect_err(|error| {
+            tracing::warn!(%id, %error, "queues that wait for an unreadable event will expire");
         });
-        Self {
-            id: row.id,
-            event_type: row.event_type.into(),
-            audience: row.audience,
-            event: event.ok(),
-            size,
+        let event =
+            kind.ok().map(|kind| SerializedEvent { kind, payload: row.payload, routing: row.routing });
+        Self { id, event_type: event_type.into(), audience, event, value: Mutex::default() }
+    }
+
+    /// Returns how long its text is in bytes.
+    pub fn size(&self) -> usize {
+        self.event.as_ref().map_or(0, SerializedEvent::size)
+    }
+
+    /// Appends the event as a receiver sees it, and returns whether the receiver gets it at all. An event that had to be
+    /// parsed is added to `parsed`; without one, its value stays as long as the event.
+    pub fn write_for(
+        self: &Arc<Self>,
+        receiver: &Receiver<'_>,
+        parsed: Option<&ParsedEvents>,
+        out: &mut String,
+    ) -> Result<bool, Undeliverable> {
+        let value = self.value(parsed)?;
+        // Writing to a string cannot fail.
+        let _infallible = write!(out, "{{\"id\":{},", self.id);
+        let is_delivered = value.write_for(receiver, out).map_err(|error| self.undeliverable(&error))?;
+        out.push('}');
+        Ok(is_delivered)
+    }
+
+    fn value(self: &Arc<Self>, parsed: Option<&ParsedEvents>) -> Result<Arc<dyn Deliverable>, Undeliverable> {
+        let value = {
+            let mut slot = self.value.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(value) = &*slot {
+                return Ok(Arc::clone(value));
+            }
+            let event = self.event.as_ref().ok_or(Undeliverable)?;
+            let value = event.parse().map_err(|error| self.undeliverable(&error))?;
+            *slot = Some(Arc::clone(&value));
+            value
+        };
+        if let Some(parsed) = parsed {
+            parsed.add(self);
+        }
+        Ok(value)
+    }
+
+    /// Whether the event is kept as a value.
+    #[cfg(test)]
+    pub fn has_value(&self) -> bool {
+        self.value.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    fn undeliverable(&self, error: &serde_json::Error) -> Undeliverable {
+        tracing::error!(id = %self.id, %error, "an event could not be written for a queue");
+        Undeliverable
+    }
+}
+
+/// The events that were parsed last, which are kept as values.
+#[derive(Default)]
+pub struct ParsedEvents(Mutex<Parsed>);
+
+#[derive(Default)]
+struct Parsed {
+    /// The events, each with the length of its text.
+    events: VecDeque<(Weak<BufferedEvent>, usize)>,
+    bytes: usize,
+}
+
+impl ParsedEvents {
+    fn add(&self, event: &Arc<BufferedEvent>) {
+        let mut parsed = self.lock();
+        parsed.events.push_back((Arc::downgrade(event), event.size()));
+        parsed.bytes += event.size();
+        while parsed.events.len() > 1 && (parsed.events.len() > MAX_PARSED || parsed.bytes > MAX_PARSED_BYTES)
+        {
+            let Some((oldest, size)) = parsed.events.pop_front() else { break };
+            parsed.bytes -= size;
+            forget_value(&oldest);
         }
     }
 
-    /// Appends the event as a receiver sees it, and returns whether the receiver gets it at all.
-    pub fn write_for(&self, receiver: &Receiver<'_>, out: &mut String) -> Result<bool, Undeliverable> {
-        let event = self.event.as_ref().ok_or(Undeliverable)?;
-        // Writing to a string cannot fail.
-        let _infallible = write!(out, "{{\"id\":{},", self.id);
-        let is_delivered = event.write_for(receiver, out).map_err(|error| {
-            tracing::error!(id = %self.id, %error, "an event could not be written for a queue");
-            Undeliverable
-        })?;
-        out.push('}');
-        Ok(is_delivered)
+    /// Drops all values.
+    pub fn clear(&self) {
+        let Parsed { events, .. } = std::mem::take(&mut *self.lock());
+        events.iter().for_each(|(event, _)| forget_value(event));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Parsed> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Drops the value of an event that may be gone itself.
+fn forget_value(event: &Weak<BufferedEvent>) {
+    if let Some(event) = event.upgrade() {
+        *event.value.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -73,14 +163,16 @@ impl BufferedEvent {
 pub struct EventBuffer {
     events: VecDeque<Arc<BufferedEvent>>,
     bytes: usize,
-    /// Every logged event with a greater number is in the buffer.
+    /// How many of the events have each audience, by its serial number: many share one.
+    audiences: HashMap<u64, usize>,
+    /// Every logged event with a greater number that some queue waits for is in the buffer.
     base: EventId,
 }
 
 impl EventBuffer {
     /// Returns an empty buffer that starts after an event.
     pub fn after(base: EventId) -> Self {
-        Self { events: VecDeque::new(), bytes: 0, base }
+        Self { events: VecDeque::new(), bytes: 0, audiences: HashMap::new(), base }
     }
 
     /// Returns the number after which the buffer is complete. Older events are only in the table.
@@ -90,14 +182,45 @@ impl EventBuffer {
 
     /// Adds the newest event and removes the oldest ones that have no room any more.
     pub fn push(&mut self, event: Arc<BufferedEvent>) {
-        self.bytes += event.size;
+        self.bytes += OVERHEAD + event.size();
+        let sharing = self.audiences.entry(event.audience.serial()).or_default();
+        if *sharing == 0 {
+            self.bytes += event.audience.size();
+        }
+        *sharing += 1;
         self.events.push_back(event);
         while self.events.len() > MAX_EVENTS || (self.bytes > MAX_BYTES && self.events.len() > 1) {
-            if let Some(oldest) = self.events.pop_front() {
-                self.bytes -= oldest.size;
-                self.base = oldest.id;
+            self.pop();
+        }
+    }
+
+    /// Removes the events up to one: all queues have them.
+    pub fn trim(&mut self, until: EventId) {
+        while self.events.front().is_some_and(|oldest| oldest.id <= until) {
+            self.pop();
+        }
+        self.events.shrink_to_fit();
+        self.audiences.shrink_to_fit();
+    }
+
+    fn pop(&mut self) {
+        let Some(oldest) = self.events.pop_front() else { return };
+        self.base = oldest.id;
+        self.bytes -= OVERHEAD + oldest.size();
+        let serial = oldest.audience.serial();
+        if let Some(sharing) = self.audiences.get_mut(&serial) {
+            *sharing -= 1;
+            if *sharing == 0 {
+                self.audiences.remove(&serial);
+                self.bytes -= oldest.audience.size();
             }
         }
+    }
+
+    /// Returns how many bytes are kept.
+    #[cfg(test)]
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Returns the events after a number, the oldest first.

@@ -1,19 +1,16 @@
-//! Emitted events as queues share them: the typed value, and the forms that were written of it so far.
+//! Events as queues share them while they are delivered: the typed value, and the forms that were written of it so far.
 
 use super::event::{Event, Form, Members, Receiver, Routed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An event of any type, shared by all queues that may get it.
 pub trait Deliverable: Send + Sync {
-    /// The event's `type` on the wire.
-    fn event_type(&self) -> &'static str;
-
     /// Appends the members of a receiver's copy, without `id` and braces, and returns whether the receiver gets the event
     /// at all.
     fn write_for(&self, receiver: &Receiver<'_>, out: &mut String) -> serde_json::Result<bool>;
 }
 
-/// An event of one type. Live events are the values that were emitted; others were read from the log.
+/// An event of one type.
 struct Shared<E: Event> {
     routed: Routed<E>,
     /// One form of each variant that a receiver got. There are few, so that a search beats a map.
@@ -40,10 +37,6 @@ impl<E: Event> Shared<E> {
 }
 
 impl<E: Event> Deliverable for Shared<E> {
-    fn event_type(&self) -> &'static str {
-        E::TYPE
-    }
-
     fn write_for(&self, receiver: &Receiver<'_>, out: &mut String) -> serde_json::Result<bool> {
         let Routed { event, routing } = &self.routed;
         let Some(variant) = event.deliver(routing, receiver) else { return Ok(false) };

@@ -1,12 +1,12 @@
 //! Emitting events: from a job, with its rows, or without the writer.
 
 use super::audience::Audience;
-use super::delivery::share;
 use super::event::{Registered, Routed};
 use super::hub::Hub;
 use super::ids::{GroupIds, Outcome};
-use super::log::{self, LogRecord};
+use super::log;
 use super::pending::{CommittedEvent, PendingEvent};
+use super::serialized::SerializedEvent;
 use crate::store::{CommitSink, OutboxItem, StoreError, Tx, Writer, WriterCaches};
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -46,30 +46,25 @@ impl Tx<'_> {
     /// }
     /// ```
     pub fn emit<E: Registered>(&mut self, event: impl Into<Routed<E>>, audience: Audience) {
-        if audience.is_empty() || self.is_muted() {
-            return;
-        }
-        let routed = event.into();
-        match LogRecord::new(&routed) {
-            Ok(record) => {
-                self.push_outbox(Box::new(PendingEvent {
-                    audience,
-                    event: share(routed),
-                    record: Some(record),
-                }));
-            }
-            Err(error) => {
-                tracing::error!(%error, name = E::NAME, "an event could not be serialized");
-                self.fail(error.into());
-            }
-        }
+        self.push_event(event.into(), audience, true);
     }
 
     /// Emits an event that is not worth keeping: it is sent after the commit to queues whose clients still listen, and is
     /// lost for the others.
     pub fn emit_unlogged<E: Registered>(&mut self, event: impl Into<Routed<E>>, audience: Audience) {
-        if !audience.is_empty() {
-            self.push_outbox(Box::new(PendingEvent::unlogged(event, audience)));
+        self.push_event(event.into(), audience, false);
+    }
+
+    fn push_event<E: Registered>(&mut self, routed: Routed<E>, audience: Audience, is_logged: bool) {
+        if audience.is_empty() || self.is_muted() {
+            return;
+        }
+        match SerializedEvent::new(&routed) {
+            Ok(event) => self.push_outbox(Box::new(PendingEvent { audience, event, is_logged })),
+            Err(error) => {
+                tracing::error!(%error, name = E::NAME, "an event could not be serialized");
+                self.fail(error.into());
+            }
         }
     }
 }
@@ -86,7 +81,8 @@ pub async fn broadcast<E: Registered>(
     if audience.is_empty() {
         return Ok(());
     }
-    match hub.publish_unlogged(PendingEvent::unlogged(event, audience)) {
+    let event = SerializedEvent::new(&event.into())?;
+    match hub.publish_unlogged(PendingEvent { audience, event, is_logged: false }) {
         Outcome::Published | Outcome::Deferred => Ok(()),
         Outcome::NeedsBlock => writer.run(|_| Ok(())).await,
         Outcome::Closed => Err(StoreError::Stopped),
@@ -129,8 +125,8 @@ impl CommitSink for EventSink {
         for item in outbox {
             let Ok(pending) = item.downcast::<PendingEvent>() else { continue };
             let id = group.ids.take(connection)?;
-            if let Some(record) = &pending.record {
-                log::append(connection, caches.cache_mut(), id, &pending.audience, record)?;
+            if pending.is_logged {
+                log::append(connection, caches.cache_mut(), id, &pending.audience, &pending.event)?;
             }
             group.events.push(pending.numbered(id));
         }

@@ -18,11 +18,11 @@
 //! - `base`: the buffer has every logged event after it. What a queue still needs of older ones is read from the table.
 //! - `head`: the newest event that any queue can have seen.
 
-use super::buffer::{BufferedEvent, EventBuffer};
+use super::buffer::{BufferedEvent, EventBuffer, ParsedEvents};
 use super::ids::{EventIdAllocator, Outcome};
 use super::pending::{CommittedEvent, PendingEvent};
-use super::{Audience, QueueId, Receiver, Registration, Registry, log, queue_store};
-use crate::error::ApiError;
+use super::poll::{PollResult, QueueError, is_for};
+use super::{QueueId, Registration, Registry, log, queue_store};
 use crate::store::{Readers, StoreError};
 use crate::types::{EventId, UserId};
 use roaring::RoaringBitmap;
@@ -45,23 +45,11 @@ const MAX_QUEUES_PER_LOCK: usize = 1000;
 /// Events in one response; a client that is further behind polls again.
 pub(super) const MAX_EVENTS_PER_POLL: usize = 1000;
 
-/// Why a poll was refused (spec, "Events").
-#[derive(Debug)]
-pub enum QueueError {
-    /// There is no such queue, it is another user's, or it has expired. Its client registers anew.
-    Unknown,
-    /// The client acknowledged an event and now asks for it again.
-    Pruned(EventId),
-    /// Reading the log failed.
-    Store(StoreError),
-    /// The pool for large pages has no room.
-    Refused(ApiError),
-}
-
 /// The queues. One lock guards them; nothing is read from the disk or written to a client while it is held. Whoever
 /// needs the lock of `ids` too takes that one first.
 pub struct Hub {
     state: Mutex<State>,
+    pub(super) parsed: ParsedEvents,
     pub(super) ids: EventIdAllocator<PendingEvent>,
     pub(super) registry: &'static Registry,
     pub(super) readers: Arc<Readers>,
@@ -96,18 +84,6 @@ struct Queue {
     waiter: Option<oneshot::Sender<()>>,
     /// When the last poll came, in milliseconds of the monotonic clock.
     last_seen: i64,
-}
-
-/// What one look at a queue found.
-pub(super) struct PollResult {
-    pub user_id: UserId,
-    pub registration: Arc<Registration>,
-    /// Events in memory, the oldest first.
-    pub events: Vec<Arc<BufferedEvent>>,
-    /// A part of the log to read before them: after the first number, up to the second.
-    pub behind: Option<(EventId, EventId)>,
-    /// Wakes when there may be events; `None` unless the poll may wait and has to.
-    pub wake: Option<oneshot::Receiver<()>>,
 }
 
 impl Hub {
@@ -163,7 +139,7 @@ impl Hub {
             };
             state.insert(stored.queue_id, queue);
         }
-        Ok(Self { state: Mutex::new(state), ids, registry, readers })
+        Ok(Self { state: Mutex::new(state), parsed: ParsedEvents::default(), ids, registry, readers })
     }
 
     /// Adds a queue, which gets all events from now on. The user and others whose queues count with the user's (`counted`)
@@ -274,12 +250,12 @@ impl Hub {
         self.ids.publish_unlogged(event, |id, pending| self.publish([pending.numbered(id)]))
     }
 
-    /// Adds events to the buffer, in the order of their numbers, and wakes the queues that they are for, no others.
+    /// Adds events that are for some queue to the buffer, in the order of their numbers, and wakes these queues, no others.
     pub(super) fn publish(&self, events: impl IntoIterator<Item = CommittedEvent>) {
         let mut waiters = Vec::new();
         let mut state = self.lock();
         for event in events {
-            state.publish(Arc::new(BufferedEvent::published(event)), &mut waiters);
+            state.publish(event, &mut waiters);
         }
         drop(state);
         wake(waiters);
@@ -435,14 +411,26 @@ impl Hub {
 
     /// Returns the event up to which no queue needs the log: all have it, or it was not for them.
     pub fn low_watermark(&self) -> EventId {
-        let state = self.lock();
-        let needed = state.queues.values().map(|queue| queue.low_watermark(state.head));
-        needed.min().unwrap_or(state.head)
+        self.lock().low_watermark()
+    }
+
+    /// Frees the memory of events that all queues have, and of the values of the others.
+    pub fn trim_buffer(&self) {
+        self.parsed.clear();
+        let mut state = self.lock();
+        let until = state.low_watermark();
+        state.buffer.trim(until);
     }
 
     /// Returns the newest event that any queue can have seen.
     pub fn head(&self) -> EventId {
         self.lock().head
+    }
+
+    /// Returns how many events are in memory.
+    #[cfg(test)]
+    pub fn buffered(&self) -> usize {
+        self.lock().buffer.after_id(EventId(0)).count()
     }
 
     /// Whether there are events of a type.
@@ -499,6 +487,10 @@ impl State {
         true
     }
 
+    fn low_watermark(&self) -> EventId {
+        self.queues.values().map(|queue| queue.low_watermark(self.head)).min().unwrap_or(self.head)
+    }
+
     /// Returns the queue that goes before users can have one more together: of those that no poll waits for, or else of
     /// all, the one that was not polled for the longest time.
     fn excess_queue(&self, user_ids: &[UserId]) -> Option<QueueId> {
@@ -508,9 +500,13 @@ impl State {
         queues.min_by_key(last_use).filter(|_| is_full).cloned()
     }
 
-    fn publish(&mut self, event: Arc<BufferedEvent>, waiters: &mut Vec<oneshot::Sender<()>>) {
+    /// Adds an event to the buffer if it is for some queue: one that is added later starts after it.
+    fn publish(&mut self, event: CommittedEvent, waiters: &mut Vec<oneshot::Sender<()>>) {
         self.head = self.head.max(event.id);
+        let event = BufferedEvent::published(event);
+        let mut is_wanted = false;
         let mut wake = |queue: &mut Queue| {
+            is_wanted = true;
             if queue.newest <= queue.acknowledged {
                 queue.first = event.id;
             }
@@ -542,7 +538,9 @@ impl State {
                 }
             }
         }
-        self.buffer.push(event);
+        if is_wanted {
+            self.buffer.push(Arc::new(event));
+        }
     }
 }
 
@@ -567,32 +565,5 @@ impl Queue {
         let behind = head.0 - self.low_watermark(head).0;
         let is_idle = !self.is_waiting() && self.registration.is_idle_too_long(now - self.last_seen, behind);
         is_idle || behind > MAX_EVENTS_BEHIND
-    }
-}
-
-/// Checks whether a queue is in an event's audience and asked for its type.
-pub(super) fn is_for(
-    event_type: &str,
-    audience: &Audience,
-    queue_id: &QueueId,
-    user_id: UserId,
-    registration: &Registration,
-) -> bool {
-    if let Some(only) = audience.only_queue() {
-        return only == queue_id;
-    }
-    registration.wants(event_type)
-        && (audience.contains(user_id) || (audience.is_also_public() && registration.all_public_streams))
-}
-
-impl PollResult {
-    /// Whether nothing was found.
-    pub fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.behind.is_none()
-    }
-
-    /// Returns the queue as the delivery of an event sees it.
-    pub fn receiver<'a>(&'a self, queue_id: &'a QueueId) -> Receiver<'a> {
-        Receiver { user_id: self.user_id, queue_id, registration: &self.registration }
     }
 }

@@ -1,12 +1,10 @@
 //! The `event` table: events that queues may still ask for.
 
 use super::Audience;
-use super::event::{Event, Routed};
+use super::serialized::SerializedEvent;
 use crate::store::bitmap;
 use crate::types::EventId;
 use rusqlite::{Connection, Row};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 
 /// Audiences up to this size are stored in the event's own row.
@@ -18,43 +16,6 @@ pub struct StoredAudiences(HashMap<u64, i64>);
 
 /// How many audiences are remembered; others are stored again.
 const CAPACITY: usize = 4096;
-
-/// An event as it is written to the log, but for its number and audience.
-#[derive(Debug)]
-pub struct LogRecord {
-    event_type: &'static str,
-    name: &'static str,
-    version: u32,
-    payload: String,
-    routing: Option<String>,
-}
-
-impl LogRecord {
-    /// Serializes an event.
-    pub fn new<E: Event>(routed: &Routed<E>) -> serde_json::Result<Self> {
-        let payload = serde_json::to_string(&routed.event)?;
-        let routing = serde_json::to_string(&routed.routing)?;
-        debug_assert!(reads_back::<E>(&payload), "{} is not read as it is written: {payload}", E::NAME);
-        debug_assert!(
-            reads_back::<E::Routing>(&routing),
-            "{} is not read as it is written: {routing}",
-            E::NAME
-        );
-        let routing = (routing != "null").then_some(routing);
-        Ok(Self { event_type: E::TYPE, name: E::NAME, version: E::VERSION, payload, routing })
-    }
-
-    /// Returns the size of the serialized event in bytes.
-    pub fn size(&self) -> usize {
-        self.payload.len() + self.routing.as_ref().map_or(0, String::len)
-    }
-}
-
-/// Checks that a value that is read from its JSON text is written as the same text.
-fn reads_back<T: Serialize + DeserializeOwned>(text: &str) -> bool {
-    let written = serde_json::from_str::<T>(text).and_then(|value| serde_json::to_string(&value));
-    written.is_ok_and(|written| written == text)
-}
 
 /// A row of the log.
 #[derive(Debug)]
@@ -70,9 +31,9 @@ pub struct LogRow {
     /// Who the event is for.
     pub audience: Audience,
     /// The members of the event, as JSON.
-    pub payload: String,
+    pub payload: Box<str>,
     /// The routing, as JSON.
-    pub routing: Option<String>,
+    pub routing: Option<Box<str>>,
 }
 
 /// Appends an event to the log.
@@ -81,7 +42,7 @@ pub fn append(
     stored: &mut StoredAudiences,
     id: EventId,
     audience: &Audience,
-    record: &LogRecord,
+    event: &SerializedEvent,
 ) -> rusqlite::Result<()> {
     let users = audience.bitmap();
     let inline = (users.len() <= MAX_INLINE).then(|| bitmap::to_blob(users));
@@ -93,14 +54,14 @@ pub fn append(
         )?
         .execute((
             id,
-            record.event_type,
-            record.name,
-            record.version,
+            event.kind.event_type,
+            event.kind.name,
+            event.kind.version,
             inline,
             reference,
             audience.is_also_public(),
-            &record.payload,
-            &record.routing,
+            &event.payload,
+            &event.routing,
         ))?;
     Ok(())
 }

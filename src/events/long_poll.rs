@@ -1,7 +1,8 @@
 //! Waiting for a queue's events.
 
-use super::buffer::{BufferedEvent, Undeliverable};
-use super::hub::{Hub, MAX_EVENTS_PER_POLL, PollResult, QueueError, is_for};
+use super::buffer::{BufferedEvent, ParsedEvents, Undeliverable};
+use super::hub::{Hub, MAX_EVENTS_PER_POLL};
+use super::poll::{PollResult, QueueError, is_for};
 use super::{Audience, QueueId, Receiver, log};
 use crate::pool::Pool;
 use crate::store::StoreError;
@@ -97,8 +98,8 @@ impl Hub {
     fn write(&self, queue_id: &QueueId, found: &PollResult) -> Result<String, QueueError> {
         let mut page = Page::default();
         let receiver = found.receiver(queue_id);
-        let mut add = |event: &BufferedEvent| {
-            page.add(event, &receiver).map_err(|Undeliverable| {
+        let mut add = |event: &Arc<BufferedEvent>, parsed| {
+            page.add(event, &receiver, parsed).map_err(|Undeliverable| {
                 self.expire_queue(queue_id);
                 QueueError::Unknown
             })
@@ -116,10 +117,10 @@ impl Hub {
                 let logged = read.map_err(QueueError::Store)?;
                 after = logged.until;
                 for row in logged.rows {
-                    let event = BufferedEvent::logged(row, self.registry);
+                    let event = Arc::new(BufferedEvent::logged(row, self.registry));
                     seen = Some(event.id);
                     first = first.or(seen);
-                    has_room = add(&event)?;
+                    has_room = add(&event, None)?;
                     if !has_room {
                         break;
                     }
@@ -132,7 +133,7 @@ impl Hub {
         if has_room {
             for event in &found.events {
                 seen = Some(event.id);
-                if !add(event)? {
+                if !add(event, Some(&self.parsed))? {
                     break;
                 }
             }
@@ -156,7 +157,7 @@ const MAX_BYTES_AT_ONCE: usize = 256 << 10;
 
 /// Whether reading and writing what was found takes longer than threads that serve requests have time for.
 fn is_large(found: &PollResult) -> bool {
-    let size = || found.events.iter().map(|event| event.size).sum::<usize>();
+    let size = || found.events.iter().map(|event| event.size()).sum::<usize>();
     found.behind.is_some() || (found.events.len() > 1 && size() > MAX_BYTES_AT_ONCE)
 }
 
@@ -172,12 +173,17 @@ struct Page {
 
 impl Page {
     /// Adds an event if the receiver gets it, and returns whether there is room for more.
-    fn add(&mut self, event: &BufferedEvent, receiver: &Receiver<'_>) -> Result<bool, Undeliverable> {
+    fn add(
+        &mut self,
+        event: &Arc<BufferedEvent>,
+        receiver: &Receiver<'_>,
+        parsed: Option<&ParsedEvents>,
+    ) -> Result<bool, Undeliverable> {
         let before = self.out.len();
         if before > 0 {
             self.out.push(',');
         }
-        if event.write_for(receiver, &mut self.out)? {
+        if event.write_for(receiver, parsed, &mut self.out)? {
             self.events += 1;
         } else {
             self.out.truncate(before);

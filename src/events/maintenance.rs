@@ -15,10 +15,11 @@ const MAX_QUEUES_PER_JOB: usize = 500;
 /// held by a slow queue, and most of its audiences are in use.
 const MAX_EVENTS_SEARCHED: i64 = 10_000;
 
-/// Removes queues that were not polled for as long as they live, saves the positions of the others, and trims the log to what they
-/// can still ask for.
+/// Removes queues that were not polled for as long as they live, saves the positions of the others, and trims the log, in
+/// memory and in the file, to what they can still ask for.
 pub async fn run_maintenance(hub: &Hub, writer: &Writer, clock: &Clock) {
     hub.expire(clock.monotonic());
+    hub.trim_buffer();
     save_queues(hub, writer).await;
     if let Err(error) = trim_log(hub, writer).await {
         tracing::warn!(%error, "the event log was not trimmed");

@@ -14,9 +14,9 @@
 //!
 //! An event's id is its number in the log. Nothing here knows a resource.
 //!
-//! From commit to queue an event is the value that was emitted: all queues share it, and each variant of it is serialized
-//! once. Rows that are read from the log are parsed by the registry. A row that it cannot read, because its type is unknown
-//! or of another version, expires the queues that wait for it.
+//! From commit to queue an event is text, so that what waits in memory is counted as it is. The first queue that gets an event
+//! parses it; the others share the value, and each variant is written once. A row of the log that cannot be read, because its
+//! type is unknown or of another version, expires the queues that wait for it.
 
 mod audience;
 mod buffer;
@@ -29,9 +29,11 @@ pub mod log;
 mod long_poll;
 mod maintenance;
 mod pending;
+mod poll;
 mod queue_store;
 mod registration;
 mod registry;
+mod serialized;
 #[cfg(test)]
 mod tests;
 
@@ -39,9 +41,10 @@ pub use audience::Audience;
 pub use emit::{EventSink, broadcast};
 pub(crate) use event::uniform_event;
 pub use event::{Event, Form, Members, Receiver, Registered, Routed};
-pub use hub::{Hub, MAX_EVENTS_BEHIND, MAX_QUEUES_PER_USER, QueueError};
+pub use hub::{Hub, MAX_EVENTS_BEHIND, MAX_QUEUES_PER_USER};
 pub use long_poll::{Delivery, Poller};
 pub use maintenance::{run_maintenance, save_queues};
+pub use poll::QueueError;
 pub use queue_store::{delete_queue, delete_queues_of, insert_queue};
 pub use registration::{
     Capabilities, DEFAULT_IDLE_SECONDS, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, NewQueue, QueueId,

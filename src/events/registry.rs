@@ -2,7 +2,6 @@
 
 use super::delivery::{Deliverable, share};
 use super::event::{Event, Routed};
-use super::log::LogRow;
 use std::sync::Arc;
 
 /// All events that can be emitted.
@@ -10,7 +9,8 @@ pub struct Registry {
     kinds: &'static [EventKind],
 }
 
-/// An event type, and how its rows are read.
+/// An event type, and how its text is read.
+#[derive(Debug)]
 pub struct EventKind {
     /// The event's `type` on the wire.
     pub event_type: &'static str,
@@ -18,8 +18,11 @@ pub struct EventKind {
     pub name: &'static str,
     /// The version of the stored form.
     pub version: u32,
-    parse: fn(&LogRow) -> serde_json::Result<Arc<dyn Deliverable>>,
+    pub(super) parse: Parse,
 }
+
+/// Reads an event from its members and its routing.
+type Parse = fn(&str, Option<&str>) -> serde_json::Result<Arc<dyn Deliverable>>;
 
 /// Why a row of the log cannot be delivered.
 #[derive(Debug, thiserror::Error)]
@@ -37,14 +40,6 @@ pub enum UnreadableRow {
         /// The version that this program reads.
         known: u32,
     },
-    /// The row is not what its name and version promise.
-    #[error("malformed {name:?}: {source}")]
-    Malformed {
-        /// The event type.
-        name: &'static str,
-        /// What is wrong.
-        source: serde_json::Error,
-    },
 }
 
 impl EventKind {
@@ -54,9 +49,9 @@ impl EventKind {
     }
 }
 
-fn parse<E: Event>(row: &LogRow) -> serde_json::Result<Arc<dyn Deliverable>> {
-    let event: E = serde_json::from_str(&row.payload)?;
-    let routing = serde_json::from_str(row.routing.as_deref().unwrap_or("null"))?;
+fn parse<E: Event>(payload: &str, routing: Option<&str>) -> serde_json::Result<Arc<dyn Deliverable>> {
+    let event: E = serde_json::from_str(payload)?;
+    let routing = serde_json::from_str(routing.unwrap_or("null"))?;
     Ok(share(Routed { event, routing }))
 }
 
@@ -79,15 +74,14 @@ impl Registry {
         Self { kinds }
     }
 
-    /// Returns the event of a row. Rows of unknown types and of other versions are refused, never guessed at.
-    pub(super) fn read(&self, row: &LogRow) -> Result<Arc<dyn Deliverable>, UnreadableRow> {
-        let kind = self.kinds.iter().find(|kind| *kind.name == *row.name);
-        let kind = kind.ok_or_else(|| UnreadableRow::UnknownName(row.name.clone()))?;
-        if kind.version != row.version {
-            let (found, known) = (row.version, kind.version);
-            return Err(UnreadableRow::OtherVersion { name: kind.name, found, known });
+    /// Returns the event type of a row. Rows of unknown types and of other versions are refused, never guessed at.
+    pub(super) fn find(&self, name: &str, version: u32) -> Result<&'static EventKind, UnreadableRow> {
+        let kind = self.kinds.iter().find(|kind| *kind.name == *name);
+        let kind = kind.ok_or_else(|| UnreadableRow::UnknownName(name.to_owned()))?;
+        if kind.version != version {
+            return Err(UnreadableRow::OtherVersion { name: kind.name, found: version, known: kind.version });
         }
-        (kind.parse)(row).map_err(|source| UnreadableRow::Malformed { name: kind.name, source })
+        Ok(kind)
     }
 
     /// Returns all event types, in the order of the list.

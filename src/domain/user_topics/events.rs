@@ -8,6 +8,7 @@ use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::shown_topic;
 use crate::types::{EmptyTopic, StreamId, Topic, UserId};
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 /// `user_topic`: the policy for a topic is another one now.
@@ -78,24 +79,26 @@ impl Event for MutedTopicsChanged {
     }
 }
 
-fn muted(topics: Vec<UserTopic>) -> Vec<MutedTopic> {
-    topics
-        .into_iter()
-        .filter(|topic| topic.visibility_policy == VisibilityPolicy::Muted)
-        .map(|topic| MutedTopic(topic.stream_name, topic.topic_name, topic.last_updated))
-        .collect()
+fn muted_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<MutedTopic>> {
+    sql::map_muted(connection, user_id, |stream_name, topic_name, last_updated| {
+        MutedTopic(stream_name, topic_name, last_updated)
+    })
 }
 
-/// Emits the events of a policy that was just written to its user.
+/// Emits the events of a policy that was just written to its user. The list of muted topics is sent if the topic was in it
+/// or is now.
 pub fn emit(
     tx: &mut Tx<'_>,
     user_id: UserId,
     stream_id: StreamId,
     topic: &Topic,
+    before: VisibilityPolicy,
     visibility_policy: VisibilityPolicy,
 ) -> ApiResult<()> {
-    let muted_topics = muted(sql::of_user(tx, user_id)?);
-    tx.emit(MutedTopicsChanged { muted_topics }, Audience::user(user_id));
+    if [before, visibility_policy].contains(&VisibilityPolicy::Muted) {
+        let muted_topics = muted_of(tx, user_id)?;
+        tx.emit(MutedTopicsChanged { muted_topics }, Audience::user(user_id));
+    }
     let changed = UserTopicChanged {
         stream_id,
         topic_name: topic.as_str().to_owned(),
@@ -126,7 +129,7 @@ pub fn muted_state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<(
         return Ok(());
     }
     let empty = EmptyTopic::known(request.registration.client_capabilities.empty_topic_name);
-    let list = muted(sql::of_user(request.connection, request.caller.user_id)?);
+    let list = muted_of(request.connection, request.caller.user_id)?;
     let list: Vec<MutedTopic> = list.iter().map(|topic| topic.shown(empty)).collect();
     state.set::<Vec<MutedTopic>>("muted_topics", &list)
 }

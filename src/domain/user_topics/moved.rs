@@ -77,5 +77,5 @@ fn set(
         return Ok(());
     }
     sql::put(tx, user_id, place.stream_id, place.topic, after, tx.now())?;
-    events::emit(tx, user_id, place.stream_id, place.topic, after)
+    events::emit(tx, user_id, place.stream_id, place.topic, before, after)
 }

@@ -26,7 +26,7 @@ pub fn set(
         check_room(tx, user_id, MAX_USER_TOPICS)?;
     }
     sql::put(tx, user_id, stream_id, topic, policy, tx.now())?;
-    events::emit(tx, user_id, stream_id, topic, policy)
+    events::emit(tx, user_id, stream_id, topic, before, policy)
 }
 
 /// Refuses another topic with a policy beyond a limit.

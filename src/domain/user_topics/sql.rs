@@ -39,6 +39,24 @@ pub fn of_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec
         .collect()
 }
 
+/// The topics that a user has muted in channels that are not archived, each made of the channel's name, the topic, and the time
+/// in UNIX seconds.
+pub fn map_muted<T>(
+    connection: &Connection,
+    user_id: UserId,
+    mut map: impl FnMut(String, String, i64) -> T,
+) -> rusqlite::Result<Vec<T>> {
+    connection
+        .prepare_cached(
+            "SELECT name, topic_name, last_updated
+             FROM user_topic JOIN stream USING (stream_id)
+             WHERE user_id = ?1 AND visibility_policy = ?2 AND NOT is_archived
+             ORDER BY stream_id, user_topic.name_key",
+        )?
+        .query_map((user_id, VisibilityPolicy::Muted), |row| Ok(map(row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect()
+}
+
 /// All policies of a user as channel, topic key and policy, including those in archived channels.
 pub fn keys_of_user(
     connection: &Connection,

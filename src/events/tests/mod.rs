@@ -1,6 +1,7 @@
 //! Events from the writer to a queue, on a file.
 
 mod log;
+mod memory;
 mod queues;
 
 use super::event::Members;

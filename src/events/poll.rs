@@ -1,0 +1,61 @@
+//! One look at a queue, and what it found.
+
+use super::buffer::BufferedEvent;
+use super::{Audience, QueueId, Receiver, Registration};
+use crate::error::ApiError;
+use crate::store::StoreError;
+use crate::types::{EventId, UserId};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// Why a poll was refused (spec, "Events").
+#[derive(Debug)]
+pub enum QueueError {
+    /// There is no such queue, it is another user's, or it has expired. Its client registers anew.
+    Unknown,
+    /// The client acknowledged an event and now asks for it again.
+    Pruned(EventId),
+    /// Reading the log failed.
+    Store(StoreError),
+    /// The pool for large pages has no room.
+    Refused(ApiError),
+}
+
+/// What one look at a queue found.
+pub struct PollResult {
+    pub user_id: UserId,
+    pub registration: Arc<Registration>,
+    /// Events in memory, the oldest first.
+    pub events: Vec<Arc<BufferedEvent>>,
+    /// A part of the log to read before them: after the first number, up to the second.
+    pub behind: Option<(EventId, EventId)>,
+    /// Wakes when there may be events; `None` unless the poll may wait and has to.
+    pub wake: Option<oneshot::Receiver<()>>,
+}
+
+/// Checks whether a queue is in an event's audience and asked for its type.
+pub fn is_for(
+    event_type: &str,
+    audience: &Audience,
+    queue_id: &QueueId,
+    user_id: UserId,
+    registration: &Registration,
+) -> bool {
+    if let Some(only) = audience.only_queue() {
+        return only == queue_id;
+    }
+    registration.wants(event_type)
+        && (audience.contains(user_id) || (audience.is_also_public() && registration.all_public_streams))
+}
+
+impl PollResult {
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.behind.is_none()
+    }
+
+    /// Returns the queue as the delivery of an event sees it.
+    pub fn receiver<'a>(&'a self, queue_id: &'a QueueId) -> Receiver<'a> {
+        Receiver { user_id: self.user_id, queue_id, registration: &self.registration }
+    }
+}
