@@ -332,8 +332,8 @@ CREATE TABLE default_stream_group_stream (
     PRIMARY KEY (group_id, stream_id)
 ) STRICT, WITHOUT ROWID;
 
--- Topics. A row is created with the first message and never changes. The current spelling and the newest message are
--- read from the messages, so deleting and moving messages cannot invalidate them.
+-- Topics. A row is created with the first message and never changes; it goes some time after the last one. The current
+-- spelling and the newest message are read from the messages, so deleting and moving messages cannot invalidate them.
 CREATE TABLE topic (
     topic_id        INTEGER PRIMARY KEY,
     stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
@@ -418,12 +418,22 @@ CREATE VIRTUAL TABLE message_search USING fts5 (
     tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 );
 
--- All words that were ever indexed, folded, each with its stem: for prefix search. A word stays when its last message is
--- deleted; the index then finds nothing for it.
+-- All words that are indexed, folded, each with its stem: for prefix search. A word goes some time after its last message.
 CREATE TABLE search_word (
     word                    TEXT PRIMARY KEY,
     stem                    TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Words of deleted and changed messages, until it is known whether another message has them.
+CREATE TABLE retired_word (
+    word                    TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+-- The times at which what is left of deleted and changed messages is to be removed from the index and the lists of words and
+-- topics: one for each hour in which there were some.
+CREATE TABLE search_purge (
+    due                     INTEGER PRIMARY KEY
+) STRICT;
 
 -- Edit history of messages: the state before each edit or move, and for moves also the state after.
 CREATE TABLE message_edit (

@@ -35,6 +35,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0009_conversation_creators", include_str!("migrations/0009_conversation_creators.sql")),
     ("0010_sessions", include_str!("migrations/0010_sessions.sql")),
     ("0011_bot_creators", include_str!("migrations/0011_bot_creators.sql")),
+    ("0013_purge", include_str!("migrations/0013_purge.sql")),
     ("0014_names_and_inviters", include_str!("migrations/0014_names_and_inviters.sql")),
     ("0016_sent_names", include_str!("migrations/0016_sent_names.sql")),
 ];
@@ -260,6 +261,8 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
         // name. It is in the system's temporary directory, or in the working directory.
         connection.pragma_update(None, "temp_store", "file")?;
         connection.pragma_update(None, "cache_size", -4 * 1024)?;
+        // What is deleted is overwritten, and not merely free.
+        connection.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))?;
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
         connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "wal_autocheckpoint", 1000)?;

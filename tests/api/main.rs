@@ -13,6 +13,7 @@ mod channels;
 mod clock_jumps;
 mod code_playgrounds;
 mod default_stream_groups;
+mod deleted;
 mod domains;
 mod drafts;
 mod emoji;

@@ -6,6 +6,7 @@
 //! | `fetch` | messages by narrow and anchor, one message, which messages match a narrow |
 //! | `edit`, `moves` | editing a message and its history; moving messages to another topic or channel |
 //! | `delete`, `delete_topic`, `retention` | deleting messages, on request or when they expire |
+//! | `purge` | removing the words of deleted messages from the search index |
 //! | `flags`, `read_receipts` | changing flags, marking as read, who has read a message |
 //! | `state` | messages in the reply of `POST /register` |
 
@@ -15,23 +16,29 @@ mod edit;
 mod fetch;
 mod flags;
 mod moves;
+mod purge;
 mod read_receipts;
 mod render;
 pub mod retention;
 mod send;
 mod state;
 
-use crate::http::Resource;
 use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
+use crate::http::{Background, Resource};
 use hyper::Method;
+use std::sync::Arc;
 
 /// Messages.
-pub const RESOURCE: Resource = Resource {
-    name: "messages",
-    routes,
-    state: STATE,
-    background: Some(retention::BACKGROUND),
-    ..Resource::EMPTY
+pub const RESOURCE: Resource =
+    Resource { name: "messages", routes, state: STATE, background: Some(BACKGROUND), ..Resource::EMPTY };
+
+/// Deletes expired messages, and removes what is left of deleted ones.
+const BACKGROUND: Background = |app, stopped| {
+    let retention = (retention::BACKGROUND)(Arc::clone(&app), stopped.clone());
+    let purge = (purge::BACKGROUND)(app, stopped);
+    Box::pin(async move {
+        tokio::join!(retention, purge);
+    })
 };
 
 const STATE: &[StatePart] = &[

@@ -454,6 +454,7 @@ pub fn add_attributes(connection: &Connection, id: MessageId, attributes: i64) -
 
 /// Deletes a message and everything that belongs to it.
 pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
+    index::retire(tx, id)?;
     index::renew(tx, id);
     for statement in [
         "DELETE FROM message_edit WHERE message_id = ?1",

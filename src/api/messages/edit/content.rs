@@ -57,6 +57,7 @@ pub fn store(
     let is_channel = before.topic_id.is_some();
     let files = references::change(tx, caller, before.sender_id, id, &rendered.attachment_path_ids)?;
     let attributes = attribute::IS_EDITED | attributes_of(rendered, is_channel, files.has_attachment);
+    index::retire(tx, id)?;
     sql::update_content(tx, id, content, &rendered.html, attributes, now)?;
     index::renew(tx, id);
     let message = sql::by_id(tx, id)?

@@ -37,6 +37,7 @@ pub fn write_rows(
     };
     topic_sql::relocate(tx, &mv.ids, &location)?;
     if subject.is_some() {
+        index::retire_words(tx, mv.old_topic.as_str())?;
         for id in &mv.ids {
             index::renew(tx, *id);
         }

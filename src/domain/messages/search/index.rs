@@ -1,6 +1,7 @@
 //! Writing the search index, and the list of words that completes prefixes.
 
 use crate::domain::messages::search::emoji::with_words;
+use crate::domain::messages::search::purge;
 use crate::domain::messages::search::stem::stem;
 use crate::domain::messages::search::text::{fold_into, index_text, words};
 use crate::store::{Tx, WriterCaches};
@@ -17,6 +18,31 @@ pub fn add(tx: &mut Tx<'_>, id: MessageId) {
 /// themselves: it flushes everything at each savepoint.
 pub fn renew(tx: &mut Tx<'_>, id: MessageId) {
     tx.before_commit(move |connection, caches| put_message(connection, caches, id, Entry::Renewed));
+}
+
+/// Notes that the content and the topic of a message are about to be deleted or replaced: what nobody else wrote goes with
+/// the next purge. To be called before the row changes.
+pub fn retire(tx: &Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
+    let mut statement = tx.prepare_cached("SELECT content, subject FROM message WHERE id = ?1")?;
+    let mut rows = statement.query([id])?;
+    let Some(row) = rows.next()? else { return Ok(()) };
+    for column in [0, 1] {
+        retire_words(tx, row.get_ref(column)?.as_str()?)?;
+    }
+    Ok(())
+}
+
+/// Like [`retire`], for one text of messages, such as their topic.
+pub fn retire_words(tx: &Tx<'_>, text: &str) -> rusqlite::Result<()> {
+    let mut insert = tx.prepare_cached("INSERT OR IGNORE INTO retired_word (word) VALUES (?1)")?;
+    let (text, _) = with_words(text);
+    let mut folded = String::new();
+    for range in words(&text) {
+        folded.clear();
+        fold_into(&text[range], &mut folded);
+        insert.execute([&folded])?;
+    }
+    purge::schedule(tx, tx.now())
 }
 
 /// Whether the index may have an entry for a message already.
@@ -85,16 +111,29 @@ impl Default for KnownWords {
 }
 
 impl KnownWords {
+    /// Forgets a word, which may no longer be in the list.
+    pub(super) fn forget(&mut self, word: &str) {
+        let (slot, digest) = self.slot(word);
+        if self.digests[slot] == digest {
+            self.digests[slot] = 0;
+        }
+    }
+
+    /// Returns the slot and the digest of a word.
+    fn slot(&self, word: &str) -> (usize, u64) {
+        let mut hasher = DefaultHasher::new();
+        word.hash(&mut hasher);
+        let digest = hasher.finish() | 1;
+        ((digest >> 32) as usize % self.digests.len(), digest)
+    }
+
     fn put(&mut self, connection: &Connection, text: &str) -> rusqlite::Result<()> {
         let mut insert =
             connection.prepare_cached("INSERT OR IGNORE INTO search_word (word, stem) VALUES (?1, ?2)")?;
         for range in words(text) {
             self.folded.clear();
             fold_into(&text[range], &mut self.folded);
-            let mut hasher = DefaultHasher::new();
-            self.folded.hash(&mut hasher);
-            let digest = hasher.finish() | 1;
-            let slot = (digest >> 32) as usize % self.digests.len();
+            let (slot, digest) = self.slot(&self.folded);
             if self.digests[slot] != digest {
                 insert.execute((&self.folded, stem(&self.folded)))?;
                 self.digests[slot] = digest;

@@ -6,6 +6,7 @@
 //! part of such a text.
 //!
 //! - [`index`]: writing the index, and the list of words that completes prefixes;
+//! - [`purge`]: removing from both what no message has any more;
 //! - [`text`]: the words of a text, as the index splits it;
 //! - [`stem`]: the index's stemmer, to know which words of a message matched;
 //! - [`emoji`]: emoji, which match however they are written;
@@ -14,6 +15,7 @@
 pub mod emoji;
 pub mod highlight;
 pub mod index;
+pub mod purge;
 pub mod query;
 pub mod stem;
 pub mod text;
