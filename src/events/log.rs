@@ -93,8 +93,9 @@ pub fn last_event_id(connection: &Connection) -> rusqlite::Result<EventId> {
 /// How many bytes of events are read at a time. An event may have as much HTML as a message.
 const MAX_READ_BYTES: usize = 4 << 20;
 
-/// How many bytes of events are removed in one job. The one after which this is reached is removed as well.
-const MAX_TRIMMED_BYTES: i64 = 16 << 20;
+/// How many bytes of events are removed in one job, which overwrites them. The one after which this is reached is removed as
+/// well.
+const MAX_TRIMMED_BYTES: i64 = 4 << 20;
 
 /// Some events of the log.
 pub struct LogPage {

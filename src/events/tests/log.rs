@@ -99,6 +99,8 @@ async fn a_job_removes_a_limited_length_of_events() {
         };
         bench.writer.run(job).await.unwrap()
     };
-    assert_eq!([trim().await, trim().await, trim().await], [16, 3, 0]);
+    for removed in [4, 4, 4, 4, 3, 0] {
+        assert_eq!(trim().await, removed);
+    }
     bench.close();
 }
