@@ -1,7 +1,7 @@
 //! The state of a running server, shared by all handlers and background tasks.
 
 use crate::auth::{CredentialCache, RateLimiter};
-use crate::error::ApiResult;
+use crate::error::{ApiError, ApiResult};
 use crate::events::Hub;
 use crate::pool::{Pool, Pools};
 use crate::store::{Readers, Snapshot, Writer};
@@ -10,6 +10,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
+
+/// The space that uploads leave on the disk, in MiB. Other changes leave a quarter of it, so that things can be deleted: see
+/// [`Route::on_full_disk`](crate::http::Route::on_full_disk).
+pub const DISK_RESERVE_MIB: u64 = 256;
 
 /// The shared state of a running server.
 pub struct App {
@@ -51,6 +55,20 @@ impl App {
         let readers = Arc::clone(&self.readers);
         pool.run(user, move || readers.read_now(work)).await?
     }
+
+    /// How many bytes changes leave on the disk; uploads leave four times as much.
+    fn disk_reserve(&self) -> u64 {
+        self.options.disk_reserve_mib.unwrap_or(DISK_RESERVE_MIB).saturating_mul(1 << 20) / 4
+    }
+
+    /// Refuses changes while the disk is almost full: what is left is for deleting.
+    pub fn check_disk(&self) -> ApiResult<()> {
+        if self.writer.free_space().is_none_or(|free| free >= self.disk_reserve()) {
+            return Ok(());
+        }
+        let msg = "The server could not save this change: its disk is almost full";
+        Err(ApiError::new(507, "INTERNAL_SERVER_ERROR", msg))
+    }
 }
 
 /// Options of the operator who starts the server.
@@ -72,7 +90,7 @@ pub struct Options {
     pub max_file_upload_size_mib: Option<u64>,
     /// How much all uploaded files may take together, in MiB; `None` means no limit.
     pub upload_quota_mib: Option<u64>,
-    /// The space that uploads leave on the disk, in MiB; `None` means 256.
+    /// The space that uploads leave on the disk, in MiB; `None` means 256. Other changes leave a quarter of it.
     pub disk_reserve_mib: Option<u64>,
     /// Where the files of the client for browsers are served from.
     pub client_files: ClientFiles,

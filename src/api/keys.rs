@@ -44,14 +44,15 @@ const BACKGROUND: Background = |app, stopped| {
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::call(Method::POST, "/fetch_api_key", ANYONE, fetch_api_key),
-        Route::write(Method::POST, "/users/me/api_key/regenerate", USER, regenerate),
+        Route::call(Method::POST, "/fetch_api_key", ANYONE, fetch_api_key).on_full_disk(),
+        Route::write(Method::POST, "/users/me/api_key/regenerate", USER, regenerate).on_full_disk(),
         Route::read(Method::GET, "/users/me/api_keys", USER, list_keys),
-        Route::write(Method::POST, "/users/me/api_keys/revoke_others", USER, revoke_other_keys),
+        Route::write(Method::POST, "/users/me/api_keys/revoke_others", USER, revoke_other_keys)
+            .on_full_disk(),
         Route::write(Method::DELETE, "/users/me/api_keys/{api_key_id}", USER, revoke_key),
         Route::write(Method::DELETE, "/users/me/sessions/{session_id}", USER, end_session),
-        Route::call(Method::POST, "/accounts/login/", ANYONE, log_in).outside(),
-        Route::call(Method::POST, "/accounts/logout/", USER, log_out).outside(),
+        Route::call(Method::POST, "/accounts/login/", ANYONE, log_in).outside().on_full_disk(),
+        Route::call(Method::POST, "/accounts/logout/", USER, log_out).outside().on_full_disk(),
     ]
 }
 

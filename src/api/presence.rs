@@ -23,7 +23,7 @@ const STATE: &[StatePart] = &[StatePart { name: "presence", fetch: presence::sta
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::call(Method::POST, "/users/me/presence", USER, update_presence),
+        Route::call(Method::POST, "/users/me/presence", USER, update_presence).on_full_disk(),
         Route::read(Method::GET, "/users/{user_id_or_email}/presence", USER, get_user_presence),
         Route::read(Method::GET, "/realm/presence", USER, get_presence),
     ]

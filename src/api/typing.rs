@@ -26,8 +26,9 @@ pub const RESOURCE: Resource = Resource { name: "typing", routes, ..Resource::EM
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::call(Method::POST, "/typing", USER, set_typing_status),
-        Route::call(Method::POST, "/messages/{message_id}/typing", USER, set_typing_status_for_edit),
+        Route::call(Method::POST, "/typing", USER, set_typing_status).on_full_disk(),
+        Route::call(Method::POST, "/messages/{message_id}/typing", USER, set_typing_status_for_edit)
+            .on_full_disk(),
     ]
 }
 

@@ -93,6 +93,7 @@ pub struct Route {
     is_rate_limited: bool,
     /// Whether a route for `GET` answers `HEAD` too.
     answers_head: bool,
+    needs_disk: bool,
     /// Whether the path is outside of `/api/v1`.
     pub outside: bool,
     /// Whether incoming-webhook bots may call.
@@ -366,7 +367,6 @@ impl Route {
 
     fn new<C: CallerKind>(method: Method, path: &'static str, handler: Handler) -> Self {
         Self {
-            method,
             path,
             access: C::NAME,
             needs_login: C::NEEDS_LOGIN,
@@ -374,6 +374,8 @@ impl Route {
             key_in_query: false,
             is_rate_limited: true,
             answers_head: true,
+            needs_disk: !matches!(method, Method::GET | Method::HEAD | Method::DELETE),
+            method,
             outside: false,
             for_webhooks: false,
             body_limit: BODY_LIMIT,
@@ -429,6 +431,19 @@ impl Route {
     /// Whether the route answers requests of a method: its own, and `HEAD` if that is `GET`.
     pub fn answers(&self, method: &Method) -> bool {
         self.method == method || (*method == Method::HEAD && self.method == Method::GET && self.answers_head)
+    }
+
+    /// Admits requests while the disk is almost full. They free space, or are needed to do so, or write very little. Reading
+    /// and `DELETE` are always admitted; all else is refused then, so that the last of the disk is there for deleting.
+    #[must_use]
+    pub fn on_full_disk(mut self) -> Self {
+        self.needs_disk = false;
+        self
+    }
+
+    /// Whether requests are refused while the disk is almost full.
+    pub fn needs_disk(&self) -> bool {
+        self.needs_disk
     }
 
     /// Whether requests count for the rate limit. Pages and files do not: a client loads many of them at once.

@@ -185,6 +185,9 @@ impl Service {
         };
         let usage = self.count(route, caller.as_ref(), info.peer);
         usage.map_or(Ok(()), Usage::check)?;
+        if route.needs_disk() {
+            self.app.check_disk()?;
+        }
         let (form, multipart) = if route.streams_body {
             let multipart = MultipartStream::new(content_type, body)?;
             (Form::new(query, None, Bytes::new(), path_parameters)?, Some(Box::new(multipart)))

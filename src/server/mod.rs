@@ -103,7 +103,11 @@ impl Engine {
 
     /// Runs on an open database, which gets its organization if it is new. The readers of an ephemeral one may still be
     /// opening its files: see [`Readers::wait_until_open`].
-    pub async fn on(database: Database, clock: Clock, options: Options) -> Result<Self, StartError> {
+    pub async fn on(database: Database, clock: Clock, mut options: Options) -> Result<Self, StartError> {
+        if database.is_ephemeral() {
+            // Its file is in memory, of which there may be little; nothing of it has to be deleted.
+            options.disk_reserve_mib.get_or_insert(0);
+        }
         let readers = Arc::new(Readers::open(&database, reader_count(), Pools::READERS));
         // Beside the readers, which are being opened on other threads.
         let connection = database.connect_writer()?;

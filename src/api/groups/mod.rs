@@ -31,7 +31,8 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/user_groups", USER, list::list_groups).slow(),
         Route::write(Method::POST, "/user_groups/create", USER, create::create),
         Route::write(Method::PATCH, "/user_groups/{user_group_id}", USER, update::update),
-        Route::write(Method::POST, "/user_groups/{user_group_id}/deactivate", USER, deactivate::deactivate),
+        Route::write(Method::POST, "/user_groups/{user_group_id}/deactivate", USER, deactivate::deactivate)
+            .on_full_disk(),
         Route::read(Method::GET, "/user_groups/{user_group_id}/members", USER, list::list_members),
         Route::write(Method::POST, "/user_groups/{user_group_id}/members", USER, members::update_members),
         Route::read(Method::GET, "/user_groups/{user_group_id}/members/{user_id}", USER, list::is_member),

@@ -66,14 +66,19 @@ fn routes() -> Vec<Route> {
             "/streams/{stream_id}/delete_topic",
             ADMINISTRATOR,
             delete_topic::delete_topic,
-        ),
+        )
+        .on_full_disk(),
         Route::read(Method::GET, "/messages/matches_narrow", USER, fetch::matches_narrow::matches_narrow)
             .slow_if(fetch::has_slow_narrow),
-        Route::write(Method::POST, "/messages/flags", USER, flags::update_flags),
-        Route::call(Method::POST, "/messages/flags/narrow", USER, flags::for_narrow::update_flags_for_narrow),
-        Route::write(Method::POST, "/mark_all_as_read", USER, flags::mark_as_read::mark_all_as_read),
-        Route::write(Method::POST, "/mark_stream_as_read", USER, flags::mark_as_read::mark_stream_as_read),
-        Route::call(Method::POST, "/mark_topic_as_read", USER, flags::mark_as_read::mark_topic_as_read),
-        Route::call(Method::POST, "/messages/render", USER, render::render_message),
+        Route::write(Method::POST, "/messages/flags", USER, flags::update_flags).on_full_disk(),
+        Route::call(Method::POST, "/messages/flags/narrow", USER, flags::for_narrow::update_flags_for_narrow)
+            .on_full_disk(),
+        Route::write(Method::POST, "/mark_all_as_read", USER, flags::mark_as_read::mark_all_as_read)
+            .on_full_disk(),
+        Route::write(Method::POST, "/mark_stream_as_read", USER, flags::mark_as_read::mark_stream_as_read)
+            .on_full_disk(),
+        Route::call(Method::POST, "/mark_topic_as_read", USER, flags::mark_as_read::mark_topic_as_read)
+            .on_full_disk(),
+        Route::call(Method::POST, "/messages/render", USER, render::render_message).on_full_disk(),
     ]
 }

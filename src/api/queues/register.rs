@@ -31,7 +31,10 @@ pub type StateParts = fn() -> Vec<&'static StatePart>;
 
 /// Returns the route of `POST /register`. The parts of the state are a parameter, since no resource imports others.
 pub fn routes(parts: StateParts) -> Vec<Route> {
-    vec![Route::call(Method::POST, "/register", USER, move |call, params| register(call, params, parts))]
+    vec![
+        Route::call(Method::POST, "/register", USER, move |call, params| register(call, params, parts))
+            .on_full_disk(),
+    ]
 }
 
 /// Parameters of `POST /register`.

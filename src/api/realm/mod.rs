@@ -32,8 +32,8 @@ const STATE: &[StatePart] = &[
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::call(Method::PATCH, "/realm", ADMINISTRATOR, update::update),
-        Route::write(Method::POST, "/realm/deactivate", OWNER, deactivate),
+        Route::call(Method::PATCH, "/realm", ADMINISTRATOR, update::update).on_full_disk(),
+        Route::write(Method::POST, "/realm/deactivate", OWNER, deactivate).on_full_disk(),
         Route::call(Method::POST, "/realm/test_welcome_bot_custom_message", ADMINISTRATOR, send_test_message),
     ]
 }

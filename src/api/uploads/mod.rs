@@ -32,7 +32,7 @@ const BACKGROUND: Background = |app, stopped| {
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::upload(Method::POST, "/user_uploads", USER, upload::upload_file),
+        Route::upload(Method::POST, "/user_uploads", USER, upload::upload_file).on_full_disk(),
         Route::call(Method::GET, FILE, USER, signed_urls::get_temporary_url),
         Route::read(Method::GET, "/attachments", USER, attachments::get_attachments).slow(),
         Route::write(Method::DELETE, "/attachments/{attachment_id}", USER, attachments::remove_attachment),

@@ -128,6 +128,13 @@ impl TestServer {
         self.run().await;
     }
 
+    /// Stops cleanly and starts again on the same file with other options.
+    pub async fn with_options(mut self, options: Options) -> Self {
+        self.options = options;
+        self.restart().await;
+        self
+    }
+
     /// Starts again on the file as it is on the disk at this moment, as after a crash: nothing was drained, saved or
     /// checkpointed.
     pub async fn crash(&mut self) {

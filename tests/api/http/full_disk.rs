@@ -2,6 +2,7 @@
 
 use crate::harness::TestServer;
 use serde_json::json;
+use teamchat::app::Options;
 use teamchat::store::StoreError;
 
 // conformance: conv-26
@@ -29,4 +30,32 @@ async fn a_full_disk_refuses_changes_and_nothing_else() {
     ada.post("/register", &parameters).await.ok();
     server.member("bob").await;
     queue.expect_kinds(&["realm_user/add"]).await;
+}
+
+// conformance: conv-62
+#[tokio::test]
+async fn the_last_of_the_disk_is_for_deleting() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let general = server.channel("general", &[&owner, &ada]).await;
+    let id = ada.send(general, "soup", "hello").await;
+    let draft = json!({"type": "stream", "to": [general], "topic": "a", "content": "b"});
+    let made = ada.post("/drafts", json!({"drafts": [draft]})).await.ok();
+    let options = Options { disk_reserve_mib: Some(u64::MAX >> 20), ..Options::default() };
+    let _server = server.with_options(options).await;
+    let msg = "The server could not save this change: its disk is almost full";
+    let message = json!({"type": "stream", "to": general, "topic": "soup", "content": "more"});
+    for client in [&owner, &ada] {
+        client.post("/messages", &message).await.error(507, "INTERNAL_SERVER_ERROR", msg);
+    }
+    let edit = json!({"content": "longer than before"});
+    ada.patch(&format!("/messages/{id}"), edit).await.error(507, "INTERNAL_SERVER_ERROR", msg);
+    // Reading, logging in, marking as read and deleting go on.
+    let mut queue = owner.register(json!({"event_types": ["delete_message"]})).await;
+    owner.post("/messages/flags", json!({"messages": [id], "op": "add", "flag": "read"})).await.ok();
+    owner.delete(&format!("/messages/{id}"), ()).await.ok();
+    queue.expect_kinds(&["delete_message"]).await;
+    ada.delete(&format!("/drafts/{}", made["ids"][0]), ()).await.ok();
+    owner.patch("/realm", json!({"message_retention_days": 30})).await.ok();
+    owner.delete(&format!("/users/{}", ada.user_id), ()).await.ok();
 }
