@@ -80,6 +80,8 @@ enum Row {
     Fetch,
     /// Memory: idle, of each waiting long-poll, and after logins, sends and reads.
     Memory,
+    /// Memory after many requests of each operation. It takes half an hour, and is measured only when it is named.
+    Operations,
     /// A simple request beside those who search and render.
     Beside,
     /// Start to first answer, and the size of the binary.
@@ -123,12 +125,17 @@ async fn measure(arguments: &Arguments, open_files: usize) -> Outcome<()> {
         span: Duration::from_millis(if arguments.quick { 500 } else { 1500 }),
         logins: if arguments.quick { 100 } else { 1000 },
         work: Duration::from_secs(if arguments.quick { 10 } else { 60 }),
+        requests: if arguments.quick { 2_000 } else { 10_000 },
+        requests_for: Duration::from_secs(if arguments.quick { 4 } else { 30 }),
         open_files,
     };
-    let wanted = if arguments.rows.is_empty() { Row::value_variants() } else { &arguments.rows };
+    let mut wanted = arguments.rows.clone();
+    if wanted.is_empty() {
+        wanted.extend(Row::value_variants().iter().filter(|row| **row != Row::Operations));
+    }
     let mut figures = Vec::new();
     let mut failed = Vec::new();
-    for row in wanted {
+    for row in &wanted {
         let name = row.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
         progress(&name);
         match row.run(&bench).await {
@@ -167,6 +174,7 @@ impl Row {
             Self::Size => rows::size::run(bench).await,
             Self::Fetch => rows::fetch::run(bench).await,
             Self::Memory => rows::memory::run(bench).await,
+            Self::Operations => rows::operations::run(bench).await,
             Self::Beside => rows::beside::run(bench).await,
             Self::Start => rows::start::run(bench).await,
             Self::Double => rows::double::run(bench).await,

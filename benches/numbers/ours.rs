@@ -42,6 +42,17 @@ impl Account {
         request
     }
 
+    /// Any request. `first_line` has method and path.
+    pub fn request(&self, first_line: &str, content_type: &str, body: &[u8]) -> Vec<u8> {
+        let head = format!(
+            "{first_line} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: numbers/1.0\r\nAuthorization: {}\r\n\
+             Content-Type: {content_type}\r\nContent-Length: {}\r\n\r\n",
+            self.0,
+            body.len()
+        );
+        [head.as_bytes(), body].concat()
+    }
+
     /// No `Accept-Encoding`: answers come as they are.
     fn write(&self, request: &mut Vec<u8>, first_line: &str, form: Option<&str>) {
         let mut head = String::with_capacity(256);

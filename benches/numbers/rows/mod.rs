@@ -15,6 +15,7 @@ pub mod double;
 pub mod fan_out;
 pub mod fetch;
 pub mod memory;
+pub mod operations;
 pub mod read;
 pub mod send;
 pub mod size;
@@ -35,6 +36,10 @@ pub struct Bench {
     pub logins: u64,
     /// How long sends and reads go on before memory is looked at.
     pub work: Duration,
+    /// How often each operation is asked before memory is looked at.
+    pub requests: u64,
+    /// How long that may take.
+    pub requests_for: Duration,
     /// How many files and sockets a process may have open.
     pub open_files: usize,
 }
