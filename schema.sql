@@ -681,7 +681,8 @@ CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
 -- pieces when it is due.
 CREATE TABLE upload_content (
     content_id      INTEGER PRIMARY KEY AUTOINCREMENT,
-    removed_from    INTEGER                       -- when it is due, UNIX seconds; null: in use by a file
+    removed_from    INTEGER,                      -- when it is due, UNIX seconds; null: in use by a file
+    user_id         INTEGER REFERENCES user (user_id) -- for whom an upload that is not finished counts
 ) STRICT;
 CREATE INDEX upload_content_removed_from ON upload_content (removed_from) WHERE removed_from IS NOT NULL;
 

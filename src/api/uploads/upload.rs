@@ -1,13 +1,15 @@
 //! `POST /user_uploads`: uploads one file.
 
-use crate::app::{App, Options};
+use crate::app::{App, DISK_RESERVE_MIB, Options};
 use crate::domain::files::blobs::Incoming;
 use crate::domain::files::sql::AttachmentRow;
 use crate::domain::files::{blobs, media_types, names, record, sql, thumbnails};
-use crate::domain::limits::{DISK_RESERVE_MIB, MAX_FILE_UPLOAD_SIZE_MIB};
+use crate::domain::limits::{MAX_FILE_UPLOAD_SIZE_MIB, UPLOAD_SHARE_OF_GUEST, UPLOAD_SHARE_OF_MEMBER};
 use crate::http::params::NoParams;
-use crate::http::{ApiError, ApiResult, Call, FilePart, MultipartStream, Reply, User};
+use crate::http::{ApiError, ApiResult, Call, Caller, FilePart, MultipartStream, Reply, User};
 use crate::store::Tx;
+use crate::types::{Role, UserId};
+use rusqlite::Connection;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -33,7 +35,7 @@ pub async fn upload_file(
     _params: NoParams,
     mut files: MultipartStream,
 ) -> ApiResult<Reply<Uploaded>> {
-    let limits = Limits::of(&call.app.options);
+    let limits = Limits::of(&call.app.options, &call.caller);
     let at_least = files.content_length().map_or(0, |length| length.saturating_sub(MULTIPART_OVERHEAD));
     limits.check_size(at_least)?;
     let Some(file) = files.next_file().await? else {
@@ -41,7 +43,7 @@ pub async fn upload_file(
     };
     let app = Arc::clone(&call.app);
     limits.check_disk(app.writer.free_space(), at_least)?;
-    let mut content = Incoming::begin(Arc::clone(&app)).await?;
+    let mut content = Incoming::begin(Arc::clone(&app), limits.accountable).await?;
     match receive(&app, &limits, &mut files, &file, &mut content).await {
         Ok(()) => finish(call, limits, file, content).await,
         Err(error) => {
@@ -60,14 +62,16 @@ async fn receive(
     content: &mut Incoming,
 ) -> ApiResult<()> {
     let content_id = content.content_id;
-    // What others upload at the same time counts as well.
+    // What is uploaded at the same time counts as well.
     let used_by_others = || {
         app.readers.read(|snapshot| {
-            let unfinished = blobs::unfinished(snapshot, content_id, app.clock.seconds())?;
-            Ok::<_, ApiError>(sql::space_used(snapshot)? + unfinished)
+            let now = app.clock.seconds();
+            let (all, own) = blobs::unfinished(snapshot, content_id, limits.accountable, now)?;
+            let used = limits.used(snapshot)?;
+            Ok::<_, ApiError>(Used { all: used.all + all, own: used.own + own })
         })
     };
-    let (mut used, mut used_at) = (0, None);
+    let (mut used, mut used_at) = (Used::default(), None);
     while let Some(piece) = files.chunk().await? {
         content.write(piece).await?;
         limits.check_size(content.size)?;
@@ -133,7 +137,7 @@ fn add(
     mut row: AttachmentRow,
     thumbnails: &[(&'static str, Vec<u8>)],
 ) -> ApiResult<AttachmentRow> {
-    limits.check_quota(sql::space_used(tx)?, row.size)?;
+    limits.check_quota(limits.used(tx)?, row.size)?;
     if !blobs::finish(tx, row.content_id, tx.now())? {
         return Err(ApiError::internal("the content of an upload was removed before its file was saved"));
     }
@@ -147,10 +151,22 @@ fn add(
     Ok(row)
 }
 
+/// How many bytes are taken.
+#[derive(Clone, Copy, Default)]
+struct Used {
+    /// By all files.
+    all: u64,
+    /// By those of the uploader, and of bots for whom the same person answers.
+    own: u64,
+}
+
 /// The limits on uploads.
 #[derive(Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "the unit belongs to each name")]
 struct Limits {
+    /// The person for whom the file counts.
+    accountable: UserId,
+    /// Their role.
+    role: Role,
     /// The largest size of a file, in MiB.
     file_mib: u64,
     /// The largest size of all files together, in MiB.
@@ -160,10 +176,27 @@ struct Limits {
 }
 
 impl Limits {
-    fn of(options: &Options) -> Self {
+    fn of(options: &Options, caller: &Caller) -> Self {
         let file_mib = options.max_file_upload_size_mib.unwrap_or(MAX_FILE_UPLOAD_SIZE_MIB);
         let reserve_mib = options.disk_reserve_mib.unwrap_or(DISK_RESERVE_MIB);
-        Self { file_mib, quota_mib: options.upload_quota_mib, reserve_mib }
+        let (accountable, role) = (caller.accountable(), caller.role);
+        Self { accountable, role, file_mib, quota_mib: options.upload_quota_mib, reserve_mib }
+    }
+
+    fn used(&self, connection: &Connection) -> rusqlite::Result<Used> {
+        let own =
+            if self.quota_mib.is_some() { sql::space_used_by(connection, self.accountable)? } else { 0 };
+        Ok(Used { all: sql::space_used(connection)?, own })
+    }
+
+    /// The part of the quota that one person may use.
+    fn share_of(&self, quota: u64) -> u64 {
+        let share = match self.role {
+            Role::Owner | Role::Administrator => quota,
+            Role::Moderator | Role::Member => quota / UPLOAD_SHARE_OF_MEMBER,
+            Role::Guest => quota / UPLOAD_SHARE_OF_GUEST,
+        };
+        share.max(self.file_mib.saturating_mul(MIB).min(quota))
     }
 
     fn check_size(&self, size: u64) -> ApiResult<()> {
@@ -186,12 +219,16 @@ impl Limits {
         Err(ApiError::new(507, "INTERNAL_SERVER_ERROR", msg))
     }
 
-    fn check_quota(&self, used: u64, size: u64) -> ApiResult<()> {
-        let quota = self.quota_mib.map_or(u64::MAX, |mib| mib.saturating_mul(MIB));
-        if used.saturating_add(size) <= quota {
-            return Ok(());
+    fn check_quota(&self, used: Used, size: u64) -> ApiResult<()> {
+        let Some(quota_mib) = self.quota_mib else { return Ok(()) };
+        let quota = quota_mib.saturating_mul(MIB);
+        let refuse = |msg: &'static str| Err(ApiError::new(400, "REALM_UPLOAD_QUOTA", msg));
+        if used.all.saturating_add(size) > quota {
+            return refuse("Upload would exceed your organization's upload quota.");
         }
-        let msg = "Upload would exceed your organization's upload quota.";
-        Err(ApiError::new(400, "REALM_UPLOAD_QUOTA", msg))
+        if used.own.saturating_add(size) > self.share_of(quota) {
+            return refuse("Upload would exceed your share of your organization's upload quota.");
+        }
+        Ok(())
     }
 }

@@ -21,7 +21,7 @@ use crate::domain::user_settings::events::emit_export_consent;
 use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::users::sql as users_sql;
 use crate::domain::visibility::Scope;
-use crate::domain::{bots, invites, logins, presence, user_settings, user_status, visibility};
+use crate::domain::{bots, files, invites, logins, presence, user_settings, user_status, visibility};
 use crate::events;
 use crate::events::Audience;
 use crate::http::ApiResult;
@@ -41,6 +41,8 @@ pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
     for user in &all {
         deactivate_one(tx, user)?;
     }
+    // Files that nothing links to are removed at once.
+    tx.wake_tasks_after_commit();
     Ok(all.into_iter().map(|user| user.user_id).collect())
 }
 
@@ -51,6 +53,7 @@ fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
         end_spans(tx, user.user_id)?;
         sessions::end_others(tx, user.user_id, None)?;
         events::delete_queues_of(tx, user.user_id)?;
+        files::sql::expire_unclaimed_of(tx, user.user_id)?;
         let after = UserRow { is_active: false, ..user.clone() };
         let who = users::users_with_access_to(tx, &after)?;
         tx.emit(activity(user.user_id, false), Audience::set(who));

@@ -4,6 +4,7 @@
 use crate::app::App;
 use crate::http::{ApiError, ApiResult, BodyStream};
 use crate::store::Tx;
+use crate::types::UserId;
 use bytes::Bytes;
 use futures_util::stream::try_unfold;
 use rusqlite::{Connection, OptionalExtension};
@@ -16,8 +17,11 @@ pub const PIECE: usize = 256 * 1024;
 /// An upload that has not written for this many seconds has ended. Connections without data time out much sooner.
 const UPLOAD_TIMEOUT: i64 = 10 * 60;
 
-/// The most chunks that one job deletes.
-const DELETED_PER_JOB: i64 = 16;
+/// The unfinished upload of somebody who has not written for this many seconds takes no room from others.
+const SILENCE: i64 = 15;
+
+/// The most chunks that one job deletes, which overwrites them.
+const DELETED_PER_JOB: i64 = 8;
 
 /// The content of an upload in progress. It is not visible before a file refers to it.
 pub struct Incoming {
@@ -31,9 +35,10 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Inserts an empty content.
-    pub async fn begin(app: Arc<App>) -> ApiResult<Self> {
-        let content_id = app.writer.run(|tx| Ok::<_, ApiError>(insert(tx, tx.now())?)).await?;
+    /// Inserts an empty content, which counts for a person until it is finished.
+    pub async fn begin(app: Arc<App>, accountable: UserId) -> ApiResult<Self> {
+        let insert = move |tx: &mut Tx<'_>| Ok::<_, ApiError>(insert(tx, accountable, tx.now())?);
+        let content_id = app.writer.run(insert).await?;
         Ok(Self { app, content_id, size: 0, next_piece: 0, buffer: Vec::new() })
     }
 
@@ -138,14 +143,24 @@ pub fn next_deletion(connection: &Connection) -> rusqlite::Result<Option<(i64, i
         .optional()
 }
 
-/// How many bytes the uploads take that are not finished, at most, but for one of them: they may have been given up.
-pub fn unfinished(connection: &Connection, but: i64, now: i64) -> rusqlite::Result<u64> {
+/// How many bytes the uploads take that are not finished, at most, but for one of them: in all, without those whose sender
+/// has fallen silent; and those of one person.
+pub fn unfinished(
+    connection: &Connection,
+    but: i64,
+    accountable: UserId,
+    now: i64,
+) -> rusqlite::Result<(u64, u64)> {
     connection
         .prepare_cached(
-            "SELECT count(*) * ?3 FROM upload_content CROSS JOIN upload_piece USING (content_id)
+            "SELECT coalesce(sum(removed_from > ?3), 0), coalesce(sum(user_id IS ?4), 0)
+             FROM upload_content CROSS JOIN upload_piece USING (content_id)
              WHERE removed_from > ?2 AND content_id <> ?1",
         )?
-        .query_row((but, now, PIECE as i64), |row| Ok(row.get::<_, i64>(0)? as u64))
+        .query_row((but, now, now + UPLOAD_TIMEOUT - SILENCE, accountable), |row| {
+            let bytes = |pieces: i64| pieces as u64 * PIECE as u64;
+            Ok((bytes(row.get(0)?), bytes(row.get(1)?)))
+        })
 }
 
 /// Cancels the deletion of a content that is complete and belongs to a file. Returns whether the content still exists.
@@ -174,10 +189,10 @@ pub fn schedule_deletion_of_unfinished(connection: &Connection) -> rusqlite::Res
         .map(|_| ())
 }
 
-fn insert(connection: &Connection, now: i64) -> rusqlite::Result<i64> {
+fn insert(connection: &Connection, accountable: UserId, now: i64) -> rusqlite::Result<i64> {
     connection
-        .prepare_cached("INSERT INTO upload_content (removed_from) VALUES (?1)")?
-        .insert([now + UPLOAD_TIMEOUT])
+        .prepare_cached("INSERT INTO upload_content (removed_from, user_id) VALUES (?1, ?2)")?
+        .insert((now + UPLOAD_TIMEOUT, accountable))
 }
 
 /// Postpones the deletion of an upload in progress. Returns whether the content still exists.

@@ -62,6 +62,26 @@ pub fn space_used(connection: &Connection) -> rusqlite::Result<u64> {
         .query_row([], |row| Ok(row.get::<_, i64>(0)? as u64))
 }
 
+/// The size of the files of a person and of the bots that they made, in bytes.
+pub fn space_used_by(connection: &Connection, accountable: UserId) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached(
+            "SELECT coalesce(sum(size), 0) FROM attachment
+             WHERE user_id = ?1 OR user_id IN (SELECT user_id FROM bot WHERE created_by = ?1)",
+        )?
+        .query_row([accountable], |row| Ok(row.get::<_, i64>(0)? as u64))
+}
+
+/// Makes the files of a user that nothing links to due for removal.
+pub fn expire_unclaimed_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE attachment SET unclaimed_since = 0 WHERE user_id = ?1 AND unclaimed_since IS NOT NULL",
+        )?
+        .execute([user_id])
+        .map(|_| ())
+}
+
 /// The key that signs temporary URLs.
 pub fn secret(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
     connection.prepare_cached("SELECT secret FROM upload_state")?.query_row([], |row| row.get(0))

@@ -310,5 +310,9 @@ pub const MAX_NARROW_TERMS: usize = 100;
 /// The default maximum size of all uploaded files together, in MiB. `teamchat serve` can set another.
 pub const UPLOAD_QUOTA_MIB: u64 = 10 * 1024;
 
-/// The space that uploads leave on the disk for everything else, in MiB: without it, no message can be sent.
-pub const DISK_RESERVE_MIB: u64 = 256;
+/// Which part of the room for uploads a member's files may take, with those of their bots: a quarter. One file of the largest
+/// size always fits. Administrators may use all of it.
+pub const UPLOAD_SHARE_OF_MEMBER: u64 = 4;
+
+/// The same for guests: an eighth.
+pub const UPLOAD_SHARE_OF_GUEST: u64 = 8;

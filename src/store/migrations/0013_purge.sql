@@ -10,3 +10,6 @@ CREATE TABLE search_purge (
 
 INSERT INTO retired_word (word) SELECT word FROM search_word;
 INSERT INTO search_purge (due) VALUES (0);
+
+-- Uploads that are not finished count for somebody.
+ALTER TABLE upload_content ADD COLUMN user_id INTEGER REFERENCES user (user_id);

@@ -1,9 +1,10 @@
 //! `POST /user_uploads`, `GET /attachments`, `DELETE /attachments/{attachment_id}`.
 
 use super::{attachments, content, load, upload};
-use crate::harness::{START, TestServer};
+use crate::harness::{Client, START, TestServer};
 use reqwest::Method;
 use serde_json::json;
+use teamchat::api::uploads::cleaning;
 use teamchat::app::Options;
 
 // conformance: upload-1
@@ -97,7 +98,7 @@ async fn files_and_all_of_them_have_a_largest_size() {
     let options =
         Options { max_file_upload_size_mib: Some(1), upload_quota_mib: Some(2), ..Options::default() };
     let server = TestServer::start_with(options).await;
-    let ada = server.member("ada").await;
+    let ada = server.administrator("ada").await;
     let state = ada.post("/register", &[("fetch_event_types", "[\"realm\"]")]).await.ok();
     assert_eq!(
         (&state["max_file_upload_size_mib"], &state["realm_upload_quota_mib"]),
@@ -150,7 +151,54 @@ async fn the_last_of_the_disk_is_not_for_uploads() {
         ada.request(Method::POST, "/user_uploads").multipart((), &[("f", "file", b"x")]).send().await;
     let msg = "The server's disk is almost full: no files can be uploaded";
     upload.error(507, "INTERNAL_SERVER_ERROR", msg);
-    ada.send_direct(&[&ada], "messages are sent").await;
+}
+
+// conformance: upload-20
+#[tokio::test]
+async fn one_person_has_a_share_of_the_room() {
+    let options =
+        Options { max_file_upload_size_mib: Some(1), upload_quota_mib: Some(8), ..Options::default() };
+    let server = TestServer::start_with(options).await;
+    let (owner, ada, eve) = (server.owner().await, server.member("ada").await, server.guest("eve").await);
+    let bot = server.bot("helper", &ada).await;
+    server.sql(&format!("UPDATE bot SET created_by = {} WHERE user_id = {}", ada.user_id, bot.user_id)).await;
+    let mib = content(1 << 20);
+    let send = async |who: &Client, bytes: &[u8]| {
+        let request = who.request(Method::POST, "/user_uploads");
+        request.multipart((), &[("f", "file", bytes)]).send().await
+    };
+    let refused = "Upload would exceed your share of your organization's upload quota.";
+    send(&ada, &mib).await.ok();
+    send(&bot, &mib).await.ok();
+    for who in [&ada, &bot] {
+        send(who, b"x").await.error(400, "REALM_UPLOAD_QUOTA", refused);
+    }
+    send(&eve, &mib).await.ok();
+    send(&eve, b"x").await.error(400, "REALM_UPLOAD_QUOTA", refused);
+    for _ in 0..5 {
+        send(&owner, &mib).await.ok();
+    }
+    let full = "Upload would exceed your organization's upload quota.";
+    send(&owner, b"x").await.error(400, "REALM_UPLOAD_QUOTA", full);
+    let used = || async { owner.get("/attachments", ()).await.ok()["upload_space_used"].as_i64().unwrap() };
+    assert_eq!(used().await, 8 << 20);
+
+    // Administrators delete what nothing links to, and what they may see.
+    let of_eve = eve.get("/attachments", ()).await.ok()["attachments"][0].clone();
+    let path = format!("/attachments/{}", of_eve["id"]);
+    ada.delete(&path, ()).await.error(400, "BAD_REQUEST", "Invalid attachment");
+    let link = format!("[f](/user_uploads/{})", of_eve["path_id"].as_str().unwrap());
+    let private = eve.send_direct(&[&eve], &link).await;
+    owner.delete(&path, ()).await.error(400, "BAD_REQUEST", "Invalid attachment");
+    eve.send_direct(&[&owner], &link).await;
+    owner.delete(&path, ()).await.ok();
+    assert_eq!(used().await, 7 << 20);
+    assert!(private > 0);
+
+    // What nothing links to goes with its account and its bots.
+    owner.delete(&format!("/users/{}", ada.user_id), ()).await.ok();
+    cleaning::clean_due(&std::sync::Arc::clone(server.app())).await.unwrap();
+    assert_eq!(used().await, 5 << 20);
 }
 
 // conformance: upload-5

@@ -2,7 +2,8 @@
 
 use super::{Action, LATER, change_message, delete, patch, post, post_image, put, write_to_bystander};
 use crate::permissions::rules::Condition::{
-    Any, Bot, DirectMessageIsAuthorized, DirectMessagesAreOn, Holds, KnowsBystander, Maker, Nobody,
+    Administrator, Any, Bot, DirectMessageIsAuthorized, DirectMessagesAreOn, Holds, KnowsBystander, Maker,
+    Nobody,
 };
 use crate::permissions::rules::{ANYBODY, Condition, NO_QUEUE, PEOPLE, Refusal, Rule};
 use crate::permissions::settings::{DELETE_ANY_MESSAGE, DIRECT_MESSAGE_INITIATOR, GROUP_MENTION};
@@ -132,7 +133,7 @@ pub const ACTIONS: &[Action] = &[
     Action::organization("`POST /user_uploads`", ANYBODY, |_| post_image("/user_uploads", json!({}))),
     Action::organization(
         "`DELETE /attachments/{attachment_id}`",
-        &[(Maker, Refusal::bad_request("Invalid attachment"))],
+        &[(Any(&[Maker, Administrator]), Refusal::bad_request("Invalid attachment"))],
         |case| delete(format!("/attachments/{}", case.things().attachment), json!({})),
     ),
     Action::organization("`POST /users/me/alert_words`", ANYBODY, |_| {
