@@ -6,7 +6,7 @@ use crate::domain::limits::{MAX_EDITS, MAX_EDITS_LENGTH, MAX_REWRITTEN_LENGTH};
 use crate::domain::messages::record::{
     EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute,
 };
-use crate::domain::messages::search::index;
+use crate::domain::messages::search::{index, purge};
 use crate::store::Tx;
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql};
@@ -454,7 +454,7 @@ pub fn add_attributes(connection: &Connection, id: MessageId, attributes: i64) -
 
 /// Deletes a message and everything that belongs to it.
 pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
-    index::retire(tx, id)?;
+    purge::retire(tx, id)?;
     index::renew(tx, id);
     for statement in [
         "DELETE FROM message_edit WHERE message_id = ?1",

@@ -8,7 +8,7 @@ use crate::domain::files::references;
 use crate::domain::messages::create::{attributes_of, mentioned};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::record::{EditRecord, MessageRow, attribute};
-use crate::domain::messages::search::index;
+use crate::domain::messages::search::{index, purge};
 use crate::domain::messages::{audience, rules, sql, topic_sql};
 use crate::domain::user_topics::auto_follow;
 use crate::http::{ApiError, ApiResult, Caller};
@@ -57,7 +57,7 @@ pub fn store(
     let is_channel = before.topic_id.is_some();
     let files = references::change(tx, caller, before.sender_id, id, &rendered.attachment_path_ids)?;
     let attributes = attribute::IS_EDITED | attributes_of(rendered, is_channel, files.has_attachment);
-    index::retire(tx, id)?;
+    purge::retire(tx, id)?;
     sql::update_content(tx, id, content, &rendered.html, attributes, now)?;
     index::renew(tx, id);
     let message = sql::by_id(tx, id)?

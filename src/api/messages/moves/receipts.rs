@@ -5,7 +5,7 @@ use crate::domain::access::channel_rows;
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::receipts::moved;
 use crate::domain::messages::receipts::moved::ReceiverGroups;
-use crate::domain::messages::search::index;
+use crate::domain::messages::search::{index, purge};
 use crate::domain::messages::topic_sql::NewLocation;
 use crate::domain::messages::{read_state, sql, topic_sql};
 use crate::domain::subscriptions::sql as subscriptions;
@@ -37,7 +37,7 @@ pub fn write_rows(
     };
     topic_sql::relocate(tx, &mv.ids, &location)?;
     if subject.is_some() {
-        index::retire_words(tx, mv.old_topic.as_str())?;
+        purge::retire_words(tx, mv.old_topic.as_str())?;
         for id in &mv.ids {
             index::renew(tx, *id);
         }

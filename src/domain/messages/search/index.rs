@@ -1,7 +1,6 @@
 //! Writing the search index, and the list of words that completes prefixes.
 
 use crate::domain::messages::search::emoji::with_words;
-use crate::domain::messages::search::purge;
 use crate::domain::messages::search::stem::stem;
 use crate::domain::messages::search::text::{fold_into, index_text, words};
 use crate::store::{Tx, WriterCaches};
@@ -18,31 +17,6 @@ pub fn add(tx: &mut Tx<'_>, id: MessageId) {
 /// themselves: it flushes everything at each savepoint.
 pub fn renew(tx: &mut Tx<'_>, id: MessageId) {
     tx.before_commit(move |connection, caches| put_message(connection, caches, id, Entry::Renewed));
-}
-
-/// Notes that the content and the topic of a message are about to be deleted or replaced: what nobody else wrote goes with
-/// the next purge. To be called before the row changes.
-pub fn retire(tx: &Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
-    let mut statement = tx.prepare_cached("SELECT content, subject FROM message WHERE id = ?1")?;
-    let mut rows = statement.query([id])?;
-    let Some(row) = rows.next()? else { return Ok(()) };
-    for column in [0, 1] {
-        retire_words(tx, row.get_ref(column)?.as_str()?)?;
-    }
-    Ok(())
-}
-
-/// Like [`retire`], for one text of messages, such as their topic.
-pub fn retire_words(tx: &Tx<'_>, text: &str) -> rusqlite::Result<()> {
-    let mut insert = tx.prepare_cached("INSERT OR IGNORE INTO retired_word (word) VALUES (?1)")?;
-    let (text, _) = with_words(text);
-    let mut folded = String::new();
-    for range in words(&text) {
-        folded.clear();
-        fold_into(&text[range], &mut folded);
-        insert.execute([&folded])?;
-    }
-    purge::schedule(tx, tx.now())
 }
 
 /// Whether the index may have an entry for a message already.

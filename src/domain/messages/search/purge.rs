@@ -9,6 +9,7 @@ use crate::domain::messages::search::index::KnownWords;
 use crate::domain::messages::search::text::{fold_into, words};
 use crate::http::ApiResult;
 use crate::store::Tx;
+use crate::types::MessageId;
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,8 +29,33 @@ const TOPICS_PER_JOB: i64 = 1000;
 /// Pages of the index that are merged in one job.
 const PAGES_PER_JOB: i64 = 64;
 
+/// Notes that the content and the topic of a message are about to be deleted or replaced: what nobody else wrote goes with
+/// the next purge. To be called before the row changes.
+pub fn retire(tx: &Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
+    let mut statement = tx.prepare_cached("SELECT content, subject FROM message WHERE id = ?1")?;
+    let mut rows = statement.query([id])?;
+    let Some(row) = rows.next()? else { return Ok(()) };
+    for column in [0, 1] {
+        retire_words(tx, row.get_ref(column)?.as_str()?)?;
+    }
+    Ok(())
+}
+
+/// Like [`retire`], for one text of messages, such as their topic.
+pub fn retire_words(tx: &Tx<'_>, text: &str) -> rusqlite::Result<()> {
+    let mut insert = tx.prepare_cached("INSERT OR IGNORE INTO retired_word (word) VALUES (?1)")?;
+    let (text, _) = with_words(text);
+    let mut folded = String::new();
+    for range in words(&text) {
+        folded.clear();
+        fold_into(&text[range], &mut folded);
+        insert.execute([&folded])?;
+    }
+    schedule(tx, tx.now())
+}
+
 /// Makes a purge due at the end of the hour.
-pub fn schedule(connection: &Connection, now: i64) -> rusqlite::Result<()> {
+fn schedule(connection: &Connection, now: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT OR IGNORE INTO search_purge (due) VALUES (?1)")?
         .execute([(now / INTERVAL + 1) * INTERVAL])
@@ -49,7 +75,7 @@ pub fn finish(connection: &Connection, until: i64) -> rusqlite::Result<()> {
 /// Removes some of the words that no message has any more from the list. Returns whether there is more to do.
 pub fn remove_words(tx: &mut Tx<'_>) -> ApiResult<bool> {
     let retired: Vec<String> = tx
-        .prepare_cached("SELECT word FROM retired_word LIMIT ?1")?
+        .prepare_cached("SELECT word FROM retired_word WHERE word > '' LIMIT ?1")?
         .query_map([WORDS_PER_JOB as i64], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for word in &retired {
