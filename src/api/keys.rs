@@ -119,6 +119,7 @@ fn with_cookies(members: String, headers: Vec<(&'static str, String)>) -> Reply 
 
 /// The reply to `GET /users/me/api_keys`.
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "members of the answer")]
 struct ApiKeys {
     /// Keys of apps, programs and scripts, the oldest first.
     api_keys: Vec<KeyRecord>,

@@ -52,15 +52,15 @@ impl CredentialCache {
     }
 
     /// Records a use.
-    pub fn record_use(&self, used: CredentialUse) {
+    pub fn record_use(&self, latest: CredentialUse) {
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        match uses.get(&used.credential) {
-            Some(known) if (0..USE_PRECISION).contains(&(used.time - known.latest.time)) => {}
+        match uses.get(&latest.credential) {
+            Some(known) if (0..USE_PRECISION).contains(&(latest.time - known.latest.time)) => {}
             _ => {
                 if uses.len() >= CAPACITY {
                     uses.retain(|_, known| !known.is_saved);
                 }
-                uses.insert(used.credential, LatestUse { latest: used, is_saved: false });
+                uses.insert(latest.credential, LatestUse { latest, is_saved: false });
             }
         }
     }

@@ -33,8 +33,12 @@ pub fn update_cache(tx: &mut Tx<'_>, user_id: UserId, added: &[&str], removed: &
         return;
     }
     if let Some(words) = &mut tx.cache_mut::<AlertWords>().1.0 {
-        removed.iter().for_each(|word| words.remove(&fold(word), user_id));
-        added.iter().for_each(|word| words.insert(&fold(word), user_id));
+        for word in removed {
+            words.remove(&fold(word), user_id);
+        }
+        for word in added {
+            words.insert(&fold(word), user_id);
+        }
     }
 }
 
