@@ -337,6 +337,8 @@ async fn a_lock_is_told_once() {
     for _ in 0..7 {
         log_in(&server, CHROME, "203.0.113.1", "wrong").await;
     }
+    // The answers do not wait for the notice, but this comes after it.
+    server.sql("SELECT 1").await;
     queue.expect_kinds(&["message"]).await;
     let told = notices(&ada).await;
     assert_eq!(told.len(), 1, "{told:?}");

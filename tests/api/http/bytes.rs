@@ -178,7 +178,9 @@ async fn strangers_send_little() {
         format!("{head}Content-Length: {length}\r\n\r\n{body}").into_bytes()
     };
     expect_code(&server, &deliver(&key, 65_537), 400, "INVALID_JSON", "Malformed JSON");
-    expect(&server, &deliver(&"x".repeat(32), 65_537), 413, "Request body is too large");
+    // A wrong key is refused before anything is read.
+    let wrong = deliver(&"x".repeat(32), 65_537);
+    expect_code(&server, &wrong, 401, "INVALID_API_KEY", "Invalid API key");
 }
 
 /// Four users send all but the last byte of 32 MiB: the server does not keep all of that.
