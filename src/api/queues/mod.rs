@@ -24,6 +24,9 @@ pub const RESOURCE: Resource = Resource { name: "queues", routes, ..Resource::EM
 /// waits 45 to 55 seconds, but some health checks time out after 50. The range spreads the polls of many clients.
 const HEARTBEAT: std::ops::Range<u64> = 45_000..49_500;
 
+/// Clients give up after 90 seconds.
+const _: () = assert!(HEARTBEAT.start >= 45_000 && HEARTBEAT.end <= 50_000);
+
 /// How long to wait for the delivery of a heartbeat after it was emitted.
 const HEARTBEAT_ON_ITS_WAY: Duration = Duration::from_secs(5);
 

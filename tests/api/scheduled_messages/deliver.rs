@@ -350,30 +350,34 @@ async fn nothing_of_a_message_that_was_sent_is_kept_with_its_row() {
     assert_eq!(server.column(texts).await, [""]);
 }
 
-/// What was prepared is sent as whoever the sender is when it is sent.
+/// What was prepared is sent as whoever the sender is when it is sent: nobody any more, or a guest.
 #[tokio::test]
-async fn nobody_sends_who_left_while_the_message_was_prepared() {
-    let server = TestServer::start().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    schedule(&ada, to_people(&[bob.user_id], "hello")).await;
-    let mut others = hear(&bob).await;
-    server.clock.advance(3600);
-    // The delivery reads what was before, while the writer is held up, and writes after the account is closed.
-    let (open, gate) = std::sync::mpsc::channel::<()>();
-    let held = server.app().writer.run(move |_| {
-        gate.recv().unwrap();
-        Ok::<(), ApiError>(())
-    });
-    let close = change(&server, "UPDATE user SET is_active = 0 WHERE user_id = ?1", ada.user_id);
-    let release = async {
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
-        open.send(()).unwrap();
-    };
-    let (held, (), is_done, ()) = tokio::join!(held, close, deliver(&server), release);
-    held.unwrap();
-    assert!(is_done);
-    others.expect_nothing().await;
-    assert_eq!(server.column("SELECT failed FROM scheduled_message").await, ["1"]);
+async fn nobody_sends_who_may_no_longer_since_the_message_was_prepared() {
+    for changed in ["is_active = 0", "role = 600"] {
+        let server = TestServer::start().await;
+        let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+        let general = server.channel("general", &[&bob]).await;
+        schedule(&ada, to_channel(general, "hello")).await;
+        let mut others = hear(&bob).await;
+        server.clock.advance(3600);
+        // The delivery reads what was before, while the writer is held up, and writes after the change.
+        let (open, gate) = std::sync::mpsc::channel::<()>();
+        let held = server.app().writer.run(move |_| {
+            gate.recv().unwrap();
+            Ok::<(), ApiError>(())
+        });
+        let statement = format!("UPDATE user SET {changed} WHERE user_id = {}", ada.user_id);
+        let change = server.sql(&statement);
+        let release = async {
+            for _ in 0..1000 {
+                tokio::task::yield_now().await;
+            }
+            open.send(()).unwrap();
+        };
+        let (held, (), is_done, ()) = tokio::join!(held, change, deliver(&server), release);
+        held.unwrap();
+        assert!(is_done);
+        others.expect_nothing().await;
+        assert_eq!(server.column("SELECT failed FROM scheduled_message").await, ["1"], "{changed}");
+    }
 }
