@@ -162,6 +162,9 @@ async fn try_part(part: usize) {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// What is done through one door only, because going back to the file does not undo it: queues are in memory too.
+const DONE_ONCE: [&str; 1] = ["`DELETE /events`"];
+
 /// Tries an action as everybody, and answers where the server does not do as the rule says. What was done is undone
 /// before the next one.
 async fn try_all(organization: &Organization, action: &'static Action) -> Vec<String> {
@@ -180,6 +183,10 @@ async fn try_all(organization: &Organization, action: &'static Action) -> Vec<St
             doors.iter().map(move |door| (*door, situation))
         });
         for (door, situation) in situations {
+            let expected = judge_at(door, action.rule, action.is_for_webhooks, &situation);
+            if door == Door::Session && expected.is_ok() && DONE_ONCE.contains(&action.name) {
+                continue;
+            }
             let case = Case { organization, situation };
             let request = (action.request)(&case);
             let caller = match door {
@@ -187,7 +194,6 @@ async fn try_all(organization: &Organization, action: &'static Action) -> Vec<St
                 Door::Session => organization.caller_in_browser(&server, &situation),
             };
             let answer = request.send(&caller).await;
-            let expected = judge_at(door, action.rule, action.is_for_webhooks, &situation);
             if !is_as_expected(&answer, expected, &case) {
                 wrong.push(format!("{door:?}: {}", describe(action, &situation, expected, &answer)));
             }
