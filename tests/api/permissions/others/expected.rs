@@ -2,6 +2,13 @@
 
 /// Method, path below `/api/v1`, tables, reason.
 pub const CHANGED: &[(&str, &str, &[&str], &str)] = &[
+    (
+        "DELETE",
+        "/attachments/{attachment_id}",
+        &["attachment", "thumbnail", "upload_content"],
+        "administrators delete the files of all",
+    ),
+    ("POST", "/user_uploads", &["upload_content"], "what a bot uploads counts for its owner"),
     ("DELETE", "/bots/{bot_id}", &["user"], "administrators keep all bots"),
     (
         "PATCH",
