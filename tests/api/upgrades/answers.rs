@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::fmt::Write;
 use teamchat::http::Route;
 
 /// Routes that are not asked: `/events` is asked with a queue, the others say nothing of the file.
@@ -106,10 +107,10 @@ impl Question {
     /// Where today's answer lacks something of the kept one, or says it otherwise: the member, and both values.
     pub fn differences(&self, (status, answer): &(u16, Value)) -> Vec<(String, String)> {
         let mut found = Vec::new();
-        if self.status != *status {
-            found.push(("status".to_owned(), format!("{} is {status}: {answer}", self.status)));
-        } else {
+        if self.status == *status {
             compare("", &self.answer, answer, &mut found);
+        } else {
+            found.push(("status".to_owned(), format!("{} is {status}: {answer}", self.status)));
         }
         found
     }
@@ -121,8 +122,11 @@ fn content(answer: &Answer) -> Value {
         return answer.json.clone();
     }
     let digest = Sha256::digest(&answer.bytes);
-    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    json!({"type": answer.header("content-type"), "location": answer.header("location"), "digest": digest})
+    let mut hexadecimal = String::new();
+    for byte in digest {
+        write!(hexadecimal, "{byte:02x}").unwrap();
+    }
+    json!({"type": answer.header("content-type"), "location": answer.header("location"), "digest": hexadecimal})
 }
 
 fn compare(member: &str, kept: &Value, found: &Value, differences: &mut Vec<(String, String)>) {
@@ -152,7 +156,7 @@ impl Kept {
             api_key: client.api_key.clone().unwrap(),
         });
         let people: Vec<Person> = people.collect();
-        let mut questions = questions(server, clients, queues).await;
+        let mut questions = questions(server, queues).await;
         for question in &mut questions {
             (question.status, question.answer) = question.ask(server, &people).await;
         }
@@ -160,7 +164,7 @@ impl Kept {
     }
 }
 
-async fn questions(server: &TestServer, clients: &[Client], queues: &[Value]) -> Vec<Question> {
+async fn questions(server: &TestServer, queues: &[Value]) -> Vec<Question> {
     let parts = [
         ("{stream_id}", "SELECT stream_id FROM stream"),
         ("{message_id}", "SELECT id FROM message WHERE id % 3 = 0"),
@@ -181,7 +185,7 @@ async fn questions(server: &TestServer, clients: &[Client], queues: &[Value]) ->
     }
     let routes: Vec<Route> = teamchat::api::routes().into_iter().filter(is_asked).collect();
     let mut questions = Vec::new();
-    for person in 0..clients.len() {
+    for (person, queue) in queues.iter().enumerate() {
         for route in &routes {
             let mut paths = vec![route.full_path()];
             for (part, values) in &values {
@@ -202,7 +206,7 @@ async fn questions(server: &TestServer, clients: &[Client], queues: &[Value]) ->
             "include_deactivated_groups": true, "user_settings_object": true, "notification_settings_null": true});
         let state = json!({"client_capabilities": capabilities, "include_subscribers": true});
         questions.push(Question::new(person, "/api/v1/register", state));
-        let mut poll = queues[person].clone();
+        let mut poll = queue.clone();
         poll["dont_block"] = json!(true);
         questions.push(Question::new(person, "/api/v1/events", poll));
     }

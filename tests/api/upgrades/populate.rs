@@ -174,7 +174,7 @@ impl Growing {
         for (number, text) in texts.iter().enumerate() {
             self.server.clock.advance(60);
             let senders = [&self.owner, &self.ada, &self.guest, &self.robot];
-            let stream_id = self.channels[if number == 2 { 1 } else { 0 }];
+            let stream_id = self.channels[usize::from(number == 2)];
             let sent = senders[number % 4].send(stream_id, "tides of SHIP-7", text).await;
             self.messages.push(sent);
         }

@@ -89,7 +89,7 @@ fn owners(connection: &Connection) -> Vec<(String, String)> {
 /// A digest of all rows of a table that somebody has.
 type Digests = BTreeMap<(String, i64), u64>;
 
-async fn digests(server: &TestServer) -> Digests {
+fn digests(server: &TestServer) -> Digests {
     let app = Arc::clone(server.app());
     let read = app.readers.read_now(|snapshot| -> Result<Digests, StoreError> {
         let mut digests = Digests::new();
@@ -144,14 +144,14 @@ async fn do_as_everybody(
     allowed: &BTreeSet<&str>,
 ) -> (BTreeSet<String>, Vec<String>) {
     let server = organization.server().await;
-    let (start, before) = (server.copy(), digests(&server).await);
+    let (start, before) = (server.copy(), digests(&server));
     let system_bots = server.column("SELECT user_id FROM user WHERE is_system_bot").await;
     let (mut found, mut wrong) = (BTreeSet::new(), Vec::new());
     for situation in situations(action) {
         let caller: Client = organization.caller(&server, &situation);
         let request = (action.request)(&Case { organization, situation });
         let answer = request.send(&caller).await;
-        let after = digests(&server).await;
+        let after = digests(&server);
         let bots = format!("SELECT user_id FROM user WHERE bot_owner_id = {}", caller.user_id);
         let own = server.column(&bots).await;
         let own = own.iter().chain(&system_bots).map(|id| id.parse().unwrap());
