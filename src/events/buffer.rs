@@ -144,7 +144,9 @@ impl ParsedEvents {
     /// Drops all values.
     pub fn clear(&self) {
         let Parsed { events, .. } = std::mem::take(&mut *self.lock());
-        events.iter().for_each(|(event, _)| forget_value(event));
+        for (event, _) in events {
+            forget_value(&event);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Parsed> {

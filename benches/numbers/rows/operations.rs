@@ -281,7 +281,7 @@ fn operations(description: &str) -> Vec<Operation> {
         let indent = line.len() - line.trim_start().len();
         let text = line.trim();
         if indent == 2 {
-            path = text.trim_end_matches(':').trim_matches('"').to_owned();
+            text.trim_end_matches(':').trim_matches('"').clone_into(&mut path);
             continue;
         }
         if indent == 4 && text.ends_with(':') {

@@ -25,8 +25,10 @@ struct Right {
     /// What is answered of it to a bot whose owner has the right.
     is_there: fn(&Answer) -> bool,
     /// Asks for it: with the bot, the private channel and the channel for announcements.
-    ask: for<'a> fn(&'a Client, [i64; 2]) -> std::pin::Pin<Box<dyn Future<Output = Answer> + 'a>>,
+    ask: for<'a> fn(&'a Client, [i64; 2]) -> AnswerLater<'a>,
 }
+
+type AnswerLater<'a> = std::pin::Pin<Box<dyn Future<Output = Answer> + 'a>>;
 
 fn post(bot: &Client, to: Value) -> impl Future<Output = Answer> {
     bot.post("/messages", json!({"type": "channel", "to": to, "topic": "t", "content": "hello"}))

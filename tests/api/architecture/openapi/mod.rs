@@ -503,7 +503,9 @@ impl Api {
         let mut forms = self.types.members_of_fields(&item.fields, &home, Use::Read);
         let mut parameters = forms.remove(0).into_parameters();
         if types::serde_value(&item.attrs, "default").is_some() {
-            parameters.iter_mut().for_each(|parameter| parameter.required = false);
+            for parameter in &mut parameters {
+                parameter.required = false;
+            }
         }
         parameters
     }
