@@ -50,8 +50,9 @@ def main():
     node_folder = pathlib.Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory(prefix="teamchat-testing-") as place:
         folder = pathlib.Path(place)
-        # The release binary is there already, so that this compiles nothing.
-        build = [sys.executable, "-m", "maturin", "build", "--quiet", "--release", "--locked", "--out", place]
+        # The binary of this profile is there already, so that this compiles nothing.
+        profile = os.environ.get("TEAMCHAT_PROFILE", "release")
+        build = [sys.executable, "-m", "maturin", "build", "--quiet", "--profile", profile, "--locked", "--out", place]
         failed = step("the wheel is built", build, cwd=ROOT / "packaging" / "python")
         install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"]
         failed |= step("the wheel is installed", [*install, *map(str, folder.glob("*.whl"))])
