@@ -82,11 +82,13 @@ def check_emoji(url):
 
     with urllib.request.urlopen(f"{url}/static/generated/emoji/emoji_api.json", timeout=STUCK_AFTER) as answer:
         names_of = json.load(answer)["code_to_names"]
+    # Release 10.2 gives this name to another emoji, which the package does not know.
+    elsewhere = ("1faf5", "point")
     unknown = [
         (code, name)
         for code, names in EMOJI_NAME_MAPS.items()
         for name in [names["canonical_name"], *names["aliases"]]
-        if name not in names_of.get(code, [])
+        if name not in names_of.get(code, []) and (code, name) != elsewhere
     ]
     assert not unknown, unknown
 
