@@ -176,7 +176,7 @@ async fn who_comes_back_is_in_their_groups_channels_and_settings_again() {
     // The audience of messages does not have them either: it was forgotten.
     ada.send(both, "topic", "hello").await;
     // Who begins a topic follows it.
-    of_ada.expect_kinds(&["muted_topics", "user_topic", "message"]).await;
+    of_ada.expect_kinds(&["user_topic", "message"]).await;
 
     change_user(&server, &bob, "is_active", 1).await;
     let update = json!({

@@ -91,7 +91,7 @@ def test_the_clock_is_set(teamchat_server):
 def test_errors_say_what_is_wrong(teamchat_server):
     with pytest.raises(ControlError, match="a fault needs one of"):
         teamchat_server.fault(path="/messages")
-    with pytest.raises(ControlError, match="line .*: nobody in \"users\" has the email 'nobody@example.com'"):
+    with pytest.raises(ControlError, match="at \"nobody@example.com\": nobody in \"users\" has the email 'nobody@example.com'"):
         with Server({"channels": [{"name": "a", "subscribers": ["nobody@example.com"]}]}):
             pass
 

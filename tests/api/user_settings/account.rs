@@ -30,7 +30,8 @@ async fn set_realm(server: &TestServer, name: &'static str, value: Value) {
 async fn names_are_unique_where_the_organization_wants_it() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
-    server.member("björn").await;
+    let bob = server.member("bob").await;
+    bob.patch("/settings", json!({"full_name": "Björn"})).await.ok();
     ada.patch("/settings", json!({"full_name": "BJÖRN"})).await.ok();
     ada.patch("/settings", json!({"full_name": "Ada"})).await.ok();
     set_realm(&server, "require_unique_names", json!(true)).await;

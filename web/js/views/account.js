@@ -82,11 +82,7 @@ export function devices(app) {
             ),
           ),
         ]),
-        h(
-          "div",
-          null,
-          button("Log out all other devices", revokeOthers, "danger", { disabled: sessions.length + keys.length < 2 }),
-        ),
+        h("div", null, button("Log out all other devices", revokeOthers, "danger", { disabled: sessions.length + keys.length < 2 })),
       ]),
     );
   show();

@@ -330,6 +330,8 @@ struct Viewer {
     readable: BTreeMap<i64, Value>,
     received: BTreeSet<i64>,
     reads_history_of: BTreeSet<i64>,
+    /// The channels that are as unknown to the viewer as ids that no channel has.
+    hidden: BTreeSet<i64>,
 }
 
 impl Viewer {
@@ -356,7 +358,21 @@ impl Viewer {
             .filter(|(_, is_public, is_web_public)| *is_web_public || (*is_public && !is_guest));
         let reads_history_of = public.map(|channel| channel.0).chain(own).collect();
         let readable = all.into_iter().map(|one| (one["id"].as_i64().unwrap(), one)).collect();
-        Self { client, is_guest, readable, received, reads_history_of }
+        let mut hidden = BTreeSet::new();
+        for (stream_id, ..) in &model.channels {
+            if client.get(&format!("/streams/{stream_id}"), ()).await.status != 200 {
+                hidden.insert(*stream_id);
+            }
+        }
+        Self { client, is_guest, readable, received, reads_history_of, hidden }
+    }
+
+    /// The first channel in a narrow that the viewer may not know of.
+    fn first_hidden(&self, terms: &[Term]) -> Option<i64> {
+        terms.iter().find_map(|term| match term.test {
+            Test::Channel(stream_id) if self.hidden.contains(&stream_id) => Some(stream_id),
+            _ => None,
+        })
     }
 
     /// Whether messages that the viewer did not receive are shown.
@@ -418,11 +434,17 @@ async fn run(seed: u64, has_many_stays: bool) {
         for _ in 0..NARROWS {
             let terms: Vec<Term> = (0..=model.rng.below(4)).map(|_| model.term()).collect();
             let narrow = narrow_of(&terms);
-            if is_contradiction(&terms) {
+            let refused = match viewer.first_hidden(&terms) {
+                Some(stream_id) => Some(format!("unknown channel {stream_id}")),
+                None if is_contradiction(&terms) => {
+                    Some("No message can be both a channel message and direct message".to_owned())
+                }
+                None => None,
+            };
+            if let Some(reason) = refused {
                 let request = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": narrow});
-                let msg =
-                    "Invalid narrow operator: No message can be both a channel message and direct message";
-                viewer.client.get("/messages", request).await.error(400, "BAD_NARROW", msg);
+                let msg = format!("Invalid narrow operator: {reason}");
+                viewer.client.get("/messages", request).await.error(400, "BAD_NARROW", &msg);
                 continue;
             }
             let is_shared = viewer.shares_history(&terms);
