@@ -367,10 +367,15 @@ impl Viewer {
         Self { client, is_guest, readable, received, reads_history_of, hidden }
     }
 
-    /// The first channel in a narrow that the viewer may not know of.
-    fn first_hidden(&self, terms: &[Term]) -> Option<i64> {
-        terms.iter().find_map(|term| match term.test {
-            Test::Channel(stream_id) if self.hidden.contains(&stream_id) => Some(stream_id),
+    /// The reason for which a narrow is refused: that of the first term which is wrong, after those before it.
+    fn refusal(&self, terms: &[Term]) -> Option<String> {
+        terms.iter().enumerate().find_map(|(place, term)| match term.test {
+            Test::Channel(stream_id) if self.hidden.contains(&stream_id) => {
+                Some(format!("unknown channel {stream_id}"))
+            }
+            _ if is_contradiction(&terms[..=place]) => {
+                Some("No message can be both a channel message and direct message".to_owned())
+            }
             _ => None,
         })
     }
@@ -434,14 +439,7 @@ async fn run(seed: u64, has_many_stays: bool) {
         for _ in 0..NARROWS {
             let terms: Vec<Term> = (0..=model.rng.below(4)).map(|_| model.term()).collect();
             let narrow = narrow_of(&terms);
-            let refused = match viewer.first_hidden(&terms) {
-                Some(stream_id) => Some(format!("unknown channel {stream_id}")),
-                None if is_contradiction(&terms) => {
-                    Some("No message can be both a channel message and direct message".to_owned())
-                }
-                None => None,
-            };
-            if let Some(reason) = refused {
+            if let Some(reason) = viewer.refusal(&terms) {
                 let request = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": narrow});
                 let msg = format!("Invalid narrow operator: {reason}");
                 viewer.client.get("/messages", request).await.error(400, "BAD_NARROW", &msg);
