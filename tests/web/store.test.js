@@ -264,9 +264,29 @@ describe("drafts", () => {
     await new Promise((resolve) => setTimeout(resolve, 5));
     assert.equal(drafts.get(other), undefined);
     assert.equal(drafts.get({ ...one, topic: "a" }).content, "some more words");
+    // As while one types: here soon, on the server later.
+    drafts.set(one, "some more words, and a last one", 3, false);
+    drafts.set(one, "some more words, and a last one", 3, true);
+    drafts.set(one, "some more words, and a last one", 3, true);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(calls.at(-1), ["edit", 3, "some more words, and a last one"]);
     drafts.set(one, "", 3, true);
     await new Promise((resolve) => setTimeout(resolve, 5));
     assert.deepEqual(calls.map(([what]) => what), ["create", "edit", "remove"]);
+  });
+
+  it("are changed on the server again when they change during a request", async () => {
+    const calls = [];
+    let answer;
+    const api = { create: () => new Promise((resolve) => { answer = () => resolve(7); }), edit: async (id, { topic, content }) => calls.push([id, topic, content]), remove: async () => {} };
+    const drafts = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api, isSynchronized: () => true });
+    const [old, now] = [{ type: "stream", to: [1], topic: "old" }, { type: "stream", to: [1], topic: "now" }];
+    drafts.set(old, "some words", 1, true);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    drafts.move(moving(old, now), true);
+    answer();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(calls, [[7, "now", "some words"]]);
   });
 
   it("go along when their conversation moves, and wait for a recipient; none takes the place of another", async () => {

@@ -8,7 +8,8 @@ import { asObject, parseJson } from "../lib/parse.js";
 
 /** @typedef {import("./outbox.js").Destination} Destination */
 /** @typedef {import("./outbox.js").Entries} Entries */
-/** @typedef {{ destination: Destination, content: string, timestamp: number, id?: number }} LocalDraft */
+/** @typedef {{ destination: Destination, content: string, timestamp: number, id?: number, isChanged?: boolean }} LocalDraft
+ *   `isChanged`: the server has another text, or another conversation. */
 
 /** Shorter texts are not worth keeping. */
 const MIN_LENGTH = 3;
@@ -60,15 +61,20 @@ export function createDrafts({ entries, api, isSynchronized }) {
   }
   readEntries();
 
+  /** Whether the server does not have the text. @param {LocalDraft} draft */
+  const isUnknown = (draft) => draft.id === undefined || draft.isChanged === true;
+
   /** @param {string} key */
   const push = (key) => {
     if (!isSynchronized()) return;
     queue = queue.then(async () => {
       const draft = drafts.get(key);
-      if (!draft) return;
+      if (!draft || !isUnknown(draft)) return;
       try {
+        const { content, destination } = draft;
         if (draft.id === undefined) draft.id = await api.create(asParams(draft));
         else await api.edit(draft.id, asParams(draft));
+        if (draft.content === content && draft.destination === destination) delete draft.isChanged;
       } catch (/** @type {any} */ error) {
         // Deleted elsewhere: it is created anew with the next change. Without a connection, too.
         if (error?.status === 404 || error?.status === 400) delete draft.id;
@@ -99,9 +105,9 @@ export function createDrafts({ entries, api, isSynchronized }) {
         return;
       }
       const before = drafts.get(key);
-      if (before?.content === content && (!sync || before.id !== undefined)) return;
-      const timestamp = before?.content === content ? before.timestamp : now;
-      put(key, Object.assign(before ?? {}, { destination, content, timestamp }));
+      const isSame = before?.content === content;
+      if (isSame && (!sync || !isUnknown(before))) return;
+      put(key, Object.assign(before ?? {}, { destination, content, timestamp: isSame ? before.timestamp : now, isChanged: true }));
       if (sync) push(key);
     },
     /** @param {Destination} destination */
@@ -125,7 +131,7 @@ export function createDrafts({ entries, api, isSynchronized }) {
         put(key, undefined);
         const wanted = draftKey(destination);
         const next = drafts.has(wanted) ? `${wanted}#${draft.timestamp}` : wanted;
-        put(next, Object.assign(draft, { destination }));
+        put(next, Object.assign(draft, { destination, isChanged: true }));
         if (sync) push(next);
       }
     },
@@ -157,7 +163,7 @@ export function createDrafts({ entries, api, isSynchronized }) {
     all: () => [...drafts].map(([key, draft]) => ({ ...draft, key })).toSorted((a, b) => b.timestamp - a.timestamp),
     /** Tells the server of all that it does not know. */
     pushAll() {
-      for (const [key, draft] of drafts) if (draft.id === undefined) push(key);
+      for (const [key, draft] of drafts) if (isUnknown(draft)) push(key);
     },
   };
 }
