@@ -51,7 +51,7 @@ export function createTimeline(app, terms) {
   const conversation =
     kind.kind === "topic" ? topicKey(kind.streamId, kind.topic) : kind.kind === "dm" ? directKey(store, kind.userIds) : null;
 
-  const list = h("div", { class: "timeline__list", role: "feed", "aria-label": "Messages" });
+  const list = h("div", { class: "timeline__list", role: "feed", "aria-label": "Messages", "aria-busy": "true" });
   const top = h("div", { class: "timeline__top" });
   const typing = h("div", { class: "timeline__typing", "aria-live": "off" });
   const jump = h(
