@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickText, press, setUp, until, untilText } from "./harness.js";
+import { clickText, drawn, press, setUp, until, untilText } from "./harness.js";
 
 const PEOPLE = 1000;
 const CHANNELS = 300;
@@ -33,24 +33,6 @@ const { as, go } = bench;
 
 const channelId = async (name) => (await bench.server.call("Ada", "GET", "/get_stream_id", { stream: name })).stream_id;
 const say = (channel, topic, content) => bench.server.send("Bob", channel, topic, content);
-
-/** Counts the elements that are put into the page while something happens. */
-async function drawn(page, selector, act) {
-  await page.evaluate((where) => {
-    window.__drawn = 0;
-    window.__observer = new MutationObserver((changes) => {
-      for (const change of changes) for (const node of change.addedNodes) if (node instanceof Element) window.__drawn += 1 + node.querySelectorAll("*").length;
-    });
-    window.__observer.observe(document.querySelector(where), { childList: true, subtree: true });
-  }, selector);
-  await act();
-  // What follows in later frames counts as well.
-  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 400)));
-  return page.evaluate(() => {
-    window.__observer.disconnect();
-    return window.__drawn;
-  });
-}
 
 describe("a large organization", () => {
   it("opens in every view", async () => {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickButton, clickText, compose, eventually, setUp, until, untilText } from "./harness.js";
+import { act, clickButton, clickText, compose, eventually, setUp, until, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -75,7 +75,7 @@ describe("a conversation that moves", () => {
     // From another view, and to another channel.
     await go(ada, "#feed");
     await untilText(ada, ".header h1", "Combined feed");
-    await ada.$$eval(".message-row", (rows) => rows.at(-1).focus());
+    await act(ada, ".message-row", "last", "focus");
     await ada.keyboard.press("r");
     await until(ada, () => document.querySelector(".composer .editor__text").value.startsWith("A long answer"));
     const { stream_id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "design" });

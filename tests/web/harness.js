@@ -18,6 +18,10 @@ const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 /** How long a server may take to listen, in milliseconds: one that begins with thousands of messages writes them first. */
 const START_TIMEOUT = 240_000;
 
+/** How long a test waits for what must come, in milliseconds. It is longer than each pause of the client, and costs nothing
+ * where tests pass. */
+const TIMEOUT = Number(process.env.TEAMCHAT_TEST_TIMEOUT ?? 60) * 1000;
+
 /** The environment of the server: options of the shell in which the tests run do not apply to it. */
 const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TEAMCHAT_")));
 
@@ -105,6 +109,7 @@ export const launchBrowser = () => puppeteer.launch({ executablePath: CHROMIUM, 
 export async function openPage(browser, server, { width = 1440, height = 900, dark = false, touch = false } = {}) {
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
+  page.setDefaultTimeout(TIMEOUT);
   await page.setViewport({ width, height, hasTouch: touch, isMobile: touch, deviceScaleFactor: 1 });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }, { name: "prefers-reduced-motion", value: "reduce" }]);
   const problems = [];
@@ -153,24 +158,55 @@ async function enter(page, server, name) {
   await page.waitForSelector(".app");
 }
 
-/** Waits until a function of the page answers something true. */
-export const until = (page, run, ...args) => page.waitForFunction(run, { timeout: 15_000, polling: 50 }, ...args);
+/** Waits until a function of the page returns something true. One that throws, since an element is not there yet, is called
+ * again. */
+export async function until(page, run, ...args) {
+  const calm = new Function("...args", `return (async () => { try { return await (${run})(...args); } catch { return false; } })();`);
+  try {
+    return await page.waitForFunction(calm, { timeout: TIMEOUT, polling: 50 }, ...args);
+  } catch (error) {
+    error.message += ` (${args.join(", ")}); the page: ${await page.evaluate(describePage).catch((failure) => failure.message)}`;
+    throw error;
+  }
+}
+
+/** What a page shows when a test gave up: its place, the focus, boxes and words that were said. */
+function describePage() {
+  const brief = (element) => element && `${element.outerHTML.slice(0, 120)}… ${element.textContent.slice(0, 120)}`;
+  const shown = [document.activeElement, ...document.querySelectorAll("dialog, .popover, .toast")];
+  return JSON.stringify([location.hash, ...shown.map(brief)]);
+}
 
 /** Waits until some element with this text is there. */
 export const untilText = (page, selector, text) =>
   until(page, (where, wanted) => [...document.querySelectorAll(where)].some((element) => element.textContent.includes(wanted)), selector, text);
 
-/** Clicks the element with this text. */
-export async function clickText(page, selector, text) {
-  await untilText(page, selector, text);
-  await page.evaluate((where, wanted) => [...document.querySelectorAll(where)].find((element) => element.textContent.includes(wanted)).click(), selector, text);
+/** Waits for an element and acts on it in the same step: `click` or `focus`. `which` is a number, "last", or a text in it.
+ * A click may lead to another page: so this looks by itself, as `until` would look there again. */
+export const act = (page, selector, which, action = "click") => eventually(async () => {
+  const isDone = await page.evaluate((where, one, how) => {
+    const all = [...document.querySelectorAll(where)];
+    const found = one === "last" ? all.at(-1) : typeof one === "number" ? all[one] : all.find((element) => element.textContent.includes(one));
+    if (!found) return false;
+    found[how]();
+    return how !== "focus" || document.activeElement === found;
+  }, selector, which, action);
+  if (!isDone) throw new Error(`no ${action} on ${selector}, ${which}; the page: ${await page.evaluate(describePage)}`);
+});
+
+/** Waits until a property of the first such element has this value. */
+export async function untilValue(page, selector, property, expected) {
+  await until(page, (where, name, value) => document.querySelector(where)[name] === value, selector, property, expected);
 }
+
+/** Clicks the element with this text. */
+export const clickText = (page, selector, text) => act(page, selector, text);
 
 /** Writes into the composer and sends. */
 export async function compose(page, text) {
   await page.waitForSelector(".composer .editor__text", { visible: true });
-  await page.focus(".composer .editor__text");
-  await page.type(".composer .editor__text", text);
+  await act(page, ".composer .editor__text", 0, "focus");
+  await page.keyboard.type(text);
   await press(page, "Control+Enter");
 }
 
@@ -184,38 +220,59 @@ export async function press(page, keys) {
 
 /** Finds the element of a field by the text of its label. */
 export const fieldSelector = async (page, label) => {
-  await untilText(page, "label, .checkbox", label);
-  return page.evaluate((wanted) => {
-    const found = [...document.querySelectorAll("label")].findLast((element) => element.textContent.trim() === wanted);
-    const control = found.control;
+  const id = await until(page, (wanted) => {
+    const { control } = [...document.querySelectorAll("label")].findLast((element) => element.textContent.trim() === wanted);
     control.id ||= `test-${Math.random().toString(36).slice(2)}`;
-    return `[id="${control.id}"]`;
+    return control.id;
   }, label);
+  return `[id="${await id.jsonValue()}"]`;
 };
 
+/** Acts on the field with this label. A form may be drawn anew after the field in it is found. */
+const withField = (page, label, run) => eventually(async () => run(await fieldSelector(page, label)));
+
 /** Writes into the field with this label. */
-export async function fillIn(page, label, text) {
-  const selector = await fieldSelector(page, label);
-  await page.$eval(selector, (control) => { control.value = ""; });
-  await page.type(selector, text);
-}
+export const fillIn = (page, label, text) =>
+  withField(page, label, async (selector) => {
+    await page.$eval(selector, (control) => {
+      control.value = "";
+      control.focus();
+    });
+    await page.keyboard.type(text);
+  });
 
 /** Chooses the option with this value in the field with this label. */
-export const choose = async (page, label, value) => page.select(await fieldSelector(page, label), String(value));
+export const choose = (page, label, value) => withField(page, label, (selector) => page.select(selector, String(value)));
 
 /** Clicks the button with this name. */
-export async function clickButton(page, name) {
-  await page.waitForSelector(`[aria-label="${name}"]`);
-  await page.$eval(`[aria-label="${name}"]`, (button) => button.click());
+export const clickButton = (page, name) => act(page, `[aria-label="${name}"]`, 0);
+
+/** Counts the elements that are put into the page while something happens. */
+export async function drawn(page, selector, run) {
+  await page.evaluate((where) => {
+    window.__drawn = 0;
+    window.__observer = new MutationObserver((changes) => {
+      for (const change of changes) for (const node of change.addedNodes) if (node instanceof Element) window.__drawn += 1 + node.querySelectorAll("*").length;
+    });
+    window.__observer.observe(document.querySelector(where), { childList: true, subtree: true });
+  }, selector);
+  await run();
+  // What follows in later frames counts as well.
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 400)));
+  return page.evaluate(() => {
+    window.__observer.disconnect();
+    return window.__drawn;
+  });
 }
 
 /** Repeats a check until it passes. */
 export async function eventually(check) {
-  for (let attempt = 0; ; attempt++) {
+  const end = Date.now() + TIMEOUT;
+  for (;;) {
     try {
       return await check();
     } catch (error) {
-      if (attempt >= 200) throw error;
+      if (Date.now() > end) throw error;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
@@ -275,7 +332,13 @@ export function setUp({ args, fixtures } = {}) {
       if (fragment) await bench.go(page, fragment);
       return page;
     },
-    go: (page, fragment) => page.evaluate((hash) => { location.hash = hash; }, fragment),
+    /** Goes to a fragment. The page hears of it a moment later: a key pressed before would act on the view that is left. */
+    go: (page, fragment) => page.evaluate((hash) => new Promise((resolve) => {
+      const before = location.hash;
+      addEventListener("hashchange", () => resolve(), { once: true });
+      location.hash = hash;
+      if (location.hash === before) resolve();
+    }), fragment),
     /** The fragment of a topic. */
     async at(channel, topic) {
       const { stream_id: id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: channel });
