@@ -128,6 +128,8 @@ export function watchLifecycle(queue, { onHide, onWake } = {}) {
   addEventListener("focus", focusChanged);
   addEventListener("blur", focusChanged);
   addEventListener("online", pollNow);
+  // A response that arrives while the page is frozen may be lost, however short the sleep.
+  document.addEventListener("resume", pollNow);
   addEventListener("offline", () => queue.kick());
   addEventListener("pagehide", () => onHide?.());
   addEventListener("pageshow", (event) => event.persisted && pollNow());
