@@ -4,18 +4,23 @@
 'use strict';
 
 const { execFile, spawn } = require('node:child_process');
+const { existsSync } = require('node:fs');
 const { mkdtemp, readFile, rm, writeFile } = require('node:fs/promises');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { createInterface } = require('node:readline');
 const { promisify } = require('node:util');
 
-const defaultBinary = () => process.env.TEAMCHAT_BINARY ?? 'teamchat';
+/** The program: $TEAMCHAT_BINARY, the one in this package, or that of $PATH. */
+function defaultBinary() {
+  const own = join(__dirname, 'bin', `${process.platform}-${process.arch}`, 'teamchat');
+  return process.env.TEAMCHAT_BINARY ?? (existsSync(own) ? own : 'teamchat');
+}
 
-/** The server refused what it was asked for, or did not start; the message says why. */
+/** The server refused a request or did not start; the message has the reason. */
 class ControlError extends Error {}
 
-/** The people and channels that a server starts with if nothing else is given. */
+/** The default users and channels of a server. */
 async function sampleFixtures(binary = defaultBinary()) {
   try {
     const { stdout } = await promisify(execFile)(binary, ['fixtures', 'sample']);
@@ -31,12 +36,12 @@ function notStarted(error, binary) {
   return new ControlError(`the server did not start: ${error.message}`);
 }
 
-/** The error that the program ended with, without the log before it. */
+/** The final error of the program, without its log. */
 function refusal(printed) {
   return printed.slice(Math.max(printed.lastIndexOf('error: '), 0)).trim();
 }
 
-/** Names the text of a line in place of its number in a file that the author of the fixtures never saw. */
+/** Replaces the line number of a temporary file by the text of the line. */
 function withLines(text, file, lines) {
   const [before, after] = text.split(`${file}: `);
   if (after === undefined) return text;
@@ -56,7 +61,7 @@ class TestServer {
     this.testControlUrl = ready.test_control_url;
   }
 
-  /** Starts a server with fixtures: an object, or the path of a file. It answers when this resolves. */
+  /** Starts a server with fixtures: an object, or the path of a file. The server is ready when this resolves. */
   static async start(fixtures, { binary = defaultBinary(), flags = [] } = {}) {
     // The program reads a file itself, so that its errors name the file and the line.
     const given = typeof fixtures === 'string' ? fixtures : undefined;
@@ -95,7 +100,7 @@ class TestServer {
     }
   }
 
-  /** Ends the server. All its data is gone. */
+  /** Stops the server and deletes its data. */
   async stop() {
     const child = this.#process;
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -113,7 +118,7 @@ class TestServer {
     return user;
   }
 
-  /** Asks the control for anything that docs/testing.md describes. */
+  /** Sends a request to the control, as described in docs/testing.md. */
   async control(method, path, body) {
     const response = await fetch(this.testControlUrl + path, { method, body: body && JSON.stringify(body) });
     const answer = await response.json();
@@ -121,7 +126,7 @@ class TestServer {
     return answer;
   }
 
-  /** The requests so far; with `wait`, once so many match, or after `timeout` seconds. */
+  /** The requests so far; with `wait`, resolves once that many match, or after `timeout` seconds. */
   async requests(filter = {}) {
     const given = Object.entries(filter).filter(([, value]) => value !== undefined);
     return (await this.control('GET', `/requests?${new URLSearchParams(given)}`)).requests;
@@ -132,29 +137,32 @@ class TestServer {
   /** `now`, `timestamp` and `frozen`. */
   clock() { return this.control('GET', '/clock'); }
 
-  /** Sets, moves, stops or starts the clock: `{ now, advance, frozen }`. */
+  /** Sets, advances, freezes or resumes the clock: `{ now, advance, frozen }`. */
   setClock(change) { return this.control('PUT', '/clock', change); }
 
-  /** Orders a fault. */
+  /** Adds a fault. */
   async fault(fault) { await this.control('POST', '/faults', fault); }
 
   async clearFaults() { await this.control('DELETE', '/faults'); }
 
-  /** Expires the event queues of a user, or all. Resolves to how many. */
+  /** Expires the event queues of a user, or all. Resolves to their number. */
   async expireQueues(user) { return (await this.control('POST', '/queues/expire', user ? { user } : {})).expired; }
 
-  /** Poses as an older server. */
+  /** Emulates an older server. */
   async setLevel(featureLevel, version) {
     await this.control('PUT', '/level', { feature_level: featureLevel, ...(version && { version }) });
   }
 
-  /** Goes back to the fixtures, in milliseconds. */
+  /** Makes the present data, and a clock that was set, what `reset` restores. */
+  async snapshot() { await this.control('POST', '/snapshot'); }
+
+  /** Restores the fixtures, or the snapshot, in milliseconds. */
   async reset() { await this.control('POST', '/reset'); }
 
-  /** Stops and starts again at the same URL, with the same data: `{ abrupt, down }`. */
+  /** Restarts the server at the same URL, with the same data: `{ abrupt, down }`. */
   async restart(how = {}) { await this.control('POST', '/restart', how); }
 
-  /** Lets a user do something: `{ channel, topic, content }`, `{ react, message }`, `{ typing, to }`, or any endpoint. */
+  /** Acts as a user: `{ channel, topic, content }`, `{ react, message }`, `{ typing, to }`, or any endpoint. */
   act(user, what) { return this.control('POST', '/act', { user, ...what }); }
 }
 

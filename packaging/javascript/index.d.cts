@@ -1,4 +1,4 @@
-/** The server refused what it was asked for, or did not start; the message says why. */
+/** The server refused a request or did not start; the message has the reason. */
 export class ControlError extends Error {}
 
 export interface FixtureUser {
@@ -11,7 +11,7 @@ export interface FixtureUser {
   bot_owner?: string;
 }
 
-/** What a server starts with; docs/testing.md of the project has all members. */
+/** Initial data of a server; docs/testing.md of the project lists all members. */
 export interface Fixtures {
   users?: FixtureUser[];
   channels?: Array<{ name: string; private?: boolean; subscribers?: string[]; description?: string; [more: string]: unknown }>;
@@ -35,9 +35,9 @@ export interface RequestFilter {
   path?: string;
   user?: string;
   pending?: boolean;
-  /** Resolves once so many requests match. */
+  /** Resolves once this number of requests match. */
   wait?: number;
-  /** Or after so many seconds. */
+  /** Timeout in seconds. */
   timeout?: number;
 }
 
@@ -61,7 +61,7 @@ export interface ClockState {
   frozen: boolean;
 }
 
-/** The people and channels that a server starts with if nothing else is given. */
+/** The default users and channels of a server. */
 export function sampleFixtures(binary?: string): Promise<Fixtures>;
 
 /** A server on a free port of this machine. */
@@ -81,6 +81,8 @@ export class TestServer {
   clearFaults(): Promise<void>;
   expireQueues(user?: string): Promise<number>;
   setLevel(featureLevel: number, version?: string): Promise<void>;
+  /** Makes the present data, and a clock that was set, what `reset` restores. */
+  snapshot(): Promise<void>;
   reset(): Promise<void>;
   restart(how?: { abrupt?: boolean; down?: number }): Promise<void>;
   act(user: string, what: Record<string, unknown>): Promise<any>;

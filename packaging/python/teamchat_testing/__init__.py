@@ -29,7 +29,7 @@ Fixtures = Union[Mapping[str, Any], str, "os.PathLike[str]"]
 
 
 class ControlError(Exception):
-    """The server refused what it was asked for, or did not start; the text says why."""
+    """The server refused a request or did not start; the text has the reason."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,19 +59,19 @@ def find_binary() -> str:
 
 
 def sample_fixtures(binary: Optional[str] = None) -> Json:
-    """The people and channels that a server starts with if nothing else is given."""
+    """The default users and channels of a server."""
     printed = subprocess.run([binary or find_binary(), "fixtures", "sample"], stdout=subprocess.PIPE, check=True)
     fixtures: Json = json.loads(printed.stdout)
     return fixtures
 
 
 def _refusal(printed: str) -> str:
-    """The error that the program ended with, without the log before it."""
+    """The final error of the program, without its log."""
     return printed[max(printed.rfind("error: "), 0) :].strip()
 
 
 def _with_lines(refusal: str, file: str, lines: Sequence[str]) -> str:
-    """Names the text of a line in place of its number in a file that the author of the fixtures never saw."""
+    """Replaces the line number of a temporary file by the text of the line."""
 
     def place(found: "re.Match[str]") -> str:
         number = found.group(1)
@@ -82,7 +82,7 @@ def _with_lines(refusal: str, file: str, lines: Sequence[str]) -> str:
 
 
 class Server:
-    """A server on a free port of this machine. It ends with the `with` block, or with `stop`."""
+    """A server on a free port of this machine. It stops at the end of the `with` block, or with `stop`."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Server:
         self.test_control_url = ""
 
     def start(self) -> "Server":
-        """Starts the program; it answers when this returns."""
+        """Starts the program, which is ready when this returns."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TEAMCHAT_")}
         with tempfile.TemporaryDirectory(prefix="teamchat-fixtures-") as folder:
             written = json.dumps(self.fixtures, indent=1)
@@ -137,7 +137,7 @@ class Server:
         return self
 
     def stop(self) -> None:
-        """Ends the program. All its data is gone."""
+        """Stops the program and deletes its data."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -157,7 +157,7 @@ class Server:
         raise ControlError(f"nobody has the email '{email}'")
 
     def control(self, method: str, path: str, body: Optional[Mapping[str, Any]] = None) -> Json:
-        """Asks the control for anything that docs/testing.md describes."""
+        """Sends a request to the control, as described in docs/testing.md."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.test_control_url + path, data=data, method=method)
         # Proxies of the environment are for other machines.
@@ -179,7 +179,7 @@ class Server:
         wait: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> List[Json]:
-        """The requests so far. With `wait`, returns once so many match, or after `timeout` seconds."""
+        """The requests so far. With `wait`, returns once that many match, or after `timeout` seconds."""
         given = {"method": method, "path": path, "user": user, "wait": wait, "timeout": timeout}
         query = {name: value for name, value in given.items() if value is not None}
         if pending:
@@ -188,7 +188,7 @@ class Server:
         return answer
 
     def clear_requests(self) -> None:
-        """Forgets the requests so far."""
+        """Clears the recorded requests."""
         self.control("DELETE", "/requests")
 
     def clock(self) -> Json:
@@ -198,7 +198,7 @@ class Server:
     def set_clock(
         self, now: Union[str, float, None] = None, *, advance: Optional[float] = None, frozen: Optional[bool] = None
     ) -> Json:
-        """Sets, moves, stops or starts the clock. Everything that depends on the time follows."""
+        """Sets, advances, freezes or resumes the clock. Everything that depends on time follows."""
         given = {"now": now, "advance": advance, "frozen": frozen}
         return self.control("PUT", "/clock", {name: value for name, value in given.items() if value is not None})
 
@@ -217,7 +217,7 @@ class Server:
         drop: Optional[str] = None,
         bytes_per_second: Optional[int] = None,
     ) -> None:
-        """Orders a fault. `drop` is "request", "answer" or "half"; `times=None` means always."""
+        """Adds a fault. `drop` is "request", "answer" or "half"; `times=None` means always."""
         fault: Json = {"skip": skip, "times": times, "headers": dict(headers or {})}
         given = {
             "method": method,
@@ -242,17 +242,21 @@ class Server:
         return count
 
     def set_level(self, feature_level: int, version: Optional[str] = None) -> None:
-        """Poses as an older server."""
+        """Emulates an older server."""
         self.control("PUT", "/level", {"feature_level": feature_level, **({"version": version} if version else {})})
 
+    def snapshot(self) -> None:
+        """Makes the present data, and a clock that was set, what `reset` restores."""
+        self.control("POST", "/snapshot")
+
     def reset(self) -> None:
-        """Goes back to the fixtures, in milliseconds."""
+        """Restores the fixtures, or the snapshot, in milliseconds."""
         self.control("POST", "/reset")
 
     def restart(self, *, abrupt: bool = False, down: float = 0) -> None:
-        """Stops and starts again at the same URL, with the same data."""
+        """Restarts the server at the same URL, with the same data."""
         self.control("POST", "/restart", {"abrupt": abrupt, "down": down})
 
     def act(self, user: str, **what: Any) -> Json:
-        """Lets a user do something: `channel=, topic=, content=`; `react=, message=`; `typing=, to=`; or any endpoint."""
+        """Acts as a user: `channel=, topic=, content=`; `react=, message=`; `typing=, to=`; or any endpoint."""
         return self.control("POST", "/act", {"user": user, **what})

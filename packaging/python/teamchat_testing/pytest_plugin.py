@@ -11,7 +11,7 @@ from . import Server, sample_fixtures
 
 @pytest.fixture(scope="session")
 def teamchat_fixtures() -> Any:
-    """What the server starts with: a dictionary or the path of a file. Override it."""
+    """Initial data of the server: a dictionary or the path of a file. Override it."""
     return sample_fixtures()
 
 
@@ -23,6 +23,6 @@ def _teamchat_session(teamchat_fixtures: Any) -> Iterator[Server]:
 
 @pytest.fixture
 def teamchat_server(_teamchat_session: Server) -> Iterator[Server]:
-    """A server with the fixtures, as new for each test."""
+    """A server with the fixtures, reset for each test."""
     yield _teamchat_session
     _teamchat_session.reset()
