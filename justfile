@@ -24,6 +24,10 @@ clients:
 bench *arguments:
     cargo bench --bench numbers {{ arguments }}
 
+# A release for these architectures, in dist/
+dist *architectures:
+    packaging/dist {{ architectures }}
+
 # Format the source
 fmt:
     cargo fmt
@@ -35,3 +39,7 @@ lint:
 # The documentation of the source, private items too
 docs *arguments:
     cargo doc --no-deps --document-private-items {{ arguments }}
+
+# Install the hook that checks messages of commits
+setup:
+    git config core.hooksPath .ci/hooks

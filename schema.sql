@@ -56,7 +56,8 @@ CREATE TABLE onboarding_step (
 -- Counters that never decrease, also across a crash. `event` is the end of the reserved block of event numbers: the
 -- writer reserves them in blocks, so that an event that is not stored never shares its number with another.
 -- `waiting_period` is the time (UNIX seconds) up to which the ends of waiting periods have been announced,
--- `recently_active` the same for channels that have become silent.
+-- `recently_active` the same for channels that have become silent. Those that begin with `told_` do change: the level of a
+-- warning that the owners, or a person, were told.
 CREATE TABLE counter (
     name            TEXT    PRIMARY KEY,
     value           INTEGER NOT NULL
@@ -199,6 +200,58 @@ CREATE TABLE session_use (
     address         TEXT    NOT NULL
 ) STRICT;
 
+-- The key pair with which the server identifies itself to push services (RFC 8292): one row, made on first use. A browser
+-- subscribes for this key, so another one would make all subscriptions useless.
+CREATE TABLE push_key (
+    id              INTEGER PRIMARY KEY CHECK (id = 1),
+    private_key     BLOB    NOT NULL              -- PKCS #8
+) STRICT;
+
+-- Web Push subscriptions of browsers (RFC 8030), at most one for each session, with which they end.
+CREATE TABLE push_subscription (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id      INTEGER NOT NULL UNIQUE REFERENCES session (id) ON DELETE CASCADE,
+    endpoint        TEXT    NOT NULL UNIQUE,      -- the address at the push service; whoever knows it may send there
+    public_key      BLOB    NOT NULL,             -- the browser's, an uncompressed point of P-256
+    auth_secret     BLOB    NOT NULL,
+    shows_content   INTEGER NOT NULL,             -- 0: notifications have no names and no texts
+    origin          TEXT    NOT NULL,             -- scheme and host of the page that subscribed
+    failing_since   INTEGER                       -- UNIX seconds; null if the last attempt succeeded
+) STRICT;
+
+-- Messages whose notifications are to be decided: inserted with the message, or with an edit that mentions users, and deleted
+-- as soon as the decisions are made. Without a Web Push subscription there are none.
+CREATE TABLE push_message (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    message_id      INTEGER NOT NULL,             -- the message may be deleted since
+    edited_by       INTEGER REFERENCES user (user_id), -- null: it is a new message
+    known_to        BLOB                          -- of edits: a set of the users who were mentioned before
+) STRICT;
+
+-- Messages for users who are told only when they are away: an event queue of theirs may still deliver the message.
+CREATE TABLE push_held (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    message_id      INTEGER NOT NULL,             -- the message may be deleted since
+    event_id        INTEGER NOT NULL,             -- a queue that has this event has delivered the message
+    next_check      INTEGER NOT NULL,             -- UNIX seconds
+    PRIMARY KEY (user_id, message_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX push_held_check ON push_held (next_check);
+
+-- Notifications of subscriptions, one for each conversation: those that wait for the push service, and those that the browser
+-- may still show.
+CREATE TABLE push_notification (
+    subscription_id INTEGER NOT NULL REFERENCES push_subscription (id) ON DELETE CASCADE,
+    tag             TEXT    NOT NULL,             -- names the conversation in the browser
+    message_ids     BLOB    NOT NULL,             -- the set of messages that it is about, some of which may be deleted since
+    is_shown        INTEGER NOT NULL DEFAULT 0,   -- 1: the push service accepted one with this tag
+    queued          INTEGER NOT NULL,             -- when its newest message was added, in UNIX seconds
+    failed_tries    INTEGER NOT NULL DEFAULT 0,
+    next_try        INTEGER,                      -- UNIX seconds; null: the push service has all of it
+    PRIMARY KEY (subscription_id, tag)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX push_notification_due ON push_notification (next_try) WHERE next_try IS NOT NULL;
+
 -- Where people logged in from: guesses from elsewhere do not lock these addresses, and a login from a new one is told. A
 -- few for each person, the latest.
 CREATE TABLE known_login (
@@ -208,6 +261,25 @@ CREATE TABLE known_login (
     last_used       INTEGER NOT NULL,
     PRIMARY KEY (user_id, address, client)
 ) STRICT, WITHOUT ROWID;
+
+-- The audit log, kept for `--audit-keep` days. Users are named by ids without references, and shown with their present names.
+CREATE TABLE audit_entry (
+    id              INTEGER PRIMARY KEY,
+    time            INTEGER NOT NULL,             -- of repeated failures the last
+    actor           TEXT    NOT NULL,             -- user, command line, server, or anyone
+    actor_id        INTEGER,                      -- the user
+    address         TEXT,                         -- the client's; null on the machine itself
+    action          TEXT    NOT NULL,
+    subject         TEXT    NOT NULL,             -- the kind of object: user, channel, setting ...
+    subject_id      INTEGER,
+    name            TEXT,                         -- of an object without a row of its own
+    before          TEXT,                         -- JSON
+    after           TEXT,                         -- JSON
+    times           INTEGER NOT NULL DEFAULT 1    -- more than one for failed logins only
+) STRICT;
+CREATE INDEX audit_entry_time ON audit_entry (time);
+CREATE INDEX audit_entry_action ON audit_entry (action, time);
+CREATE INDEX audit_entry_actor ON audit_entry (actor, actor_id, time);
 
 -- Links with which people set a new password, once: at most one for each person.
 CREATE TABLE password_reset (
@@ -356,7 +428,8 @@ CREATE TABLE subscription (
     wildcard_mentions_notify    INTEGER,
     PRIMARY KEY (user_id, stream_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX subscription_stream ON subscription (stream_id, user_id) WHERE active;
+-- `active` is in it because SQLite tests the condition for each row.
+CREATE INDEX subscription_stream ON subscription (stream_id, user_id, active) WHERE active;
 
 -- Periods of subscription as ranges of message ids: a message of the channel with from <= id < until was sent while the
 -- user was subscribed. The current period has no end. Because of these, sending writes no row per receiver.
@@ -393,11 +466,12 @@ CREATE TABLE message (
     client_id               INTEGER NOT NULL REFERENCES client (id),
     timestamp               INTEGER NOT NULL,
     content                 TEXT    NOT NULL,     -- Markdown as sent
-    rendered_content        TEXT    NOT NULL,     -- HTML; reading never renders
+    html                    TEXT    NOT NULL,     -- `=` if it is the content in a paragraph, as of most messages
     rendered_version        INTEGER NOT NULL,     -- of the renderer
     attributes              INTEGER NOT NULL,     -- bits, named in `record::attribute`
     last_edit_timestamp     INTEGER,
-    last_moved_timestamp    INTEGER
+    last_moved_timestamp    INTEGER,
+    rendered_content        TEXT    GENERATED ALWAYS AS (iif(html = '=', '<p>' || content || '</p>', html)) VIRTUAL -- HTML; reading never renders
 ) STRICT;
 CREATE INDEX message_recipient ON message (recipient_id);           -- ends in the id: a descending scan is newest first
 CREATE INDEX message_topic ON message (topic_id) WHERE topic_id IS NOT NULL;
@@ -411,7 +485,8 @@ CREATE INDEX message_attachment ON message (recipient_id) WHERE attributes & 16;
 CREATE INDEX message_reaction ON message (recipient_id) WHERE attributes & 32;
 
 -- Full-text index of messages, stemmed and without the text itself. Text in scripts that do not separate words is
--- indexed as pairs of characters. Combining marks count as letters, so that words of Indic scripts stay whole.
+-- indexed as pairs of characters. Combining marks count as letters, so that words of Indic scripts stay whole. The newest
+-- messages may have no entry yet: all after the newest one that has.
 CREATE VIRTUAL TABLE message_search USING fts5 (
     content, subject,
     content = '', contentless_delete = 1,
@@ -541,7 +616,8 @@ CREATE TABLE scheduled_message (
 CREATE INDEX scheduled_message_sender ON scheduled_message (sender_id, scheduled_delivery_timestamp) WHERE NOT sent;
 CREATE INDEX scheduled_message_due ON scheduled_message (scheduled_delivery_timestamp) WHERE NOT failed AND NOT sent;
 
--- Reminders of messages. The text is composed again at delivery; the stored one is used if the message is gone by then.
+-- Reminders of messages. The text is composed again at delivery. The stored one is used if the user cannot see the message
+-- by then; it loses the message's text when the message is deleted.
 CREATE TABLE reminder (
     reminder_id                     INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id                         INTEGER NOT NULL REFERENCES user (user_id),
@@ -788,4 +864,21 @@ CREATE TABLE public_image (
     path            TEXT    PRIMARY KEY,          -- the rest of its URL after /user_avatars/1/
     content_type    TEXT    NOT NULL,
     content         BLOB    NOT NULL
+) STRICT;
+
+-- Exports of the organization that administrators asked for. The archive is a content of `upload_content`, until it is deleted.
+CREATE TABLE realm_export (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    type            INTEGER NOT NULL CHECK (type IN (1, 2)), -- 1 public data, 2 with the private data of those who consent
+    acting_user_id  INTEGER NOT NULL REFERENCES user (user_id),
+    origin          TEXT    NOT NULL,             -- base URL under which the user reached the server, for the link
+    date_requested  INTEGER NOT NULL,
+    date_started    INTEGER,
+    date_succeeded  INTEGER,
+    date_failed     INTEGER,
+    date_deleted    INTEGER,
+    path            TEXT    UNIQUE,               -- the rest of its URL after /user_avatars/exports/1/; hard to guess
+    content_id      INTEGER UNIQUE REFERENCES upload_content (content_id),
+    size            INTEGER,                      -- bytes
+    sha256          TEXT                          -- hexadecimal
 ) STRICT;

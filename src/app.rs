@@ -3,15 +3,19 @@
 use crate::auth::{CredentialCache, RateLimiter};
 use crate::error::{ApiError, ApiResult};
 use crate::events::Hub;
+use crate::http_client::TlsClient;
 use crate::pool::{Pool, Pools};
 use crate::store::{Readers, Snapshot, Writer};
-use crate::types::{Clock, JumpDetector, Network, UserId};
+use crate::types::{Clock, Hourly, JumpDetector, Network, RecipientId, UserId};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// The space that uploads leave on the disk, in MiB. Other changes leave a quarter of it, so that things can be deleted: see
+/// The space that uploads leave on the disk, in MiB. Other changes leave a quarter of it, reserved for deletions: see
 /// [`Route::on_full_disk`](crate::http::Route::on_full_disk).
 pub const DISK_RESERVE_MIB: u64 = 256;
 
@@ -25,7 +29,7 @@ pub struct App {
     pub hub: Arc<Hub>,
     /// The current time.
     pub clock: Clock,
-    /// Whether the date can be trusted.
+    /// Detects jumps of the system clock.
     pub jump_detector: JumpDetector,
     /// When the server started, in UNIX seconds.
     pub started_at: i64,
@@ -35,10 +39,22 @@ pub struct App {
     pub rate_limiter: RateLimiter,
     /// The pools for work that takes long.
     pub pools: Pools,
+    /// Makes TLS connections to other servers.
+    pub tls_client: TlsClient,
     /// Wakes scheduled tasks, since the time of the next one may have changed.
     pub scheduler_wakeup: watch::Sender<()>,
     /// The progress of scheduled tasks.
     pub scheduler_progress: watch::Sender<SchedulerProgress>,
+    /// The scheduled backups.
+    pub backups: Backups,
+    /// The number of messages of the last weeks, by channel.
+    pub channel_traffic: Hourly<RecipientId, i64>,
+    /// Until when the certificate is valid, in UNIX seconds, and 0 as long as there is none; not set without TLS.
+    pub certificate_end: OnceLock<Arc<AtomicI64>>,
+    /// The request that `teamchat doctor` sends through the public address.
+    pub probe: Mutex<Probe>,
+    /// When the space of the file and the disk was last measured, in UNIX seconds.
+    pub space_measured: AtomicI64,
     /// The operator's options.
     pub options: Options,
 }
@@ -56,12 +72,42 @@ impl App {
         pool.run(user, move || readers.read_now(work)).await?
     }
 
-    /// How many bytes changes leave on the disk; uploads leave four times as much.
+    /// The same, but on the calling thread if the work is not long.
+    pub async fn read_in_if<T: Send + 'static>(
+        &self,
+        is_long: bool,
+        pool: &Pool,
+        user: Option<UserId>,
+        work: impl FnOnce(&Snapshot<'_>) -> ApiResult<T> + Send + 'static,
+    ) -> ApiResult<T> {
+        if is_long { self.read_in(pool, user, work).await } else { self.readers.read(work).await }
+    }
+
+    /// Number of bytes that changes leave free on the disk; uploads leave four times as much.
     fn disk_reserve(&self) -> u64 {
         self.options.disk_reserve_mib.unwrap_or(DISK_RESERVE_MIB).saturating_mul(1 << 20) / 4
     }
 
-    /// Refuses changes while the disk is almost full: what is left is for deleting.
+    /// True if the disk has space for this number of bytes, and as much beside it as uploads leave.
+    pub fn has_space_for(&self, size: u64) -> bool {
+        let needed = self.disk_reserve().saturating_mul(4).saturating_add(size);
+        self.writer.free_space().is_none_or(|free| free >= needed)
+    }
+
+    /// True if the scheduled backups are late: one takes long or hangs, or none was made while the server was stopped.
+    pub fn is_backup_overdue(&self) -> bool {
+        let Some(options) = &self.options.backups else { return false };
+        let last = self.backups.status().last_success.map_or(self.started_at, |backup| backup.time);
+        self.clock.seconds() > last.saturating_add(options.every.saturating_mul(2))
+    }
+
+    /// Until when the certificate is valid, in UNIX seconds; `None` without TLS, or as long as there is no certificate.
+    pub fn certificate_end(&self) -> Option<i64> {
+        let end = self.certificate_end.get()?.load(Ordering::Relaxed);
+        (end != 0).then_some(end)
+    }
+
+    /// Refuses changes while the disk is almost full: the remaining space is for deletions.
     pub fn check_disk(&self) -> ApiResult<()> {
         if self.writer.free_space().is_none_or(|free| free >= self.disk_reserve()) {
             return Ok(());
@@ -78,27 +124,52 @@ pub struct Options {
     pub public_url: Option<String>,
     /// The proxies whose `X-Forwarded-...` headers are believed.
     pub trusted_proxies: Vec<Network>,
-    /// Whether requests that succeed are limited, as on the published server.
+    /// True if successful requests are limited, as on the published server.
     pub rate_limit: bool,
     /// The most connections of one address, this machine included; `None` means 256, and no limit for this machine.
     pub connections_per_address: Option<usize>,
     /// Hosts to which outgoing webhooks may post: `name`, `name:port`, `name:*`, or `*` for the public internet.
     pub webhook_hosts: Vec<String>,
-    /// How long a poll waits for events; `None` means 45 to 49.5 seconds.
+    /// Web Push.
+    pub web_push: WebPush,
+    /// Maximum duration of a poll; `None` means 45 to 49.5 seconds.
     pub heartbeat: Option<Duration>,
     /// The largest file that can be uploaded, in MiB; `None` means 100.
     pub max_file_upload_size_mib: Option<u64>,
-    /// How much all uploaded files may take together, in MiB; `None` means no limit.
+    /// Limit on the size of all uploaded files, in MiB; `None` means no limit.
     pub upload_quota_mib: Option<u64>,
+    /// The same for each person with their bots; `None` means a share by role, as in `domain::upload_quota`.
+    pub upload_quota_per_person_mib: Option<u64>,
     /// The space that uploads leave on the disk, in MiB; `None` means 256. Other changes leave a quarter of it.
     pub disk_reserve_mib: Option<u64>,
-    /// Where the files of the client for browsers are served from.
+    /// Number of days for which the audit log is kept; `None` means 400.
+    pub audit_keep_days: Option<u32>,
+    /// The share of the disk in use, in percent, from which on owners are warned; `None` means never.
+    pub disk_warning: Option<i64>,
+    /// The scheduled backups; `None` means that there are none.
+    pub backups: Option<BackupOptions>,
+    /// True if another program copies the log of the database, and decides when it is emptied.
+    pub is_replicated: bool,
+    /// Source of the files of the web client.
     pub client_files: ClientFiles,
-    /// Whether API keys are handed out without passwords, for developers of clients.
+    /// True if search engines may list the public pages.
+    pub search_engines: bool,
+    /// True if API keys are issued without passwords, for developers of clients.
     pub dev_login: bool,
 }
 
-/// Where the files of the client for browsers come from.
+/// Options of Web Push.
+#[derive(Clone, Debug, Default)]
+pub struct WebPush {
+    /// True if no notifications are sent.
+    pub is_off: bool,
+    /// Hosts of push services beside those of the public internet: `name`, `name:port` or `name:*`.
+    pub hosts: Vec<String>,
+    /// Certificates of authorities of push services beside those of public servers, in PEM.
+    pub authorities: Option<String>,
+}
+
+/// Source of the files of the web client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ClientFiles {
     /// The program itself.
@@ -113,7 +184,7 @@ pub enum ClientFiles {
 /// The progress of the scheduler's tasks.
 #[derive(Default)]
 pub struct SchedulerProgress {
-    /// How often somebody asked for everything that is due to be done.
+    /// Number of requests to run all due work.
     pub requested: u64,
     /// In the order in which the tasks were started.
     pub tasks: Vec<TaskProgress>,
@@ -126,4 +197,92 @@ pub struct TaskProgress {
     pub completed: u64,
     /// When the task has something to do next, in UNIX seconds.
     pub next_due: Option<i64>,
+}
+
+/// A request to find out whether an address leads to this server, and through which proxies.
+#[derive(Default)]
+pub struct Probe {
+    /// The text that the request has; empty if none is expected.
+    pub token: String,
+    /// The request, once it has arrived.
+    pub seen: Option<SeenProbe>,
+}
+
+/// A [`Probe`] as it arrived.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenProbe {
+    /// The client's address, as limits and the audit log have it.
+    pub client: IpAddr,
+    /// True if the connection came from a trusted proxy.
+    pub is_proxied: bool,
+    /// All lines of `X-Forwarded-For`, joined.
+    pub forwarded_for: String,
+}
+
+/// When and where backups are made, and which are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupOptions {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Seconds between two backups.
+    pub every: i64,
+    /// The rule of what is kept, such as `7d,4w,6m`.
+    pub keep: String,
+    /// The public keys that backups are encrypted to.
+    pub recipients: Vec<String>,
+}
+
+/// The state of the scheduled backups.
+#[derive(Default)]
+pub struct Backups {
+    status: Mutex<BackupStatus>,
+    /// True ends the backup that is being made.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// The result of the scheduled backups.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupStatus {
+    /// The newest backup that succeeded.
+    pub last_success: Option<BackupRecord>,
+    /// Why the last attempt failed; `None` if it succeeded.
+    pub failure: Option<BackupFailure>,
+    /// Number of attempts that failed since the server started.
+    pub failures: u64,
+    /// When the next one is due, in UNIX seconds.
+    pub next_due: Option<i64>,
+}
+
+/// A backup that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupRecord {
+    /// The name of the file; of those that the command makes, the path, or `-` for standard output.
+    pub name: String,
+    /// When it was made, in UNIX seconds.
+    pub time: i64,
+    /// Its size, in bytes.
+    pub bytes: u64,
+    /// The time that it took, in milliseconds.
+    pub milliseconds: u64,
+}
+
+/// A backup that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupFailure {
+    /// When it failed, in UNIX seconds.
+    pub time: i64,
+    /// The error.
+    pub error: String,
+}
+
+impl Backups {
+    /// Returns what is known.
+    pub fn status(&self) -> BackupStatus {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes what is known.
+    pub fn update(&self, change: impl FnOnce(&mut BackupStatus)) {
+        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
+    }
 }

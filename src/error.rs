@@ -19,7 +19,8 @@ struct Parts {
     msg: Cow<'static, str>,
     fields: Map<String, Value>,
     headers: Vec<(&'static str, String)>,
-    page: Option<&'static str>,
+    page: Option<String>,
+    cause: Option<String>,
 }
 
 impl ApiError {
@@ -32,6 +33,7 @@ impl ApiError {
             fields: Map::new(),
             headers: Vec::new(),
             page: None,
+            cause: None,
         }))
     }
 
@@ -132,8 +134,8 @@ impl ApiError {
         Self::new(413, "BAD_REQUEST", "Request body is too large")
     }
 
-    /// 500: something happened that should be impossible. `context` says what, and is logged with the place of the
-    /// call; the client learns nothing of it.
+    /// 500: an internal error. `context` describes it, and is logged with the place of the call; the client does not
+    /// receive it.
     #[track_caller]
     pub fn internal(context: impl fmt::Display) -> Self {
         Self::internal_at(&context, Location::caller())
@@ -141,7 +143,9 @@ impl ApiError {
 
     fn internal_at(context: &dyn fmt::Display, location: &Location<'_>) -> Self {
         tracing::error!(%context, %location, "internal error");
-        Self::new(500, "INTERNAL_SERVER_ERROR", "Internal server error")
+        let mut error = Self::new(500, "INTERNAL_SERVER_ERROR", "Internal server error");
+        error.0.cause = Some(context.to_string());
+        error
     }
 
     /// Adds a field to the response body.
@@ -160,14 +164,19 @@ impl ApiError {
 
     /// Shows a person this page in place of the JSON body.
     #[must_use]
-    pub fn with_page(mut self, page: &'static str) -> Self {
+    pub fn with_page(mut self, page: String) -> Self {
         self.0.page = Some(page);
         self
     }
 
     /// The page that is shown in place of the JSON body.
-    pub fn page(&self) -> Option<&'static str> {
-        self.0.page
+    pub fn page(&self) -> Option<&str> {
+        self.0.page.as_deref()
+    }
+
+    /// The description of an internal error, for the log.
+    pub fn cause(&self) -> Option<&str> {
+        self.0.cause.as_deref()
     }
 
     /// The HTTP status.
@@ -175,8 +184,8 @@ impl ApiError {
         self.0.status
     }
 
-    /// Whether the same may succeed later: the server is to blame, or there was too much at a time.
-    pub fn is_passing(&self) -> bool {
+    /// True if a retry may succeed (5xx or 429).
+    pub fn is_transient(&self) -> bool {
         self.status() >= 500 || self.status() == 429
     }
 
@@ -221,7 +230,7 @@ impl fmt::Display for ApiError {
 impl std::error::Error for ApiError {}
 
 /// Returns the value of a check, or `None` if it was a refusal. Failures of the server stay errors.
-pub fn allowed<T>(checked: ApiResult<T>) -> ApiResult<Option<T>> {
+pub fn ok_unless_refused<T>(checked: ApiResult<T>) -> ApiResult<Option<T>> {
     match checked {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.status() < 500 => Ok(None),
@@ -241,7 +250,7 @@ mod tests {
 
     /// A client that may try again at once would, and would be refused again.
     #[test]
-    fn who_is_to_wait_waits_a_second_at_least() {
+    fn retry_after_is_at_least_a_second() {
         let retry_after = |error: &ApiError| {
             let headers = error.headers().iter();
             headers

@@ -6,33 +6,46 @@
 //!
 //! The modules in order; each imports only those before it:
 //! 1. [`types`]: identifiers, roles, topics, the clock;
-//! 2. [`markdown`]: text to HTML, pure;
-//! 3. [`error`]: the error type of the API;
+//! 2. [`error`]: the error type of the API;
+//! 3. [`metrics`]: counters and histograms;
 //! 4. [`pool`]: bounded pools for work that takes long;
-//! 5. [`store`]: the database, snapshots to read it, one writer to change it;
-//! 6. [`events`]: the log of changes, and the event queues, which are cursors into it;
-//! 7. [`auth`]: callers, credentials, rate limits;
-//! 8. [`app`]: the shared state of a running server;
-//! 9. [`http`]: routes, parameters, replies;
-//! 10. [`domain`]: what several operations share: records, statements, rules, access, events, commands;
-//! 11. [`scheduler`]: runs tasks when something is due;
-//! 12. [`api`]: the operations, by resource;
-//! 13. [`server`]: start, connections, shutdown;
-//! 14. [`testing`]: test servers.
+//! 5. [`turns`]: the order in which work begins;
+//! 6. [`http_client`]: requests to other servers;
+//! 7. [`store`]: the database, snapshots to read it, one writer to change it;
+//! 8. [`events`]: the log of changes, and the event queues, which are cursors into it;
+//! 9. [`auth`]: callers, credentials, rate limits;
+//! 10. [`app`]: the shared state of a running server;
+//! 11. [`domain`]: code shared by several operations: records, statements, rules, access, events, commands;
+//! 12. [`http`]: routes, parameters, replies;
+//! 13. [`scheduler`]: runs tasks when something is due;
+//! 14. [`api`]: the operations, by resource;
+//! 15. [`commands`]: what the command line does to a database or to a running server;
+//! 16. [`moving`]: archives of other servers;
+//! 17. [`server`]: start, connections, shutdown;
+//! 18. [`testing`]: test servers.
 //!
-//! `ARCHITECTURE.md` follows a request through them.
+//! Text becomes HTML in a crate of its own, `teamchat-markdown`. `ARCHITECTURE.md` follows a request through them.
 
 #[doc(hidden)]
 pub mod types;
 
 #[doc(hidden)]
-pub mod markdown;
-
-#[doc(hidden)]
 pub mod error;
 
 #[doc(hidden)]
+pub mod metrics;
+
+#[doc(hidden)]
+pub mod memory;
+
+#[doc(hidden)]
 pub mod pool;
+
+#[doc(hidden)]
+pub mod turns;
+
+#[doc(hidden)]
+pub mod http_client;
 
 #[doc(hidden)]
 pub mod store;
@@ -47,16 +60,22 @@ pub mod auth;
 pub mod app;
 
 #[doc(hidden)]
-pub mod http;
+pub mod domain;
 
 #[doc(hidden)]
-pub mod domain;
+pub mod http;
 
 #[doc(hidden)]
 pub mod scheduler;
 
 #[doc(hidden)]
 pub mod api;
+
+#[doc(hidden)]
+pub mod commands;
+
+#[doc(hidden)]
+pub mod moving;
 
 #[doc(hidden)]
 pub mod server;

@@ -10,15 +10,17 @@
 //!   quick stay quick on a machine with few cores.
 
 use crate::error::{ApiError, ApiResult};
+use crate::metrics::Count;
 use crate::types::UserId;
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How many owners may have a share before those without are forgotten.
-const KNOWN_OWNERS: usize = 1024;
+/// Number of entries of a table of owners after which unused ones are removed.
+pub const KNOWN_OWNERS: usize = 1024;
 
 /// A limit on work of one kind.
 pub struct Pool {
@@ -27,22 +29,34 @@ pub struct Pool {
     /// One place for each piece of work, running or waiting.
     places: Arc<Semaphore>,
     by_user: Shares<UserId, Share>,
+    refusals: Count,
 }
 
 /// The limits of a pool.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How much work runs at a time.
+    /// Maximum number of running tasks.
     pub permits: usize,
-    /// How much work waits for a permit.
+    /// Maximum number of tasks that wait for a permit.
     pub queue: usize,
-    /// How much work of one user waits or runs at a time.
+    /// Maximum number of waiting and running tasks of one user.
     pub queue_of_user: usize,
-    /// How long a caller waits for a permit and for the result.
+    /// Maximum time that a caller waits for a permit and for the result.
     pub deadline: Duration,
 }
 
-/// The parts that some owners have of what all share. One is forgotten when nothing holds it.
+/// The owner of a share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// A user; see [`Caller::quota_owner`](crate::auth::Caller::quota_owner).
+    User(UserId),
+    /// An anonymous caller, by [`address_block`](crate::types::address_block).
+    Address(IpAddr),
+    /// Clients behind a proxy, whose addresses are not known yet. Only limits of all owners apply to them.
+    Proxied,
+}
+
+/// The shares of owners in a common resource. An unused share is dropped.
 pub struct Shares<K, V>(Mutex<HashMap<K, Weak<V>>>);
 
 impl<K, V> Default for Shares<K, V> {
@@ -52,7 +66,7 @@ impl<K, V> Default for Shares<K, V> {
 }
 
 impl<K: Eq + Hash, V> Shares<K, V> {
-    /// The share of an owner, which is made if nothing holds it.
+    /// The share of an owner, created if it is unused.
     pub fn of(&self, owner: K, make: impl FnOnce() -> V) -> Arc<V> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KNOWN_OWNERS {
@@ -73,7 +87,7 @@ struct Share {
     places: Arc<Semaphore>,
 }
 
-/// What a piece of work owns until it ends.
+/// Permit and share of a task, held until it ends.
 struct Admission {
     _permit: OwnedSemaphorePermit,
     _place: OwnedSemaphorePermit,
@@ -92,32 +106,45 @@ pub struct Pools {
     pub known_passwords: Pool,
     /// Reads that may take longer than a page of messages: searches, long lists.
     pub slow_reads: Pool,
+    /// Backups.
+    pub backups: Pool,
+    /// Exports of the organization, which read all of it.
+    pub exports: Pool,
 }
 
 /// Two at a time, so that one long formula does not hold up the other senders.
 const RENDERING: Limits =
     Limits { permits: 2, queue: 256, queue_of_user: 32, deadline: Duration::from_secs(10) };
 
-/// Each may take 128 MiB for its pixels, and as much again while they are converted; more at a time would only make a
-/// small machine swap.
+/// Each may take 128 MiB for its pixels, and the same during the conversion; several at a time would make a small
+/// machine swap.
 const IMAGES: Limits = Limits { permits: 1, queue: 32, queue_of_user: 8, deadline: Duration::from_secs(30) };
 
 /// Each takes 19 MiB and about 20 ms of a core.
 const PASSWORDS: Limits =
     Limits { permits: 2, queue: 64, queue_of_user: 4, deadline: Duration::from_secs(10) };
 
-/// One at a time is enough for people, and adds little to what strangers take.
+/// One at a time is enough for people, and adds little to the load of strangers.
 const KNOWN_PASSWORDS: Limits =
     Limits { permits: 1, queue: 64, queue_of_user: 4, deadline: Duration::from_secs(10) };
 
-/// Fewer than a small machine has cores, so that short reads go on beside them.
+/// Fewer than the cores of a small machine, so that short reads continue.
 const SLOW_READS: Limits =
     Limits { permits: 2, queue: 1024, queue_of_user: 64, deadline: Duration::from_secs(30) };
 
+/// One at a time. It has its own connection, and takes as long as it takes.
+const BACKUPS: Limits =
+    Limits { permits: 1, queue: 1, queue_of_user: 1, deadline: Duration::from_secs(24 * 60 * 60) };
+
+/// One at a time, in the background.
+const EXPORTS: Limits =
+    Limits { permits: 1, queue: 0, queue_of_user: 1, deadline: Duration::from_secs(24 * 60 * 60) };
+
 impl Pools {
-    /// How many connections for reading the pools need beside those of ordinary requests: one for each permit of the
-    /// pools whose work reads.
-    pub const READERS: u32 = (RENDERING.permits + IMAGES.permits + SLOW_READS.permits) as u32;
+    /// Number of reading connections for the pools, in addition to those of ordinary requests: one for each permit of
+    /// the pools whose work reads.
+    pub const READERS: u32 =
+        (RENDERING.permits + IMAGES.permits + SLOW_READS.permits + EXPORTS.permits) as u32;
 }
 
 impl Default for Pools {
@@ -128,6 +155,8 @@ impl Default for Pools {
             passwords: Pool::new(PASSWORDS),
             known_passwords: Pool::new(KNOWN_PASSWORDS),
             slow_reads: Pool::new(SLOW_READS),
+            backups: Pool::new(BACKUPS),
+            exports: Pool::new(EXPORTS),
         }
     }
 }
@@ -140,11 +169,12 @@ impl Pool {
             permits: Arc::new(Semaphore::new(limits.permits)),
             places: Arc::new(Semaphore::new(limits.permits + limits.queue)),
             by_user: Shares::default(),
+            refusals: Count::default(),
         }
     }
 
-    /// Runs `work` on a blocking thread when there is a permit, and returns its result. `user` is on whose behalf it
-    /// runs, if anybody is logged in.
+    /// Runs `work` on a blocking thread when there is a permit, and returns its result. `user` is charged for the work;
+    /// `None` for anonymous requests.
     ///
     /// Work that has begun runs to its end and keeps its permit, even if the caller goes away or the deadline passes.
     /// Fails with 503 if the queue is full or the deadline passes, with 429 if the user has too much work in the pool,
@@ -155,7 +185,7 @@ impl Pool {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> ApiResult<T> {
         let admitted_and_done = async {
-            let admission = self.admit(user).await?;
+            let admission = self.admit(user).await.inspect_err(|_| self.refusals.increment())?;
             let done = tokio::task::spawn_blocking(move || {
                 let _until_the_end = admission;
                 lower_priority();
@@ -165,7 +195,10 @@ impl Pool {
         };
         match tokio::time::timeout(self.limits.deadline, admitted_and_done).await {
             Ok(result) => result,
-            Err(_) => Err(ApiError::busy()),
+            Err(_) => {
+                self.refusals.increment();
+                Err(ApiError::busy())
+            }
         }
     }
 
@@ -192,14 +225,19 @@ impl Pool {
         })
     }
 
-    /// How much work runs.
+    /// Number of running tasks.
     pub fn running(&self) -> usize {
         self.limits.permits - self.permits.available_permits()
     }
 
-    /// How much work runs, or waits and is not kept back by the limits of its user.
+    /// Number of tasks that run, or wait without being limited by their user.
     pub fn admitted(&self) -> usize {
         self.limits.permits + self.limits.queue - self.places.available_permits()
+    }
+
+    /// Number of refusals: the queue or the share of a user was full, or the deadline passed.
+    pub fn refusals(&self) -> u64 {
+        self.refusals.get()
     }
 
     /// The limits.
@@ -208,8 +246,7 @@ impl Pool {
     }
 }
 
-/// How much lower the priority of pools is, as a nice value: threads that serve requests get ten times as much of a core
-/// that both want.
+/// Nice value of pool threads: request threads get ten times as much of a contended core.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
@@ -277,7 +314,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_caller_who_goes_away_frees_nothing_before_the_work_ends() {
+    async fn abandoned_work_keeps_its_permit() {
         let pool = pool(1, 4);
         let Blocked { end, caller } = block(&pool, ADA).await;
         caller.abort();
@@ -290,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_queue_refuses_and_a_waiting_caller_who_goes_away_leaves_it() {
+    async fn full_pools_refuse_and_cancelled_callers_leave_the_queue() {
         let pool = pool(1, 1);
         let first = block(&pool, None).await;
         let mut second = Box::pin(pool.run(None, || ()));
@@ -311,7 +348,7 @@ mod tests {
         let first = block(&pool, ADA).await;
         let mut second = Box::pin(pool.run(ADA, || ()));
         assert!(is_pending(&mut second).await);
-        // The other permit is there for everybody else, and the one who waits for it takes no place from them.
+        // The other permit stays available, and the waiting task takes no place in the queue of others.
         assert_eq!((pool.running(), pool.admitted()), (1, 1));
         assert_eq!(pool.run(ADA, || ()).await.unwrap_err().code(), "RATE_LIMIT_HIT");
         pool.run(BOB, || ()).await.unwrap();
@@ -343,7 +380,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn work_gives_way_to_requests() {
+    async fn pool_threads_yield_to_requests() {
         let niceness = || rustix::process::nice(0).unwrap();
         let of_requests = niceness();
         let pool = pool(1, 1);

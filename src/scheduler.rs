@@ -13,10 +13,10 @@ use tokio::sync::watch;
 /// The longest sleep between two runs: the clock may be set, and the machine may be suspended.
 pub const MAX_SLEEP: Duration = Duration::from_secs(60);
 
-/// How long to wait after a run that failed.
+/// Delay after a failed run.
 const RETRY_DELAY: Duration = Duration::from_secs(10);
 
-/// Does everything that is due. Returns when the next thing is due, in UNIX seconds.
+/// Runs all due work. Returns the time of the next work, in UNIX seconds.
 pub type RunDue = fn(Arc<App>) -> Pin<Box<dyn Future<Output = ApiResult<Option<i64>>> + Send>>;
 
 /// Wakes all tasks, since something was scheduled or its time changed.
@@ -24,8 +24,8 @@ pub fn wake(app: &App) {
     app.scheduler_wakeup.send_replace(());
 }
 
-/// Wakes all tasks and waits until everything that is due is done, including what that makes due in turn. What failed
-/// counts as done: it is tried again later. Returns when the next thing is due, in UNIX seconds.
+/// Wakes all tasks and waits until all due work is done, including work that becomes due as a result. Failed work
+/// counts as done: it is retried later. Returns the time of the next work, in UNIX seconds.
 pub async fn settle(app: &App) -> Option<i64> {
     loop {
         let mut requested = 0;
@@ -46,8 +46,8 @@ pub async fn settle(app: &App) -> Option<i64> {
     }
 }
 
-/// Calls `run_due` whenever something is due, until the server stops. What became due while the server was down is done
-/// at once. A run that fails or panics is repeated after a pause.
+/// Calls `run_due` whenever work is due, until the server stops. Work that became due while the server was down runs
+/// immediately. A run that fails or panics is repeated after a pause.
 pub fn run(
     app: Arc<App>,
     mut stopped: watch::Receiver<bool>,
@@ -95,9 +95,9 @@ pub type DuePosition = (i64, i64);
 /// The position before all items.
 pub const DUE_START: DuePosition = (i64::MIN, i64::MIN);
 
-/// Calls `process` with one item after the other as long as the next one is due. `load_next` returns the first item after
-/// a position. An item that fails or panics stays where it is and stops no other. Returns the time of the first item that is
-/// not due yet, in UNIX seconds, or the last error, so that what failed is tried again.
+/// Calls `process` with one item after the other as long as the next one is due. `load_next` returns the first item
+/// after a position. An item that fails or panics stays where it is and does not stop others. Returns the time of the
+/// first item that is not due yet, in UNIX seconds, or the last error, so that failed items are retried.
 pub async fn process_due<T, F>(
     app: &App,
     load_next: impl Fn(&Snapshot<'_>, DuePosition) -> ApiResult<Option<(DuePosition, T)>> + Sync,
@@ -129,7 +129,7 @@ pub async fn guard<T>(work: impl Future<Output = ApiResult<T>>) -> ApiResult<T> 
     result.unwrap_or_else(|_| Err(ApiError::internal("scheduled work panicked")))
 }
 
-/// How long to wait until something is due, at most [`MAX_SLEEP`].
+/// Time until work is due, at most [`MAX_SLEEP`].
 pub fn until(app: &App, next: i64) -> Duration {
     let milliseconds = next.saturating_mul(1000).saturating_sub(app.clock.milliseconds());
     Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0)).min(MAX_SLEEP)

@@ -1,7 +1,27 @@
 // The page opens without a connection: its own files are kept, and the network comes first for the page itself. Nothing
-// of the interface is kept here. Also shows notifications where only a service worker can, and opens what they are about.
+// of the interface is kept here. Also shows push notifications, and others where only a service worker can, and opens what
+// they are about.
 
 const CACHE = "/static/HASH/";
+
+/** What another program shares, until the page takes it. */
+const SHARED = "shared";
+const MAX_SHARED_FILES = 20;
+
+/** Keeps what is shared for the page, which asks to whom it goes: nothing is sent by itself. @param {Request} request */
+async function keepShared(request) {
+  const form = await request.formData();
+  const texts = ["title", "text", "url"].map((name) => form.get(name)).filter((text) => typeof text === "string" && text !== "");
+  await caches.delete(SHARED);
+  const cache = await caches.open(SHARED);
+  await cache.put("/shared/text", new Response([...new Set(texts)].join("\n")));
+  const files = form.getAll("files").filter((file) => file instanceof File && file.size > 0);
+  for (const [index, file] of files.slice(0, MAX_SHARED_FILES).entries()) {
+    const headers = { "Content-Type": file.type, "X-Name": encodeURIComponent(file.name || "file") };
+    await cache.put(`/shared/${index}`, new Response(file, { headers }));
+  }
+  return Response.redirect("/", 303);
+}
 
 /** Keeps the page and all files that it names. */
 async function keepAll() {
@@ -20,7 +40,7 @@ self.addEventListener("activate", (event) => {
   event.waitUntil(
     caches
       .keys()
-      .then((names) => Promise.all(names.filter((name) => name !== CACHE).map((name) => caches.delete(name))))
+      .then((names) => Promise.all(names.filter((name) => name !== CACHE && name !== SHARED).map((name) => caches.delete(name))))
       .then(() => self.clients.claim()),
   );
 });
@@ -28,6 +48,10 @@ self.addEventListener("activate", (event) => {
 self.addEventListener("fetch", (event) => {
   const { request } = event;
   const url = new URL(request.url);
+  if (request.method === "POST" && url.origin === location.origin && url.pathname === "/share") {
+    event.respondWith(keepShared(request));
+    return;
+  }
   // Files that are served from a folder change all the time.
   if (request.method !== "GET" || url.origin !== location.origin || CACHE === "/static/folder/") return;
   if (url.pathname.startsWith(CACHE)) {
@@ -36,7 +60,8 @@ self.addEventListener("fetch", (event) => {
         const kept = await cache.match(request);
         if (kept) return kept;
         const response = await fetch(request);
-        if (response.ok) await cache.put(request, response.clone());
+        // A full disk keeps no file from the page.
+        if (response.ok) event.waitUntil(cache.put(request, response.clone()).catch(() => {}));
         return response;
       }),
     );
@@ -51,6 +76,55 @@ self.addEventListener("fetch", (event) => {
     );
   }
 });
+
+/** Shows what the server pushed. A push that shows nothing costs the subscription in some browsers, so that what cannot be read is
+ * shown as well. A page with the focus shows messages itself. */
+async function showPush(data) {
+  let notice = {};
+  try {
+    notice = data.json();
+  } catch {
+    // Something is shown for it.
+  }
+  const { id = 0, tag = "push", fragment = "", title = "New messages", body = "", icon, count = 1, time, close = [] } = notice;
+  const shown = await self.registration.getNotifications();
+  for (const one of shown) if (close.includes(one.tag)) one.close();
+  const pages = await self.clients.matchAll({ type: "window" });
+  if (pages.some((page) => page.focused && page.visibilityState === "visible")) return;
+  // A page in the background may have told of it.
+  const isKnown = shown.some((one) => one.tag === tag && id > 0 && one.data?.id >= id);
+  await self.registration.showNotification(count > 1 ? `${title} (${count})` : title, {
+    body,
+    tag,
+    icon: icon ?? `${CACHE}icon.png`,
+    renotify: !isKnown,
+    silent: isKnown,
+    timestamp: (time ?? Date.now() / 1000) * 1000,
+    data: { fragment, id, count },
+  });
+  const all = await self.registration.getNotifications();
+  await self.navigator.setAppBadge?.(all.reduce((sum, one) => sum + (one.data?.count ?? 1), 0));
+}
+
+self.addEventListener("push", (event) => event.waitUntil(showPush(event.data)));
+
+/** Gives the server the new subscription of the browser. Where the token cannot be read, the page does so when it is opened. */
+async function renewSubscription({ newSubscription, oldSubscription }) {
+  const options = oldSubscription?.options;
+  const subscription = newSubscription ?? (options && (await self.registration.pushManager.subscribe(options)));
+  const cookies = (await self.cookieStore?.getAll()) ?? [];
+  const token = cookies.find(({ name }) => name === "teamchat_csrf" || name === "__Host-teamchat_csrf");
+  if (!subscription || !token) return;
+  const { endpoint, keys } = subscription.toJSON();
+  await fetch("/json/users/me/web_push", {
+    method: "POST",
+    headers: { Accept: "application/json", "X-CSRFToken": token.value },
+    body: new URLSearchParams({ endpoint, p256dh: keys.p256dh, auth: keys.auth }),
+    credentials: "same-origin",
+  });
+}
+
+self.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(renewSubscription(event)));
 
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();

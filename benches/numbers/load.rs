@@ -1,6 +1,6 @@
-//! The load: a small HTTP/1.1 client over tokio's sockets, cheap enough not to be what is measured.
+//! The load generator: a small HTTP/1.1 client over tokio's sockets, cheap enough not to distort the measurement.
 //!
-//! Both sides of a comparison get the same client, the same number of connections and requests of the same size.
+//! Both sides of a comparison use the same client, the same number of connections and requests of the same size.
 
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ pub struct Connection {
     filled: usize,
 }
 
-/// What the server answered; the body is decoded from chunks if it came so.
+/// A response; a chunked body is decoded.
 pub struct Answer<'a> {
     /// The HTTP status.
     pub status: u16,
@@ -34,7 +34,7 @@ pub struct Answer<'a> {
     pub body: &'a [u8],
 }
 
-/// Where head and body of the answer in the buffer are.
+/// Positions of head and body of a response in the buffer.
 struct Head {
     status: u16,
     body_start: usize,
@@ -117,12 +117,12 @@ impl Connection {
         }
     }
 
-    /// Whether something has arrived that nobody has read.
+    /// True if unread data has arrived.
     pub fn has_something(&self) -> bool {
         !matches!(self.stream.try_read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
     }
 
-    /// Reads what has arrived; waits if nothing has.
+    /// Reads available data, or waits for some.
     async fn fill(&mut self) -> Outcome<()> {
         if self.filled == self.buffer.len() {
             self.buffer.resize(self.buffer.len() * 2, 0);
@@ -145,7 +145,7 @@ impl Connection {
     }
 }
 
-/// What one round of load measured.
+/// Measurements of one round.
 pub struct Sample {
     /// Answers, all of them with status 200.
     pub answers: usize,
@@ -241,7 +241,7 @@ fn parse_head(head: &[u8], body_start: usize) -> Outcome<Head> {
     Ok(Head { status: status.parse()?, body_start, content_length })
 }
 
-/// Where `needle` first stands in `haystack`.
+/// Position of the first occurrence of `needle` in `haystack`.
 pub fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|window| window == needle)
 }

@@ -1,8 +1,8 @@
 //! The figures that the design is judged by, measured in one run, each against its floor.
 //!
-//! `cargo bench --bench numbers` prints the table; `benches/README.md` says how to read it. The modules in reading
-//! order: [`rows`] (what is measured), [`load`] (the client), [`floor`] (the bare servers), [`ours`] (the server under
-//! test), [`seed`] (its files), [`process`] and [`report`].
+//! `cargo bench --bench numbers` prints the table; `benches/README.md` explains it. The modules in reading order:
+//! [`rows`] (the measurements), [`load`] (the client), [`floor`] (the bare servers), [`ours`] (the server under test),
+//! [`seed`] (its files), [`process`] and [`report`].
 
 #![expect(clippy::cast_precision_loss, reason = "no count here is beyond 52 bits")]
 
@@ -41,7 +41,7 @@ const LIMIT_RAISED: &str = "NUMBERS_LIMIT_RAISED";
 #[derive(Parser)]
 #[command(name = "numbers")]
 struct Arguments {
-    /// What to measure; all when none is named.
+    /// Rows to measure; all by default.
     rows: Vec<Row>,
     /// Shorter and fewer turns: about a minute, and rougher.
     #[arg(long)]
@@ -49,13 +49,13 @@ struct Arguments {
     /// Print one JSON object instead of the table.
     #[arg(long)]
     json: bool,
-    /// Run the floors alone: what this machine can do.
+    /// Run only the floors.
     #[arg(long)]
     floors_only: bool,
     /// The server's binary.
     #[arg(long, default_value = env!("CARGO_BIN_EXE_teamchat"))]
     server: PathBuf,
-    /// Where to keep the files, on the disk whose speed is meant; its folder `run` is emptied.
+    /// Directory of the files, on the disk to measure; its folder `run` is emptied.
     #[arg(long, default_value = concat!(env!("CARGO_TARGET_TMPDIR"), "/numbers"))]
     directory: PathBuf,
     /// Given by `cargo bench`; without it (`cargo test --benches`) nothing runs.
@@ -78,6 +78,8 @@ enum Row {
     Size,
     /// The newest 100 of every kind of view, in 1,000,000 messages against 10,000.
     Fetch,
+    /// Bytes written for a send, and the space of a message.
+    Disk,
     /// Memory: idle, of each waiting long-poll, and after logins, sends and reads.
     Memory,
     /// Memory after many requests of each operation. It takes half an hour, and is measured only when it is named.
@@ -107,7 +109,7 @@ fn main() -> Outcome<()> {
 
 async fn measure(arguments: &Arguments, open_files: usize) -> Outcome<()> {
     let started = Instant::now();
-    // What a run uses up is removed with its folder; the seeds beside it stay.
+    // The folder of a run is removed; the seeds beside it stay.
     let directory = arguments.directory.join("run");
     remove_folder(&directory)?;
     std::fs::create_dir_all(&directory)?;
@@ -173,6 +175,7 @@ impl Row {
             Self::Subscribers => rows::subscribers::run(bench).await,
             Self::Size => rows::size::run(bench).await,
             Self::Fetch => rows::fetch::run(bench).await,
+            Self::Disk => rows::disk::run(bench).await,
             Self::Memory => rows::memory::run(bench).await,
             Self::Operations => rows::operations::run(bench).await,
             Self::Beside => rows::beside::run(bench).await,
@@ -182,9 +185,9 @@ impl Row {
     }
 }
 
-/// Says on standard error what is going on.
+/// Prints progress on standard error.
 pub fn progress(what: &str) {
-    // Nobody may be reading.
+    // Standard error may be closed.
     let _ = writeln!(std::io::stderr(), "... {what}");
 }
 
@@ -195,7 +198,7 @@ fn remove_folder(folder: &Path) -> Outcome<()> {
     }
 }
 
-/// What the figures depend on: build, cores, who else is at work, and the disk.
+/// Conditions of the measurement: build, cores, load, and disk.
 fn conditions(directory: &Path) -> Outcome<Vec<String>> {
     let cores = std::thread::available_parallelism()?;
     let load = std::fs::read_to_string("/proc/loadavg")?;
@@ -210,7 +213,7 @@ fn conditions(directory: &Path) -> Outcome<Vec<String>> {
     Ok(conditions)
 }
 
-/// The median time of a durable 4 KiB write in milliseconds: what each commit waits for.
+/// The median time of a durable 4 KiB write in milliseconds, a lower bound for a commit.
 fn sync_time(directory: &Path) -> Outcome<f64> {
     let path = directory.join("sync-probe");
     let file = std::fs::File::create(&path)?;

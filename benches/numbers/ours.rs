@@ -15,7 +15,7 @@ use crate::load::{Connection, MakeRequest, check};
 use crate::process::Process;
 use crate::{Outcome, text};
 
-/// Somebody who may log in, as the value of their `Authorization` header.
+/// An account, as the value of its `Authorization` header.
 #[derive(Clone)]
 pub struct Account(String);
 
@@ -92,7 +92,7 @@ pub fn newest_messages(account: &Account, channel_name: &str) -> MakeRequest {
     newest_of(account, &serde_json::json!([{"operator": "channel", "operand": channel_name}]), 100)
 }
 
-/// Requests for the newest so many messages of a narrow.
+/// Requests for the newest messages of a narrow.
 pub fn newest_of(account: &Account, narrow: &Value, count: usize) -> MakeRequest {
     let (narrow, count) = (narrow.to_string(), count.to_string());
     let parameters =
@@ -103,13 +103,13 @@ pub fn newest_of(account: &Account, narrow: &Value, count: usize) -> MakeRequest
 
 /// An owner and their password.
 pub struct Owner {
-    /// With an API key.
+    /// The account, with an API key.
     pub account: Account,
-    /// To log in with.
+    /// The password of the account.
     pub password: String,
 }
 
-/// Makes the file with its organization and an owner.
+/// Creates the file with its organization and an owner.
 pub fn create_owner(binary: &Path, file: &Path, email: &str) -> Outcome<Owner> {
     let output = command(binary)
         .args([
@@ -168,7 +168,7 @@ pub async fn call(address: SocketAddr, request: &[u8]) -> Outcome<Value> {
     Ok(serde_json::from_slice(answer.body)?)
 }
 
-/// An event queue that hears of messages.
+/// An event queue that receives messages.
 pub struct Queue {
     /// Its name.
     pub queue_id: String,
@@ -190,7 +190,7 @@ pub async fn register(connection: &mut Connection, account: &Account) -> Outcome
 }
 
 impl Queue {
-    /// The long-poll for what comes next.
+    /// A long poll for the next events.
     pub fn poll(&self, account: &Account) -> Vec<u8> {
         let last_event_id = self.last_event_id.to_string();
         account.get("/api/v1/events", &[("queue_id", &*self.queue_id), ("last_event_id", &*last_event_id)])

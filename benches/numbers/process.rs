@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::Outcome;
 
-/// How long a server may take to say where it listens, or to stop.
+/// Time limit for a server to start or stop.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// `/proc` counts processor time in this many ticks a second, on every Linux.
@@ -18,7 +18,7 @@ const TICKS_PER_SECOND: f64 = 100.0;
 /// A running server. Dropping it ends it without ceremony.
 pub struct Process {
     child: Child,
-    /// Where it listens.
+    /// The address of the server.
     pub address: SocketAddr,
     /// When it was started, before the process existed.
     pub started: Instant,
@@ -27,9 +27,9 @@ pub struct Process {
 /// Processor time in seconds.
 #[derive(Clone, Copy)]
 pub struct ProcessorTime {
-    /// In the program.
+    /// Time in user mode.
     pub user: f64,
-    /// In the kernel, on its behalf.
+    /// Time in the kernel.
     pub system: f64,
 }
 
@@ -51,7 +51,7 @@ impl Process {
         }
         match wait_for_address(&lines) {
             Ok(address) => {
-                // Whoever writes must find a reader to the end.
+                // Reads the remaining output, so that the process can keep writing.
                 thread::spawn(move || lines.into_iter().for_each(drop));
                 Ok(Self { child, address, started })
             }
@@ -80,6 +80,14 @@ impl Process {
             Ok(fields.next().ok_or("too few fields in /proc/PID/stat")?.parse::<f64>()? / TICKS_PER_SECOND)
         };
         Ok(ProcessorTime { user: seconds()?, system: seconds()? })
+    }
+
+    /// KiB passed to the system for writing so far, to files and sockets.
+    pub fn written_kib(&self) -> Outcome<f64> {
+        let figures = std::fs::read_to_string(format!("/proc/{}/io", self.child.id()))?;
+        let line =
+            figures.lines().find_map(|line| line.strip_prefix("wchar:")).ok_or("no wchar in /proc/PID/io")?;
+        Ok(line.trim().parse::<f64>()? / 1024.0)
     }
 
     /// Asks the server to stop (SIGTERM) and waits until it has.
@@ -140,7 +148,7 @@ fn wait_for_address(lines: &Receiver<String>) -> Outcome<SocketAddr> {
     }
 }
 
-/// The first `127.0.0.1:PORT` of a line, whatever stands around it.
+/// The first `127.0.0.1:PORT` of a line.
 fn find_address(line: &str) -> Option<SocketAddr> {
     let (_, after) = line.split_once("127.0.0.1:")?;
     let digits = after.find(|character: char| !character.is_ascii_digit()).unwrap_or(after.len());

@@ -1,4 +1,4 @@
-//! The table: each figure with its floor, the ratio of the two, and what was to be reached.
+//! The table: each figure with its floor, the ratio of the two, and the goal.
 
 use std::fmt::Write as _;
 
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 /// A value measured several times.
 #[derive(Clone)]
 pub struct Spread {
-    /// In the order of measuring.
+    /// Values in the order of measurement.
     pub values: Vec<f64>,
 }
 
-/// What a figure has to be.
+/// The goal of a figure.
 #[derive(Clone, Copy)]
 pub enum Reach {
     /// This much or more.
@@ -22,7 +22,7 @@ pub enum Reach {
 
 /// One line of the table.
 pub struct Figure {
-    /// What was done.
+    /// Name of the figure.
     pub what: String,
     /// The unit of `measured` and `against`.
     pub unit: &'static str,
@@ -32,9 +32,9 @@ pub struct Figure {
     pub against: Option<Spread>,
     /// Round by round, `measured` in terms of `against`; `reach` is about this, or about `measured` when absent.
     pub ratio: Option<Spread>,
-    /// What was to be reached.
+    /// The goal.
     pub reach: Reach,
-    /// What else was measured, to read the line by.
+    /// Further measurements that explain the figure.
     pub notes: Vec<String>,
 }
 
@@ -84,13 +84,13 @@ impl Reach {
 }
 
 impl Figure {
-    /// Whether the median reaches what it should; `None` when only floors ran.
+    /// True if the median reaches the goal; `None` if only floors ran.
     fn met(&self) -> Option<bool> {
         let judged = self.ratio.as_ref().or(self.measured.as_ref())?;
         Some(self.reach.met(judged.median()))
     }
 
-    /// Whether every turn says what the median says; one that does not makes the verdict doubtful.
+    /// True if all turns agree with the median.
     fn is_clear(&self) -> bool {
         let Some(judged) = self.ratio.as_ref().or(self.measured.as_ref()) else { return true };
         self.reach.met(judged.least()) == self.reach.met(judged.most())

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::ours::{self, Account};
 use crate::{Outcome, progress, text};
 
-/// How many users there are beside the owner.
+/// Number of users besides the owner.
 pub const USERS: u64 = 10_000;
 
 /// The channel of ten subscribers.
@@ -27,16 +27,16 @@ pub const CHANNEL_OF_10000: &str = "everyone";
 /// One of the channels that hold the messages.
 pub const CHANNEL_WITH_HISTORY: &str = "history 1";
 
-/// How many channels hold nine of ten messages.
+/// Number of channels with nine of ten messages.
 const HISTORY_CHANNELS: u64 = 20;
 const HISTORY_SUBSCRIBERS: u64 = 100;
-/// How many quieter channels there are, with ten subscribers each: those make a user of 200 channels.
+/// Number of quiet channels with ten subscribers each, for a user of 200 channels.
 const QUIET_CHANNELS: u64 = 180;
 const QUIET_SUBSCRIBERS: u64 = 10;
 
 /// A user of 200 channels who has read nothing, is mentioned in one of 50 messages, and had one of 50 to themselves.
 pub const READER: u64 = 1;
-/// Who they have a direct conversation with.
+/// The other participant of their direct conversation.
 pub const CORRESPONDENT: u64 = 2;
 /// A word of the messages that mention the reader.
 pub const SEARCHED: &str = "please";
@@ -48,9 +48,9 @@ const FIRST_TIMESTAMP: u64 = 1_745_000_000;
 
 /// The file that all others are copied from: users and channels, and one message.
 pub struct Base {
-    /// Where seeds are kept between runs.
+    /// Directory of the seeds, kept between runs.
     kept: PathBuf,
-    /// Where the files of this run are.
+    /// Directory of the files of this run.
     directory: PathBuf,
     file: PathBuf,
     key: String,
@@ -81,7 +81,7 @@ fn channels() -> Vec<(String, u64)> {
     channels
 }
 
-/// Makes the base file in the folder of this run; `kept` is for what outlasts it.
+/// Creates the base file in the folder of this run; `kept` is the directory of the seeds.
 pub async fn prepare(binary: &Path, kept: &Path, directory: &Path) -> Outcome<Base> {
     let file = directory.join("base.sqlite");
     remove(&file)?;
@@ -113,7 +113,7 @@ pub async fn prepare(binary: &Path, kept: &Path, directory: &Path) -> Outcome<Ba
 }
 
 impl Base {
-    /// A fresh file with so many messages, to be used up by a measurement.
+    /// A copy of the file with this number of messages, for one measurement.
     pub fn file_with(&self, messages: u64, name: &str) -> Outcome<PathBuf> {
         let kept = self.kept.join(format!("seed-{}-{messages}.sqlite", self.key));
         if !kept.exists() {
@@ -155,7 +155,7 @@ impl Base {
     }
 }
 
-/// Copies a file and waits for the disk, so that no writing is left to disturb what is measured next.
+/// Copies a file and syncs it, so that no write-back disturbs the measurement.
 fn copy(from: &Path, to: &Path) -> Outcome<()> {
     fs::copy(from, to)?;
     fs::File::open(to)?.sync_all()?;
@@ -175,7 +175,8 @@ pub fn remove(file: &Path) -> Outcome<()> {
     Ok(())
 }
 
-fn open(file: &Path) -> Outcome<Connection> {
+/// Opens a file that no server has open.
+pub fn open(file: &Path) -> Outcome<Connection> {
     #[expect(clippy::disallowed_methods, reason = "seeding writes past the server, for speed")]
     let connection = Connection::open(file)?;
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -262144;")?;
@@ -189,7 +190,7 @@ fn close(connection: Connection) -> Outcome<()> {
     Ok(())
 }
 
-/// What a seeded file depends on, as a short name.
+/// A short name derived from the inputs of a seeded file.
 fn key(connection: &Connection, message_id: i64) -> Outcome<String> {
     let mut digest = Sha256::new();
     digest.update(include_str!("seed.rs"));
@@ -258,7 +259,7 @@ fn add_users(connection: &mut Connection) -> Outcome<()> {
     Ok(())
 }
 
-/// Where a message goes: its set of receivers, and its topics if it is a channel.
+/// Destination of a message: its set of receivers, and its topics if it is a channel.
 struct Place {
     recipient_id: i64,
     topics: Vec<i64>,
@@ -331,7 +332,7 @@ fn add_messages(connection: &mut Connection, messages: u64) -> Outcome<()> {
         )?;
         let mut add_message = transaction.prepare(
             "INSERT INTO message (id, recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
-                rendered_content, rendered_version, attributes)
+                html, rendered_version, attributes)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?;
         let mut add_words =

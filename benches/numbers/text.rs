@@ -7,7 +7,7 @@ const SYLLABLES: [&str; 24] = [
     "wi", "xo", "yu", "za", "bre", "cli", "dro",
 ];
 
-/// How many topics the messages of one channel are spread over.
+/// Number of topics of a channel.
 pub const TOPICS: u64 = 25;
 
 /// The sentence of that number: twelve words out of some 14,000, about 80 characters, no markup.

@@ -1,13 +1,11 @@
 //! `/users/me/alert_words`: words whose appearance in a message alerts the user.
 
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::domain::limits::{Accounts, MAX_ALERT_WORDS, organization};
 use crate::domain::{alert_words, limits};
 use crate::events::{Audience, uniform_event};
-use crate::http::Resource;
-use crate::http::State;
 use crate::http::params::{BoundedText, NoParams};
 use crate::http::{ApiResult, Read, Reply, Route, USER, User};
-use crate::http::{StatePart, StateRequest};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
@@ -97,6 +95,17 @@ fn remove_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> Ap
         }
     }
     emit_and_reply(tx, caller.user_id, &[], &removed)
+}
+
+/// Deletes the words of a user, with the event, and returns their number.
+pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
+    let words = alert_words::list(tx, user_id)?;
+    for word in &words {
+        alert_words::delete(tx, user_id, word)?;
+    }
+    let removed: Vec<&str> = words.iter().map(String::as_str).collect();
+    emit_and_reply(tx, user_id, &[], &removed)?;
+    Ok(words.len())
 }
 
 /// Emits the user's words if they changed, and returns them.

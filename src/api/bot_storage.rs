@@ -71,8 +71,8 @@ fn update_storage(tx: &mut Tx<'_>, caller: &User, params: UpdateStorageParams) -
     }
     let statement = "SELECT sum(length(key) + length(value)) FROM bot_storage WHERE user_id IN (SELECT value FROM json_each(?1))";
     let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
-    let excess = accounts.count(statement)?.saturating_sub(MAX_BOT_STORAGE);
-    if excess > 0 {
+    if !accounts.have_room(statement, 0, MAX_BOT_STORAGE)? {
+        let excess = accounts.count(statement)?.saturating_sub(MAX_BOT_STORAGE);
         let msg = format!(
             "Request exceeds storage limit by {excess} characters. The limit is {MAX_BOT_STORAGE} characters."
         );
@@ -92,7 +92,7 @@ fn remove_storage(tx: &mut Tx<'_>, caller: &User, params: KeysParams) -> ApiResu
                 }
             }
         }
-        None => delete_all(tx, caller.user_id)?,
+        None => drop(delete_all(tx, caller.user_id)?),
     }
     Ok(Reply::ok())
 }
@@ -135,6 +135,7 @@ fn delete(connection: &Connection, user_id: UserId, key: &str) -> rusqlite::Resu
     Ok(connection.prepare_cached(statement)?.execute((user_id, key))? > 0)
 }
 
-fn delete_all(connection: &Connection, user_id: UserId) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM bot_storage WHERE user_id = ?1")?.execute([user_id]).map(|_| ())
+/// Deletes all of a user's storage, and returns the number of its entries.
+pub fn delete_all(connection: &Connection, user_id: UserId) -> rusqlite::Result<usize> {
+    connection.prepare_cached("DELETE FROM bot_storage WHERE user_id = ?1")?.execute([user_id])
 }

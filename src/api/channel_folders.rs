@@ -1,23 +1,26 @@
 //! `/channel_folders`: folders that group channels in the sidebar (feature levels 389, 414 and 418). Administrators
 //! manage them; all users see them.
 
-use crate::domain::channel_folders::{self, ChannelFolder};
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
+use crate::domain::access::channels::Viewer;
+use crate::domain::audit::{Action, Entry, Subject};
+use crate::domain::channel_folders::ChannelFolder;
 use crate::domain::limits::{
     MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH, MAX_CHANNEL_FOLDERS, organization,
 };
 use crate::domain::realm::user_ids::everyone;
 use crate::domain::rendering::render_one_description;
+use crate::domain::{channel_folders, channels};
 use crate::events::uniform_event;
-use crate::http::Resource;
-use crate::http::State;
 use crate::http::params::{BoundedText, Order};
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
-use crate::http::{StatePart, StateRequest};
 use crate::store::Tx;
 use crate::types::find_forbidden_in_name;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::HashSet;
 
 /// Channel folders.
 pub const RESOURCE: Resource = Resource { name: "channel_folders", routes, state: STATE, ..Resource::EMPTY };
@@ -63,7 +66,7 @@ fn get_channel_folders(read: &Read<'_, User>, params: ListParams) -> ApiResult<R
 /// Parameters of `POST /channel_folders/create`.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// Unique among the folders that are not archived, upper and lower case alike.
+    /// Unique among the folders that are not archived, regardless of case.
     name: BoundedText<MAX_CHANNEL_FOLDER_NAME_LENGTH>,
     /// Markdown; may be empty.
     description: BoundedText<MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH>,
@@ -83,7 +86,8 @@ async fn create_channel_folder(
 ) -> ApiResult<Reply<CreatedFolder>> {
     let name = checked_name(&params.name)?;
     let description = params.description.into_inner();
-    let rendered_description = render_one_description(&call, &description).await?;
+    let rendered_description =
+        render_one_description(&call.app, &call.caller, &call.info.origin, &description).await?;
     let job = move |tx: &mut Tx<'_>, caller: &Administrator| {
         check_is_free(tx, &name, None)?;
         let statement = "SELECT count(*) FROM channel_folder";
@@ -101,6 +105,8 @@ async fn create_channel_folder(
         folder.id = channel_folders::insert(tx, &folder)?;
         folder.order = folder.id;
         let id = folder.id;
+        let created = Subject::with_id("channel folder", id).with_name(&folder.name);
+        tx.audit(Entry::new(Action::ItemCreated, created))?;
         emit_added(tx, folder)?;
         Ok(id)
     };
@@ -112,18 +118,20 @@ async fn create_channel_folder(
 pub struct UpdateParams {
     /// The folder to change.
     channel_folder_id: i64,
-    /// Unique among the folders that are not archived, upper and lower case alike.
+    /// Unique among the folders that are not archived, regardless of case.
     name: Option<BoundedText<MAX_CHANNEL_FOLDER_NAME_LENGTH>>,
     /// Markdown; may be empty.
     description: Option<BoundedText<MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH>>,
-    /// Whether the folder is archived. A folder with channels cannot be.
+    /// True if the folder is archived. A folder with channels cannot be.
     is_archived: Option<bool>,
 }
 
 /// `PATCH /channel_folders/{channel_folder_id}`: changes a folder, with one event for each changed property.
 async fn update_channel_folder(call: Call<Administrator>, params: UpdateParams) -> ApiResult<Reply> {
     let rendered = match &params.description {
-        Some(description) => Some(render_one_description(&call, description).await?),
+        Some(description) => {
+            Some(render_one_description(&call.app, &call.caller, &call.info.origin, description).await?)
+        }
         None => None,
     };
     call.write(move |tx, _caller| update_folder(tx, params, rendered)).await?;
@@ -153,6 +161,9 @@ fn update_folder(tx: &mut Tx<'_>, params: UpdateParams, rendered: Option<String>
         ));
     }
     channel_folders::update(tx, &folder)?;
+    let facts = |folder: &ChannelFolder| json!({ "name": folder.name, "is_archived": folder.is_archived });
+    let changed = Entry::new(Action::ItemChanged, Subject::with_id("channel folder", folder.id));
+    tx.audit(changed.before(facts(&before)).after(facts(&folder)))?;
     if is_renamed {
         emit_updated(tx, folder.id, FolderChange::Name(folder.name))?;
     }
@@ -185,6 +196,7 @@ fn reorder_channel_folders(
         channel_folders::set_position(tx, *id, *position)?;
     }
     if !changes.is_empty() {
+        tx.audit(Entry::new(Action::ItemChanged, Subject::named("channel folder", "order")))?;
         emit_reordered(tx)?;
     }
     Ok(Reply::ok())
@@ -203,7 +215,7 @@ fn checked_name(text: &str) -> ApiResult<String> {
     Ok(name.to_owned())
 }
 
-/// Checks that no other folder has a name, except archived ones; upper and lower case alike.
+/// Checks that no other folder has a name, ignoring case, except archived ones.
 fn check_is_free(connection: &Connection, name: &str, except: Option<i64>) -> ApiResult<()> {
     if channel_folders::is_taken(connection, name, except)? {
         return Err(ApiError::bad_request(format!("Channel folder '{name}' already exists")));
@@ -224,17 +236,17 @@ uniform_event!(FolderAdded: "channel_folder", op "add", version 1);
 pub struct FolderUpdated {
     /// The folder that changed.
     channel_folder_id: i64,
-    /// What is new.
+    /// The changed members.
     data: FolderChange,
 }
 
-/// What is new about a folder: members of its record.
+/// Changed members of the record of a folder.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum FolderChange {
     /// The new name.
     Name(String),
-    /// Whether the folder is archived.
+    /// True if the folder is archived.
     IsArchived(bool),
     /// The description.
     #[serde(untagged)]
@@ -278,7 +290,19 @@ fn emit_reordered(tx: &mut Tx<'_>) -> ApiResult<()> {
 
 /// `channel_folders` of `POST /register`: all folders, including archived ones.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.set::<Vec<ChannelFolder>>("channel_folders", &channel_folders::all(request.connection)?)
+    let mut folders = channel_folders::all(request.connection)?;
+    if request.caller.is_visitor() {
+        // The names of other folders tell what the organization talks about.
+        let viewer = Viewer::new(request.ctx());
+        let mut shown = HashSet::new();
+        for channel in channels::all(request.connection)? {
+            if viewer.can_see(&channel)? {
+                shown.extend(channel.folder_id);
+            }
+        }
+        folders.retain(|folder| shown.contains(&folder.id));
+    }
+    state.set::<Vec<ChannelFolder>>("channel_folders", &folders)
 }
 
 #[cfg(test)]

@@ -1,22 +1,21 @@
 //! `/realm/playgrounds`: external sites that can run the code of a code block, by language (feature levels 49 and 196).
 
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
+use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::limits::{
     MAX_CODE_LANGUAGE_LENGTH, MAX_PLAYGROUND_NAME_LENGTH, MAX_PLAYGROUNDS, MAX_URL_TEMPLATE_LENGTH,
     organization,
 };
-use crate::domain::realm::user_ids as users;
+use crate::domain::realm::user_ids;
 use crate::events::uniform_event;
-use crate::http::Resource;
 use crate::http::params::Trimmed;
-use crate::http::{
-    ADMINISTRATOR, Administrator, ApiError, ApiResult, Reply, Route, State, StatePart, StateRequest,
-};
-use crate::markdown::url_template_variables;
+use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Reply, Route};
 use crate::store::Tx;
 use crate::types::find_forbidden_in_name;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
+use teamchat_markdown::url_template_variables;
 
 /// Code playgrounds.
 pub const RESOURCE: Resource = Resource { name: "code_playgrounds", routes, state: STATE, ..Resource::EMPTY };
@@ -35,7 +34,7 @@ fn routes() -> Vec<Route> {
 pub struct Playground {
     /// Identifies the playground.
     id: i64,
-    /// What people choose it by.
+    /// The name that people choose it by.
     name: String,
     /// The language of its code, which need not be one that anybody highlights.
     pygments_language: String,
@@ -54,7 +53,7 @@ uniform_event!(PlaygroundsChanged: "realm_playgrounds", version 1);
 /// Parameters of `POST /realm/playgrounds`.
 #[derive(Deserialize)]
 pub struct AddParams {
-    /// What people choose it by.
+    /// The name that people choose it by.
     name: Trimmed<MAX_PLAYGROUND_NAME_LENGTH>,
     /// The language of its code.
     pygments_language: Trimmed<MAX_CODE_LANGUAGE_LENGTH>,
@@ -91,6 +90,8 @@ fn add_playground(
         return Err(ApiError::invalid_fields(problems));
     }
     let id = insert(tx, &playground)?;
+    let created = Subject::with_id("code playground", id).with_name(&playground.name);
+    tx.audit(Entry::new(Action::ItemCreated, created).after(playground.url_template.as_str()))?;
     emit_changed(tx)?;
     Reply::data(&AddedPlayground { id })
 }
@@ -109,6 +110,7 @@ fn remove_playground(tx: &mut Tx<'_>, _caller: &Administrator, params: RemovePar
     if removed == 0 {
         return Err(ApiError::bad_request("Invalid playground"));
     }
+    tx.audit(Entry::new(Action::ItemDeleted, Subject::with_id("code playground", params.playground_id)))?;
     emit_changed(tx)?;
     Ok(Reply::ok())
 }
@@ -120,7 +122,7 @@ fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
 
 fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
     let event = PlaygroundsChanged { realm_playgrounds: all(tx)? };
-    let everyone = users::everyone(tx)?;
+    let everyone = user_ids::everyone(tx)?;
     tx.emit(event, everyone);
     Ok(())
 }
@@ -130,12 +132,12 @@ fn is_allowed_in_language(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || " _+,-./#".contains(letter)
 }
 
-/// Whether clients can open what comes of a template: no script and no file.
+/// True if the URLs of a template are web addresses that clients can open.
 fn is_web_address(template: &str) -> bool {
     ["https://", "http://"].iter().any(|scheme| template.starts_with(scheme))
 }
 
-/// What is wrong with a playground, by field.
+/// Errors of a playground, by field.
 fn problems(playground: &Playground, others: &[Playground]) -> Vec<(&'static str, String)> {
     const BLANK: &str = "This field cannot be blank.";
     let mut problems = Vec::new();

@@ -1,24 +1,23 @@
 //! Default channel groups: named lists of channels that new users can choose when they join. The published interface
 //! calls them experimental; only administrators can change them.
 
-use crate::auth::Ctx;
-use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::{channels as access, permissions};
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
+use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::channels::default_groups::{GroupRecord, delete_stream, emit_changed, list};
-use crate::domain::channels::sql as channels;
-use crate::domain::limits;
 use crate::domain::limits::{
     MAX_CHANNELS_PER_REQUEST, MAX_DEFAULT_STREAM_GROUP_DESCRIPTION_LENGTH, MAX_DEFAULT_STREAM_GROUPS,
     organization,
 };
-use crate::http::Resource;
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::{access, channels, limits};
 use crate::http::params::BoundedText;
-use crate::http::{ApiError, ApiResult, Caller, Reply, Route, State, StatePart, StateRequest, USER, User};
+use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::{StreamId, find_forbidden_in_name};
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
+use serde_json::json;
 
 /// Default channel groups.
 pub const RESOURCE: Resource =
@@ -51,7 +50,7 @@ pub struct CreateParams {
 
 /// `POST /default_stream_groups/create`.
 fn create(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Reply> {
-    permissions::require_default_channels(caller)?;
+    access::permissions::require_default_channels(caller)?;
     let streams = find_streams(tx, caller, &params.stream_names)?;
     check_not_default(tx, &streams, &params.group_name)?;
     check_name(&params.group_name)?;
@@ -64,8 +63,16 @@ fn create(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Rep
     for stream in &streams {
         insert_stream(tx, group_id, stream.stream_id)?;
     }
+    tx.audit(
+        Entry::new(Action::ItemCreated, subject(group_id, &params.group_name)).after(params.stream_names),
+    )?;
     emit_changed(tx)?;
     Ok(Reply::ok())
+}
+
+/// A group as the subject of an entry of the audit log.
+fn subject(group_id: i64, name: &str) -> Subject {
+    Subject::with_id("default channel group", group_id).with_name(name)
 }
 
 /// Parameters of `PATCH /default_stream_groups/{group_id}`.
@@ -81,7 +88,7 @@ pub struct UpdateParams {
 
 /// `PATCH /default_stream_groups/{group_id}`: either part, or both.
 fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult<Reply> {
-    permissions::require_default_channels(caller)?;
+    access::permissions::require_default_channels(caller)?;
     let is_empty = |text: Option<&str>| text.is_none_or(str::is_empty);
     if is_empty(params.new_group_name.as_deref()) && is_empty(params.new_description.as_deref()) {
         return Err(ApiError::bad_request("You must pass \"new_description\" or \"new_group_name\"."));
@@ -102,6 +109,7 @@ fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult<Rep
     }
     tx.prepare_cached("UPDATE default_stream_group SET name = ?2, description = ?3 WHERE id = ?1")?
         .execute((group.id, &group.name, &group.description))?;
+    tx.audit(Entry::new(Action::ItemChanged, subject(group.id, &group.name)).after(group.description))?;
     emit_changed(tx)?;
     Ok(Reply::ok())
 }
@@ -115,10 +123,11 @@ pub struct RemoveParams {
 
 /// `DELETE /default_stream_groups/{group_id}`: deletes a group, but not its channels.
 fn remove(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
-    permissions::require_default_channels(caller)?;
+    access::permissions::require_default_channels(caller)?;
     let group = find(tx, params.group_id)?;
     tx.prepare_cached("DELETE FROM default_stream_group_stream WHERE group_id = ?1")?.execute([group.id])?;
     tx.prepare_cached("DELETE FROM default_stream_group WHERE id = ?1")?.execute([group.id])?;
+    tx.audit(Entry::new(Action::ItemDeleted, subject(group.id, &group.name)))?;
     emit_changed(tx)?;
     Ok(Reply::ok())
 }
@@ -136,7 +145,7 @@ pub struct StreamsParams {
 
 /// `PATCH /default_stream_groups/{group_id}/streams`: all of the channels, or none.
 fn update_streams(tx: &mut Tx<'_>, caller: &User, params: StreamsParams) -> ApiResult<Reply> {
-    permissions::require_default_channels(caller)?;
+    access::permissions::require_default_channels(caller)?;
     let group = find(tx, params.group_id)?;
     let streams = find_streams(tx, caller, &params.stream_names)?;
     match params.op.as_str() {
@@ -166,6 +175,10 @@ fn update_streams(tx: &mut Tx<'_>, caller: &User, params: StreamsParams) -> ApiR
             return Err(ApiError::bad_request(msg));
         }
     }
+    tx.audit(
+        Entry::new(Action::ItemChanged, subject(group.id, &group.name))
+            .after(json!({ (params.op): params.stream_names })),
+    )?;
     emit_changed(tx)?;
     Ok(Reply::ok())
 }
@@ -224,7 +237,7 @@ fn find_streams(tx: &Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<Vec
     for name in names {
         let found = channels::by_name(tx, name)?.filter(|stream| !stream.is_archived);
         match found {
-            Some(stream) if access::has_content_access(Ctx::in_job(tx, caller), &stream)? => {
+            Some(stream) if access::channels::has_content_access(tx.ctx(caller), &stream)? => {
                 streams.push(stream);
             }
             _ => return Err(ApiError::bad_request(format!("Invalid channel name '{name}'"))),

@@ -1,11 +1,11 @@
 //! `POST /dev_fetch_api_key` and `GET /dev_list_users`: API keys without passwords, on servers of developers only.
 
+use crate::api::resource::Resource;
 use crate::app::Options;
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::users::sql as users;
-use crate::domain::{keys, realm};
+use crate::domain::rows::user::UserRow;
+use crate::domain::{keys, realm, users};
 use crate::http::params::NoParams;
-use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Read, Reply, RequestInfo, Resource, Route};
+use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Read, Reply, RequestInfo, Route};
 use crate::types::UserId;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
@@ -72,11 +72,11 @@ async fn dev_fetch_api_key(call: Call<Anyone>, params: DevLoginParams) -> ApiRes
 struct Logins {
     /// Administrators.
     direct_admins: Vec<Login>,
-    /// Everybody else.
+    /// All others.
     direct_users: Vec<Login>,
 }
 
-/// Somebody who can log in.
+/// A user who can log in.
 #[derive(Serialize)]
 struct Login {
     /// The real email.

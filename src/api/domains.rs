@@ -1,14 +1,14 @@
 //! `/realm/domains`: the email domains that may join while the organization is restricted to some.
 
-use crate::domain::domains::{self, RealmDomain};
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
+use crate::domain::allowed_domains::RealmDomain;
+use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::limits::{MAX_DOMAINS, organization};
-use crate::domain::realm::{self, user_ids};
+use crate::domain::realm::user_ids;
+use crate::domain::{allowed_domains, realm};
 use crate::events::uniform_event;
-use crate::http::Resource;
-use crate::http::State;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, OWNER, Owner, Read, Reply, Route, USER, User};
-use crate::http::{StatePart, StateRequest};
 use crate::store::Tx;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ struct Domains {
 
 /// `GET /realm/domains`: lists all domains, the oldest first.
 fn get_domains(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Domains>> {
-    Reply::data(&Domains { domains: domains::list(read)? })
+    Reply::data(&Domains { domains: allowed_domains::list(read)? })
 }
 
 /// Parameters of `POST /realm/domains`.
@@ -45,7 +45,7 @@ fn get_domains(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Doma
 pub struct AddParams {
     /// The domain. Case and surrounding white space are ignored.
     domain: String,
-    /// Whether emails of its subdomains may join too.
+    /// True if emails of its subdomains may join too.
     allow_subdomains: bool,
 }
 
@@ -59,18 +59,24 @@ struct NewDomain {
 /// `POST /realm/domains`.
 fn add_domain(tx: &mut Tx<'_>, _caller: &Owner, params: AddParams) -> ApiResult<Reply<NewDomain>> {
     let domain = params.domain.trim().to_lowercase();
-    domains::check_domain(&domain)
+    allowed_domains::check_domain(&domain)
         .map_err(|reason| ApiError::bad_request(format!("Invalid domain: {reason}")))?;
-    if domains::list(tx)?.iter().any(|known| known.domain == domain) {
+    if allowed_domains::list(tx)?.iter().any(|known| known.domain == domain) {
         let msg = format!("The domain {domain} is already a part of your organization.");
         return Err(ApiError::bad_request(msg));
     }
     let statement = "SELECT count(*) FROM realm_domain";
     organization::check_few(tx, "domains", statement, MAX_DOMAINS)?;
     let new = RealmDomain { domain, allow_subdomains: params.allow_subdomains };
-    let id = domains::insert(tx, &new)?;
+    let id = allowed_domains::insert(tx, &new)?;
+    tx.audit(Entry::new(Action::ItemCreated, subject(&new.domain)).after(new.allow_subdomains))?;
     emit_changed(tx, "add", new.clone())?;
     Reply::data(&NewDomain { new_domain: (id, new.domain) })
+}
+
+/// A domain as the subject of an entry of the audit log.
+fn subject(domain: &str) -> Subject {
+    Subject::named("domain", domain)
 }
 
 /// Parameters of `PATCH /realm/domains/{domain}`.
@@ -78,16 +84,17 @@ fn add_domain(tx: &mut Tx<'_>, _caller: &Owner, params: AddParams) -> ApiResult<
 pub struct UpdateParams {
     /// The domain, as listed.
     domain: String,
-    /// Whether emails of its subdomains may join too.
+    /// True if emails of its subdomains may join too.
     allow_subdomains: bool,
 }
 
 /// `PATCH /realm/domains/{domain}`.
 fn update_domain(tx: &mut Tx<'_>, _caller: &Owner, params: UpdateParams) -> ApiResult<Reply> {
     let changed = RealmDomain { domain: params.domain, allow_subdomains: params.allow_subdomains };
-    if !domains::update(tx, &changed)? {
+    if !allowed_domains::update(tx, &changed)? {
         return Err(not_found(&changed.domain));
     }
+    tx.audit(Entry::new(Action::ItemChanged, subject(&changed.domain)).after(changed.allow_subdomains))?;
     emit_changed(tx, "change", changed)?;
     Ok(Reply::ok())
 }
@@ -101,10 +108,11 @@ pub struct RemoveParams {
 
 /// `DELETE /realm/domains/{domain}`. Deleting the last domain also lifts the restriction to domains.
 fn remove_domain(tx: &mut Tx<'_>, _caller: &Owner, params: RemoveParams) -> ApiResult<Reply> {
-    if !domains::delete(tx, &params.domain)? {
+    if !allowed_domains::delete(tx, &params.domain)? {
         return Err(not_found(&params.domain));
     }
-    if domains::list(tx)?.is_empty() {
+    tx.audit(Entry::new(Action::ItemDeleted, subject(&params.domain)))?;
+    if allowed_domains::list(tx)?.is_empty() {
         realm::events::set(tx, "emails_restricted_to_domains", &false.into())?;
     }
     emit_removed(tx, params.domain)?;
@@ -151,5 +159,5 @@ fn emit_removed(tx: &mut Tx<'_>, domain: String) -> ApiResult<()> {
 
 /// State part `realm_domains`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.set::<Vec<RealmDomain>>("realm_domains", &domains::list(request.connection)?)
+    state.set::<Vec<RealmDomain>>("realm_domains", &allowed_domains::list(request.connection)?)
 }

@@ -1,21 +1,18 @@
 //! `/drafts`: unsent messages, synchronized between a user's clients.
 
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::auth::Ctx;
-use crate::domain::access::{channels, user_rows as users};
-use crate::domain::limits;
+use crate::domain::drafts::{Draft, DraftChanged, DraftType, read_row};
 use crate::domain::limits::{Accounts, MAX_DRAFTS, MAX_OWNED_LENGTH, MAX_RECIPIENTS};
-use crate::domain::messages::{destination, rules};
-use crate::domain::user_settings;
+use crate::domain::messages::destination;
+use crate::domain::{access, limits, messages, rows, user_settings};
 use crate::events::{Audience, uniform_event};
-use crate::http::Resource;
 use crate::http::params::NoParams;
-use crate::http::{
-    ApiError, ApiResult, Caller, Read, Reply, Route, State, StatePart, StateRequest, USER, User,
-};
+use crate::http::{ApiError, ApiResult, Caller, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
 use hyper::Method;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::json;
 
@@ -33,7 +30,7 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// How many drafts `POST /register` returns, the last edited first.
+/// Maximum number of drafts in `POST /register`, the last edited first.
 const MAX_IN_STATE: usize = 1000;
 
 /// A draft as clients send it.
@@ -59,36 +56,6 @@ fn not_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
     if text.trim().is_empty() { Err(de::Error::custom("{} cannot be blank")) } else { Ok(text) }
 }
 
-/// The kind of recipient of a draft.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DraftType {
-    /// No recipient yet.
-    #[serde(rename = "")]
-    Unaddressed,
-    /// A channel and topic.
-    Stream,
-    /// A direct message.
-    Private,
-}
-
-/// A draft, in responses and events.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Draft {
-    /// Identifies the draft; 0 before it is inserted.
-    pub id: i64,
-    /// The kind of recipient.
-    pub r#type: DraftType,
-    /// The id of one channel, or of people without the caller.
-    pub to: Vec<i64>,
-    /// The topic; empty unless the draft is for a channel.
-    pub topic: String,
-    /// The text in Markdown.
-    pub content: String,
-    /// When it was last edited, in UNIX seconds.
-    pub timestamp: i64,
-}
-
 /// `drafts`, `op: add`.
 #[derive(Serialize, Deserialize)]
 pub struct DraftsAdded {
@@ -97,18 +64,10 @@ pub struct DraftsAdded {
 
 uniform_event!(DraftsAdded: "drafts", op "add", version 1);
 
-/// `drafts`, `op: update`.
-#[derive(Serialize, Deserialize)]
-pub struct DraftChanged {
-    draft: Draft,
-}
-
-uniform_event!(DraftChanged: "drafts", op "update", version 1);
-
 /// `drafts`, `op: remove`.
 #[derive(Serialize, Deserialize)]
 pub struct DraftRemoved {
-    /// Which one.
+    /// The draft.
     pub draft_id: i64,
 }
 
@@ -152,7 +111,7 @@ fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiRes
     accounts.check("drafts", statement, params.drafts.len(), MAX_DRAFTS)?;
     let mut drafts = Vec::with_capacity(params.drafts.len());
     for params in params.drafts {
-        let mut draft = check_draft(tx, caller, tx.now(), params)?;
+        let mut draft = check_draft(tx.ctx(caller), params)?;
         draft.id = insert(tx, caller.user_id, &draft)?;
         drafts.push(draft);
     }
@@ -177,10 +136,10 @@ pub struct EditParams {
 fn edit_draft(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<Reply> {
     check_synchronized(tx, caller)?;
     check_exists(tx, caller.user_id, params.draft_id)?;
-    let draft = Draft { id: params.draft_id, ..check_draft(tx, caller, tx.now(), params.draft)? };
+    let draft = Draft { id: params.draft_id, ..check_draft(tx.ctx(caller), params.draft)? };
     update(tx, &draft)?;
     check_length(tx, caller)?;
-    let event = DraftChanged { draft };
+    let event = DraftChanged::new(draft);
     tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
 }
@@ -200,6 +159,18 @@ fn delete_draft(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResu
     let event = DraftRemoved { draft_id: params.draft_id };
     tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
+}
+
+/// Deletes the drafts of a user, with events, and returns their number.
+pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
+    let ids: Vec<i64> = tx
+        .prepare_cached("DELETE FROM draft WHERE user_id = ?1 RETURNING id")?
+        .query_map([user_id], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for draft_id in &ids {
+        tx.emit(DraftRemoved { draft_id: *draft_id }, Audience::user(user_id));
+    }
+    Ok(ids.len())
 }
 
 /// State part `drafts`: empty for users who disabled the synchronization of drafts.
@@ -231,9 +202,9 @@ fn check_length(tx: &Tx<'_>, caller: &Caller) -> ApiResult<()> {
 
 /// Checks a draft and returns it with id 0. The recipient has to exist, but the caller need not be allowed to send
 /// there.
-fn check_draft(connection: &Connection, caller: &Caller, now: i64, params: DraftParams) -> ApiResult<Draft> {
-    let content = rules::content(&params.content)?;
-    let timestamp = params.timestamp.map_or(now, |timestamp| timestamp.floor() as i64);
+fn check_draft(ctx: Ctx<'_>, params: DraftParams) -> ApiResult<Draft> {
+    let content = messages::rules::content(&params.content)?;
+    let timestamp = params.timestamp.map_or(ctx.now, |timestamp| timestamp.floor() as i64);
     if timestamp < 0 {
         return Err(ApiError::bad_request("Timestamp must not be negative."));
     }
@@ -247,10 +218,10 @@ fn check_draft(connection: &Connection, caller: &Caller, now: i64, params: Draft
                 let msg = "Must specify exactly 1 channel ID for channel messages";
                 return Err(ApiError::bad_request(msg));
             };
-            let stream = channels::find_for_content(Ctx::new(connection, caller, now), StreamId(stream_id))?;
+            let stream = access::channels::find_for_content(ctx, StreamId(stream_id))?;
             (vec![stream.stream_id.0], destination::read_topic(&params.topic)?.as_str().to_owned())
         }
-        DraftType::Private => (check_people(connection, caller, params.to)?, String::new()),
+        DraftType::Private => (check_people(&ctx, ctx.caller, params.to)?, String::new()),
     };
     Ok(Draft { id: 0, r#type: params.r#type, to, topic, content, timestamp })
 }
@@ -261,7 +232,7 @@ fn check_people(connection: &Connection, caller: &Caller, mut to: Vec<i64>) -> A
     to.sort_unstable();
     to.dedup();
     for id in &to {
-        if users::by_id(connection, UserId(*id))?.is_none() {
+        if rows::user::by_id(connection, UserId(*id))?.is_none() {
             return Err(ApiError::bad_request(format!("Invalid user ID {id}")));
         }
     }
@@ -269,24 +240,6 @@ fn check_people(connection: &Connection, caller: &Caller, mut to: Vec<i64>) -> A
         to.retain(|id| *id != caller.user_id.0);
     }
     Ok(to)
-}
-
-fn read_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
-    let stream_id: Option<i64> = row.get(1)?;
-    let user_ids: Option<String> = row.get(2)?;
-    let (r#type, to) = match (stream_id, user_ids) {
-        (Some(stream_id), _) => (DraftType::Stream, vec![stream_id]),
-        (None, Some(ids)) => (DraftType::Private, serde_json::from_str(&ids).unwrap_or_default()),
-        (None, None) => (DraftType::Unaddressed, Vec::new()),
-    };
-    Ok(Draft {
-        id: row.get(0)?,
-        r#type,
-        to,
-        topic: row.get(3)?,
-        content: row.get(4)?,
-        timestamp: row.get(5)?,
-    })
 }
 
 /// Lists a user's drafts, the last edited first.

@@ -1,26 +1,23 @@
 //! `/realm/emoji`: the organization's own emoji.
 
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
+use crate::auth::Ctx;
+use crate::domain::audit::{Action, Entry, Subject};
+use crate::domain::emoji::RealmEmoji;
 use crate::domain::emoji::events::{EmojiRecord, all_records, emit_changed};
-use crate::domain::emoji::sql;
-use crate::domain::emoji::sql::RealmEmoji;
+use crate::domain::emoji::image::EmojiImage;
 use crate::domain::groups::membership::Membership;
-use crate::domain::groups::realm_settings::{RealmGroup, is_held};
-use crate::domain::images::decoding::{ImageError, decode};
-use crate::domain::images::scaling::{cover, to_png};
+use crate::domain::groups::permission::RealmGroup;
+use crate::domain::groups::realm_settings::is_held;
+use crate::domain::images::upload;
 use crate::domain::images::upload::BODY_LIMIT;
-use crate::domain::images::{animation, public, upload};
-use crate::domain::limits;
 use crate::domain::limits::{Accounts, MAX_EMOJI_NAME_LENGTH, MAX_EMOJI_OF_AUTHOR, organization};
-use crate::http::Resource;
-use crate::http::State;
+use crate::domain::upload_quota::UploadQuota;
+use crate::domain::{emoji, limits};
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, Route, USER, User};
-use crate::http::{StatePart, StateRequest};
-use crate::markdown::emoji as unicode;
 use crate::store::Tx;
 use hyper::Method;
-use image::ImageFormat;
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -61,67 +58,48 @@ fn get_custom_emoji(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply
     Reply::data(&CustomEmoji { emoji: all_records(read)? })
 }
 
-/// Emoji are squares of this side, in pixels.
-const SIDE: u32 = 64;
-
-/// An emoji's image in its size.
-struct EmojiImage {
-    content: Vec<u8>,
-    /// The first frame of an animation, as PNG.
-    still: Option<Vec<u8>>,
-}
-
 /// `POST /realm/emoji/{emoji_name}`, with the image as the one file of a multipart body.
 async fn upload_custom_emoji(mut call: Call<User>, params: EmojiParams) -> ApiResult<Reply> {
     let name = checked_name(&params.emoji_name)?;
     let now = call.app.clock.seconds();
     // Asked before anything is decoded, and again when it is stored.
-    call.app.readers.read(|snapshot| check_add(snapshot, &call.caller, now, &name)).await?;
+    call.app.readers.read(|snapshot| check_add(Ctx::new(snapshot, &call.caller, now), &name)).await?;
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one file.")?;
     check_override(&call.caller, &name)?;
     upload::check(&file, MAX_EMOJI_FILE_SIZE_MIB)?;
-    let image = upload::make(&call.app, call.caller.accountable(), file, scale).await?;
+    let image = upload::make(&call.app, call.caller.quota_owner(), file, EmojiImage::scale).await?;
+    let quota = UploadQuota::of(&call.app.options);
     call.write(move |tx, caller| {
-        check_add(tx, caller, tx.now(), &name)?;
+        check_add(tx.ctx(caller), &name)?;
         check_override(caller, &name)?;
-        add(tx, caller, &name, &image)
+        add(tx, caller, &name, &image, quota)
     })
     .await
 }
 
-fn add(tx: &mut Tx<'_>, caller: &User, name: &str, image: &EmojiImage) -> ApiResult<Reply> {
-    let stem = public::random_name();
-    let (ending, content_type) =
-        if image.still.is_some() { ("gif", "image/gif") } else { ("png", "image/png") };
-    let file = format!("{stem}.{ending}");
-    sql::insert(tx, name, &file, image.still.is_some(), caller.user_id)?;
-    public::store(tx, &sql::image_path(&file), content_type, &image.content)?;
-    if let Some(still) = &image.still {
-        public::store(tx, &sql::still_path(&file), "image/png", still)?;
-    }
+fn add(
+    tx: &mut Tx<'_>,
+    caller: &User,
+    name: &str,
+    image: &EmojiImage,
+    quota: UploadQuota,
+) -> ApiResult<Reply> {
+    let file = image.store(tx)?;
+    emoji::insert(tx, name, &file, image.is_animated(), caller.user_id)?;
+    quota.check_stored(tx, caller.user_id, image.size())?;
+    tx.audit(Entry::new(Action::ItemCreated, Subject::named("emoji", name)))?;
     emit_changed(tx)?;
     Ok(Reply::ok())
-}
-
-/// Animations stay animations. What is not square is cut to a square, or, moving, put into one.
-fn scale(file: &[u8]) -> Result<EmojiImage, ImageError> {
-    let decoded = decode(file)?;
-    let still = to_png(&cover(&decoded.picture, SIDE, SIDE)?)?;
-    if decoded.format == ImageFormat::Gif
-        && let Some(animation) = animation::scaled(file, SIDE)?
-    {
-        return Ok(EmojiImage { content: animation, still: Some(still) });
-    }
-    Ok(EmojiImage { content: still, still: None })
 }
 
 /// `DELETE /realm/emoji/{emoji_name}`: the emoji can no longer be used. Where it was used it is still shown.
 fn deactivate_custom_emoji(tx: &mut Tx<'_>, caller: &User, params: EmojiParams) -> ApiResult<Reply> {
     let name = params.emoji_name;
-    let emoji = sql::active_by_name(tx, &name)?
+    let emoji = emoji::active_by_name(tx, &name)?
         .ok_or_else(|| ApiError::bad_request(format!("Emoji '{name}' does not exist")))?;
     check_deactivate(caller, &emoji)?;
-    sql::deactivate(tx, emoji.id)?;
+    emoji::deactivate(tx, emoji.id)?;
+    tx.audit(Entry::new(Action::ItemDeleted, Subject::named("emoji", name)))?;
     emit_changed(tx)?;
     Ok(Reply::ok())
 }
@@ -143,33 +121,33 @@ fn checked_name(text: &str) -> ApiResult<String> {
     Err(ApiError::bad_request(msg))
 }
 
-/// Whether the caller may add emoji, and one of this name.
-fn check_add(connection: &Connection, caller: &Caller, now: i64, name: &str) -> ApiResult<()> {
-    let membership = Membership::of(connection, caller.user_id, now)?;
-    if !is_held(connection, caller, &membership, RealmGroup::CanAddCustomEmoji)? {
+/// Checks that the caller may add emoji, and one of this name.
+fn check_add(ctx: Ctx<'_>, name: &str) -> ApiResult<()> {
+    let membership = Membership::of(&ctx, ctx.caller.user_id, ctx.now)?;
+    if !is_held(&ctx, ctx.caller, &membership, RealmGroup::CanAddCustomEmoji)? {
         return Err(ApiError::insufficient_permission());
     }
-    if sql::active_by_name(connection, name)?.is_some() {
+    if emoji::active_by_name(&ctx, name)?.is_some() {
         return Err(ApiError::bad_request("A custom emoji with this name already exists."));
     }
-    if !caller.role.is_administrator() {
+    if !ctx.caller.role.is_administrator() {
         let statement =
             "SELECT count(*) FROM realm_emoji WHERE author_id IN (SELECT value FROM json_each(?1))";
-        let accounts = Accounts::of(connection, caller.user_id, now)?;
+        let accounts = Accounts::of(&ctx, ctx.caller.user_id, ctx.now)?;
         accounts.check("custom emoji", statement, 1, MAX_EMOJI_OF_AUTHOR)?;
     }
-    organization::EMOJI.check(connection, caller, 1)
+    organization::EMOJI.check(&ctx, ctx.caller, 1)
 }
 
-/// Whether the caller may add an emoji in the place of one that everybody knows.
+/// Checks that the caller may replace a Unicode emoji of the same name.
 fn check_override(caller: &Caller, name: &str) -> ApiResult<()> {
-    if unicode::by_name(name).is_some() && !caller.role.is_administrator() {
+    if teamchat_markdown::emoji::by_name(name).is_some() && !caller.role.is_administrator() {
         return Err(ApiError::bad_request("Only administrators can override default emoji."));
     }
     Ok(())
 }
 
-/// Whether the caller may take an emoji out of use: their own, and administrators all.
+/// Checks that the caller may deactivate an emoji: their own, and administrators all.
 fn check_deactivate(caller: &Caller, emoji: &RealmEmoji) -> ApiResult<()> {
     if caller.role.is_administrator() || emoji.author_id == Some(caller.user_id) {
         return Ok(());

@@ -4,14 +4,14 @@ use crate::api::alert_words::AlertWordsChanged;
 use crate::api::channel_folders::{FolderAdded, FolderUpdated, FoldersReordered};
 use crate::api::code_playgrounds::PlaygroundsChanged;
 use crate::api::domains::{DomainChanged, DomainRemoved};
-use crate::api::drafts::{DraftChanged, DraftRemoved, DraftsAdded};
+use crate::api::drafts::{DraftRemoved, DraftsAdded};
+use crate::api::exports::ExportsChanged;
 use crate::api::linkifiers::LinkifiersChanged;
 use crate::api::muted_users::MutedUsersChanged;
 use crate::api::navigation_views::{ViewAdded, ViewChanged, ViewRemoved};
 use crate::api::onboarding_steps::StepsChanged;
-use crate::api::queues::Heartbeat;
+use crate::api::queues::heartbeat::Heartbeat;
 use crate::api::reactions::ReactionChanged;
-use crate::api::reminders::record::{ReminderAdded, ReminderRemoved};
 use crate::api::saved_snippets::{SnippetChanged, SnippetRemoved};
 use crate::api::scheduled_messages::record::{
     ScheduledMessageAdded, ScheduledMessageChanged, ScheduledMessageRemoved,
@@ -23,12 +23,14 @@ use crate::domain::channels::default_groups::GroupsChanged;
 use crate::domain::channels::events::{
     DefaultStreams, PeersChanged, StreamCreated, StreamDeleted, StreamUpdated,
 };
+use crate::domain::drafts::DraftChanged;
 use crate::domain::emoji::events::EmojiChanged;
 use crate::domain::files::record::{AttachmentChanged, AttachmentRemoved};
 use crate::domain::groups::events::{GroupAdded, GroupUpdated, MembersChanged, SubgroupsChanged};
 use crate::domain::groups::realm_settings::RealmPermissionUpdated;
 use crate::domain::invites::events::InvitesChanged;
 use crate::domain::messages::events::{FlagsChanged, MessageEdited, MessageSent, MessagesDeleted};
+use crate::domain::messages::reminders::record::{ReminderAdded, ReminderRemoved};
 use crate::domain::presence::PresenceChanged;
 use crate::domain::profile_values::events::FieldsChanged;
 use crate::domain::realm::events::{RealmDeactivated, RealmUpdated, RealmUpdatedDict, Restarted};
@@ -60,6 +62,7 @@ register_events! {
         DraftsAdded,
         EmojiChanged,
         ExportConsent,
+        ExportsChanged,
         FieldsChanged,
         FlagsChanged,
         FolderAdded,

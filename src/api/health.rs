@@ -1,24 +1,26 @@
 //! `GET /health`: whether the server does its work, for monitors and containers.
 
-use crate::app::App;
-use crate::http::params::NoParams;
-use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Reply, Resource, Route};
+use crate::api::resource::Resource;
+use crate::app::{App, SeenProbe};
+use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Reply, Route};
 use crate::store::StoreError;
 use hyper::Method;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 /// The resource of `/health`.
 pub const RESOURCE: Resource = Resource { name: "health", routes, ..Resource::EMPTY };
 
-/// How long the writer and a reader have for a job that does nothing. Jobs before it take milliseconds.
+/// Time limit for an empty job of the writer and of a reader. Jobs before it take milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The disk has less than this left: SQLite soon cannot commit.
 const MIN_FREE_BYTES: u64 = 16 << 20;
 
 fn routes() -> Vec<Route> {
-    vec![Route::call(Method::GET, "/health", ANYONE, health).outside()]
+    // A raw body for the headers, which the probe of `teamchat doctor` looks at.
+    vec![Route::call(Method::GET, "/health", ANYONE, health).outside().raw_body()]
 }
 
 /// The reply to `GET /health`.
@@ -26,14 +28,39 @@ fn routes() -> Vec<Route> {
 struct Health {
     /// `ok`.
     status: &'static str,
+    /// Things that an operator has to look after, while the server does its work. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<&'static str>,
+}
+
+/// Parameters of `GET /health`.
+#[derive(Deserialize)]
+pub struct HealthParams {
+    /// The token of `teamchat doctor`, which asks the server afterwards what arrived.
+    probe: Option<String>,
 }
 
 /// `GET /health`: succeeds if the database can be read and changed. Otherwise 503, and `msg` says what is wrong.
-async fn health(call: Call<Anyone>, _params: NoParams) -> ApiResult<Reply<Health>> {
+async fn health(call: Call<Anyone>, params: HealthParams) -> ApiResult<Reply<Health>> {
+    if let Some(token) = params.probe {
+        note_probe(&call, &token);
+    }
     match problem(&call.app).await {
-        None => Reply::data(&Health { status: "ok" }),
+        None => Reply::data(&Health { status: "ok", warnings: warnings(&call.app) }),
         Some(problem) => Err(ApiError::new(503, "SERVICE_UNAVAILABLE", problem)),
     }
+}
+
+/// Notes how the request of `teamchat doctor` arrived.
+fn note_probe(call: &Call<Anyone>, token: &str) {
+    let mut probe = call.app.probe.lock().unwrap_or_else(PoisonError::into_inner);
+    if token.is_empty() || probe.token != token {
+        return;
+    }
+    let lines = call.info.headers.iter().flat_map(|headers| headers.get_all("x-forwarded-for"));
+    let lines: Vec<&str> = lines.filter_map(|line| line.to_str().ok()).collect();
+    let (client, is_proxied) = (call.info.peer, call.info.is_proxied);
+    probe.seen = Some(SeenProbe { client, is_proxied, forwarded_for: lines.join(", ") });
 }
 
 async fn problem(app: &App) -> Option<String> {
@@ -55,4 +82,15 @@ async fn problem(app: &App) -> Option<String> {
         return Some("The database cannot be read.".to_owned());
     }
     None
+}
+
+fn warnings(app: &App) -> Vec<&'static str> {
+    let mut warnings = Vec::new();
+    if app.backups.status().failure.is_some() {
+        warnings.push("The last backup failed.");
+    }
+    if app.is_backup_overdue() {
+        warnings.push("There was no backup for a long time.");
+    }
+    warnings
 }

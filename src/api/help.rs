@@ -1,15 +1,34 @@
-//! Pages that clients and notices link to and that are no part of the client: help, and what people do who cannot log in.
+//! Pages that clients and notices link to but that are not part of the web client: help, and alternatives for lost
+//! passwords and forgotten organizations. Help is the book of this version, and the published help center for the rest.
 
+use crate::api::resource::Resource;
+use crate::domain::notices;
 use crate::http::params::NoParams;
-use crate::http::{ANYONE, Anyone, ApiResult, OtherReply, Read, Reply, Resource, Route, page};
+use crate::http::{ANYONE, Anyone, ApiResult, OtherReply, Read, Reply, Route, page, unpacked};
+use crate::types::Language;
+use bytes::Bytes;
 use hyper::Method;
 use serde::Deserialize;
 
 /// The resource of help.
 pub const RESOURCE: Resource = Resource { name: "help", routes, ..Resource::EMPTY };
 
-/// The published help center. Its pages are about what this server serves too.
+/// The published help center, whose pages apply to this server too.
 const HELP_CENTER: &str = "https://zulip.com/help/";
+
+/// The pages, styles and script of the book, which the build script writes.
+mod book {
+    include!(concat!(env!("OUT_DIR"), "/help_files.rs"));
+
+    /// Finds a file by its path.
+    pub fn find(path: &str) -> Option<&'static [u8]> {
+        FILES.iter().find(|(name, _)| *name == path).map(|(_, content)| *content)
+    }
+}
+
+/// Content security policy of the book: its own styles and script, which loads its pages.
+const BOOK_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; \
+     form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// The longest path of a page of help, in bytes.
 const MAX_PATH: usize = 200;
@@ -29,43 +48,84 @@ fn routes() -> Vec<Route> {
 /// Parameters of `GET /help/{path}`.
 #[derive(Deserialize)]
 pub struct HelpParams {
-    /// The name of a page; all pages when absent.
+    /// The name of a page; the start when absent.
     #[serde(default)]
     path: String,
 }
 
-/// `GET /help/{path}`: redirects to the page of the published help center. A name that no page has leads to its start.
-fn help(_read: &Read<'_, Anyone>, params: HelpParams) -> ApiResult<Reply> {
+/// `GET /help/{path}`: a page of the book, or else a redirect to the page of the published help center. A name that no page
+/// has leads to its start.
+fn help(read: &Read<'_, Anyone>, params: HelpParams) -> ApiResult<Reply> {
+    if let Some(content) = book::find(params.path.trim_end_matches('/')) {
+        return Ok(book_file(read, &params.path, content));
+    }
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
     let has_name = params.path.len() <= MAX_PATH && params.path.chars().all(is_plain);
     let name = if has_name { params.path.trim_matches('/') } else { "" };
     let headers = vec![("Location", format!("{HELP_CENTER}{name}"))];
-    Ok(Reply::other(OtherReply { status: 302, content_type: page::HTML, headers, body: bytes::Bytes::new() }))
+    Ok(Reply::other(OtherReply { status: 302, content_type: page::HTML, headers, body: Bytes::new() }))
+}
+
+/// The reply with a file of the book.
+fn book_file(read: &Read<'_, Anyone>, path: &str, content: &'static [u8]) -> Reply {
+    let content_type = match path.rsplit_once('.') {
+        Some((_, "css")) => "text/css; charset=utf-8",
+        Some((_, "js")) => "text/javascript; charset=utf-8",
+        _ => page::HTML,
+    };
+    let mut headers = vec![
+        ("Cache-Control", "no-cache".to_owned()),
+        ("Content-Security-Policy", BOOK_POLICY.to_owned()),
+        ("Referrer-Policy", "same-origin".to_owned()),
+        ("X-Frame-Options", "DENY".to_owned()),
+    ];
+    let body = if read.info.accepts_gzip {
+        headers.push(("Content-Encoding", "gzip".to_owned()));
+        Bytes::from_static(content)
+    } else {
+        unpacked(content)
+    };
+    Reply::other(OtherReply { status: 200, content_type, headers, body })
 }
 
 /// `GET /accounts/password/reset/`: says what to do, since the server sends no mail.
-fn forgotten_password(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+fn forgotten_password(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    let language = language_of(read)?;
     Ok(shown(
-        "Forgot your password?",
+        language,
+        language.t("Forgot your password?"),
         &[
-            "Ask an administrator of the organization for a link on which you set a new password. This server sends no email.",
-            "If you are the only administrator, ask whoever runs the server: the command teamchat user password sets a new one.",
+            language.t("Ask an administrator of the organization for a link on which you set a new password. This server \
+                 sends no email."),
+            language.t("If you are the only administrator, ask whoever runs the server: the command teamchat user password \
+                 sets a new one."),
         ],
     ))
 }
 
 /// `GET /accounts/find/`: says where one's account is: each server has one organization.
-fn find_accounts(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+fn find_accounts(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    let language = language_of(read)?;
     Ok(shown(
-        "Find your account",
+        language,
+        language.t("Find your account"),
         &[
-            "This server has one organization, and its address is the one that you are at: log in here with your email.",
-            "If you do not know which email you have here, ask an administrator of the organization.",
+            language.t("This server has one organization, and its address is the one that you are at: log in here with your \
+                 email."),
+            language.t("If you do not know which email you have here, ask an administrator of the organization."),
         ],
     ))
 }
 
-fn shown(title: &str, sentences: &[&str]) -> Reply {
-    let body = page::plain(title, sentences).into();
+/// The language of a page: that of the browser, or else of the organization.
+fn language_of(read: &Read<'_, Anyone>) -> ApiResult<Language> {
+    match read.info.language {
+        Some(language) => Ok(language),
+        None => notices::common_language(read),
+    }
+}
+
+fn shown(language: Language, title: &str, sentences: &[&str]) -> Reply {
+    let body = page::plain(language, title, sentences).into();
     Reply::other(OtherReply { status: 200, content_type: page::HTML, headers: page::headers(), body })
 }

@@ -6,31 +6,30 @@
 //! a browser it begins a session, whose secret is in a cookie that scripts cannot read ([`session`]). Only digests are stored,
 //! except for the key of a bot, which its owner may read again.
 
+use crate::api::resource::{Background, Resource};
 use crate::app::App;
 use crate::auth::password_attempts::{Wrong, wrong_password};
 use crate::auth::{Credential, CredentialUse, session};
-use crate::domain::access::user_rows;
-use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::password;
 use crate::domain::keys::{KeyRecord, list, mint, revoke, set_last_used};
 use crate::domain::logins::known::LoginSource;
 use crate::domain::logins::sessions::SessionRecord;
 use crate::domain::logins::{known, sessions};
+use crate::domain::rows::user::UserRow;
+use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
-use crate::domain::users::{passwords, sql as users};
-use crate::domain::{bots, logins, realm};
-use crate::http::Resource;
+use crate::domain::{audit, bots, logins, notices, realm, rows, users};
 use crate::http::params::NoParams;
 use crate::http::{
-    ANYONE, Anyone, ApiError, ApiResult, Background, Call, OtherReply, Read, Reply, Route, USER, User,
-    success_body,
+    ANYONE, Anyone, ApiError, ApiResult, Call, OtherReply, Read, Reply, Route, USER, User, success_body,
 };
 use crate::scheduler;
 use crate::store::Tx;
-use crate::types::UserId;
+use crate::types::{Origin, UserId};
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// The resource of API keys.
 pub const RESOURCE: Resource =
@@ -38,7 +37,10 @@ pub const RESOURCE: Resource =
 
 const BACKGROUND: Background = |app, stopped| {
     Box::pin(scheduler::run(app, stopped, |app| {
-        Box::pin(async move { save_uses(&app).await.map(|()| None) })
+        Box::pin(async move {
+            save_uses(&app).await?;
+            delete_ended_sessions(&app).await.map(|()| None)
+        })
     }))
 };
 
@@ -77,7 +79,7 @@ pub struct NewApiKey {
 }
 
 /// `POST /fetch_api_key`: returns a new key for this client.
-pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult<Reply<NewApiKey>> {
+async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult<Reply<NewApiKey>> {
     let login = check_password(&call, params).await?;
     let source = LoginSource { client: call.info.client.clone(), address: call.info.peer };
     let (user, api_key) = complete_login(call, login, move |tx, user_id| {
@@ -187,6 +189,8 @@ struct VerifiedLogin {
     user_id: UserId,
     /// The stored hash that the password matched.
     verified_hash: String,
+    /// The hash that replaces it, if another server made it.
+    new_hash: Option<String>,
 }
 
 /// Returns the login of the user with this email and password. A wrong password, an unknown email and a deactivated account
@@ -194,7 +198,6 @@ struct VerifiedLogin {
 async fn check_password(call: &Call<Anyone>, params: LoginParams) -> ApiResult<VerifiedLogin> {
     let (app, peer) = (&call.app, call.info.peer);
     let account = params.username.trim().to_lowercase();
-    let failed = |error: ApiError, user_id: Option<UserId>| log_failure(peer, user_id, error);
     let is_known = app
         .readers
         .read(|snapshot| -> ApiResult<_> {
@@ -205,8 +208,10 @@ async fn check_password(call: &Call<Anyone>, params: LoginParams) -> ApiResult<V
             }
         })
         .await?;
-    let begun = app.rate_limiter.passwords.begin(&account, peer, is_known, &app.clock).await;
-    let attempt = begun.map_err(|error| failed(error, None))?;
+    let attempt = match app.rate_limiter.passwords.begin(&account, peer, is_known, &app.clock).await {
+        Ok(attempt) => attempt,
+        Err(error) => return Err(record_failure(app, peer, None, error).await),
+    };
     let (found, is_enabled, is_deactivated) = app
         .readers
         .read(|snapshot| -> ApiResult<_> {
@@ -225,7 +230,7 @@ async fn check_password(call: &Call<Anyone>, params: LoginParams) -> ApiResult<V
         None => (None, None, false),
     };
     let whose = if is_known { OnBehalfOf::KnownAddress } else { OnBehalfOf::Stranger };
-    let is_right = match passwords::verify(&app.pools, whose, params.password, stored.clone()).await {
+    let is_right = match passwords::verify(&app.pools, whose, params.password.clone(), stored.clone()).await {
         Ok(is_right) => is_right,
         Err(error) => {
             attempt.cancel();
@@ -237,14 +242,20 @@ async fn check_password(call: &Call<Anyone>, params: LoginParams) -> ApiResult<V
         if let Some(user_id) = user_id.filter(|_| is_active && begins_lock) {
             logins::tell_locked_out(app, user_id, peer);
         }
-        return Err(failed(error, user_id));
+        return Err(record_failure(app, peer, user_id, error).await);
     };
     if let Err(error) = check_is_open(is_deactivated, is_active) {
         attempt.cancel();
-        return Err(failed(error, user_id));
+        return Err(record_failure(app, peer, user_id, error).await);
     }
     attempt.right();
-    Ok(VerifiedLogin { user_id: right_user_id, verified_hash })
+    let new_hash = if passwords::is_foreign(&verified_hash) {
+        // The next login tries again.
+        passwords::hash_async(&app.pools, OnBehalfOf::KnownAddress, params.password).await.ok()
+    } else {
+        None
+    };
+    Ok(VerifiedLogin { user_id: right_user_id, verified_hash, new_hash })
 }
 
 /// Creates the key or the session of a login. Hashing takes long, so the job asks again: a password that was changed meanwhile
@@ -254,18 +265,24 @@ async fn complete_login(
     login: VerifiedLogin,
     create: impl FnOnce(&mut Tx<'_>, UserId) -> ApiResult<String> + Send + 'static,
 ) -> ApiResult<(UserRow, String)> {
-    let (peer, user_id) = (call.info.peer, login.user_id);
+    let (app, peer, user_id) = (Arc::clone(&call.app), call.info.peer, login.user_id);
     let completed = call.write(move |tx, _| {
         if !password::is_current(tx, user_id, Some(&login.verified_hash))? {
             return Err(wrong_password());
         }
-        let user = user_rows::by_id(tx, user_id)?
+        let user = rows::user::by_id(tx, user_id)?
             .ok_or_else(|| ApiError::internal("the user who gave the right password has no row"))?;
         check_is_open(realm::is_deactivated(tx)?, user.is_active)?;
+        if let Some(hash) = &login.new_hash {
+            users::set_password(tx, user_id, hash)?;
+        }
         let secret = create(tx, user_id)?;
         Ok((user, secret))
     });
-    completed.await.map_err(|error| log_failure(peer, Some(user_id), error))
+    match completed.await {
+        Ok(completed) => Ok(completed),
+        Err(error) => Err(record_failure(&app, peer, Some(user_id), error).await),
+    }
 }
 
 /// Refuses logins in a deactivated organization and to a deactivated account.
@@ -280,10 +297,21 @@ fn check_is_open(is_deactivated: bool, is_active: bool) -> ApiResult<()> {
     Ok(())
 }
 
-/// Logs a failed login with the address that it came from, and returns its error.
-fn log_failure(peer: IpAddr, user_id: Option<UserId>, error: ApiError) -> ApiError {
-    let user_id = user_id.map(|user_id| user_id.0);
-    tracing::info!(address = %peer, user_id, code = error.code(), "a login failed");
+/// Records a failed login with its address in the program's log and in the audit log, and returns its error. Attempts beyond
+/// the limit are no guesses, and only in the program's log.
+async fn record_failure(app: &App, peer: IpAddr, user_id: Option<UserId>, error: ApiError) -> ApiError {
+    let (id, code) = (user_id.map(|user_id| user_id.0), error.code().to_owned());
+    tracing::info!(address = %peer, user_id = id, code, "a login failed");
+    if error.status() == 429 {
+        return error;
+    }
+    let recorded = app.writer.run(move |tx| {
+        tx.set_origin(Origin::request(None, peer));
+        audit::record_failure(tx, user_id, &code)
+    });
+    if let Err(error) = recorded.await {
+        tracing::warn!(%error, "a failed login was not recorded");
+    }
     error
 }
 
@@ -295,10 +323,10 @@ pub struct RegeneratedKey {
 }
 
 /// `POST /users/me/api_key/regenerate`: creates a key. All other keys of the user stop working, and all sessions but the one
-/// that asks end.
-pub fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply<RegeneratedKey>> {
+/// that asks end. The notification bot reports it to a person.
+fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply<RegeneratedKey>> {
     if caller.is_bot() {
-        let bot = user_rows::by_id(tx, caller.user_id)?
+        let bot = rows::user::by_id(tx, caller.user_id)?
             .ok_or_else(|| ApiError::internal("the calling bot has no user row"))?;
         return Reply::data(&RegeneratedKey { api_key: bots::change::regenerate_key(tx, &bot)? });
     }
@@ -312,7 +340,21 @@ pub fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResul
     if let Some(id) = caller.credential.api_key_id() {
         revoke(tx, caller.user_id, id)?;
     }
+    notices::security::key_regenerated(tx, caller.user_id)?;
     Reply::data(&RegeneratedKey { api_key: mint(tx, caller.user_id, &client)? })
+}
+
+/// Deletes the rows of sessions that ended because they were not used: they hold addresses.
+async fn delete_ended_sessions(app: &App) -> ApiResult<()> {
+    let now = app.clock.seconds();
+    loop {
+        let ended = app.read_in(&app.pools.slow_reads, None, move |snapshot| sessions::ended(snapshot, now));
+        let ended = ended.await?;
+        if ended.is_empty() {
+            return Ok(());
+        }
+        app.writer.run(move |tx| sessions::delete_ended(tx, &ended)).await?;
+    }
 }
 
 /// Saves when keys and sessions were used.
@@ -324,9 +366,12 @@ pub async fn save_uses(app: &App) -> ApiResult<()> {
     let job = move |tx: &mut Tx<'_>| {
         for CredentialUse { credential, time, address } in uses {
             match credential {
-                Credential::ApiKey(id) => set_last_used(tx, id, time)?,
+                Credential::ApiKey(id) => {
+                    set_last_used(tx, id, time)?;
+                    known::record_use_of_key(tx, id, address)?;
+                }
                 Credential::Session(id) => sessions::set_last_used(tx, id, time, address)?,
-                Credential::Server => {}
+                Credential::Server | Credential::Visitor => {}
             }
         }
         Ok(())

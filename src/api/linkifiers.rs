@@ -1,23 +1,24 @@
 //! `/realm/linkifiers` and `/realm/filters`: patterns that become links in messages and topics. Events and state are
 //! for clients that know URL templates (feature level 176).
 
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
+use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::limits::{
     MAX_LINKIFIER_PATTERN_LENGTH, MAX_LINKIFIERS, MAX_URL_TEMPLATE_LENGTH, organization,
 };
-use crate::domain::linkifiers::{LinkifierRecord, sql};
+use crate::domain::linkifiers;
+use crate::domain::linkifiers::LinkifierRecord;
 use crate::domain::realm::user_ids;
 use crate::events::{Receiver, uniform_event};
-use crate::http::Resource;
-use crate::http::State;
 use crate::http::params::{NoParams, Trimmed};
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Read, Reply, Route, USER, User};
-use crate::http::{StatePart, StateRequest};
-use crate::markdown::{Linkifier, LinkifierError, has_harmless_scheme, url_template_variables};
 use crate::store::Tx;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::collections::HashSet;
 use std::fmt::Write;
+use teamchat_markdown::{Linkifier, LinkifierError, has_harmless_scheme, url_template_variables};
 
 /// Linkifiers.
 pub const RESOURCE: Resource = Resource { name: "linkifiers", routes, state: STATE, ..Resource::EMPTY };
@@ -47,7 +48,7 @@ struct Linkifiers {
 
 /// `GET /realm/linkifiers`: all linkifiers, in the order of application.
 fn get_linkifiers(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Linkifiers>> {
-    Reply::data(&Linkifiers { linkifiers: sql::all(read)? })
+    Reply::data(&Linkifiers { linkifiers: linkifiers::all(read)? })
 }
 
 /// The reply to `GET /realm/filters`.
@@ -60,7 +61,7 @@ struct Filters {
 /// `GET /realm/filters`: the same as triples of pattern, format string and id, for clients from before feature level
 /// 54. A template that no format string can express is left out.
 fn get_filters(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Filters>> {
-    let filters: Vec<(String, String, i64)> = sql::all(read)?
+    let filters: Vec<(String, String, i64)> = linkifiers::all(read)?
         .into_iter()
         .filter_map(|LinkifierRecord { pattern, url_template, id }| {
             Some((pattern, format_string(&url_template)?, id))
@@ -69,7 +70,7 @@ fn get_filters(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Filt
     Reply::data(&Filters { filters })
 }
 
-/// A template as a format string, `%(name)s` for `{name}`; `None` if it says more than that.
+/// A template as a format string, `%(name)s` for `{name}`; `None` if it has other expressions.
 fn format_string(url_template: &str) -> Option<String> {
     let mut format = String::new();
     let mut rest = url_template;
@@ -112,7 +113,9 @@ fn add_linkifier(
     check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, None)?)?;
     let statement = "SELECT count(*) FROM linkifier";
     organization::check_few(tx, "linkifiers", statement, MAX_LINKIFIERS)?;
-    let id = sql::insert(tx, &params.pattern, &params.url_template)?;
+    let id = linkifiers::insert(tx, &params.pattern, &params.url_template)?;
+    let linkifier = Subject::with_id("linkifier", id).with_name(&params.pattern);
+    tx.audit(Entry::new(Action::ItemCreated, linkifier).after(&*params.url_template))?;
     emit_changed(tx)?;
     Reply::data(&AddedLinkifier { id })
 }
@@ -131,11 +134,13 @@ pub struct UpdateParams {
 /// `PATCH /realm/filters/{filter_id}`: changes a linkifier, but not its position.
 fn update_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: UpdateParams) -> ApiResult<Reply> {
     let id = params.filter_id;
-    if !sql::all(tx)?.iter().any(|linkifier| linkifier.id == id) {
-        return Err(not_found());
-    }
+    let before =
+        linkifiers::all(tx)?.into_iter().find(|linkifier| linkifier.id == id).ok_or_else(not_found)?;
     check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, Some(id))?)?;
-    sql::update(tx, id, &params.pattern, &params.url_template)?;
+    linkifiers::update(tx, id, &params.pattern, &params.url_template)?;
+    let changed = Entry::new(Action::ItemChanged, Subject::with_id("linkifier", id));
+    let after = json!({ "pattern": *params.pattern, "url_template": *params.url_template });
+    tx.audit(changed.before(serde_json::to_value(before)?).after(after))?;
     emit_changed(tx)?;
     Ok(Reply::ok())
 }
@@ -149,9 +154,10 @@ pub struct RemoveParams {
 
 /// `DELETE /realm/filters/{filter_id}`.
 fn remove_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: RemoveParams) -> ApiResult<Reply> {
-    if !sql::delete(tx, params.filter_id)? {
+    if !linkifiers::delete(tx, params.filter_id)? {
         return Err(not_found());
     }
+    tx.audit(Entry::new(Action::ItemDeleted, Subject::with_id("linkifier", params.filter_id)))?;
     emit_changed(tx)?;
     Ok(Reply::ok())
 }
@@ -170,7 +176,7 @@ fn reorder_linkifiers(tx: &mut Tx<'_>, _caller: &Administrator, params: ReorderP
     if wanted.len() < ids.len() {
         return Err(ApiError::bad_request("The ordered list must not contain duplicated linkifiers"));
     }
-    let all: HashSet<i64> = sql::all(tx)?.iter().map(|linkifier| linkifier.id).collect();
+    let all: HashSet<i64> = linkifiers::all(tx)?.iter().map(|linkifier| linkifier.id).collect();
     if wanted != all {
         return Err(ApiError::bad_request(
             "The ordered list must enumerate all existing linkifiers exactly once",
@@ -178,16 +184,17 @@ fn reorder_linkifiers(tx: &mut Tx<'_>, _caller: &Administrator, params: ReorderP
     }
     if !ids.is_empty() {
         for (position, id) in ids.iter().enumerate() {
-            sql::set_position(tx, *id, position)?;
+            linkifiers::set_position(tx, *id, position)?;
         }
+        tx.audit(Entry::new(Action::ItemChanged, Subject::named("linkifier", "order")).after(ids))?;
         emit_changed(tx)?;
     }
     Ok(Reply::ok())
 }
 
-/// Whether another linkifier has the pattern.
+/// True if another linkifier has the pattern.
 fn is_taken(tx: &Tx<'_>, pattern: &str, own_id: Option<i64>) -> ApiResult<bool> {
-    let all = sql::all(tx)?;
+    let all = linkifiers::all(tx)?;
     Ok(all.iter().any(|linkifier| linkifier.pattern == pattern && Some(linkifier.id) != own_id))
 }
 
@@ -195,11 +202,11 @@ fn not_found() -> ApiError {
     ApiError::bad_request("Linkifier not found.")
 }
 
-/// The published name of what is wrong with a whole record rather than with a field.
+/// The published name for errors of a whole record rather than a field.
 const WHOLE: &str = "__all__";
 
-/// Checks a pattern and its template; `is_taken` says whether another linkifier has the pattern. The error names the
-/// first problem, and in `errors` all of them by field.
+/// Checks a pattern and its template; `is_taken` is true if another linkifier has the pattern. The error is the first
+/// problem, with all of them by field in `errors`.
 fn check(pattern: &str, url_template: &str, is_taken: bool) -> Result<(), ApiError> {
     let blank = || "This field cannot be blank.".to_owned();
     let mut problems: Vec<(&'static str, String)> = Vec::new();
@@ -235,7 +242,7 @@ fn knows_url_templates(receiver: &Receiver<'_>) -> bool {
 }
 
 fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let event = LinkifiersChanged { realm_linkifiers: sql::all(tx)? };
+    let event = LinkifiersChanged { realm_linkifiers: linkifiers::all(tx)? };
     let everyone = user_ids::everyone(tx)?;
     tx.emit(event, everyone);
     Ok(())
@@ -244,7 +251,7 @@ fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
 /// `realm_linkifiers` of `POST /register`: empty for clients that do not know URL templates.
 fn linkifiers(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let knows = request.registration.client_capabilities.linkifier_url_template;
-    let all = if knows { sql::all(request.connection)? } else { Vec::new() };
+    let all = if knows { linkifiers::all(request.connection)? } else { Vec::new() };
     state.set::<Vec<LinkifierRecord>>("realm_linkifiers", &all)
 }
 
@@ -273,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn all_problems_are_told_and_the_first_is_the_message() {
+    fn all_errors_are_listed_and_the_first_is_the_message() {
         let cases = [
             ("#(?P<id>[0-9]+)", "https://example.com/{id}", false, json!(null)),
             ("", "https://example.com", false, json!({"pattern": ["This field cannot be blank."]})),

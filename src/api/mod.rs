@@ -1,22 +1,24 @@
 //! The operations of the interface, one file or folder for each resource.
 //!
-//! The operations of a resource are its handlers, each with its parameters and reply; a large one has a file of its own,
-//! named as the interface documents it. No resource imports another; what several need is in [`crate::domain`]. A new resource is declared here and added to
-//! [`RESOURCES`].
+//! The operations of a resource are its handlers, each with its parameters and reply; a large one has its own file,
+//! named as the interface documents it. No resource imports another; shared code is in [`crate::domain`]. A new
+//! resource is declared here and added to [`RESOURCES`].
 
 pub mod alert_words;
+pub mod audit_log;
 pub mod bot_storage;
 pub mod bots;
 pub mod channel_folders;
+pub mod channel_params;
 pub mod channels;
 pub mod code_playgrounds;
-pub mod control;
 pub mod default_stream_groups;
 pub mod dev;
 pub mod domains;
 pub mod drafts;
 pub mod emoji;
 pub mod events;
+pub mod exports;
 pub mod groups;
 pub mod health;
 pub mod help;
@@ -26,6 +28,7 @@ pub mod invites;
 pub mod join;
 pub mod keys;
 pub mod linkifiers;
+pub mod maintenance;
 pub mod messages;
 pub mod muted_users;
 pub mod navigation_views;
@@ -34,16 +37,19 @@ pub mod onboarding_steps;
 pub mod outgoing_webhooks;
 pub mod presence;
 pub mod profile_fields;
+pub mod public_pages;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
 pub mod realm_images;
 pub mod reminders;
 pub mod reports;
+pub mod resource;
 pub mod saved_snippets;
 pub mod scheduled_messages;
 pub mod server_settings;
 pub mod server_state;
+pub mod setting_params;
 pub mod submessages;
 pub mod subscriptions;
 pub mod topics;
@@ -54,10 +60,12 @@ pub mod user_status;
 pub mod user_topics;
 pub mod users;
 pub mod web;
+pub mod web_push;
 
-use crate::domain::users::sql as users_sql;
-use crate::domain::{notices, realm as realm_domain};
-use crate::http::{ApiResult, Background, Resource, Route, StatePart};
+use crate::api::resource::{Background, Resource, StatePart};
+use crate::domain;
+use crate::domain::notices;
+use crate::http::{ApiResult, Route};
 use crate::store::Tx;
 
 /// All resources, in the order in which they are set up: a resource that needs rows of another comes after it.
@@ -105,11 +113,16 @@ pub static RESOURCES: &[Resource] = &[
     server_settings::RESOURCE,
     server_state::RESOURCE,
     emoji::RESOURCE,
+    exports::RESOURCE,
     images::RESOURCE,
     realm_images::RESOURCE,
     web::RESOURCE,
+    public_pages::RESOURCE,
+    web_push::RESOURCE,
     help::RESOURCE,
     health::RESOURCE,
+    audit_log::RESOURCE,
+    maintenance::RESOURCE,
     Resource { name: "register", routes: || queues::register::routes(state_parts), ..Resource::EMPTY },
     queues::RESOURCE,
 ];
@@ -129,12 +142,12 @@ pub fn background_tasks() -> impl Iterator<Item = Background> {
     RESOURCES.iter().filter_map(|resource| resource.background)
 }
 
-/// Inserts the rows that every database needs: the organization, the system groups, the system bots and others. The domain of
-/// `public_url` is that of dummy emails, before anybody has one.
+/// Inserts the rows that every database needs: the organization, the system groups, the system bots and others. The
+/// domain of `public_url` is used for placeholder emails.
 pub fn set_up(tx: &mut Tx<'_>, public_url: Option<&str>) -> ApiResult<()> {
     RESOURCES.iter().try_for_each(|resource| (resource.set_up)(tx))?;
     if let Some(url) = public_url {
-        users_sql::reserve_dummy_domain(tx, &realm_domain::bot_domain(url))?;
+        domain::users::reserve_dummy_domain(tx, &domain::realm::bot_domain(Some(url)))?;
     }
     Ok(())
 }

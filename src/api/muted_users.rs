@@ -1,13 +1,13 @@
 //! `/users/me/muted_users/{muted_user_id}`: users whose messages are hidden. Muting marks their messages as read, and
 //! later ones on arrival; clients hide them.
 
-use crate::domain::access::user_rows::UserRow;
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::domain::access::users::Accessible;
 use crate::domain::messages::read_state::sender;
-use crate::domain::users::find;
+use crate::domain::rows::user::UserRow;
+use crate::domain::users;
 use crate::events::{Audience, uniform_event};
-use crate::http::Resource;
-use crate::http::{ApiError, ApiResult, Caller, Reply, Route, State, StatePart, StateRequest, USER, User};
+use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
@@ -29,7 +29,7 @@ fn routes() -> Vec<Route> {
 /// A muted user on the wire.
 #[derive(Serialize, Deserialize)]
 pub struct MutedUser {
-    /// Who is muted.
+    /// The muted user.
     id: UserId,
     /// Since when, UNIX seconds.
     timestamp: i64,
@@ -83,9 +83,9 @@ fn unmute_user(tx: &mut Tx<'_>, caller: &User, params: MuteParams) -> ApiResult<
 
 /// Loads a user who can be muted: a person or bot whom the caller can access, active or not.
 fn find_mutable(connection: &Connection, caller: &Caller, user_id: UserId) -> ApiResult<UserRow> {
-    let user = find::by_id(connection, user_id)?;
+    let user = users::find::by_id(connection, user_id)?;
     if user.is_system_bot || !Accessible::to(connection, caller)?.contains(user_id) {
-        return Err(find::no_such_user());
+        return Err(users::find::no_such_user());
     }
     Ok(user)
 }
@@ -102,7 +102,7 @@ fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<Vec<MutedUser>>("muted_users", &muted)
 }
 
-/// Lists the users whom a user has muted, the first muted first.
+/// Lists the users muted by a user, in the order of muting.
 fn list_muted(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<MutedUser>> {
     connection
         .prepare_cached(

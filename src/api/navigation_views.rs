@@ -1,10 +1,10 @@
 //! `/navigation_views`: views in the navigation of a user's clients (feature level 390).
 
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::domain::limits::{Accounts, MAX_NAVIGATION_VIEW_LENGTH, MAX_NAVIGATION_VIEWS};
 use crate::events::{Audience, uniform_event};
-use crate::http::Resource;
 use crate::http::params::{NoParams, RequiredText};
-use crate::http::{ApiError, ApiResult, Read, Reply, Route, State, StatePart, StateRequest, USER, User};
+use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
@@ -26,7 +26,7 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// Views that every client has. A stored built-in view only says where it is shown.
+/// Views that every client has. A stored built-in view only has its position.
 const BUILT_IN: [&str; 7] = [
     "inbox",
     "recent",
@@ -42,7 +42,7 @@ const BUILT_IN: [&str; 7] = [
 pub struct NavigationView {
     /// Identifies the view: the part after `#` of the URL in the web client.
     pub fragment: String,
-    /// Whether it is in the sidebar rather than in the menu of more views.
+    /// True if it is in the sidebar rather than in the menu of more views.
     pub is_pinned: bool,
     /// Null for built-in views.
     pub name: Option<String>,
@@ -61,7 +61,7 @@ uniform_event!(ViewAdded: "navigation_view", op "add", version 1);
 pub struct ViewChanged {
     /// The view that changed.
     fragment: String,
-    /// What is new.
+    /// The changed members.
     data: ChangedParts,
 }
 
@@ -72,7 +72,7 @@ struct ChangedParts {
     /// The new name; absent if it is the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// Whether it is in the sidebar from now on; absent if that is the same.
+    /// True if it is in the sidebar from now on; absent if unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_pinned: Option<bool>,
 }
@@ -112,7 +112,7 @@ fn name_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vie
 pub struct AddParams {
     /// The fragment that identifies the view.
     fragment: ViewText,
-    /// Whether to show it in the sidebar rather than in the menu of more views.
+    /// True to show it in the sidebar rather than in the menu of more views.
     is_pinned: bool,
     /// The name, required unless the view is built in.
     #[serde(default, deserialize_with = "name_or_null")]
@@ -152,7 +152,7 @@ fn add_navigation_view(tx: &mut Tx<'_>, caller: &User, params: AddParams) -> Api
 pub struct EditParams {
     /// The fragment that identifies the view.
     fragment: ViewText,
-    /// Whether to show it in the sidebar rather than in the menu of more views.
+    /// True to show it in the sidebar rather than in the menu of more views.
     is_pinned: Option<bool>,
     /// The new name. Built-in views cannot have one.
     #[serde(default, deserialize_with = "name_or_null")]
@@ -203,6 +203,17 @@ fn remove_navigation_view(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) 
     let event = ViewRemoved { fragment: view.fragment };
     tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
+}
+
+/// Deletes the views of a user, with events, and returns their number.
+pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
+    let views = list(tx, user_id)?;
+    tx.prepare_cached("DELETE FROM navigation_view WHERE user_id = ?1")?.execute([user_id])?;
+    let count = views.len();
+    for view in views {
+        tx.emit(ViewRemoved { fragment: view.fragment }, Audience::user(user_id));
+    }
+    Ok(count)
 }
 
 /// State part `navigation_views`.

@@ -1,16 +1,14 @@
-//! Services that this server does not have: a push relay, exports, video calls and summaries.
+//! Services that this server does not have: a push relay, video calls and summaries.
 //!
 //! Clients ask for them at their start, or because they know no better. Each endpoint has the published answer of a server
 //! that is not configured for the service. The published web client's commands are here too; only those without state are served.
 
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::auth::Caller;
 use crate::http::params::NoParams;
-use crate::http::{
-    ADMINISTRATOR, Administrator, ApiError, ApiResult, Read, Reply, Resource, Route, State, StatePart,
-    StateRequest, USER, User,
-};
+use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
 use hyper::Method;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -31,9 +29,6 @@ fn routes() -> Vec<Route> {
         Route::read(Method::POST, "/mobile_push/register", USER, push_service),
         Route::read(Method::POST, "/mobile_push/e2ee/test_notification", USER, push_service),
         Route::read(Method::POST, "/mobile_push/test_notification", USER, test_notification),
-        Route::read(Method::GET, "/export/realm", ADMINISTRATOR, list_exports),
-        Route::read(Method::POST, "/export/realm", ADMINISTRATOR, start_export),
-        Route::read(Method::DELETE, "/export/realm/{export_id}", ADMINISTRATOR, delete_export),
         Route::read(Method::GET, "/calls/bigbluebutton/create", USER, big_blue_button),
         Route::read(Method::POST, "/calls/zoom/create", USER, zoom),
         Route::read(Method::GET, "/messages/summary", USER, summary),
@@ -108,37 +103,6 @@ fn test_notification(read: &Read<'_, User>, params: TestNotificationParams) -> A
         return Err(ApiError::new(400, "INVALID_PUSH_DEVICE_TOKEN", "Device not recognized"));
     }
     Ok(Reply::ok())
-}
-
-/// The reply to `GET /export/realm`.
-#[derive(Serialize)]
-struct Exports {
-    /// Always empty.
-    exports: [(); 0],
-}
-
-/// `GET /export/realm`: there are no exports.
-fn list_exports(_read: &Read<'_, Administrator>, _params: NoParams) -> ApiResult<Reply<Exports>> {
-    Reply::data(&Exports { exports: [(); 0] })
-}
-
-/// `POST /export/realm`.
-fn start_export(_read: &Read<'_, Administrator>, _params: NoParams) -> ApiResult<Reply> {
-    let msg = "Data exports are not enabled on this server. Whoever runs it can copy its file.";
-    Err(ApiError::bad_request(msg))
-}
-
-/// Parameters of `DELETE /export/realm/{export_id}`.
-#[derive(Deserialize)]
-pub struct ExportParams {
-    /// The export.
-    #[serde(rename = "export_id")]
-    _export_id: i64,
-}
-
-/// `DELETE /export/realm/{export_id}`.
-fn delete_export(_read: &Read<'_, Administrator>, _params: ExportParams) -> ApiResult<Reply> {
-    Err(ApiError::bad_request("Invalid data export ID"))
 }
 
 /// `GET /calls/bigbluebutton/create`.

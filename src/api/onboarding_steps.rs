@@ -1,8 +1,8 @@
 //! `/users/me/onboarding_steps`: hints that clients show to new users once (feature level 233).
 
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::events::{Audience, uniform_event};
-use crate::http::Resource;
-use crate::http::{ApiError, ApiResult, Reply, Route, State, StatePart, StateRequest, USER, User};
+use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
@@ -83,7 +83,9 @@ fn mark_as_read(tx: &mut Tx<'_>, caller: &User, params: MarkParams) -> ApiResult
 
 /// State part `onboarding_steps`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let unseen = list_unseen(request.connection, request.caller.user_id)?;
+    let is_visitor = request.caller.is_visitor();
+    let unseen =
+        if is_visitor { Vec::new() } else { list_unseen(request.connection, request.caller.user_id)? };
     state.set::<Vec<OnboardingStep>>("onboarding_steps", &unseen)?;
     state.set::<Option<String>>("navigation_tour_video_url", &None)
 }

@@ -1,14 +1,11 @@
 //! Presence: when users were last active or connected. Clients report it every minute and receive the others' in the
 //! response. Events are sent only when a user comes online.
 
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::domain::access::users::Accessible;
-use crate::domain::access::{user_rows, users as access};
 use crate::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
-use crate::domain::presence::{self, PresenceList, PresenceQuery, PresenceRecord, Status};
-use crate::domain::realm;
-use crate::domain::users::find;
-use crate::http::Resource;
-use crate::http::StatePart;
+use crate::domain::presence::{PresenceList, PresenceQuery, PresenceRecord, Status};
+use crate::domain::{access, presence, realm, rows, users};
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
 use crate::types::UserId;
@@ -19,7 +16,7 @@ use std::collections::BTreeMap;
 /// The resource of presence.
 pub const RESOURCE: Resource = Resource { name: "presence", routes, state: STATE, ..Resource::EMPTY };
 
-const STATE: &[StatePart] = &[StatePart { name: "presence", fetch: presence::state }];
+const STATE: &[StatePart] = &[StatePart { name: "presence", fetch: state }];
 
 fn routes() -> Vec<Route> {
     vec![
@@ -66,11 +63,11 @@ struct ClientPresence {
 fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply<UserPresence>> {
     let name = &params.user_id_or_email;
     let user = match name.parse() {
-        Ok(id) => user_rows::by_id(read, UserId(id))?,
-        Err(_) => find::by_email(read, read.caller, &Accessible::to(read, read.caller)?, name)?,
+        Ok(id) => rows::user::by_id(read, UserId(id))?,
+        Err(_) => users::find::by_email(read, read.caller, &Accessible::to(read, read.caller)?, name)?,
     };
     let user = user.filter(|user| user.is_active).ok_or_else(|| ApiError::bad_request("No such user"))?;
-    access::check(read, read.caller, &user)?;
+    access::users::check(read, read.caller, &user)?;
     if user.is_bot() || user.is_system_bot {
         return Err(ApiError::bad_request("Presence is not supported for bot users."));
     }
@@ -105,7 +102,7 @@ fn get_presence(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Pre
 pub struct UpdateParams {
     /// `active`: the user uses the client. `idle`: the client is only running.
     status: String,
-    /// Whether to return no presences.
+    /// True to return no presences.
     #[serde(default)]
     ping_only: bool,
     /// Accepted and ignored: the published server counts it.
@@ -113,9 +110,9 @@ pub struct UpdateParams {
     _new_user_input: bool,
     /// The last update that the client has: only later ones are returned. Implies the modern format.
     last_update_id: Option<i64>,
-    /// How far back to return presences, in days. 14 when absent.
+    /// The age of the oldest presences to return, in days. 14 when absent.
     history_limit_days: Option<i64>,
-    /// Whether to use the modern format.
+    /// True to use the modern format.
     #[serde(default)]
     slim_presence: bool,
 }
@@ -161,4 +158,19 @@ async fn update_presence(call: Call<User>, params: UpdateParams) -> ApiResult<Re
     let found =
         call.app.readers.read(|snapshot| presence::list(snapshot, caller, query, milliseconds)).await?;
     Reply::data(&UpdateReply::Presences(found))
+}
+
+/// State part `presence`.
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    let query = PresenceQuery {
+        last_update_id: None,
+        history_limit_days: request.presence_history_limit_days,
+        is_slim: request.registration.slim_presence,
+    };
+    let loaded = presence::list(request.connection, request.caller, query, request.app.clock.milliseconds())?;
+    state.add::<PresenceList>(&loaded)?;
+    if request.caller.is_visitor() {
+        state.remove("presence_last_update_id");
+    }
+    Ok(())
 }

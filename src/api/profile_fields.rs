@@ -1,27 +1,29 @@
 //! Custom profile fields, which the organization defines, and their values, which people set (spec, "Custom profile
 //! field").
 
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
+use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::limits::{MAX_PROFILE_FIELDS, organization};
+use crate::domain::profile_fields::external_accounts;
 use crate::domain::profile_fields::external_accounts::ExternalAccount;
 use crate::domain::profile_fields::field::{FieldType, ProfileField};
 use crate::domain::profile_fields::rules::FieldDefinition;
-use crate::domain::profile_fields::{external_accounts, rules, sql};
 use crate::domain::profile_values::change::ValueChange;
-use crate::domain::profile_values::{change, events};
+use crate::domain::{profile_fields, profile_values};
 use crate::http::params::{NoParams, Order, Trimmed};
 use crate::http::{
-    ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Caller, Read, Reply, Resource, Route, StatePart,
-    USER, User,
+    ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Caller, Read, Reply, Route, USER, User,
 };
 use crate::store::Tx;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// The resource of custom profile fields.
 pub const RESOURCE: Resource = Resource { name: "profile_fields", routes, state: STATE, ..Resource::EMPTY };
 
-const STATE: &[StatePart] = &[StatePart { name: "custom_profile_fields", fetch: events::state }];
+const STATE: &[StatePart] = &[StatePart { name: "custom_profile_fields", fetch: state }];
 
 fn routes() -> Vec<Route> {
     vec![
@@ -44,7 +46,7 @@ struct ProfileFields {
 
 /// `GET /realm/profile_fields`: lists all fields in display order.
 fn get_profile_fields(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<ProfileFields>> {
-    Reply::data(&ProfileFields { custom_fields: sql::list(read)? })
+    Reply::data(&ProfileFields { custom_fields: profile_fields::list(read)? })
 }
 
 /// Parameters of `POST /realm/profile_fields`.
@@ -61,13 +63,13 @@ pub struct CreateParams {
     /// The options of a list, or the URL pattern of an external account.
     #[serde(default)]
     field_data: Map<String, Value>,
-    /// Whether clients show the field in the summary of a profile. At most two fields can be.
+    /// True if clients show the field in the summary of a profile. At most two fields can be.
     #[serde(default)]
     display_in_profile_summary: bool,
-    /// Whether clients ask people to fill in the field.
+    /// True if clients ask people to fill in the field.
     #[serde(default)]
     required: bool,
-    /// Whether people may change their own value. Administrators always may.
+    /// True if people may change their own value. Administrators always may.
     #[serde(default = "default_true")]
     editable_by_user: bool,
 }
@@ -95,7 +97,7 @@ fn create_profile_field(
         check_summary_has_room(tx, None)?;
     }
     let kind = FieldType::from_code(params.field_type);
-    rules::check(&FieldDefinition {
+    profile_fields::rules::check(&FieldDefinition {
         name: &params.name,
         hint: &params.hint,
         kind,
@@ -120,9 +122,15 @@ fn create_profile_field(
         apply_external_account(&mut field, account);
     }
     check_name_is_free(tx, &field.name, None)?;
-    let id = sql::insert(tx, &field)?;
-    events::emit_fields_changed(tx)?;
+    let id = profile_fields::insert(tx, &field)?;
+    tx.audit(Entry::new(Action::ItemCreated, subject(id, &field)).after(serde_json::to_value(&field)?))?;
+    profile_values::events::emit_fields_changed(tx)?;
     Reply::data(&CreatedField { id })
+}
+
+/// A field as the subject of an entry of the audit log.
+fn subject(id: i64, field: &ProfileField) -> Subject {
+    Subject::with_id("profile field", id).with_name(&field.name)
 }
 
 /// Sets the name, the hint and the data of a built-in external account.
@@ -134,7 +142,7 @@ fn apply_external_account(field: &mut ProfileField, account: &ExternalAccount) {
 
 /// Checks that another field besides `except` fits in the summary of a profile.
 fn check_summary_has_room(tx: &Tx<'_>, except: Option<i64>) -> ApiResult<()> {
-    if sql::count_in_summary(tx, except)? >= rules::MAX_IN_SUMMARY {
+    if profile_fields::count_in_summary(tx, except)? >= profile_fields::rules::MAX_IN_SUMMARY {
         return Err(ApiError::bad_request(
             "Only 2 custom profile fields can be displayed in the profile summary.",
         ));
@@ -144,7 +152,7 @@ fn check_summary_has_room(tx: &Tx<'_>, except: Option<i64>) -> ApiResult<()> {
 
 /// Checks that no field besides `except` has this name.
 fn check_name_is_free(tx: &Tx<'_>, name: &str, except: Option<i64>) -> ApiResult<()> {
-    if sql::is_name_in_use(tx, name, except)? {
+    if profile_fields::is_name_in_use(tx, name, except)? {
         return Err(ApiError::bad_request("A field with that label already exists."));
     }
     Ok(())
@@ -161,17 +169,17 @@ pub struct UpdateParams {
     hint: Option<String>,
     /// The options of a list, or the URL pattern of an external account. Values whose option is removed are deleted.
     field_data: Option<Map<String, Value>>,
-    /// Whether clients show the field in the summary of a profile. At most two fields can be.
+    /// True if clients show the field in the summary of a profile. At most two fields can be.
     display_in_profile_summary: Option<bool>,
-    /// Whether clients ask people to fill in the field.
+    /// True if clients ask people to fill in the field.
     required: Option<bool>,
-    /// Whether people may change their own value.
+    /// True if people may change their own value.
     editable_by_user: Option<bool>,
 }
 
 /// `PATCH /realm/profile_fields/{field_id}`: changes the given properties.
 fn update_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: UpdateParams) -> ApiResult<Reply> {
-    let before = sql::load(tx, params.field_id)?;
+    let before = profile_fields::load(tx, params.field_id)?;
     if params.display_in_profile_summary == Some(true) {
         check_summary_has_room(tx, Some(before.id))?;
     }
@@ -184,7 +192,7 @@ fn update_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: Update
     if is_default && !is_same {
         return Err(ApiError::bad_request("Default custom field cannot be updated."));
     }
-    rules::check(&FieldDefinition {
+    profile_fields::rules::check(&FieldDefinition {
         name: &field.name,
         hint: &field.hint,
         kind: Some(field.r#type),
@@ -198,8 +206,10 @@ fn update_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: Update
     if field.r#type == FieldType::Select {
         delete_removed_options(tx, &field, &data)?;
     }
-    sql::update(tx, &field)?;
-    events::emit_fields_changed(tx)?;
+    profile_fields::update(tx, &field)?;
+    let changed = Entry::new(Action::ItemChanged, subject(field.id, &before));
+    tx.audit(changed.before(serde_json::to_value(&before)?).after(serde_json::to_value(&field)?))?;
+    profile_values::events::emit_fields_changed(tx)?;
     Ok(Reply::ok())
 }
 
@@ -231,10 +241,10 @@ fn delete_removed_options(
     field: &ProfileField,
     options: &Map<String, Value>,
 ) -> ApiResult<()> {
-    for (user_id, value) in sql::list_values(tx, field.id)? {
+    for (user_id, value) in profile_fields::list_values(tx, field.id)? {
         if !options.contains_key(&value) {
-            sql::delete_value(tx, user_id, field.id)?;
-            events::emit_value_changed(tx, user_id, field.id, None, None)?;
+            profile_fields::delete_value(tx, user_id, field.id)?;
+            profile_values::events::emit_value_changed(tx, user_id, field.id, None, None)?;
         }
     }
     Ok(())
@@ -249,9 +259,10 @@ pub struct DeleteParams {
 
 /// `DELETE /realm/profile_fields/{field_id}`: deletes the field and everyone's values.
 fn delete_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: DeleteParams) -> ApiResult<Reply> {
-    let field = sql::load(tx, params.field_id)?;
-    sql::delete(tx, field.id)?;
-    events::emit_fields_changed(tx)?;
+    let field = profile_fields::load(tx, params.field_id)?;
+    profile_fields::delete(tx, field.id)?;
+    tx.audit(Entry::new(Action::ItemDeleted, subject(field.id, &field)))?;
+    profile_values::events::emit_fields_changed(tx)?;
     Ok(Reply::ok())
 }
 
@@ -268,12 +279,14 @@ fn reorder_profile_fields(
     _caller: &Administrator,
     params: ReorderParams,
 ) -> ApiResult<Reply> {
-    let changes = params.order.changes(sql::list(tx)?.into_iter().map(|field| (field.id, field.order)))?;
+    let changes =
+        params.order.changes(profile_fields::list(tx)?.into_iter().map(|field| (field.id, field.order)))?;
     for (id, position) in &changes {
-        sql::set_position(tx, *id, *position)?;
+        profile_fields::set_position(tx, *id, *position)?;
     }
     if !changes.is_empty() {
-        events::emit_fields_changed(tx)?;
+        tx.audit(Entry::new(Action::ItemChanged, Subject::named("profile field", "order")))?;
+        profile_values::events::emit_fields_changed(tx)?;
     }
     Ok(Reply::ok())
 }
@@ -288,8 +301,8 @@ pub struct UpdateDataParams {
 /// `PATCH /users/me/profile_data`: sets the caller's own values.
 async fn update_profile_data(call: Call<User>, params: UpdateDataParams) -> ApiResult<Reply> {
     check_person(&call.caller)?;
-    let changes = change::render(&call, params.data).await?;
-    call.write(move |tx, caller| change::set(tx, caller, caller.user_id, changes)).await?;
+    let changes = profile_values::change::render(&call.app, &call.caller, params.data).await?;
+    call.write(move |tx, caller| profile_values::change::set(tx, caller, caller.user_id, changes)).await?;
     Ok(Reply::ok())
 }
 
@@ -303,7 +316,7 @@ pub struct DeleteDataParams {
 /// `DELETE /users/me/profile_data`: deletes the caller's own values.
 fn delete_profile_data(tx: &mut Tx<'_>, caller: &User, params: DeleteDataParams) -> ApiResult<Reply> {
     check_person(caller)?;
-    change::delete(tx, caller, caller.user_id, &params.data)?;
+    profile_values::change::delete(tx, caller, caller.user_id, &params.data)?;
     Ok(Reply::ok())
 }
 
@@ -312,4 +325,26 @@ fn check_person(caller: &Caller) -> ApiResult<()> {
         return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
     }
     Ok(())
+}
+
+/// A type that profile fields can have.
+#[derive(Serialize)]
+struct FieldTypeRecord {
+    /// The type of a field.
+    id: FieldType,
+    /// Its name for people.
+    name: &'static str,
+}
+
+/// State part `custom_profile_fields`: the fields, and the types that fields may have.
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    let kind = |kind: FieldType| {
+        let (key, name) = kind.names();
+        (key, FieldTypeRecord { id: kind, name })
+    };
+    let types: BTreeMap<&str, FieldTypeRecord> = FieldType::ALL.into_iter().map(kind).collect();
+    let is_visitor = request.caller.is_visitor();
+    let fields = if is_visitor { Vec::new() } else { profile_fields::list(request.connection)? };
+    state.set::<Vec<ProfileField>>("custom_profile_fields", &fields)?;
+    state.set::<BTreeMap<&str, FieldTypeRecord>>("custom_profile_field_types", &types)
 }

@@ -1,17 +1,15 @@
 //! `POST` and `DELETE /messages/{message_id}/reactions`.
 
-use crate::domain::access::messages as message_access;
-use crate::domain::access::{user_rows as users, users as access};
+use crate::api::resource::Resource;
 use crate::domain::emoji::resolve::{UNICODE, canonical_code, check, complete};
-use crate::domain::limits;
 use crate::domain::limits::{Accounts, MAX_REACTIONS_OF_USER};
-use crate::domain::messages::receipts::late;
+use crate::domain::messages::audience;
+use crate::domain::messages::receipts::historical;
 use crate::domain::messages::record::{MessageRow, Reaction, attribute};
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::messages::{audience, sql as messages};
 use crate::domain::user_topics::auto_follow;
+use crate::domain::{access, messages, rows};
 use crate::events::{Event, Form, Receiver, Routed};
-use crate::http::Resource;
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
@@ -72,10 +70,10 @@ pub struct ReactionRouting {
     unknown_to: Vec<UserId>,
 }
 
-/// What a receiver learns of the user.
+/// The form of the user in the event.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ReactionForm {
-    /// Who it is.
+    /// The user is accessible to the receiver.
     Known,
     /// The id alone.
     Unknown,
@@ -99,7 +97,8 @@ impl Event for ReactionChanged {
             ReactionForm::Known => Form::of(self),
             ReactionForm::Unknown => {
                 let user_id = self.reaction.user_id;
-                let (email, full_name) = (access::unknown_email(user_id), access::UNKNOWN_USER.to_owned());
+                let (email, full_name) =
+                    (access::users::unknown_email(user_id), access::users::UNKNOWN_USER.to_owned());
                 Form::of(&Self { user: ReactingUser { user_id, email, full_name }, ..self.clone() })
             }
         }
@@ -109,9 +108,9 @@ impl Event for ReactionChanged {
 /// `POST /messages/{message_id}/reactions`.
 fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
     let message = {
-        let viewer = MessageViewer::new(tx, caller, tx.now());
+        let viewer = MessageViewer::new(tx.ctx(caller));
         let (message, _) = viewer.find_to_change(params.message_id)?;
-        late::add_receipt_as_read(tx, &viewer, message.recipient_id, message.id)?;
+        historical::add_receipt_as_read(tx, &viewer, message.recipient_id, message.id)?;
         message
     };
     let name = params.emoji_name.ok_or_else(|| ApiError::missing("emoji_name"))?;
@@ -125,8 +124,9 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
         return Err(ApiError::new(400, "REACTION_ALREADY_EXISTS", "Reaction already exists."));
     }
     let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
-    let own = others.iter().filter(|there| accounts.contains(there.user_id)).count();
-    limits::check("reactions", own + 1, MAX_REACTIONS_OF_USER)?;
+    accounts.check_counted("reactions", MAX_REACTIONS_OF_USER, |accounts| {
+        others.iter().filter(|there| accounts.contains(there.user_id)).count() + 1
+    })?;
     let reaction = match alike.into_iter().next() {
         Some(there) => Reaction { user_id: caller.user_id, ..there },
         None => {
@@ -141,7 +141,7 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     };
     insert(tx, message.id, &reaction)?;
     messages::add_attributes(tx, message.id, attribute::HAS_REACTION)?;
-    if let Some(stream_id) = message_access::stream_of(tx, message.recipient_id)? {
+    if let Some(stream_id) = access::messages::stream_of(tx, message.recipient_id)? {
         auto_follow::after_participation(tx, caller.user_id, stream_id, &message.topic())?;
     }
     emit_changed(tx, "add", &message, reaction)
@@ -149,7 +149,7 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
 
 /// `DELETE /messages/{message_id}/reactions`.
 fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
-    let (message, _) = MessageViewer::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
+    let (message, _) = MessageViewer::new(tx.ctx(caller)).find_to_change(params.message_id)?;
     // Reactions with emoji that were deactivated since can be removed too.
     let (code, kind) = match (params.emoji_name, params.emoji_code) {
         (_, Some(code)) => {
@@ -182,10 +182,10 @@ fn emit_changed(
     message: &MessageRow,
     reaction: Reaction,
 ) -> ApiResult<Reply> {
-    let user = users::by_id(tx, reaction.user_id)?
+    let user = rows::user::by_id(tx, reaction.user_id)?
         .ok_or_else(|| ApiError::internal("the user who reacted has no row"))?;
     let receivers = audience::of(tx, message)?;
-    let unknown_to = access::without_access(tx, &user, receivers.audience.bitmap())?;
+    let unknown_to = access::users::without_access(tx, &user, receivers.audience.bitmap())?;
     let unknown_to = unknown_to.into_iter().map(UserId::from).collect();
     let user = ReactingUser { user_id: user.user_id, email: user.email, full_name: user.full_name };
     let event = ReactionChanged { op: op.into(), message_id: message.id, reaction, user };

@@ -1,15 +1,17 @@
 //! `/realm/icon` and `/realm/logo`: the organization's icon and logos, which administrators set.
 
+use crate::api::resource::Resource;
+use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::images::decoding::{ImageError, decode};
 use crate::domain::images::realm::RealmImage;
 use crate::domain::images::scaling::{cover, fit_within, to_png};
 use crate::domain::images::upload::BODY_LIMIT;
 use crate::domain::images::{public, upload};
 use crate::domain::limits::{MAX_ICON_FILE_SIZE_MIB, MAX_LOGO_FILE_SIZE_MIB};
+use crate::domain::realm;
 use crate::domain::realm::events::RealmUpdatedDict;
-use crate::domain::realm::settings;
 use crate::domain::realm::user_ids::everyone;
-use crate::http::Resource;
+use crate::domain::upload_quota::UploadQuota;
 use crate::http::params::NoParams;
 use crate::http::{
     ADMINISTRATOR, Administrator, ApiResult, Call, NotJson, OtherReply, Read, Reply, Route, USER, User,
@@ -44,7 +46,7 @@ const ICON_SIDE: u32 = 100;
 
 /// `GET /realm/icon`: redirects to the image.
 fn get_icon(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<NotJson>> {
-    Ok(redirect(RealmImage::Icon.url(&settings::all(read)?)))
+    Ok(redirect(RealmImage::Icon.url(&realm::settings::all(read)?)))
 }
 
 /// The icon of the organization.
@@ -58,8 +60,9 @@ struct Icon {
 async fn upload_icon(mut call: Call<Administrator>, _params: NoParams) -> ApiResult<Reply<Icon>> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one icon.")?;
     upload::check(&file, MAX_ICON_FILE_SIZE_MIB)?;
-    let icon = upload::make(&call.app, call.caller.accountable(), file, scale_icon).await?;
-    let url = call.write(move |tx, _caller| set_image(tx, RealmImage::Icon, Some(&icon))).await?;
+    let icon = upload::make(&call.app, call.caller.quota_owner(), file, scale_icon).await?;
+    let quota = UploadQuota::of(&call.app.options);
+    let url = call.write(move |tx, caller| replace(tx, caller, RealmImage::Icon, &icon, quota)).await?;
     Reply::data(&Icon { icon_url: url })
 }
 
@@ -81,7 +84,7 @@ const MAX_LOGO_HEIGHT: u32 = 100;
 /// Parameters of `/realm/logo`.
 #[derive(Deserialize)]
 pub struct LogoParams {
-    /// Whether it is the logo for dark themes.
+    /// True if it is the logo for dark themes.
     night: bool,
 }
 
@@ -93,15 +96,16 @@ impl LogoParams {
 
 /// `GET /realm/logo`: redirects to the image.
 fn get_logo(read: &Read<'_, User>, params: LogoParams) -> ApiResult<Reply<NotJson>> {
-    Ok(redirect(params.image().url(&settings::all(read)?)))
+    Ok(redirect(params.image().url(&realm::settings::all(read)?)))
 }
 
 /// `POST /realm/logo`: the image is the only file of a multipart body.
 async fn upload_logo(mut call: Call<Administrator>, params: LogoParams) -> ApiResult<Reply> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one logo.")?;
     upload::check(&file, MAX_LOGO_FILE_SIZE_MIB)?;
-    let logo = upload::make(&call.app, call.caller.accountable(), file, scale_logo).await?;
-    call.write(move |tx, _caller| set_image(tx, params.image(), Some(&logo))).await?;
+    let logo = upload::make(&call.app, call.caller.quota_owner(), file, scale_logo).await?;
+    let quota = UploadQuota::of(&call.app.options);
+    call.write(move |tx, caller| replace(tx, caller, params.image(), &logo, quota)).await?;
     Ok(Reply::ok())
 }
 
@@ -115,6 +119,19 @@ fn scale_logo(file: &[u8]) -> Result<Vec<u8>, ImageError> {
     Ok(to_png(&fit_within(&decode(file)?.picture, MAX_LOGO_WIDTH, MAX_LOGO_HEIGHT)?)?)
 }
 
+/// Sets an image to a PNG file, within the quotas.
+fn replace(
+    tx: &mut Tx<'_>,
+    caller: &Administrator,
+    image: RealmImage,
+    file: &[u8],
+    quota: UploadQuota,
+) -> ApiResult<String> {
+    let url = set_image(tx, image, Some(file))?;
+    quota.check_stored(tx, caller.user_id, file.len())?;
+    Ok(url)
+}
+
 /// Sets an image to a PNG file, or restores the default, and emits it to everyone. Returns the URL.
 fn set_image(tx: &mut Tx<'_>, image: RealmImage, file: Option<&[u8]>) -> ApiResult<String> {
     match file {
@@ -123,9 +140,10 @@ fn set_image(tx: &mut Tx<'_>, image: RealmImage, file: Option<&[u8]>) -> ApiResu
     }
     let source = if file.is_some() { "U" } else { image.default_source() };
     let version = image.version().get(tx)?;
-    settings::set(tx, &image.source(), &json!(source))?;
-    settings::set(tx, image.version().name(), &json!(version + 1))?;
-    let url = image.url(&settings::all(tx)?);
+    realm::settings::set(tx, &image.source(), &json!(source))?;
+    realm::settings::set(tx, image.version().name(), &json!(version + 1))?;
+    tx.audit(Entry::new(Action::SettingChanged, Subject::setting(&image.source())).after(source))?;
+    let url = image.url(&realm::settings::all(tx)?);
     let event = match image {
         RealmImage::Icon => RealmUpdatedDict::Icon { icon_url: url.clone(), icon_source: source.into() },
         RealmImage::Logo => RealmUpdatedDict::Logo { logo_url: url.clone(), logo_source: source.into() },

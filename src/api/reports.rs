@@ -1,22 +1,22 @@
 //! `POST /messages/{message_id}/report`: reports a message to the moderators (feature level 382).
 
-use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
-use crate::domain::access::{channel_rows as channels, user_rows as users};
+use crate::api::resource::Resource;
+use crate::auth::Ctx;
 use crate::domain::limits::MAX_MESSAGE_LENGTH;
 use crate::domain::messages::destination::Destination;
 use crate::domain::messages::markup::{Location, enumerated, framed, mentions_of_others, silent_mention};
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::notices::BotMessage;
-use crate::domain::realm;
-use crate::http::Resource;
+use crate::domain::rows::channel::{StreamRow, TopicsPolicy};
+use crate::domain::{realm, rows};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
-use crate::markdown::{global_time, normalized, silenced};
 use crate::types::{MessageId, StreamId, Topic};
 use hyper::Method;
 use rusqlite::Connection;
 use serde::Deserialize;
+use teamchat_markdown::{global_time, normalized, silenced};
 
 /// Reports.
 pub const RESOURCE: Resource = Resource { name: "reports", routes, ..Resource::EMPTY };
@@ -31,7 +31,7 @@ const MAX_DESCRIPTION_LENGTH: usize = 1000;
 /// The longest quote of reason and description, in characters. Only descriptions full of fences do not fit.
 const MAX_REASON_LENGTH: usize = 2 * MAX_DESCRIPTION_LENGTH;
 
-/// What is wrong with a message.
+/// The reason of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportType {
@@ -81,9 +81,9 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
     let (app, caller, origin) = (&call.app, Caller::clone(&call.caller), call.info.origin.clone());
     let message_id = params.message_id;
     // The message that is quoted may be long.
-    let report = app.read_in(&app.pools.rendering, Some(caller.accountable()), move |snapshot| {
+    let report = app.read_in(&app.pools.rendering, Some(caller.quota_owner()), move |snapshot| {
         let stream = moderation_channel(snapshot)?;
-        let message = MessageViewer::new(snapshot, &caller, now).find(params.message_id)?;
+        let message = MessageViewer::new(Ctx::new(snapshot, &caller, now)).find(params.message_id)?;
         let content = text(snapshot, &caller, &message, params.report_type, &params.description)?;
         let topic = if stream.topics_policy == TopicsPolicy::EmptyTopicOnly {
             String::new()
@@ -93,11 +93,11 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
         // A topic that would be too long is cut, as everywhere.
         let topic = Topic::from_client(&topic).unwrap_or_else(|_| Topic::stored(String::new()));
         let to = Destination::Channel(Box::new(stream), topic);
-        BotMessage::new(snapshot, &caller, now, &origin, to, content)
+        BotMessage::new(Ctx::new(snapshot, &caller, now), &origin, to, content)
     });
     let report = report.await?;
     call.write(move |tx, caller| {
-        MessageViewer::new(tx, caller, tx.now()).find(message_id)?;
+        MessageViewer::new(tx.ctx(caller)).find(message_id)?;
         report.send(tx)
     })
     .await?;
@@ -107,9 +107,9 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
 /// The channel that reports go to.
 fn moderation_channel(connection: &Connection) -> ApiResult<StreamRow> {
     let stream_id: i64 = realm::settings::MODERATION_REQUEST_CHANNEL_ID.get(connection)?;
-    channels::by_id(connection, StreamId(stream_id))?.filter(|stream| !stream.is_archived).ok_or_else(|| {
-        ApiError::bad_request("Moderation request channel must be specified to enable message reporting.")
-    })
+    rows::channel::by_id(connection, StreamId(stream_id))?.filter(|stream| !stream.is_archived).ok_or_else(
+        || ApiError::bad_request("Moderation request channel must be specified to enable message reporting."),
+    )
 }
 
 /// The text of the report: the reporter, the reason, and the message in a spoiler.
@@ -120,7 +120,7 @@ fn text(
     report_type: ReportType,
     description: &str,
 ) -> ApiResult<String> {
-    let reporter = users::by_id(connection, caller.user_id)?
+    let reporter = rows::user::by_id(connection, caller.user_id)?
         .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
     let reporter = silent_mention(&reporter.full_name, reporter.user_id);
     let sender = silent_mention(&message.sender_full_name, message.sender_id);
@@ -129,7 +129,7 @@ fn text(
         Location::Channel { link, .. } => (String::new(), format!("Original message at {link}")),
         Location::Direct { people, url } => {
             let others = mentions_of_others(connection, people, message.sender_id)?;
-            // That somebody wrote to the reporter alone goes without saying.
+            // Omitted for a direct message to the reporter alone.
             let is_obvious = people.len() <= 2 && message.sender_id != caller.user_id;
             let whereto = if is_obvious { String::new() } else { format!(" to {}", enumerated(&others)) };
             (whereto, format!("[Original message]({url})"))

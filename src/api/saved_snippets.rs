@@ -1,10 +1,10 @@
 //! `/saved_snippets`: texts that a user saves for reuse (feature levels 297 and 368).
 
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::domain::limits::{Accounts, MAX_MESSAGE_LENGTH, MAX_OWNED_LENGTH, MAX_SAVED_SNIPPETS};
 use crate::events::{Audience, uniform_event};
-use crate::http::Resource;
 use crate::http::params::{NoParams, RequiredText};
-use crate::http::{ApiError, ApiResult, Read, Reply, Route, State, StatePart, StateRequest, USER, User};
+use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
@@ -165,6 +165,16 @@ fn delete_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) ->
     let event = SnippetRemoved { saved_snippet_id };
     tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
+}
+
+/// Deletes the snippets of a user, with events, and returns their number.
+pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
+    let snippets = list(tx, user_id)?;
+    tx.prepare_cached("DELETE FROM saved_snippet WHERE user_id = ?1")?.execute([user_id])?;
+    for snippet in &snippets {
+        tx.emit(SnippetRemoved { saved_snippet_id: snippet.id }, Audience::user(user_id));
+    }
+    Ok(snippets.len())
 }
 
 /// State part `saved_snippets`.

@@ -1,20 +1,17 @@
-//! `GET /server_settings`: what clients read before login.
+//! `GET /server_settings`: settings that clients read before login.
 
-use crate::domain::{images, realm};
-use crate::http::Resource;
+use crate::api::resource::Resource;
+use crate::domain::{access, images, realm};
 use crate::http::params::NoParams;
-use crate::http::{ANYONE, Anyone, ApiResult, OtherReply, Read, Reply, Route};
+use crate::http::{ANYONE, Anyone, ApiResult, OtherReply, Read, Reply, Route, unpacked};
 use crate::types::version::Versions;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use hyper::Method;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::sync::LazyLock;
 
 /// The resource of `/server_settings`.
@@ -27,16 +24,8 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// The description of the operations, which a test writes from the source.
-const DESCRIPTION: &str = include_str!("../../docs/openapi.yaml");
-
-/// The description compressed with gzip, once for all who ask.
-static PACKED: LazyLock<Bytes> = LazyLock::new(|| {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    // Writing to memory does not fail; a stream that is cut short would be refused by the client.
-    let packed = encoder.write_all(DESCRIPTION.as_bytes()).and_then(|()| encoder.finish());
-    packed.map(Bytes::from).unwrap_or_default()
-});
+/// The description of the operations, which a test writes from the source, compressed with gzip by the build script.
+const DESCRIPTION: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/openapi.gzip"));
 
 /// The entity tag of the description. Its compressed form is another representation, with a tag of its own.
 static TAG: LazyLock<String> =
@@ -60,7 +49,7 @@ fn description(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
     if is_packed {
         headers.push(("Content-Encoding", "gzip".to_owned()));
     }
-    let body = if is_packed { PACKED.clone() } else { DESCRIPTION.into() };
+    let body = if is_packed { Bytes::from_static(DESCRIPTION) } else { unpacked(DESCRIPTION) };
     Ok(Reply::other(OtherReply { status: 200, content_type, headers, body }))
 }
 
@@ -73,11 +62,11 @@ pub struct ServerSettings {
     authentication_methods: BTreeMap<&'static str, bool>,
     /// Always empty: there is no single sign-on.
     external_authentication_methods: [(); 0],
-    /// Always false: the server sends no push notifications.
+    /// Always false: only the publisher of the phone apps can push to them. Web Push is for browsers, see `GET /users/me/web_push`.
     push_notifications_enabled: bool,
-    /// Whether the client is too old for the server.
+    /// True if the client is too old for the server.
     is_incompatible: bool,
-    /// Whether people can log in with a password.
+    /// True if people can log in with a password.
     email_auth_enabled: bool,
     /// Always true: people log in with an email.
     require_email_format_usernames: bool,
@@ -91,12 +80,12 @@ pub struct ServerSettings {
     realm_icon: String,
     /// Its description, HTML.
     realm_description: String,
-    /// Always false.
+    /// True if there are channels that can be read without an account.
     realm_web_public_access_enabled: bool,
 }
 
 /// `GET /server_settings` (spec, "get server settings").
-pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply<ServerSettings>> {
+fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply<ServerSettings>> {
     let settings = realm::settings::all(read)?;
     let password_auth = settings.is_on("password_auth_enabled");
     let methods = ["password", "email"].map(|name| (name, password_auth));
@@ -122,7 +111,6 @@ pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<
         realm_name: text("name"),
         realm_icon: images::realm::RealmImage::Icon.url(&settings),
         realm_description: text("rendered_description"),
-        // Without an account only the files of web-public channels can be loaded, so clients must not offer to look around.
-        realm_web_public_access_enabled: false,
+        realm_web_public_access_enabled: access::visitors::are_admitted(read)?,
     })
 }

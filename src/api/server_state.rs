@@ -1,10 +1,11 @@
 //! The server in the response of `POST /register`: limits, intervals and features.
 
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::domain::files::thumbnails;
 use crate::domain::files::thumbnails::ThumbnailFormat;
-use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::groups::permission::RealmGroup;
+use crate::domain::groups::permission::StreamSetting;
 use crate::domain::groups::permission::{Permission, UserGroupSetting};
-use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::images::public::EMOJI_DATA_PATH;
 use crate::domain::limits::{
     MAX_AVATAR_FILE_SIZE_MIB, MAX_BULK_NEW_SUBSCRIPTION_MESSAGES, MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH,
@@ -14,18 +15,17 @@ use crate::domain::limits::{
 };
 use crate::domain::profile_fields::external_accounts;
 use crate::domain::profile_fields::external_accounts::ExternalAccount;
-use crate::domain::realm::events;
+use crate::domain::realm;
 use crate::domain::users::passwords;
-use crate::http::Resource;
-use crate::http::{ApiResult, State, StatePart, StateRequest};
-use crate::markdown::emoji::TABLE_CHECKSUM;
+use crate::http::ApiResult;
 use crate::types::Topic;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use teamchat_markdown::emoji::TABLE_CHECKSUM;
 
 /// The resource of the server's own state. It has no routes.
 pub const RESOURCE: Resource =
-    Resource { name: "server_state", state: STATE, set_up: events::emit_version, ..Resource::EMPTY };
+    Resource { name: "server_state", state: STATE, set_up: realm::events::emit_version, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "realm", fetch: server },
@@ -35,20 +35,20 @@ const STATE: &[StatePart] = &[
     StatePart { name: "stop_words", fetch: stop_words },
 ];
 
-/// Whether the server sends digest emails. It sends no email.
-pub const SEND_DIGEST_EMAILS: bool = false;
+/// False, because the server sends no email.
+const SEND_DIGEST_EMAILS: bool = false;
 
 /// After this time without a typing event, clients stop showing that a user is typing.
-pub const TYPING_STARTED_EXPIRY_PERIOD_MILLISECONDS: i64 = 45_000;
+const TYPING_STARTED_EXPIRY_PERIOD_MILLISECONDS: i64 = 45_000;
 
 /// After this time without a keystroke, clients report that typing stopped.
-pub const TYPING_STOPPED_WAIT_PERIOD_MILLISECONDS: i64 = 12_000;
+const TYPING_STOPPED_WAIT_PERIOD_MILLISECONDS: i64 = 12_000;
 
 /// While a user types, clients report it again at this interval.
-pub const TYPING_STARTED_WAIT_PERIOD_MILLISECONDS: i64 = 30_000;
+const TYPING_STARTED_WAIT_PERIOD_MILLISECONDS: i64 = 30_000;
 
 /// After this time, clients abandon a poll for events. It is longer than the interval of heartbeats.
-pub const EVENT_QUEUE_LONGPOLL_TIMEOUT_SECONDS: i64 = 90;
+const EVENT_QUEUE_LONGPOLL_TIMEOUT_SECONDS: i64 = 90;
 
 /// The server in the answer of `POST /register`.
 #[derive(Serialize)]
@@ -83,7 +83,7 @@ struct ServerState {
     password_max_length: usize,
     /// Always 0: the server checks only the length of passwords.
     password_min_guesses: usize,
-    /// How often clients report that their user is present.
+    /// The interval in which clients report that their user is present.
     server_presence_ping_interval_seconds: i64,
     /// After this time without a report, a user is offline.
     server_presence_offline_threshold_seconds: i64,
@@ -105,13 +105,13 @@ struct ServerState {
     server_inline_url_embed_preview: bool,
     /// Always true: there are no plans.
     zulip_plan_is_not_limited: bool,
-    /// Whether the server sends digest emails.
+    /// True if the server sends digest emails.
     settings_send_digest_emails: bool,
-    /// Always false: the server sends no push notifications.
+    /// Always false: only the publisher of the phone apps can push to them. Web Push is for browsers, see `GET /users/me/web_push`.
     realm_push_notifications_enabled: bool,
     /// Always null.
     realm_push_notifications_enabled_end_timestamp: Option<i64>,
-    /// Always false: nothing can be read without an account but files, see `GET /server_settings`.
+    /// Always true: the organization decides whether channels can be read without an account.
     server_web_public_streams_enabled: bool,
     /// Always false: there is no language model.
     server_can_summarize_topics: bool,
@@ -152,11 +152,11 @@ struct ServerState {
 /// The published rules of all group settings, by their names.
 #[derive(Serialize)]
 struct PermissionSettings {
-    /// The organization's.
+    /// Settings of the organization.
     realm: BTreeMap<&'static str, Permission>,
-    /// Those of channels.
+    /// Settings of channels.
     stream: BTreeMap<&'static str, Permission>,
-    /// Those of groups.
+    /// Settings of groups.
     group: BTreeMap<&'static str, Permission>,
 }
 
@@ -202,7 +202,7 @@ fn server(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         settings_send_digest_emails: SEND_DIGEST_EMAILS,
         realm_push_notifications_enabled: false,
         realm_push_notifications_enabled_end_timestamp: None,
-        server_web_public_streams_enabled: false,
+        server_web_public_streams_enabled: true,
         server_can_summarize_topics: false,
         server_avatar_changes_disabled: false,
         server_name_changes_disabled: false,

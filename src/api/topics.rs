@@ -1,14 +1,14 @@
 //! `GET /users/me/{stream_id}/topics`: the topics of a channel.
 
-use crate::domain::access::channel_rows::StreamRow;
+use crate::api::resource::Resource;
+use crate::auth::Ctx;
 use crate::domain::access::messages::Ranges;
-use crate::domain::access::{channel_rows as channels, channels as access};
 use crate::domain::limits::MAX_SHOWN_TOPICS;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::http::Resource;
-use crate::http::{ApiResult, Caller, Read, Reply, Route, USER, User};
-use crate::types::shown_topic;
-use crate::types::{MessageId, StreamId, TopicId};
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::{access, rows};
+use crate::http::{ApiResult, Read, Reply, Route, VISITOR, Visitor};
+use crate::types::{MessageId, StreamId, TopicId, shown_topic};
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub const RESOURCE: Resource = Resource { name: "topics", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
-    vec![Route::read(Method::GET, "/users/me/{stream_id}/topics", USER, get_topics).slow()]
+    vec![Route::read(Method::GET, "/users/me/{stream_id}/topics", VISITOR, get_topics).slow()]
 }
 
 /// Parameters of `GET /users/me/{stream_id}/topics`.
@@ -25,7 +25,7 @@ fn routes() -> Vec<Route> {
 pub struct TopicsParams {
     /// A channel whose messages the caller may read.
     stream_id: StreamId,
-    /// Whether the empty topic is returned as an empty name rather than by its display name.
+    /// True if the empty topic is returned as an empty name rather than by its display name.
     #[serde(default)]
     allow_empty_topic_name: bool,
 }
@@ -48,9 +48,11 @@ struct Topics {
 
 /// `GET /users/me/{stream_id}/topics`: newest first. Where the history is protected, only topics with messages that the
 /// caller received.
-fn get_topics(read: &Read<'_, User>, params: TopicsParams) -> ApiResult<Reply<Topics>> {
-    let stream = channels::by_id(read, params.stream_id)?.ok_or_else(access::no_such_channel)?;
-    let visible = visible(read, read.caller, &stream, read.app.clock.seconds())?;
+fn get_topics(read: &Read<'_, Visitor>, params: TopicsParams) -> ApiResult<Reply<Topics>> {
+    access::visitors::check(read, read.caller)?;
+    let stream =
+        rows::channel::by_id(read, params.stream_id)?.ok_or_else(access::channels::no_such_channel)?;
+    let visible = visible(read.ctx(), &stream)?;
     let mut topics = Vec::new();
     for topic_id in topics_of(read, stream.stream_id)? {
         let mut newest = None;
@@ -68,10 +70,10 @@ fn get_topics(read: &Read<'_, User>, params: TopicsParams) -> ApiResult<Reply<To
 }
 
 /// The ids of messages of the channel that the caller may see.
-fn visible(connection: &Connection, caller: &Caller, stream: &StreamRow, now: i64) -> ApiResult<Ranges> {
-    let view = MessageViewer::new(connection, caller, now).channel(stream)?;
+fn visible(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<Ranges> {
+    let view = MessageViewer::new(ctx).channel(stream)?;
     if view.stream.is_none() {
-        return Err(access::no_such_channel());
+        return Err(access::channels::no_such_channel());
     }
     Ok(view.visible.clone())
 }

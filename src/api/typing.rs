@@ -1,25 +1,23 @@
 //! `POST /typing` and `POST /messages/{message_id}/typing`: typing notifications. They are delivered and not stored.
 
+use crate::api::resource::Resource;
 use crate::auth::Ctx;
-use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::messages as message_access;
-use crate::domain::access::{
-    channel_rows as subscriptions, channels, user_rows as users, users as access_to_users,
-};
-use crate::domain::limits;
-use crate::domain::messages::receipts::who_received;
+use crate::domain::access::users::Accessible;
+use crate::domain::messages::destination;
+use crate::domain::messages::receipts::users_who_received;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::rules::EditFacts;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::messages::{destination, rules};
-use crate::domain::{realm, user_settings};
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::{access, limits, messages, realm, rows, user_settings};
 use crate::events::{Audience, Event, Form, Receiver, Registered, broadcast};
-use crate::http::Resource;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
+use crate::store::Snapshot;
 use crate::types::{EmptyTopic, MessageId, StreamId, UserId};
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Typing.
 pub const RESOURCE: Resource = Resource { name: "typing", routes, ..Resource::EMPTY };
@@ -35,7 +33,7 @@ fn routes() -> Vec<Route> {
 /// Channels with more subscribers than this get no typing notifications, as published.
 const MAX_SUBSCRIBERS: u64 = 100;
 
-/// Whether the user starts or stops typing.
+/// The start or the end of typing.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
@@ -77,9 +75,9 @@ pub struct TypingParams {
 /// `typing`.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Typing {
-    /// Whether they start or stop.
+    /// The start or the end.
     op: Op,
-    /// Who is typing.
+    /// The user who types.
     sender: Person,
     #[serde(flatten)]
     place: Place,
@@ -103,7 +101,7 @@ enum Place {
         topic: String,
     },
     Direct {
-        /// Everybody in the conversation, the typing user included.
+        /// All participants of the conversation, the typing user included.
         recipients: Vec<Person>,
     },
 }
@@ -138,13 +136,13 @@ impl Event for Typing {
 /// `typing_edit_message`.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct TypingEdit {
-    /// Whether they start or stop.
+    /// The start or the end.
     op: Op,
-    /// Who is editing.
+    /// The user who edits.
     sender_id: UserId,
     /// The message that they edit.
     message_id: MessageId,
-    /// Where the message is.
+    /// The conversation of the message.
     recipient: EditPlace,
 }
 
@@ -158,7 +156,7 @@ enum EditPlace {
         topic: String,
     },
     Direct {
-        /// Everybody in the conversation, the editing user included, ascending.
+        /// All participants of the conversation, the editing user included, ascending.
         user_ids: Vec<UserId>,
     },
 }
@@ -184,19 +182,24 @@ impl Event for TypingEdit {
     }
 }
 
+/// More recipients than this are looked up on a thread that may block.
+const MANY_RECIPIENTS: usize = 20;
+
 /// `POST /typing`.
 async fn set_typing_status(call: Call<User>, params: TypingParams) -> ApiResult<Reply> {
-    let now = call.app.clock.seconds();
-    let told = call.app.readers.read(|snapshot| {
-        let caller = &call.caller;
+    let (app, caller, now) = (Arc::clone(&call.app), Caller::clone(&call.caller), call.app.clock.seconds());
+    let has_many = params.to.as_ref().is_some_and(|to| to.len() > MANY_RECIPIENTS);
+    let user_id = caller.quota_owner();
+    let read = move |snapshot: &Snapshot<'_>| {
         let (place, audience) = match params.r#type {
-            TypingType::Direct => direct(snapshot, caller, params.to)?,
-            TypingType::Channel => channel(snapshot, caller, now, params.stream_id, params.topic)?,
+            TypingType::Direct => direct(snapshot, &caller, params.to)?,
+            TypingType::Channel => channel(Ctx::new(snapshot, &caller, now), params.stream_id, params.topic)?,
         };
         let sender = person(snapshot, caller.user_id)?;
         Ok::<_, ApiError>((Typing { op: params.op, sender, place }, audience))
-    });
-    send(told.await?, call).await
+    };
+    let event = app.read_in_if(has_many, &app.pools.slow_reads, Some(user_id), read).await?;
+    send(event, call).await
 }
 
 /// Parameters of `POST /messages/{message_id}/typing`.
@@ -211,26 +214,26 @@ pub struct EditTypingParams {
 /// `POST /messages/{message_id}/typing`. Requires permission to edit the message.
 async fn set_typing_status_for_edit(call: Call<User>, params: EditTypingParams) -> ApiResult<Reply> {
     let now = call.app.clock.seconds();
-    let told = call.app.readers.read(|snapshot| {
+    let event = call.app.readers.read(|snapshot| {
         let caller = &call.caller;
         let (message, channel) =
-            MessageViewer::new(snapshot, caller, now).find_to_change(params.message_id)?;
+            MessageViewer::new(Ctx::new(snapshot, caller, now)).find_to_change(params.message_id)?;
         let facts = EditFacts {
             editing_allowed: realm::settings::ALLOW_MESSAGE_EDITING.get(snapshot)?,
             limit_seconds: realm::settings::MESSAGE_CONTENT_EDIT_LIMIT_SECONDS.get(snapshot)?,
             now,
         };
-        rules::check_may_edit_content(caller, &message, facts)?;
+        messages::rules::check_may_edit_content(caller, &message, facts)?;
         let (recipient, audience) = edited_place(snapshot, caller, &message, channel.as_ref())?;
         let (sender_id, message_id) = (caller.user_id, message.id);
         let event = TypingEdit { op: params.op, sender_id, message_id, recipient };
         Ok::<_, ApiError>((event, audience))
     });
-    send(told.await?, call).await
+    send(event.await?, call).await
 }
 
-async fn send<E: Registered<Routing = ()>>(told: (E, Audience), call: Call<User>) -> ApiResult<Reply> {
-    let (event, audience) = told;
+async fn send<E: Registered<Routing = ()>>(event: (E, Audience), call: Call<User>) -> ApiResult<Reply> {
+    let (event, audience) = event;
     broadcast(&call.app.hub, &call.app.writer, event, audience).await?;
     Ok(Reply::ok())
 }
@@ -241,7 +244,11 @@ fn direct(connection: &Connection, caller: &Caller, to: Option<Vec<UserId>>) -> 
         return Err(ApiError::bad_request("Empty 'to' list"));
     }
     limits::check("recipients", people.len(), limits::MAX_RECIPIENTS)?;
-    check_shares(connection, caller, Where::Direct)?;
+    check_sends_typing(connection, caller, ConversationKind::Direct)?;
+    let accessible = Accessible::to(connection, caller)?;
+    if let Some(hidden) = people.iter().find(|user_id| !accessible.contains(**user_id)) {
+        return Err(no_such_id(*hidden));
+    }
     people.push(caller.user_id);
     people.sort_unstable();
     people.dedup();
@@ -250,20 +257,14 @@ fn direct(connection: &Connection, caller: &Caller, to: Option<Vec<UserId>>) -> 
     Ok((Place::Direct { recipients }, receivers))
 }
 
-fn channel(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    stream_id: Option<StreamId>,
-    topic: Option<String>,
-) -> ApiResult<(Place, Audience)> {
+fn channel(ctx: Ctx<'_>, stream_id: Option<StreamId>, topic: Option<String>) -> ApiResult<(Place, Audience)> {
     let stream_id = stream_id.ok_or_else(|| ApiError::bad_request("Missing 'stream_id' argument"))?;
     let topic = topic.ok_or_else(|| ApiError::bad_request("Missing topic"))?;
-    check_shares(connection, caller, Where::Channel)?;
-    let stream = channels::find_for_content(Ctx::new(connection, caller, now), stream_id)?;
-    destination::check_may_post(connection, caller, now, &stream)?;
+    check_sends_typing(&ctx, ctx.caller, ConversationKind::Channel)?;
+    let stream = access::channels::find_for_content(ctx, stream_id)?;
+    destination::check_may_post(ctx, &stream)?;
     let topic = destination::read_topic(&topic)?.as_str().to_owned();
-    Ok((Place::Stream { stream_id, topic }, subscribers(connection, caller, stream_id)?))
+    Ok((Place::Stream { stream_id, topic }, subscribers(&ctx, ctx.caller, stream_id)?))
 }
 
 fn edited_place(
@@ -273,32 +274,32 @@ fn edited_place(
     channel: Option<&StreamRow>,
 ) -> ApiResult<(EditPlace, Audience)> {
     if let Some(stream) = channel {
-        check_shares(connection, caller, Where::Channel)?;
+        check_sends_typing(connection, caller, ConversationKind::Channel)?;
         let mut audience = subscribers(connection, caller, stream.stream_id)?;
         if !stream.has_public_history() {
-            // An id and a topic must not tell of a message that its reader never received.
-            audience = Audience::set(audience.bitmap() & who_received(connection, channel, message)?);
+            // An id and a topic must not reveal a message that its reader never received.
+            audience = Audience::set(audience.bitmap() & users_who_received(connection, channel, message)?);
         }
         let place = EditPlace::Channel { channel_id: stream.stream_id, topic: message.subject.clone() };
         return Ok((place, audience));
     }
-    check_shares(connection, caller, Where::Direct)?;
-    let user_ids = message_access::direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
+    check_sends_typing(connection, caller, ConversationKind::Direct)?;
+    let user_ids = access::messages::direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
     let audience = receivers(connection, user_ids.iter().copied(), &user_ids)?;
     Ok((EditPlace::Direct { user_ids }, audience))
 }
 
 #[derive(Clone, Copy)]
-enum Where {
+enum ConversationKind {
     Direct,
     Channel,
 }
 
 /// Checks that the caller's settings allow sending typing notifications.
-fn check_shares(connection: &Connection, caller: &Caller, place: Where) -> ApiResult<()> {
+fn check_sends_typing(connection: &Connection, caller: &Caller, place: ConversationKind) -> ApiResult<()> {
     let (setting, kind) = match place {
-        Where::Direct => (user_settings::SEND_PRIVATE_TYPING_NOTIFICATIONS, "direct"),
-        Where::Channel => (user_settings::SEND_STREAM_TYPING_NOTIFICATIONS, "channel"),
+        ConversationKind::Direct => (user_settings::SEND_PRIVATE_TYPING_NOTIFICATIONS, "direct"),
+        ConversationKind::Channel => (user_settings::SEND_STREAM_TYPING_NOTIFICATIONS, "channel"),
     };
     if setting.get(connection, caller.user_id)? {
         return Ok(());
@@ -308,7 +309,7 @@ fn check_shares(connection: &Connection, caller: &Caller, place: Where) -> ApiRe
 
 /// The subscribers of a channel who receive typing notifications; none if the channel is large.
 fn subscribers(connection: &Connection, caller: &Caller, stream_id: StreamId) -> ApiResult<Audience> {
-    let subscribers = subscriptions::subscribers(connection, stream_id)?;
+    let subscribers = rows::channel::subscribers(connection, stream_id)?;
     if subscribers.len() > MAX_SUBSCRIBERS {
         return Ok(Audience::users([]));
     }
@@ -325,9 +326,9 @@ fn receivers(
     let users = user_ids.into_iter().filter_map(UserId::bit).collect();
     let mut receivers = Vec::new();
     for user_id in
-        access_to_users::filter_by_access_to_all(connection, users, people)?.into_iter().map(UserId::from)
+        access::users::filter_by_access_to_all(connection, users, people)?.into_iter().map(UserId::from)
     {
-        let is_active = users::by_id(connection, user_id)?.is_some_and(|user| user.is_active);
+        let is_active = rows::user::by_id(connection, user_id)?.is_some_and(|user| user.is_active);
         if is_active && user_settings::RECEIVES_TYPING_NOTIFICATIONS.get(connection, user_id)? {
             receivers.push(user_id);
         }
@@ -335,8 +336,13 @@ fn receivers(
     Ok(Audience::users(receivers))
 }
 
+/// The error for a user who does not exist, or whom the caller cannot access.
+fn no_such_id(user_id: UserId) -> ApiError {
+    ApiError::bad_request(format!("Invalid user ID {user_id}"))
+}
+
 fn person(connection: &Connection, user_id: UserId) -> ApiResult<Person> {
-    let user = users::by_id(connection, user_id)?;
-    let user = user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {user_id}")))?;
+    let user = rows::user::by_id(connection, user_id)?;
+    let user = user.ok_or_else(|| no_such_id(user_id))?;
     Ok(Person { user_id: user.user_id, email: user.email })
 }

@@ -1,20 +1,16 @@
 //! `/users/me/status` and `/users/{user_id}/status`: a short text and an emoji.
 
-use crate::domain::access::user_rows::UserRow;
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::domain::access::users::Accessible;
-use crate::domain::access::{user_rows as users, users as access};
+use crate::domain::audit::{Action, Entry};
 use crate::domain::emoji::resolve::{UNICODE, choose};
-use crate::domain::limits;
+use crate::domain::rows::user::UserRow;
 use crate::domain::user_status::{
     EmojiParts, StatusChanged, StatusRecord, UserStatus, load, read_status, save,
 };
-use crate::domain::users::find;
-use crate::domain::{accounts, user_settings};
-use crate::http::Resource;
+use crate::domain::{access, accounts, limits, rows, user_settings, users};
 use crate::http::params::Trimmed;
-use crate::http::{
-    ApiError, ApiResult, Caller, Params2, Read, Reply, Route, State, StatePart, StateRequest, USER, User,
-};
+use crate::http::{ApiError, ApiResult, Caller, Params2, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
@@ -74,7 +70,7 @@ fn update_status(
     }
     let change = StatusChange::check(tx, &params, own.away.is_some())?;
     if let Some(away) = own.away {
-        let user = users::by_id(tx, caller.user_id)?
+        let user = rows::user::by_id(tx, caller.user_id)?
             .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
         let is_visible: bool = user_settings::PRESENCE_ENABLED.get(tx, user.user_id)?;
         if is_visible == away {
@@ -87,14 +83,17 @@ fn update_status(
 
 /// `POST /users/{user_id}/status`: changes the given parts of a person's status. Only administrators may.
 fn update_status_of_user(tx: &mut Tx<'_>, caller: &User, params: StatusParams) -> ApiResult<Reply> {
-    let user = find::by_id(tx, params.user_id)?;
+    let user = users::find::by_id(tx, params.user_id)?;
     if user.is_bot() {
-        return Err(find::no_such_user());
+        return Err(users::find::no_such_user());
     }
     check_is_active(&user)?;
     check_administrator(caller)?;
     let change = StatusChange::check(tx, &params, false)?;
     apply(tx, user.user_id, change)?;
+    if user.user_id != caller.user_id {
+        tx.audit(Entry::new(Action::ProfileChanged, user.user_id).after(json!(["status"])))?;
+    }
     Ok(Reply::ok())
 }
 
@@ -114,9 +113,10 @@ struct StatusReply {
 
 /// `GET /users/{user_id}/status`: an empty object if the user has no status.
 fn get_status(read: &Read<'_, User>, params: GetParams) -> ApiResult<Reply<StatusReply>> {
-    let user = find::by_id(read, params.user_id)?;
+    let user = users::find::by_id(read, params.user_id)?;
+    // Users whom the caller cannot access get the same refusal, active or not.
+    access::users::check(read, read.caller, &user)?;
     check_is_active(&user)?;
-    access::check(read, read.caller, &user)?;
     let is_visible: bool = user_settings::PRESENCE_ENABLED.get(read, user.user_id)?;
     let status = load(read, user.user_id)?;
     Reply::data(&StatusReply { status: StatusRecord::new(status, !is_visible) })
@@ -154,11 +154,7 @@ impl StatusChange {
                 ));
             }
             None => None,
-            Some(name) if name.is_empty() => Some(EmojiParts {
-                emoji_name: String::new(),
-                emoji_code: String::new(),
-                reaction_type: UNICODE.to_owned(),
-            }),
+            Some(name) if name.is_empty() => Some(no_emoji()),
             Some(name) => {
                 let chosen = choose(connection, name, emoji_code.clone(), reaction_type.clone())?;
                 Some(EmojiParts {
@@ -190,18 +186,33 @@ fn apply(tx: &mut Tx<'_>, user_id: UserId, change: StatusChange) -> ApiResult<()
     save(tx, user_id, &status)?;
     let event =
         StatusChanged { status_text: change.status_text, emoji: change.emoji, ..StatusChanged::of(user_id) };
-    let user = users::by_id(tx, user_id)?
+    let user = rows::user::by_id(tx, user_id)?
         .ok_or_else(|| ApiError::internal("the user whose status changed has no row"))?;
-    let audience = access::audience(tx, &user)?;
+    let audience = access::users::audience(tx, &user)?;
     tx.emit(event, audience);
     Ok(())
+}
+
+fn no_emoji() -> EmojiParts {
+    EmojiParts { emoji_name: String::new(), emoji_code: String::new(), reaction_type: UNICODE.to_owned() }
+}
+
+/// Deletes the status of a user, with the event, and returns the number of statuses.
+pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
+    if load(tx, user_id)? == UserStatus::default() {
+        return Ok(0);
+    }
+    let none = StatusChange { status_text: Some(String::new()), emoji: Some(no_emoji()) };
+    apply(tx, user_id, none)?;
+    Ok(1)
 }
 
 /// State part `user_status`: the users with a status or a hidden presence, by id.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let accessible = Accessible::to(request.connection, request.caller)?;
     let mut all = BTreeMap::new();
-    for (user_id, status, away) in list_active(request.connection)? {
+    let statuses = if request.caller.is_visitor() { Vec::new() } else { list_active(request.connection)? };
+    for (user_id, status, away) in statuses {
         if (away || status != UserStatus::default()) && accessible.contains(user_id) {
             all.insert(user_id, StatusRecord::new(status, away));
         }

@@ -1,25 +1,24 @@
 //! `/user_topics`: the visibility policies of single topics: muted, unmuted in a muted channel, followed.
 
-use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::channels;
-use crate::domain::channels::sql;
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::domain::messages::destination::read_topic;
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::user_topics::events::{MutedTopic, UserTopicChanged, muted_of};
 use crate::domain::user_topics::policy::VisibilityPolicy;
-use crate::domain::user_topics::{events, rules};
+use crate::domain::{access, channels, user_topics};
+use crate::events::Event as _;
 use crate::http::params::BoundedText;
-use crate::http::{ApiError, ApiResult, Caller, Reply, Resource, Route, StatePart, USER, User};
+use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
 use crate::store::Tx;
-use crate::types::{StreamId, Topic};
+use crate::types::{EmptyTopic, StreamId, Topic};
 use hyper::Method;
 use serde::Deserialize;
 
 /// The resource of `/user_topics`.
 pub const RESOURCE: Resource = Resource { name: "user_topics", routes, state: STATE, ..Resource::EMPTY };
 
-const STATE: &[StatePart] = &[
-    StatePart { name: "user_topic", fetch: events::state },
-    StatePart { name: "muted_topics", fetch: events::muted_state },
-];
+const STATE: &[StatePart] =
+    &[StatePart { name: "user_topic", fetch: policies }, StatePart { name: "muted_topics", fetch: muted }];
 
 fn routes() -> Vec<Route> {
     vec![
@@ -45,12 +44,15 @@ fn update_user_topic(tx: &mut Tx<'_>, caller: &User, params: UserTopicParams) ->
         .ok_or_else(|| ApiError::bad_request("Invalid visibility_policy"))?;
     let topic = read_topic(&params.topic)?;
     let stream = match policy {
-        VisibilityPolicy::Inherit => {
-            rules::find_to_remove(tx, caller, params.stream_id, channels::no_such_channel)?
-        }
-        _ => rules::find_to_set(tx, caller, params.stream_id)?,
+        VisibilityPolicy::Inherit => user_topics::rules::find_to_remove(
+            tx,
+            caller,
+            params.stream_id,
+            access::channels::no_such_channel,
+        )?,
+        _ => user_topics::rules::find_to_set(tx, caller, params.stream_id)?,
     };
-    rules::set(tx, caller.user_id, stream.stream_id, &topic, policy)?;
+    user_topics::rules::set(tx, caller.user_id, stream.stream_id, &topic, policy)?;
     Ok(Reply::ok())
 }
 
@@ -81,26 +83,50 @@ fn update_muted_topic(tx: &mut Tx<'_>, caller: &User, params: MutedTopicParams) 
         (None, None) => return Err(ApiError::bad_request("Missing 'stream_id' argument")),
         (Some(_), Some(_)) => return Err(ApiError::incompatible(&["stream_id", "stream"])),
         (Some(stream_id), None) if policy == VisibilityPolicy::Muted => {
-            rules::find_to_set(tx, caller, stream_id)?
+            user_topics::rules::find_to_set(tx, caller, stream_id)?
         }
-        (Some(stream_id), None) => rules::find_to_remove(tx, caller, stream_id, not_muted)?,
+        (Some(stream_id), None) => user_topics::rules::find_to_remove(tx, caller, stream_id, not_muted)?,
         (None, Some(name)) => find_by_name(tx, caller, name, policy)?,
     };
-    rules::set(tx, caller.user_id, stream.stream_id, &topic, policy)?;
+    user_topics::rules::set(tx, caller.user_id, stream.stream_id, &topic, policy)?;
     Ok(Reply::ok())
 }
 
 /// Loads the channel by name, with the refusals of either operation.
 fn find_by_name(tx: &Tx<'_>, caller: &Caller, name: &str, policy: VisibilityPolicy) -> ApiResult<StreamRow> {
-    let stream = sql::by_name(tx, name)?;
+    let stream = channels::by_name(tx, name)?;
     if policy == VisibilityPolicy::Inherit {
-        return rules::find_to_remove(tx, caller, stream.ok_or_else(not_muted)?.stream_id, not_muted);
+        return user_topics::rules::find_to_remove(
+            tx,
+            caller,
+            stream.ok_or_else(not_muted)?.stream_id,
+            not_muted,
+        );
     }
     let refusal = || ApiError::bad_request(format!("Invalid channel name '{name}'"));
     let stream_id = stream.ok_or_else(refusal)?.stream_id;
-    rules::find_to_set(tx, caller, stream_id).map_err(|_| refusal())
+    user_topics::rules::find_to_set(tx, caller, stream_id).map_err(|_| refusal())
 }
 
 fn not_muted() -> ApiError {
     ApiError::bad_request("Topic is not muted")
+}
+
+/// `user_topics`: all policies in channels that are not archived.
+fn policies(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    let knows_empty = request.registration.client_capabilities.empty_topic_name;
+    let topics = user_topics::of_user(request.connection, request.caller.user_id)?;
+    let list: Vec<_> = topics.iter().map(|topic| UserTopicChanged::new(topic, knows_empty)).collect();
+    state.set::<Vec<UserTopicChanged>>("user_topics", &list)
+}
+
+/// `muted_topics`, unless the newer `user_topic` is asked for by name.
+fn muted(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    if request.names(UserTopicChanged::TYPE) {
+        return Ok(());
+    }
+    let empty = EmptyTopic::known(request.registration.client_capabilities.empty_topic_name);
+    let list = muted_of(request.connection, request.caller.user_id)?;
+    let list: Vec<MutedTopic> = list.iter().map(|topic| topic.shown(empty)).collect();
+    state.set::<Vec<MutedTopic>>("muted_topics", &list)
 }

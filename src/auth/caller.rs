@@ -1,9 +1,11 @@
 //! Callers, and the kinds of caller that a route can ask for.
 
 use crate::error::{ApiError, ApiResult};
-use crate::types::{BotType, Role, UserId};
+use crate::store::Tx;
+use crate::types::{BotType, Origin, Role, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::marker::PhantomData;
+use std::net::IpAddr;
 use std::ops::Deref;
 
 /// An authenticated user or bot.
@@ -26,11 +28,13 @@ pub struct Caller {
     pub version: u64,
 }
 
-/// The row of a credential: what authenticates a request.
+/// The row of a credential that authenticates a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Credential {
     /// None: the server acts on the user's behalf.
     Server,
+    /// None: a visitor without an account.
+    Visitor,
     /// An API key, by its id.
     ApiKey(i64),
     /// A browser's session, by its id.
@@ -52,7 +56,7 @@ impl Credential {
     fn gone(self) -> ApiError {
         match self {
             Self::ApiKey(_) => refused_key(invalid_key()),
-            Self::Session(_) | Self::Server => ApiError::not_logged_in(),
+            Self::Session(_) | Self::Server | Self::Visitor => ApiError::not_logged_in(),
         }
     }
 
@@ -61,10 +65,11 @@ impl Credential {
         if let Self::ApiKey(_) = self { refused_key(error) } else { error }
     }
 
-    /// Whether the credential is still one of the user's.
+    /// True if the credential still belongs to the user.
     fn exists(self, connection: &Connection, user_id: UserId) -> rusqlite::Result<bool> {
         let (statement, id) = match self {
             Self::Server => return Ok(true),
+            Self::Visitor => return Ok(false),
             Self::ApiKey(id) => ("SELECT EXISTS (SELECT 1 FROM api_key WHERE id = ?1 AND user_id = ?2)", id),
             Self::Session(id) => ("SELECT EXISTS (SELECT 1 FROM session WHERE id = ?1 AND user_id = ?2)", id),
         };
@@ -73,20 +78,36 @@ impl Credential {
 }
 
 impl Caller {
-    /// Whether the caller is a bot.
+    /// A visitor without an account, who has a guest's role and no row: the id belongs to no user.
+    pub const VISITOR: Self = Self {
+        user_id: UserId(0),
+        role: Role::Guest,
+        bot_type: None,
+        bot_owner_id: None,
+        bot_creator_id: None,
+        credential: Credential::Visitor,
+        version: 0,
+    };
+
+    /// True if the caller has no account. What visitors may read: `domain::access::visitors`.
+    pub fn is_visitor(&self) -> bool {
+        self.credential == Credential::Visitor
+    }
+
+    /// True if the caller is a bot.
     pub fn is_bot(&self) -> bool {
         self.bot_type.is_some()
     }
 
-    /// The person for whom the caller's work counts, in budgets, rates and limits of what one account may own. That is the
-    /// caller; for a bot it is the person who made it, and not its owner. So bots do not multiply what one person may have,
-    /// and giving bots away neither frees the giver nor uses up what others may have. The bots of a person are those with
-    /// `bot.created_by`, deactivated ones too.
-    pub fn accountable(&self) -> UserId {
+    /// The person whose quotas the caller's work counts against: budgets, rates, and limits on owned objects. That is
+    /// the caller, or the creator of a bot (not its owner). So bots do not multiply the limits of a person, and giving
+    /// a bot away does not move its usage. The bots of a person are those with `bot.created_by`, including deactivated
+    /// ones.
+    pub fn quota_owner(&self) -> UserId {
         self.bot_creator_id.or(self.bot_owner_id).unwrap_or(self.user_id)
     }
 
-    /// Whether the caller is a guest.
+    /// True if the caller is a guest.
     pub fn is_guest(&self) -> bool {
         self.role == Role::Guest
     }
@@ -121,8 +142,8 @@ impl Caller {
         Ok(())
     }
 
-    /// Returns the role now. Fails if the credential was revoked, but not if the organization was closed or the user
-    /// deactivated: who waits is told of it.
+    /// Returns the current role. Fails if the credential was revoked, but not if the organization or the user was
+    /// deactivated: waiting polls receive the event.
     pub fn role_now(&self, connection: &Connection) -> ApiResult<Role> {
         if !self.credential.exists(connection, self.user_id)? {
             return Err(self.credential.gone());
@@ -132,13 +153,13 @@ impl Caller {
     }
 }
 
-/// A kind of caller, as a type: what a handler can rely on. A route names one in its [`Access`], and its handler takes
-/// the same one.
+/// A kind of caller, as a type, which handlers rely on. A route names one in its [`Access`], and its handler takes the
+/// same one.
 pub trait CallerKind: Send + Sync + Sized + 'static {
     /// The kind's name in the table of routes.
     const NAME: &'static str;
 
-    /// Whether the `Authorization` header is looked at.
+    /// True if the `Authorization` header is read.
     const NEEDS_LOGIN: bool = true;
 
     /// Checks that a caller is of this kind. `caller` is `None` without credentials, or if they were not looked at.
@@ -147,13 +168,23 @@ pub trait CallerKind: Send + Sync + Sized + 'static {
     /// Checks on the writer that the caller still is of this kind.
     fn revalidate(&mut self, connection: &Connection) -> ApiResult<()>;
 
-    /// Who calls, if it is known.
+    /// The caller, if authenticated.
     fn caller(&self) -> Option<&Caller>;
 
-    /// The span of a job on the caller's behalf: each line of the log says who did what it is about.
-    fn span(&self) -> tracing::Span {
-        self.caller()
-            .map_or_else(tracing::Span::none, |caller| tracing::info_span!("by", user_id = caller.user_id.0))
+    /// Runs a job on the writer for a request from an address, if the caller still is of this kind. The caller is the author
+    /// of its changes, and in each line of the log.
+    fn run<T>(
+        mut self,
+        tx: &mut Tx<'_>,
+        address: IpAddr,
+        job: impl FnOnce(&mut Tx<'_>, &Self) -> ApiResult<T>,
+    ) -> ApiResult<T> {
+        self.revalidate(tx)?;
+        let user_id = self.caller().map(|caller| caller.user_id);
+        tx.set_origin(Origin::request(user_id, address));
+        let span = user_id
+            .map_or_else(tracing::Span::none, |user_id| tracing::info_span!("by", user_id = user_id.0));
+        span.in_scope(|| job(tx, &self))
     }
 }
 
@@ -170,7 +201,7 @@ impl<C> Copy for Access<C> {}
 
 /// No login; credentials are not looked at.
 pub const ANYONE: Access<Anyone> = Access(PhantomData);
-/// Login is optional, but credentials that are sent must be right.
+/// Login is optional, but credentials that are sent must be right. Not below `/api`.
 pub const VISITOR: Access<Visitor> = Access(PhantomData);
 /// Any active user or bot.
 pub const USER: Access<User> = Access(PhantomData);
@@ -179,12 +210,11 @@ pub const ADMINISTRATOR: Access<Administrator> = Access(PhantomData);
 /// Owners.
 pub const OWNER: Access<Owner> = Access(PhantomData);
 
-/// A client without or with any credentials, even wrong ones: some send what they have before they know whether it is
-/// right.
+/// A client with or without credentials, even wrong ones: some clients send credentials before they are verified.
 pub struct Anyone;
 
-/// A client with right credentials or none.
-pub struct Visitor(pub Option<User>);
+/// A client with right credentials, or one without: then the caller is [`Caller::VISITOR`].
+pub struct Visitor(Caller);
 
 /// An active user or bot.
 pub struct User(Caller);
@@ -212,19 +242,26 @@ impl CallerKind for Anyone {
     }
 }
 
+impl Visitor {
+    /// The caller, if they have an account.
+    pub fn user(&self) -> Option<&Caller> {
+        (!self.is_visitor()).then_some(&self.0)
+    }
+}
+
 impl CallerKind for Visitor {
     const NAME: &'static str = "visitor";
 
     fn admit(caller: Option<Caller>) -> ApiResult<Self> {
-        Ok(Self(caller.map(User)))
+        Ok(Self(caller.unwrap_or(Caller::VISITOR)))
     }
 
     fn revalidate(&mut self, connection: &Connection) -> ApiResult<()> {
-        self.0.as_mut().map_or(Ok(()), |user| user.revalidate(connection))
+        if self.is_visitor() { Ok(()) } else { self.0.reload(connection) }
     }
 
     fn caller(&self) -> Option<&Caller> {
-        self.0.as_deref()
+        self.user()
     }
 }
 
@@ -295,14 +332,22 @@ pub fn invalid_key() -> ApiError {
     ApiError::new(401, "INVALID_API_KEY", "Invalid API key")
 }
 
-/// The refusal of an API key or its account below `/api/v1`: as published, 401 `UNAUTHORIZED` with a challenge, whatever the
-/// reason, which its text tells.
+/// The refusal of an API key or its account below `/api/v1`: as published, 401 `UNAUTHORIZED` with a challenge for
+/// every reason. The text has the reason.
 pub(super) fn refused_key(error: ApiError) -> ApiError {
     if error.status() >= 500 { error } else { ApiError::unauthorized(error.msg().to_owned()) }
 }
 
 fn logged_in(caller: Option<Caller>) -> ApiResult<Caller> {
     caller.ok_or_else(ApiError::not_logged_in)
+}
+
+impl Deref for Visitor {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.0
+    }
 }
 
 impl Deref for User {
@@ -334,8 +379,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_has_no_credentials_is_a_visitor_and_no_user() {
-        assert!(Visitor::admit(None).is_ok_and(|visitor| visitor.0.is_none()));
+    fn anonymous_callers_are_visitors() {
+        assert!(Visitor::admit(None).is_ok_and(|visitor| visitor.is_visitor() && visitor.user().is_none()));
         let Err(error) = User::admit(None) else { panic!("a user has credentials") };
         let msg = "Not logged in: API authentication or user session required";
         assert_eq!((error.status(), error.code(), error.msg()), (401, "UNAUTHORIZED", msg));

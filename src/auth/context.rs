@@ -1,4 +1,4 @@
-//! The context of a rule or a query: whose request, on which state, at what time.
+//! The context of a rule or a query: caller, connection and time.
 
 use super::caller::Caller;
 use crate::store::Tx;
@@ -8,7 +8,7 @@ use std::ops::Deref;
 /// The database as one caller sees it at one moment. Rules and queries that depend on the caller take it in place of a
 /// connection, a caller and a time. Dereferences to the connection.
 ///
-/// Cheap to copy. Handlers that read get one from their request, jobs on the writer from [`Ctx::in_job`].
+/// Cheap to copy. Handlers that read get one from their request, jobs on the writer from [`Tx::ctx`].
 #[derive(Clone, Copy)]
 pub struct Ctx<'a> {
     /// A snapshot, or the transaction of a job.
@@ -24,10 +24,12 @@ impl<'a> Ctx<'a> {
     pub fn new(connection: &'a Connection, caller: &'a Caller, now: i64) -> Self {
         Self { connection, caller, now }
     }
+}
 
-    /// The context of a job on the writer. It borrows the transaction: it has to end before the job changes something.
-    pub fn in_job(tx: &'a Tx<'_>, caller: &'a Caller) -> Self {
-        Self::new(tx, caller, tx.now())
+impl Tx<'_> {
+    /// The context of a job for a caller. It borrows the transaction: it has to end before the job changes something.
+    pub fn ctx<'a>(&'a self, caller: &'a Caller) -> Ctx<'a> {
+        Ctx::new(self, caller, self.now())
     }
 }
 

@@ -4,6 +4,7 @@ use super::caller::{Caller, Credential};
 use super::credentials::{CredentialRow, SecretKind, digest};
 use crate::error::ApiResult;
 use crate::store::{Readers, TableVersion};
+use crate::types::address_block;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,13 +17,13 @@ const CAPACITY: usize = 1000;
 pub struct CredentialCache {
     table_version: TableVersion,
     entries: Mutex<Entries>,
-    uses: Mutex<HashMap<Credential, LatestUse>>,
+    uses: Mutex<HashMap<(Credential, IpAddr), LatestUse>>,
 }
 
 /// The most recent use of a credential.
 #[derive(Clone, Copy, Debug)]
 pub struct CredentialUse {
-    /// What was used.
+    /// The credential of the request.
     pub credential: Credential,
     /// UNIX seconds.
     pub time: i64,
@@ -35,8 +36,12 @@ struct LatestUse {
     is_saved: bool,
 }
 
-/// Uses of a credential that are closer together than this, in seconds, are one: the time of the last use is known to the hour.
+/// Uses of a credential at an address that are closer together than this, in seconds, are one: the time of the last use is
+/// known to the hour.
 const USE_PRECISION: i64 = 3600;
+
+/// Maximum number of uses that wait to be saved: a user with many addresses fills no memory.
+const MAX_UNSAVED: usize = 10 * CAPACITY;
 
 #[derive(Default)]
 struct Entries {
@@ -54,27 +59,33 @@ impl CredentialCache {
     /// Records a use.
     pub fn record_use(&self, latest: CredentialUse) {
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        match uses.get(&latest.credential) {
+        let key = (latest.credential, address_block(latest.address));
+        match uses.get(&key) {
             Some(known) if (0..USE_PRECISION).contains(&(latest.time - known.latest.time)) => {}
             _ => {
                 if uses.len() >= CAPACITY {
                     uses.retain(|_, known| !known.is_saved);
                 }
-                uses.insert(latest.credential, LatestUse { latest, is_saved: false });
+                if uses.len() >= MAX_UNSAVED {
+                    return;
+                }
+                uses.insert(key, LatestUse { latest, is_saved: false });
             }
         }
     }
 
-    /// Returns the uses that were not returned before.
+    /// Returns the uses that were not returned before, the oldest first.
     pub fn take_unsaved_uses(&self) -> Vec<CredentialUse> {
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
         let unsaved = uses.values_mut().filter(|known| !known.is_saved);
-        unsaved
+        let mut taken: Vec<CredentialUse> = unsaved
             .map(|known| {
                 known.is_saved = true;
                 known.latest
             })
-            .collect()
+            .collect();
+        taken.sort_by_key(|taken| taken.time);
+        taken
     }
 
     /// Returns the credential with a secret, from the cache or the database.
@@ -106,7 +117,7 @@ impl CredentialCache {
         Ok(found)
     }
 
-    /// Whether no account and no credential changed since a caller was authenticated.
+    /// True if no account and no credential changed since a caller was authenticated.
     pub fn is_current(&self, caller: &Caller) -> bool {
         caller.version == self.table_version.get()
     }

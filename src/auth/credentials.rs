@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 /// Length of an API key in characters. Clients of the one-time-password login rely on it.
 pub const API_KEY_LENGTH: usize = 32;
 
-/// How often the cookies of a session are sent again, in seconds.
+/// Minimum interval between renewals of a session's cookies, in seconds.
 const RENEWAL_INTERVAL: i64 = 3600;
 
-/// What a request shows to say who sends it: one of three ways in.
+/// The credentials of a request, by its entry point.
 #[derive(Clone, Copy)]
 pub enum Shown<'a> {
     /// The `Authorization` header.
@@ -25,6 +25,9 @@ pub enum Shown<'a> {
     Session(&'a str),
     /// An API key in the query string, on routes for other programs' webhooks.
     KeyInQuery(&'a str),
+    /// None below `/api`, where programs have a key: no one is a visitor there. Elsewhere a request without credentials
+    /// shows nothing.
+    NoKey,
 }
 
 /// A secret that has a row: of which table.
@@ -112,18 +115,19 @@ impl CredentialRow {
         self.last_used.fetch_max(now, Ordering::Relaxed);
     }
 
-    /// Whether the cookies of the session should be sent again, which is then taken as done: they last as long as a session
-    /// that is not used.
+    /// True if the cookies of the session should be renewed; marks them as renewed. Cookies expire like unused
+    /// sessions.
     pub fn take_renewal(&self, now: i64) -> bool {
         let is_due = |renewed| (!(renewed..renewed + RENEWAL_INTERVAL).contains(&now)).then_some(now);
         self.renewed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_due).is_ok()
     }
 
-    /// Whether what is shown is right: the email of a header belongs to its key.
+    /// True if the credentials are right: the email of a header belongs to its key.
     pub fn is_proven_by(&self, shown: Shown<'_>) -> bool {
         match shown {
             Shown::Header(header) => parse_basic(header).is_ok_and(|(email, _)| self.has_email(&email)),
             Shown::Session(_) | Shown::KeyInQuery(_) => true,
+            Shown::NoKey => false,
         }
     }
 
@@ -131,7 +135,7 @@ impl CredentialRow {
         self.emails.contains(&email.trim().to_lowercase())
     }
 
-    /// Checks what does not depend on the way in: whether the organization is open, and the account may be used.
+    /// Checks that do not depend on the entry point: the organization and the account must be active.
     fn check_account(&self) -> ApiResult<()> {
         if self.is_realm_deactivated {
             return Err(realm_deactivated());
@@ -140,13 +144,15 @@ impl CredentialRow {
     }
 }
 
-/// Makes a caller of what a request shows: the one place in which the way in, the kind of account and the route come together.
+/// Maps credentials to a caller: the only place that combines the entry point, the kind of account and the route.
 ///
 /// - An API key belongs to a person or a bot, and counts in the header with one of its account's emails, or alone in the
 ///   query string of routes that read it there. Refusals of the header are 401 `UNAUTHORIZED`, as published.
 /// - A session belongs to a person, and ends when it is not used for [`session::IDLE`]. One that ended, or that belongs to
 ///   no person, is none: the caller is a stranger.
 /// - A bot of type "incoming webhook" calls routes that are for it, and no others, whichever way it comes.
+/// - A stranger is admitted as a [`Visitor`](super::Visitor) by routes for visitors, at pages, files and below `/json`.
+///   Below `/api` a request without a key is refused, and a wrong key is refused everywhere.
 pub fn admit(
     shown: Shown<'_>,
     login: Option<&CredentialRow>,
@@ -161,6 +167,7 @@ pub fn admit(
         Ok(())
     };
     match shown {
+        Shown::NoKey => Err(ApiError::not_logged_in()),
         Shown::Session(_) => {
             let is_alive =
                 |login: &&CredentialRow| now - login.last_used.load(Ordering::Relaxed) < session::IDLE;
@@ -187,7 +194,7 @@ pub fn admit(
 }
 
 /// The refusal of an API key that does not exist. Only then is its form looked at: fixtures may have keys of any form.
-pub fn unknown_key(key: &str) -> ApiError {
+fn unknown_key(key: &str) -> ApiError {
     if key.len() == API_KEY_LENGTH && key.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return invalid_key();
     }
@@ -217,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_read_and_refused_in_the_published_words() {
+    fn headers_are_read_and_refused_as_published() {
         let key = "0123456789abcdefABCDEF0123456789";
         let basic = |pair: &str| format!("Basic {}", STANDARD.encode(pair));
         let good = (String::from("a@b.example"), key.to_owned());

@@ -1,12 +1,12 @@
-//! Authentication: who calls, and what a route may ask of a caller.
+//! Authentication of callers, and access of routes.
 //!
-//! - [`credentials`]: API keys and sessions, as requests show them and as they are stored, and the one function that makes a
-//!   caller of them;
+//! - [`credentials`]: API keys and sessions, as sent in requests and as stored, and the function that maps them to a
+//!   caller;
 //! - [`CredentialCache`]: recently used credentials, in memory;
 //! - [`RateLimiter`]: limits on requests, wrong keys and sign-ups, and on guessing passwords ([`password_attempts`]);
 //! - [`session`]: cookies of browsers, and checks against forged requests;
 //! - [`Caller`], and the kinds of caller as types: [`Anyone`], [`Visitor`], [`User`], [`Administrator`], [`Owner`];
-//! - [`Access`]: what a route asks for, by one of the constants [`ANYONE`] to [`OWNER`];
+//! - [`Access`]: the access of a route, one of the constants [`ANYONE`] to [`OWNER`];
 //! - [`Ctx`]: the database as a caller sees it at one moment.
 //!
 //! Failures and their order are those of the published server (`Authorization: Basic`, with email and API key).

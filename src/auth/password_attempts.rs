@@ -1,16 +1,16 @@
 //! Limits on guessing passwords. An attempt is counted before the password is hashed, and given back when it is right:
 //! guesses at the same time are counted as those one after another.
 //!
-//! - *One account from one address*: 5 wrong passwords in 30 minutes. After that nothing is judged, not even the right
-//!   one. Whoever mistypes waits; whoever guesses for somebody else's account locks only their own address out of it.
-//! - *One account from all addresses*: 20 wrong passwords in 30 minutes, which ends guessing from many addresses. It does
-//!   not count for an address that is known: one from which a right password came in the last 30 days, or where a session
-//!   was used. So nobody can lock people out of where they usually are. The caller knows which these are, from the file.
-//! - *All accounts from one address*: 100 wrong passwords in a minute. Beyond it passwords are still judged, one at a time,
-//!   and only the right one is told: others of the same address (a family, an office, everybody behind a proxy that the
-//!   server was not told of) log in as before. How often each account may be guessed at is bounded by the other two
-//!   rules, and how much of the machine an address takes by the number of attempts that are judged at a time.
-//! - *All accounts from a /48 network of IPv6*: 300 wrong passwords in a minute, and then the same. Whoever has such a network
+//! - *One account from one address*: 5 wrong passwords in 30 minutes. Further attempts are refused, even with the right
+//!   password. A guesser locks only their own address out of an account.
+//! - *One account from all addresses*: 20 wrong passwords in 30 minutes, which stops guessing from many addresses. It
+//!   does not apply to known addresses: those with a right password in the last 30 days, or with a session in use. So
+//!   guessers cannot lock users out of their usual places. The caller passes the known addresses, from the file.
+//! - *All accounts from one address*: 100 wrong passwords in a minute. Beyond it attempts are serialized, and only
+//!   successes are reported: other users of the same address (a family, an office, clients behind an undeclared proxy)
+//!   can still log in. The other two rules bound the guesses for each account, and the number of concurrent attempts
+//!   bounds the processor time of an address.
+//! - *All accounts from a /48 network of IPv6*: 300 wrong passwords in a minute, with the same effect. Such a network
 //!   has 65,536 addresses of the other rules. It does not count for known addresses.
 //!
 //! An attempt that might exceed a limit, if those that are being judged turn out wrong, waits for them. So a person with
@@ -21,6 +21,7 @@
 
 use super::window::{CAPACITY, MINUTE, Rule, Window, make_room, seconds};
 use crate::error::{ApiError, ApiResult};
+use crate::metrics::Count;
 use crate::types::{Clock, address_block, address_site};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -40,15 +41,15 @@ const ADDRESS: Rule = Rule { attempts: 100, window: MINUTE };
 /// Wrong passwords from one /48 network of IPv6.
 const SITE: Rule = Rule { attempts: 300, window: MINUTE };
 
-/// How many attempts of one address are judged at a time, and how many of one /48 network of IPv6.
+/// Maximum number of concurrent attempts of one address, and of one /48 network of IPv6.
 const JUDGED_AT_ONCE: usize = 8;
 const JUDGED_AT_ONCE_OF_SITE: usize = 16;
 
-/// How long an account is locked at most, in minutes.
+/// Maximum duration of the lock of an account, in minutes.
 pub const LOCK_MINUTES: i64 = ACCOUNT.window / MINUTE;
 
 /// The longest name of an account in bytes: that of an email address.
-pub const MAX_NAME_LENGTH: usize = 254;
+const MAX_NAME_LENGTH: usize = 254;
 
 /// The attempts of the last 30 minutes, and those that are being judged.
 #[derive(Default)]
@@ -56,6 +57,7 @@ pub struct PasswordAttempts {
     state: Mutex<State>,
     /// An attempt was decided, or an account was unlocked.
     decided: Notify,
+    pub(super) refusals: Count,
 }
 
 #[derive(Default)]
@@ -65,7 +67,7 @@ struct State {
     addresses: HashMap<Origin, Address>,
 }
 
-/// What attempts come from.
+/// Origin of attempts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Origin {
     Address(IpAddr),
@@ -87,7 +89,7 @@ impl Origin {
 struct Place {
     address: IpAddr,
     site: Option<IpAddr>,
-    /// Whether the person was there before.
+    /// True for an address that the person used before.
     is_known: bool,
 }
 
@@ -106,7 +108,7 @@ struct Account {
     wrong: Vec<(Place, i64)>,
     /// The places of attempts that are being judged.
     judged: Vec<Place>,
-    /// When the last lock began that was told.
+    /// Start of the last reported lock.
     told: Option<i64>,
 }
 
@@ -137,7 +139,7 @@ pub struct PasswordAttempt<'a> {
 pub struct Wrong {
     /// The error for the client: its own, or that of the limit of its address.
     pub error: ApiError,
-    /// Whether the account is locked from now on, somewhere at least: once in the time that a lock takes.
+    /// True if the attempt locks the account for some address, reported once per lock duration.
     pub begins_lock: bool,
 }
 
@@ -165,7 +167,10 @@ impl PasswordAttempts {
                     return Ok(PasswordAttempt { attempts: self, clock, account, place, is_decided: false });
                 }
                 Decision::Wait => decided.await,
-                Decision::Refuse(rest) => return Err(refusal(ACCOUNT_AND_ADDRESS, rest, clock)),
+                Decision::Refuse(rest) => {
+                    self.refusals.increment();
+                    return Err(refusal(ACCOUNT_AND_ADDRESS, rest, clock));
+                }
             }
         }
     }
@@ -186,7 +191,7 @@ impl PasswordAttempts {
         self.decided.notify_waiters();
     }
 
-    /// Drops what does not count any more.
+    /// Drops expired entries.
     pub(super) fn remove_expired(&self, now: i64) {
         let mut state = self.state();
         state.remove_expired(now);
@@ -222,8 +227,8 @@ impl<'a> PasswordAttempt<'a> {
         drop(self.give_back());
     }
 
-    /// Counts the attempt as wrong. Returns a rule of its address or network that is exceeded, and whether a lock begins that
-    /// is to be told.
+    /// Counts the attempt as wrong. Returns the exceeded rule of its address or network, if any, and true if a lock
+    /// begins that should be reported.
     fn count_wrong(&mut self) -> (Option<(Rule, Window)>, bool) {
         let (now, place) = (self.clock.monotonic(), self.place);
         let mut state = self.give_back();
@@ -254,7 +259,7 @@ impl<'a> PasswordAttempt<'a> {
                 address.judged = address.judged.saturating_sub(1);
             }
         }
-        // Those who wait look at the state when its lock is free again.
+        // Waiting attempts check the state again after the lock is released.
         attempts.decided.notify_waiters();
         state
     }
@@ -319,7 +324,7 @@ impl Account {
         within(ACCOUNT, now, &self.wrong, &self.judged, |other| !other.is_known)
     }
 
-    /// Whether the account is locked at a place now, and no lock was told in the time that one takes.
+    /// True if the account is locked for a place now, and no lock was reported within its duration.
     fn begins_lock(&mut self, place: Place, now: i64) -> bool {
         let is_told = self.told.is_some_and(|told| now - told < ACCOUNT.window);
         if is_told || !matches!(self.decide(place, now), Decision::Refuse(_)) {
@@ -333,7 +338,7 @@ impl Account {
         self.wrong.retain(|(_, time)| now - time < ACCOUNT.window);
     }
 
-    /// How much is lost if the account is forgotten.
+    /// Priority of the account when entries are evicted.
     fn weight(&self) -> u32 {
         let judged = if self.judged.is_empty() { 0 } else { 1 << 20 };
         judged + self.wrong.len() as u32
@@ -458,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn guesses_at_once_are_counted_before_they_are_judged() {
+    fn concurrent_guesses_are_counted_before_hashing() {
         let case = Case::new();
         let judged: Vec<_> = (0..61).map_while(|_| case.begin("ada", HOME)).collect();
         assert_eq!(judged.len(), 5);
@@ -469,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn right_passwords_at_once_all_pass() {
+    fn concurrent_right_passwords_pass() {
         let case = Case::new();
         let judged: Vec<_> = (0..5).map(|_| case.begin("ada", HOME).unwrap().unwrap()).collect();
         let mut sixth = Box::pin(case.attempts.begin("ada", HOME.parse().unwrap(), false, &case.clock));
@@ -485,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn guessing_from_many_addresses_ends_and_locks_nobody_out_of_a_known_place() {
+    fn guesses_from_many_addresses_do_not_lock_known_places() {
         let case = Case::new();
         let mut judged = 0;
         for number in 0..100 {
@@ -498,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_over_its_limit_still_tells_the_right_password() {
+    fn limited_addresses_still_accept_right_passwords() {
         let case = Case::new();
         for number in 0..100 {
             assert_eq!(case.wrong(&format!("nobody{number}"), HOME), 401);
@@ -513,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_told_once_while_it_lasts() {
+    fn locks_are_reported_once_per_lock() {
         let case = Case::new();
         let begins_lock = |address: &str| match case.begin("ada", address).unwrap() {
             Ok(attempt) => attempt.wrong(wrong_password()).begins_lock,
@@ -557,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn who_fills_the_memory_unlocks_nobody() {
+    fn eviction_keeps_locks() {
         let case = Case::new();
         for _ in 0..5 {
             case.wrong("ada", HOME);

@@ -4,6 +4,7 @@ use super::caller::Caller;
 use super::password_attempts::PasswordAttempts;
 use super::window::{CAPACITY, MINUTE, Rule, Window, make_room, seconds};
 use crate::error::{ApiError, ApiResult};
+use crate::metrics::Count;
 use crate::types::{Clock, UserId, address_block};
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -22,11 +23,23 @@ const REQUESTS_OF_USER: Rule = Rule { attempts: 200, window: MINUTE };
 /// Requests of all bots of one person together: 600 in a minute.
 const REQUESTS_OF_BOTS: Rule = Rule { attempts: 600, window: MINUTE };
 
+/// Requests of one user for links of email invitations: 60 in an hour. Each is sent to all administrators.
+const INVITATIONS_OF_USER: Rule = Rule { attempts: 60, window: 60 * MINUTE };
+
 /// Requests without a login from one address: 100 in a minute, as on the published server.
 const REQUESTS_OF_ADDRESS: Rule = Rule { attempts: 100, window: MINUTE };
 
-/// All rate limits, in memory. An address of IPv6 counts for its /64 network. Times are of the monotonic clock, so that
-/// nobody is locked for longer when the time of day is set.
+/// Searches of visitors from one address: 20 in a minute. No other request of a visitor costs as much.
+const SEARCHES_OF_ADDRESS: Rule = Rule { attempts: 20, window: MINUTE };
+
+/// Requests of all visitors for one file or image of a user: 1000 in a day, as on the published server.
+const VISITS_OF_FILE: Rule = Rule { attempts: 1000, window: 24 * 60 * MINUTE };
+
+/// The part of a file's path that is counted, in characters: paths of files are shorter.
+const MAX_PATH_LENGTH: usize = 255;
+
+/// All rate limits, in memory. An IPv6 address counts for its /64 network. Times are of the monotonic clock, so that a
+/// change of the system clock cannot extend a lock.
 ///
 /// Right API keys always pass: a key is too long to guess, so the limit on wrong ones only bounds their cost.
 #[derive(Default)]
@@ -38,6 +51,9 @@ pub struct RateLimiter {
     requests_of_users: Counter<UserId>,
     requests_of_bots: Counter<UserId>,
     requests_of_addresses: Counter<IpAddr>,
+    searches_of_addresses: Counter<IpAddr>,
+    visits_of_files: Counter<String>,
+    invitations: Counter<UserId>,
 }
 
 impl RateLimiter {
@@ -51,18 +67,43 @@ impl RateLimiter {
         self.sign_ups.count(address_block(peer), SIGN_UPS_OF_ADDRESS, clock).check()
     }
 
-    /// Counts a request of a user, or without one of an address. That of a bot also counts for the person who is
-    /// accountable for it: the limit of which less is left is returned.
+    /// Counts a request of a user, or an anonymous one of an address. Requests of a bot also count for its quota owner.
+    /// Returns the limit of which less is left.
     pub fn count_request(&self, caller: Option<&Caller>, peer: IpAddr, clock: &Clock) -> Usage {
         let Some(caller) = caller else {
             return self.requests_of_addresses.count(address_block(peer), REQUESTS_OF_ADDRESS, clock);
         };
+        self.count_action(caller, clock)
+    }
+
+    /// Counts a search of a visitor. Fails if there were too many.
+    pub fn count_visitor_search(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
+        self.searches_of_addresses.count(address_block(peer), SEARCHES_OF_ADDRESS, clock).check()
+    }
+
+    /// Counts a request of a visitor for a file, by its path. Fails if all visitors together made too many.
+    pub fn count_visit(&self, path: &str, clock: &Clock) -> ApiResult<()> {
+        let path = path.chars().take(MAX_PATH_LENGTH).collect();
+        self.visits_of_files.count(path, VISITS_OF_FILE, clock).check()
+    }
+
+    /// Counts what the server does for a user like a request of theirs: posting to the webhook of a bot, which may reply.
+    pub fn count_action(&self, caller: &Caller, clock: &Clock) -> Usage {
         let own = self.requests_of_users.count(caller.user_id, REQUESTS_OF_USER, clock);
         if !caller.is_bot() {
             return own;
         }
-        let of_all = self.requests_of_bots.count(caller.accountable(), REQUESTS_OF_BOTS, clock);
+        let of_all = self.requests_of_bots.count(caller.quota_owner(), REQUESTS_OF_BOTS, clock);
         if of_all.rest_of_limit() < own.rest_of_limit() { of_all } else { own }
+    }
+
+    /// Counts a request for links of email invitations. Fails if there were too many; administrators have no limit, since
+    /// the links are sent to themselves.
+    pub fn count_invitations(&self, caller: &Caller, clock: &Clock) -> ApiResult<()> {
+        if caller.role.is_administrator() {
+            return Ok(());
+        }
+        self.invitations.count(caller.user_id, INVITATIONS_OF_USER, clock).check()
     }
 
     /// Forgets everything.
@@ -73,9 +114,27 @@ impl RateLimiter {
         self.requests_of_users.clear();
         self.requests_of_bots.clear();
         self.requests_of_addresses.clear();
+        self.searches_of_addresses.clear();
+        self.visits_of_files.clear();
+        self.invitations.clear();
     }
 
-    /// Drops what does not count any more. Runs once a minute.
+    /// The number of refusals by each limit.
+    pub fn refusals(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            ("passwords", self.passwords.refusals.get()),
+            ("wrong_keys", self.wrong_keys.refusals.get()),
+            ("sign_ups", self.sign_ups.refusals.get()),
+            ("requests_of_users", self.requests_of_users.refusals.get()),
+            ("requests_of_bots", self.requests_of_bots.refusals.get()),
+            ("requests_of_addresses", self.requests_of_addresses.refusals.get()),
+            ("searches_of_addresses", self.searches_of_addresses.refusals.get()),
+            ("visits_of_files", self.visits_of_files.refusals.get()),
+            ("invitations", self.invitations.refusals.get()),
+        ]
+    }
+
+    /// Drops expired entries. Runs once a minute.
     pub fn remove_expired(&self, clock: &Clock) {
         let now = clock.monotonic();
         self.passwords.remove_expired(now);
@@ -84,10 +143,13 @@ impl RateLimiter {
         self.requests_of_users.remove_expired(REQUESTS_OF_USER, now);
         self.requests_of_bots.remove_expired(REQUESTS_OF_BOTS, now);
         self.requests_of_addresses.remove_expired(REQUESTS_OF_ADDRESS, now);
+        self.searches_of_addresses.remove_expired(SEARCHES_OF_ADDRESS, now);
+        self.visits_of_files.remove_expired(VISITS_OF_FILE, now);
+        self.invitations.remove_expired(INVITATIONS_OF_USER, now);
     }
 }
 
-/// How much of a limit is used, after the last attempt was counted.
+/// Usage of a limit after the last attempt was counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     limit: u32,
@@ -99,9 +161,14 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// How many attempts are left; negative if the limit is exceeded.
+    /// Number of remaining attempts; negative if the limit is exceeded.
     fn rest_of_limit(self) -> i64 {
         i64::from(self.limit) - i64::from(self.count)
+    }
+
+    /// Seconds until the limit allows more, rounded up; `None` if it is not exceeded.
+    pub fn pause(self) -> Option<i64> {
+        (self.count > self.limit).then(|| self.rest.div_euclid(1000) + 1)
     }
 
     /// Fails with 429 if the limit is exceeded.
@@ -126,18 +193,21 @@ impl Usage {
     }
 }
 
-struct Counter<K>(Mutex<HashMap<K, Window>>);
+struct Counter<K> {
+    windows: Mutex<HashMap<K, Window>>,
+    refusals: Count,
+}
 
 impl<K> Default for Counter<K> {
     fn default() -> Self {
-        Self(Mutex::default())
+        Self { windows: Mutex::default(), refusals: Count::default() }
     }
 }
 
 impl<K: Eq + Hash> Counter<K> {
     fn count(&self, key: K, rule: Rule, clock: &Clock) -> Usage {
         let now = clock.monotonic();
-        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         if windows.len() >= CAPACITY && !windows.contains_key(&key) {
             windows.retain(|_, window| !window.is_over(rule, now));
             make_room(&mut windows, |window| window.total());
@@ -145,15 +215,18 @@ impl<K: Eq + Hash> Counter<K> {
         let window = windows.entry(key).or_default();
         let count = window.count(rule, now);
         let rest = window.rest(rule, now);
+        if count > rule.attempts {
+            self.refusals.increment();
+        }
         Usage { limit: rule.attempts, count, rest, reset: clock.seconds() + rest.div_euclid(1000) }
     }
 
     fn clear(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     fn remove_expired(&self, rule: Rule, now: i64) {
-        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         windows.retain(|_, window| !window.is_over(rule, now));
         windows.shrink_to(CAPACITY / 16);
     }
@@ -183,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn who_fills_a_counter_frees_nobody_who_is_over_the_limit() {
+    fn eviction_keeps_exceeded_limits() {
         let (limiter, clock) = (RateLimiter::default(), Clock::manual(0));
         let guesser = address(u64::MAX >> 32, 0);
         for _ in 0..100 {
@@ -191,12 +264,12 @@ mod tests {
         }
         for network in 0..3 * CAPACITY as u64 {
             limiter.count_wrong_key(address(network, 0), &clock).unwrap();
-            assert!(limiter.wrong_keys.0.lock().unwrap().len() <= CAPACITY);
+            assert!(limiter.wrong_keys.windows.lock().unwrap().len() <= CAPACITY);
         }
         assert!(limiter.count_wrong_key(guesser, &clock).is_err());
         clock.advance(60);
         limiter.remove_expired(&clock);
-        assert!(limiter.wrong_keys.0.lock().unwrap().is_empty());
+        assert!(limiter.wrong_keys.windows.lock().unwrap().is_empty());
     }
 
     fn caller(user_id: i64, owner: Option<i64>) -> Caller {

@@ -1,8 +1,8 @@
 //! Sessions of browsers: their cookies, and the checks against forged requests.
 //!
-//! A session is a row of its own kind, and its cookie holds a random secret: no API key is a session, and no session is an
-//! API key. The names of the cookies are the program's own, since a browser sends cookies to all programs on a host, whatever
-//! their port.
+//! A session is a row of its own table, and its cookie holds a random secret: no API key is a session, and no session
+//! is an API key. The names of the cookies are unique to the program, since a browser sends cookies to all programs on
+//! a host, on every port.
 //!
 //! A browser sends its cookies with requests that other sites cause. So a request that may change something counts only
 //! if it comes from a page of this server, by `Sec-Fetch-Site` or else `Origin`, and if it names in a header a token that
@@ -22,19 +22,19 @@ const TOKEN: &str = "teamchat_csrf";
 /// Binds a cookie to the host that set it, and to TLS.
 const SECURE_PREFIX: &str = "__Host-";
 
-/// The client of what a session sends.
+/// The client name of requests with a session.
 pub const CLIENT: &str = "website";
 
 /// The length of a session's secret in characters.
 pub const SECRET_LENGTH: usize = 32;
 
-/// How long a session lasts that is not used, in seconds, and how long browsers keep its cookies: 30 days.
+/// Lifetime of an unused session and of its cookies in seconds: 30 days.
 pub const IDLE: i64 = 30 * 24 * 60 * 60;
 
 /// The header that names the token.
 pub const TOKEN_HEADER: &str = "x-csrftoken";
 
-/// What a request says of the page that caused it.
+/// Headers about the page that caused a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Provenance<'a> {
     /// `Sec-Fetch-Site`.
@@ -97,9 +97,9 @@ pub fn begin(secret: &str, own_origin: &str) -> Vec<(&'static str, String)> {
     set_cookies(secret, &token(secret), IDLE, own_origin)
 }
 
-/// The headers that end a session in the browser. What it kept of answers goes too: pictures and files of messages, and
-/// pages to go back to. Drafts and the files of the web client itself stay, as they are kept for each user, and cookies of
-/// other programs on the host.
+/// The headers that end a session in the browser. They clear its cache, with pictures and files of messages and pages
+/// of the history. They keep drafts, which are stored by user, files of the web client, and cookies of other programs
+/// on the host.
 pub fn end(own_origin: &str) -> Vec<(&'static str, String)> {
     let mut headers = set_cookies("", "", 0, own_origin);
     headers.push(("Clear-Site-Data", r#""cache""#.to_owned()));
@@ -118,8 +118,8 @@ fn set_cookies(secret: &str, token: &str, lifetime: i64, own_origin: &str) -> Ve
 /// The longest name of a browser and its system, in characters.
 const MAX_BROWSER_NAME: usize = 60;
 
-/// The name of a browser and its system for people, as `User-Agent` tells them: "Firefox on Linux". A program that names
-/// neither is known by its first word.
+/// The name of a browser and its system, from `User-Agent`: "Firefox on Linux". Other programs are named by the first
+/// word.
 pub fn browser_name(user_agent: &str) -> String {
     // The first that is found counts: most browsers name others too.
     const BROWSERS: [(&str, &str); 9] = [

@@ -56,14 +56,14 @@ impl Window {
         (self.since + rule.window - now).max(0)
     }
 
-    /// Whether a new window begins with the next attempt.
+    /// True if the next attempt starts a new window.
     pub fn is_over(self, rule: Rule, now: i64) -> bool {
         self.count == 0 || now - self.since >= rule.window
     }
 }
 
-/// Drops entries until a map that is full has room, those with the smallest counts first. So whoever fills the map with
-/// new keys pushes out those keys, and not the one that was counted often.
+/// Drops entries until a full map has room, those with the smallest counts first. Filling the map with new keys
+/// therefore evicts those keys, and not one with many attempts.
 pub fn make_room<K: Eq + Hash, V>(entries: &mut HashMap<K, V>, count: impl Fn(&V) -> u32) {
     let mut smallest = 1;
     while entries.len() >= CAPACITY {

@@ -1,12 +1,18 @@
-//! `teamchat user password`, `role`, `deactivate` and `reactivate`, and passwords that are read or made.
+//! `teamchat user password`, `role`, `rename`, `email`, `delete`, `sessions`, `deactivate` and `reactivate`, and passwords that
+//! are read or made.
 
-use super::common::{Failure, File, Output, role, run_command};
+use super::common::{Failure, File, Output, confirm, role, run_command};
+use super::lists::{list_keys, list_sessions};
+use super::purge::listed;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use rand::RngExt;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::BufRead;
-use teamchat::api::control::Command;
+use teamchat::commands::Command;
+use teamchat::domain::keys::KeyRecord;
+use teamchat::domain::logins::sessions::SessionRecord;
 use teamchat::types::Role;
 
 #[derive(Args)]
@@ -38,22 +44,157 @@ pub(super) struct RoleCommand {
     role: Role,
 }
 
+#[derive(Args)]
+pub(super) struct DeactivateCommand {
+    #[command(flatten)]
+    account: Account,
+    /// Include the accounts that they invited in the last week, and those invited by these. Lists them and asks.
+    #[arg(long, env = "TEAMCHAT_INVITED", value_parser = BoolishValueParser::new())]
+    invited: bool,
+    /// Do not ask.
+    #[arg(long, env = "TEAMCHAT_YES", value_parser = BoolishValueParser::new())]
+    yes: bool,
+}
+
+impl DeactivateCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        if !self.invited {
+            return self.account.set_active(false);
+        }
+        let Account { file, email, output } = self.account;
+        let command = |dry_run| Command::DeactivateInvited { email: email.clone(), dry_run };
+        let found: Vec<String> = run_command(&file.db, command(true), false)?;
+        let words = found.join(", ");
+        if !self.yes {
+            let refusal = format!("nothing was deactivated; --yes deactivates {words}");
+            confirm(&format!("Deactivate {words}?"), &refusal, "nothing was deactivated")?;
+        }
+        let done: Vec<String> = run_command(&file.db, command(false), false)?;
+        output.print(&file.db, &json!({ "deactivated": done }), |out, _| {
+            writeln!(out, "Deactivated: {}.", done.join(", "))
+        })
+    }
+}
+
 impl RoleCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Account { file, email, output } = self.account;
         let command = Command::SetRole { email: email.clone(), role: self.role };
-        let done: Value = run_command(&file.db, command, false)?;
-        output.print(&file.db, &done, |out, _| writeln!(out, "{email} is now {}.", self.role.name()))
+        let _done: Value = run_command(&file.db, command, false)?;
+        let value = json!({ "email": email, "role": self.role });
+        output.print(&file.db, &value, |out, _| writeln!(out, "{email} is now {}.", self.role.name()))
+    }
+}
+
+#[derive(Args)]
+pub(super) struct RenameCommand {
+    #[command(flatten)]
+    account: Account,
+    /// The new display name.
+    #[arg(long, env = "TEAMCHAT_FULL_NAME", value_name = "NAME")]
+    full_name: String,
+}
+
+#[derive(Args)]
+pub(super) struct EmailCommand {
+    #[command(flatten)]
+    account: Account,
+    /// The new email address.
+    #[arg(long, env = "TEAMCHAT_NEW_EMAIL", value_name = "EMAIL")]
+    new_email: String,
+}
+
+#[derive(Args)]
+pub(super) struct DeleteCommand {
+    #[command(flatten)]
+    account: Account,
+    /// Do not ask.
+    #[arg(long, env = "TEAMCHAT_YES", value_parser = BoolishValueParser::new())]
+    yes: bool,
+}
+
+#[derive(Args)]
+pub(super) struct SessionsCommand {
+    #[command(flatten)]
+    account: Account,
+    /// End all sessions and revoke all API keys.
+    #[arg(long, env = "TEAMCHAT_END_ALL", value_parser = BoolishValueParser::new())]
+    end_all: bool,
+}
+
+impl RenameCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let Account { file, email, output } = self.account;
+        let full_name = self.full_name;
+        let command = Command::RenameUser { email: email.clone(), full_name: full_name.clone() };
+        let _done: Value = run_command(&file.db, command, false)?;
+        let value = json!({ "email": email, "full_name": full_name });
+        output.print(&file.db, &value, |out, _| writeln!(out, "{email} is now called {full_name}."))
+    }
+}
+
+impl EmailCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let Account { file, email, output } = self.account;
+        let new_email = self.new_email;
+        let command = Command::SetEmail { email: email.clone(), new_email: new_email.clone() };
+        let _done: Value = run_command(&file.db, command, false)?;
+        let value = json!({ "email": new_email, "previous_email": email });
+        output.print(&file.db, &value, |out, _| writeln!(out, "{email} logs in as {new_email} now."))
+    }
+}
+
+impl DeleteCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let Account { file, email, output } = self.account;
+        if !self.yes {
+            let refusal = format!("nothing was deleted; --yes deletes the account {email}");
+            let question = format!(
+                "Delete the account {email}? Its messages, files and channels stay. It cannot be undone."
+            );
+            confirm(&question, &refusal, "nothing was deleted")?;
+        }
+        let done: Value = run_command(&file.db, Command::DeleteUser { email: email.clone() }, false)?;
+        let kept: BTreeMap<String, u64> = serde_json::from_value(done["kept"].clone())?;
+        let name = done["full_name"].as_str().unwrap_or_default();
+        output.print(&file.db, &done, |out, _| {
+            writeln!(
+                out,
+                "The account {email} was deleted. What it made stays, as of \"{name}\": {}.",
+                listed(&kept)
+            )
+        })
+    }
+}
+
+impl SessionsCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let Account { file, email, output } = self.account;
+        if self.end_all {
+            let _done: Value = run_command(&file.db, Command::EndSessions { email: email.clone() }, false)?;
+            let value = json!({ "email": email, "ended_all": true });
+            return output
+                .print(&file.db, &value, |out, _| writeln!(out, "{email} has to log in again everywhere."));
+        }
+        let sessions: Vec<SessionRecord> =
+            run_command(&file.db, Command::ListSessions { email: email.clone() }, false)?;
+        let keys: Vec<KeyRecord> = run_command(&file.db, Command::ListKeys { email }, false)?;
+        let value = json!({ "sessions": sessions, "api_keys": keys });
+        output.print(&file.db, &value, |out, style| {
+            list_sessions(out, style, &sessions)?;
+            list_keys(out, style, &keys)
+        })
     }
 }
 
 impl Account {
     pub(super) fn set_active(self, is_active: bool) -> Result<(), Failure> {
         let Self { file, email, output } = self;
-        let done: Value =
+        let _done: Value =
             run_command(&file.db, Command::SetActive { email: email.clone(), is_active }, false)?;
         let words = if is_active { "can log in again" } else { "is deactivated" };
-        output.print(&file.db, &done, |out, _| writeln!(out, "{email} {words}."))
+        let value = json!({ "email": email, "is_active": is_active });
+        output.print(&file.db, &value, |out, _| writeln!(out, "{email} {words}."))
     }
 }
 
@@ -63,7 +204,7 @@ impl PasswordCommand {
         let password = if self.password_stdin { read_password()? } else { random_password() };
         let command = Command::SetPassword { email: email.clone(), password: password.clone() };
         let _done: Value = run_command(&file.db, command, false)?;
-        let mut value = serde_json::json!({ "email": email });
+        let mut value = json!({ "email": email });
         if !self.password_stdin {
             value["password"] = password.as_str().into();
         }
@@ -71,7 +212,11 @@ impl PasswordCommand {
             if !self.password_stdin {
                 writeln!(out, "New password of {email}: {}", style.bold(&password))?;
             }
-            writeln!(out, "{}", style.dim("All API keys of the account have ended; clients log in again."))
+            writeln!(
+                out,
+                "{}",
+                style.dim("All API keys of the account were revoked; clients have to log in again.")
+            )
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What all commands share: the database, output, and the way to a running server.
+//! Shared parts of the commands: the database, output, and the connection to a running server.
 
 use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
@@ -9,9 +9,9 @@ use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Write};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use teamchat::api::control;
-use teamchat::api::control::Command;
 use teamchat::app::Options;
+use teamchat::commands;
+use teamchat::commands::{Command, Work};
 use teamchat::server::{Engine, Server, runtime};
 use teamchat::store::Database;
 use teamchat::types::{Clock, Role};
@@ -41,19 +41,29 @@ pub fn role() -> impl TypedValueParser<Value = Role> {
 }
 
 impl Output {
-    /// Prints what a command answered: as JSON, or in words, which end with the file that it is about.
+    /// Prints the answer of a command as JSON or as text. The text ends with the path of the database.
     pub fn print<T: serde::Serialize>(
         &self,
         db: &Path,
         value: &T,
         text: impl FnOnce(&mut dyn Write, Style) -> std::io::Result<()>,
     ) -> Result<(), Failure> {
+        self.print_unless_closed(db, value, text).map(|_| ())
+    }
+
+    /// The same. Returns false if standard output is a closed pipe.
+    pub fn print_unless_closed<T: serde::Serialize>(
+        &self,
+        db: &Path,
+        value: &T,
+        text: impl FnOnce(&mut dyn Write, Style) -> std::io::Result<()>,
+    ) -> Result<bool, Failure> {
         if self.json {
             let json = serde_json::to_string(value)?;
-            return print(|out| writeln!(out, "{json}"));
+            return print_unless_closed(|out| writeln!(out, "{json}"));
         }
         let file = std::path::absolute(db).unwrap_or_else(|_| db.to_owned());
-        print(|out| {
+        print_unless_closed(|out| {
             let style = Style::stdout();
             text(out, style)?;
             writeln!(out, "{}", style.dim(&format!("In the database {}", file.display())))
@@ -61,17 +71,23 @@ impl Output {
     }
 }
 
-/// Writes to standard output. Whoever reads it may stop early, as `head` does, and that is no failure.
+/// Writes to standard output. A closed pipe, as with `head`, is not an error.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
+    print_unless_closed(write).map(|_| ())
+}
+
+/// The same. Returns false if standard output is a closed pipe.
+fn print_unless_closed(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<bool, Failure> {
     let mut out = std::io::stdout();
     match write(&mut out).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(error.into()),
+        Ok(()) => Ok(true),
     }
 }
 
 /// Runs a command on the server that has the database open, or else on the database itself. A missing file is an error
-/// unless the command may make one.
+/// unless the command may create one.
 pub fn run_command<T: DeserializeOwned>(db: &Path, command: Command, may_create: bool) -> Result<T, Failure> {
     let answer = match Database::announced(db) {
         Some(announcement) => send(&announcement, &command)?,
@@ -83,7 +99,7 @@ pub fn run_command<T: DeserializeOwned>(db: &Path, command: Command, may_create:
             if engine.is_new() {
                 writeln!(std::io::stderr(), "Created the database {}", db.display())?;
             }
-            let answer = control::run(&engine.app, command).await;
+            let answer = commands::run(&engine.app, command).await;
             tokio::task::spawn_blocking(move || engine.close()).await?;
             Ok::<Value, Failure>(answer?)
         })?,
@@ -91,9 +107,21 @@ pub fn run_command<T: DeserializeOwned>(db: &Path, command: Command, may_create:
     Ok(serde_json::from_value(answer)?)
 }
 
+/// Writes work on a database file into its audit log. The work is done, so a failure is a warning.
+pub fn record(db: &Path, work: Work) {
+    // A file that would have to be upgraded first stays as it is.
+    if Database::announced(db).is_none() && Database::connect_reader(db).is_err() {
+        return;
+    }
+    if let Err(error) = run_command::<Value>(db, Command::Record(work), false) {
+        // Without standard error there is nowhere to report to.
+        let _unreported = writeln!(std::io::stderr(), "warning: the audit log has no entry of this: {error}");
+    }
+}
+
 /// Runs a command on the server of this process.
 pub async fn run_on_server<T: DeserializeOwned>(server: &Server, command: Command) -> Result<T, Failure> {
-    Ok(serde_json::from_value(control::run(server.app(), command).await?)?)
+    Ok(serde_json::from_value(commands::run(server.app(), command).await?)?)
 }
 
 /// Sends a command to the server that announced itself in the lock file.
@@ -135,7 +163,7 @@ impl Style {
         Self { colour: std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() }
     }
 
-    pub fn paint(self, code: &str, text: &str) -> String {
+    fn paint(self, code: &str, text: &str) -> String {
         if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
@@ -154,4 +182,17 @@ impl Style {
     pub fn red(self, text: &str) -> String {
         self.paint("31", text)
     }
+}
+
+/// Asks a question on the terminal, and fails unless the answer is yes. Without a terminal it fails with `refusal`.
+pub(super) fn confirm(question: &str, refusal: &str, refused: &str) -> Result<(), Failure> {
+    if !std::io::stdin().is_terminal() {
+        return Err(refusal.into());
+    }
+    let mut error = std::io::stderr();
+    write!(error, "{question} [y/N] ")?;
+    error.flush()?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { Err(refused.into()) }
 }

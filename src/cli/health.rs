@@ -1,19 +1,10 @@
 //! `teamchat health`: asks a server whether it does its work.
 
 use super::common::Failure;
+use super::fetch::fetch;
 use super::serve::DEFAULT_ADDRESS;
 use clap::Args;
-use serde_json::Value;
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
 use url::Url;
-
-/// How long the server has for each step.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The longest answer that is read, in bytes.
-const MAX_ANSWER: u64 = 64 << 10;
 
 #[derive(Args)]
 pub(super) struct Health {
@@ -33,34 +24,14 @@ fn parse_url(text: &str) -> Result<String, String> {
 
 impl Health {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let (status, body) =
-            ask(&self.url).map_err(|error| format!("{} does not answer: {error}", self.url))?;
-        if status == 200 {
+        let url = Url::parse(&self.url)?.join("/health")?;
+        let answer = fetch("GET", &url, &[], None)
+            .map_err(|error| format!("{} does not answer: {error}", self.url))?;
+        if answer.status == 200 {
             return Ok(());
         }
-        let answer: Value = serde_json::from_str(&body).unwrap_or_default();
-        let what = answer["msg"].as_str().unwrap_or("it is no server of this kind, or an older one");
-        Err(format!("{} answers with status {status}: {what}", self.url).into())
+        let json = answer.json();
+        let what = json["msg"].as_str().unwrap_or("it is no server of this kind, or an older one");
+        Err(format!("{} answers with status {}: {what}", self.url, answer.status).into())
     }
-}
-
-/// Sends `GET /health`, and returns status and body of the answer.
-fn ask(url: &str) -> Result<(u16, String), Failure> {
-    let url = Url::parse(url)?;
-    let address = url.socket_addrs(|| None)?.into_iter().next().ok_or("there is no such host")?;
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let host = url.authority();
-    write!(
-        stream,
-        "GET /health HTTP/1.1\r\nHost: {host}\r\nUser-Agent: teamchat-health\r\nConnection: close\r\n\r\n"
-    )?;
-    let mut answer = Vec::new();
-    stream.take(MAX_ANSWER).read_to_end(&mut answer)?;
-    let answer = String::from_utf8_lossy(&answer);
-    let (head, body) = answer.split_once("\r\n\r\n").ok_or("the answer is not HTTP")?;
-    let status =
-        head.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or("the answer is not HTTP")?;
-    Ok((status, body.to_owned()))
 }

@@ -2,25 +2,46 @@
 //! `TEAMCHAT_...`.
 
 mod accounts;
+mod audit;
+mod backup;
+mod check;
 mod common;
+mod config;
+mod doctor;
+mod export;
+mod fetch;
 mod health;
+mod import;
+mod keeping;
+mod lists;
+mod logging;
+#[cfg(test)]
+mod manual;
+mod organization;
+mod progress;
 mod purge;
 mod serve;
 mod serve_options;
+mod status;
 mod test_flags;
 mod test_server;
+mod tls_flags;
 
-use accounts::{Account, PasswordCommand, RoleCommand, random_password, read_password};
+use accounts::{
+    Account, DeactivateCommand, DeleteCommand, EmailCommand, PasswordCommand, RenameCommand, RoleCommand,
+    SessionsCommand, random_password, read_password,
+};
 use clap::builder::BoolishValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use common::{DEFAULT_DB, Failure, File, Output, Style, role, run_command};
-use serde_json::Value;
+use lists::{list_keys, list_sessions};
+use serde_json::{Value, json};
 use serve::DEFAULT_ADDRESS;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use teamchat::api::control::{Command, CreatedUser, CreatedWebhookBot, ListedUser};
+use teamchat::commands::{Command, CreatedUser, CreatedWebhookBot, ListedUser};
 use teamchat::domain::keys::KeyRecord;
 use teamchat::domain::logins::sessions::SessionRecord;
 use teamchat::store::Database;
@@ -28,13 +49,16 @@ use teamchat::types::Role;
 
 /// A team chat server in one binary and one SQLite file.
 ///
-/// `teamchat serve --db chat.sqlite` runs it; `teamchat user create` makes accounts. Clients of the published team-chat
-/// API work with it unchanged.
+/// `teamchat serve --db chat.sqlite` runs it; `teamchat user create` creates accounts. Clients of the published
+/// team-chat API work with it unchanged.
 #[derive(Parser)]
 #[command(version, about, max_term_width = 100)]
 pub struct Arguments {
     #[command(subcommand)]
     command: MainCommand,
+    /// The flags of `serve`, with their sources.
+    #[arg(skip)]
+    settings: Vec<config::Setting>,
 }
 
 #[derive(Subcommand)]
@@ -43,29 +67,79 @@ enum MainCommand {
     ///
     /// A missing file is created, with its organization. The server is ready when GET /api/v1/server_settings responds.
     #[command(override_usage = "teamchat serve [OPTIONS]")]
-    Serve(serve::Serve),
-    /// Ask a server whether it does its work, for monitors and containers.
+    Serve(Box<serve::Serve>),
+    /// Save the database to a file, while the server is running or not.
     ///
-    /// Prints nothing and ends with code 0, or says what is wrong and ends with code 1.
+    /// The backup is a consistent copy, compressed, checked, and readable by its owner only; a running server goes on
+    /// meanwhile. It takes room for a whole copy beside OUT until it is compressed. `zstd -d` turns it into an SQLite file.
+    /// `serve --backup-to` makes backups by itself.
+    Backup(backup::BackupCommand),
+    /// Replace the database with a backup. The server must be stopped.
+    ///
+    /// The backup is decompressed and checked first; if anything is wrong, nothing changes. The previous file stays beside
+    /// the database, as FILE.before-restore-TIME. A missing database is created: that is how a server moves to another
+    /// machine.
+    Restore(backup::RestoreCommand),
+    /// Check the database: the file, and whether its rows fit together.
+    ///
+    /// Works whether the server is running or not. Prints a line for each problem. Exit code: 0 sound, 1 problems, 2 not
+    /// usable at all.
+    Check(check::CheckCommand),
+    /// Give the free space in the database file back to the disk.
+    ///
+    /// Works whether the server is running or not. With the server stopped, the file is rewritten, which takes twice its
+    /// space meanwhile.
+    Compact(check::CompactCommand),
+    /// Check the health of a server, for monitors and containers.
+    ///
+    /// Prints nothing and exits with 0, or prints the problem and exits with 1.
     Health(health::Health),
+    /// Import an organization from another server into a new database.
+    ///
+    /// The database appears under its name when it is complete. If anything is wrong with the archive, nothing is left behind.
+    Import(import::Import),
     /// Create, list and change users, and manage their API keys.
     ///
-    /// Works while the server runs and while it does not.
+    /// Works whether the server is running or not.
     #[command(subcommand)]
     User(UserCommand),
+    /// List logins and changes to accounts, keys, permissions and settings, the oldest first.
+    ///
+    /// Each entry has its time, author, address, and the values before and after. Works whether the server is running or
+    /// not.
+    Audit(audit::AuditCommand),
     /// Create bots for other programs.
     ///
-    /// Works while the server runs and while it does not.
+    /// Works whether the server is running or not.
     #[command(subcommand)]
     Bot(BotCommand),
-    /// Write what a database has as fixtures, for test servers.
+    /// Export a database as fixtures for test servers.
     #[command(subcommand)]
     Fixtures(test_flags::FixturesCommand),
-    /// Reactivate an organization that an owner has deactivated.
+    /// Print and change the settings of the organization, deactivate and reactivate it.
     ///
-    /// Works while the server runs and while it does not.
+    /// Works whether the server is running or not.
     #[command(subcommand)]
-    Organization(OrganizationCommand),
+    Organization(organization::OrganizationCommand),
+    /// Write the whole organization to an archive, for another server.
+    ///
+    /// Works whether the server is running or not.
+    #[command(subcommand)]
+    Export(export::ExportCommand),
+    /// Check a configuration file, and show which settings are in effect.
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    /// Test the machine and the way to the server: file, disk, clock, certificate, public address, proxy.
+    ///
+    /// Takes the flags of serve, or its --config, and changes nothing. Works whether the server is running or not; some tests
+    /// need it running. Prints a line for each test, with a remedy for each problem. Exit code: 0 sound, also with warnings,
+    /// 1 problems, 2 the database is not usable at all.
+    #[command(override_usage = "teamchat doctor [OPTIONS]")]
+    Doctor(Box<doctor::DoctorCommand>),
+    /// Show the state of a server: people, messages, sizes, and problems with their remedies.
+    ///
+    /// Works whether the server is running or not.
+    Status(status::StatusCommand),
 }
 
 #[derive(Subcommand)]
@@ -78,13 +152,13 @@ enum BotCommand {
 struct CreateBot {
     #[command(flatten)]
     file: File,
-    /// The program that posts, such as grafana, gitea, uptimekuma or slack_incoming. An unknown name lists all.
+    /// The integration, such as grafana, gitea, uptimekuma or slack_incoming. An unknown name lists all.
     #[arg(long, env = "TEAMCHAT_INTEGRATION", value_name = "NAME")]
     integration: String,
     /// The name of the channel that it posts to.
     #[arg(long, env = "TEAMCHAT_CHANNEL", value_name = "CHANNEL")]
     channel: String,
-    /// The person who owns the bot, and is told when a delivery fails. The organization's first owner by default.
+    /// The owner of the bot, who is notified of failed deliveries. The organization's first owner by default.
     #[arg(long, env = "TEAMCHAT_OWNER", value_name = "EMAIL")]
     owner: Option<String>,
     /// The bot's display name. That of the integration by default.
@@ -92,17 +166,6 @@ struct CreateBot {
     full_name: Option<String>,
     #[command(flatten)]
     output: Output,
-}
-
-#[derive(Subcommand)]
-enum OrganizationCommand {
-    /// Let people log in again. Accounts, keys and messages are unchanged.
-    Reactivate {
-        #[command(flatten)]
-        file: File,
-        #[command(flatten)]
-        output: Output,
-    },
 }
 
 #[derive(Subcommand)]
@@ -118,10 +181,10 @@ enum UserCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Let a user log in again who was locked out by wrong passwords.
+    /// Unlock a user after wrong passwords.
     ///
-    /// Five wrong passwords lock an account for the address they came from, for 30 minutes, and twenty for all addresses
-    /// but those where the user logged in before. A server that starts has forgotten all of them.
+    /// Five wrong passwords lock an account for their address, for 30 minutes, and twenty for all addresses
+    /// except those where the user logged in before. A restart of the server clears all locks.
     Unlock {
         #[command(flatten)]
         file: File,
@@ -131,7 +194,7 @@ enum UserCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Set a user's password, for people who forgot theirs.
+    /// Set a user's password.
     ///
     /// All API keys and sessions of the user end: every client has to log in again. Without --password-stdin the password is
     /// random, and printed once.
@@ -139,12 +202,24 @@ enum UserCommand {
     /// Change a user's role.
     Role(RoleCommand),
     /// Deactivate a user and their bots. Their messages stay.
-    Deactivate(Account),
-    /// Let a deactivated user log in again. Old API keys work again too.
+    Deactivate(DeactivateCommand),
+    /// Let a deactivated user log in again. Old API keys and sessions stay revoked.
     Reactivate(Account),
-    /// Remove what a user has made, with all their bots.
+    /// Change a user's display name.
+    Rename(RenameCommand),
+    /// Change a user's email, used to log in.
+    Email(EmailCommand),
+    /// Delete an account: name, email, picture, keys, sessions, subscriptions and personal texts.
     ///
-    /// It is done in small steps, and clients are told of each. Deactivate the user first. Says what it will remove, and asks.
+    /// Messages, files, channels, groups, emoji, reactions and votes stay, and are shown as those of "Deleted user" with a number.
+    /// To delete them too, use `user purge` first. The bots of the user are deactivated. It cannot be undone.
+    Delete(DeleteCommand),
+    /// List the sessions and API keys of a user, or end them all.
+    Sessions(SessionsCommand),
+    /// Delete the content that a user and their bots created.
+    ///
+    /// Works in small steps and informs clients of each. Deactivate the user first. Prints the counts and asks for
+    /// confirmation.
     Purge(purge::PurgeCommand),
     /// Create, list and revoke the API keys of a user.
     #[command(subcommand)]
@@ -244,11 +319,19 @@ enum SessionCommand {
 }
 
 impl Arguments {
-    /// Reads the command line, or ends the program with what is wrong with it.
+    /// Parses the command line and the configuration file, or exits with an error.
     pub fn read() -> Self {
-        Self::try_parse().unwrap_or_else(|mut error| {
+        let command = Self::command();
+        let parsed = config::parse(&command, std::env::args_os().collect(), |name| std::env::var_os(name));
+        let read = parsed.and_then(|(matches, settings)| {
+            Ok(Self {
+                settings,
+                ..Self::from_arg_matches(&matches).map_err(|error| error.format(&mut Self::command()))?
+            })
+        });
+        read.unwrap_or_else(|mut error| {
             if error.kind() == ErrorKind::InvalidSubcommand {
-                let names = format!("the commands here are {}", subcommands_here().join(", "));
+                let names = format!("available commands: {}", subcommands_here().join(", "));
                 let tip = ContextValue::StyledStrs(vec![names.into()]);
                 error.insert(ContextKind::Suggested, tip);
             }
@@ -260,11 +343,27 @@ impl Arguments {
     pub fn run(self) -> ExitCode {
         let done = match self.command {
             MainCommand::Serve(serve) => serve.run(),
+            MainCommand::Config(task) => task.run(&self.settings),
+            MainCommand::Backup(backup) => backup.run(),
+            MainCommand::Restore(restore) => restore.run(),
+            MainCommand::Check(check) => match check.run() {
+                Ok(code) => return code,
+                Err(error) => Err(error),
+            },
+            MainCommand::Doctor(doctor) => match doctor.run() {
+                Ok(code) => return code,
+                Err(error) => Err(error),
+            },
+            MainCommand::Compact(compact) => compact.run(),
             MainCommand::Health(health) => health.run(),
+            MainCommand::Import(import) => import.run(),
+            MainCommand::Export(task) => task.run(),
             MainCommand::User(task) => task.run(),
+            MainCommand::Audit(command) => command.run(),
             MainCommand::Bot(BotCommand::Create(create)) => create.run(),
             MainCommand::Fixtures(task) => task.run(),
             MainCommand::Organization(task) => task.run(),
+            MainCommand::Status(command) => command.run(),
         };
         match done {
             Ok(()) => ExitCode::SUCCESS,
@@ -303,8 +402,12 @@ impl UserCommand {
             }
             Self::Password(command) => command.run(),
             Self::Role(command) => command.run(),
-            Self::Deactivate(account) => account.set_active(false),
+            Self::Deactivate(command) => command.run(),
             Self::Reactivate(account) => account.set_active(true),
+            Self::Rename(command) => command.run(),
+            Self::Email(command) => command.run(),
+            Self::Delete(command) => command.run(),
+            Self::Sessions(command) => command.run(),
             Self::Purge(command) => command.run(),
             Self::Key(KeyCommand::Mint { file, email, client, output }) => {
                 let key: Value =
@@ -312,7 +415,7 @@ impl UserCommand {
                 output.print(&file.db, &key, |out, style| {
                     let api_key = key["api_key"].as_str().unwrap_or_default();
                     writeln!(out, "API key of {email}: {}", style.bold(api_key))?;
-                    writeln!(out, "{}", style.dim("It is shown this once."))
+                    writeln!(out, "{}", style.dim("It is not shown again."))
                 })
             }
             Self::Key(KeyCommand::List { file, email, output }) => {
@@ -320,11 +423,10 @@ impl UserCommand {
                 output.print(&file.db, &keys, |out, style| list_keys(out, style, &keys))
             }
             Self::Key(KeyCommand::Revoke { file, email, id, output }) => {
-                let done: Value =
+                let _done: Value =
                     run_command(&file.db, Command::RevokeKey { email: email.clone(), id }, false)?;
-                output.print(&file.db, &done, |out, _| {
-                    writeln!(out, "Key {id} of {email} does not work any more.")
-                })
+                let value = json!({ "email": email, "id": id, "revoked": true });
+                output.print(&file.db, &value, |out, _| writeln!(out, "Key {id} of {email} was revoked."))
             }
             Self::Session(SessionCommand::List { file, email, output }) => {
                 let sessions: Vec<SessionRecord> =
@@ -333,8 +435,9 @@ impl UserCommand {
             }
             Self::Session(SessionCommand::End { file, email, id, output }) => {
                 let command = Command::EndSession { email: email.clone(), id };
-                let done: Value = run_command(&file.db, command, false)?;
-                output.print(&file.db, &done, |out, _| writeln!(out, "Session {id} of {email} has ended."))
+                let _done: Value = run_command(&file.db, command, false)?;
+                let value = json!({ "email": email, "id": id, "ended": true });
+                output.print(&file.db, &value, |out, _| writeln!(out, "Session {id} of {email} has ended."))
             }
         }
     }
@@ -349,13 +452,14 @@ impl CreateBot {
             owner: self.owner,
             full_name: self.full_name,
         };
-        // Where a running server listens; without one, the address that it has by default.
+        // The address of a running server, or the default.
         let server: Value = Database::announced(db)
             .and_then(|announcement| serde_json::from_str(&announcement).ok())
             .unwrap_or_default();
         let bot: CreatedWebhookBot = run_command(db, command, false)?;
-        let address = server["address"].as_str().unwrap_or(DEFAULT_ADDRESS);
-        let origin = bot.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
+        let own =
+            server["origin"].as_str().map_or_else(|| format!("http://{DEFAULT_ADDRESS}"), str::to_owned);
+        let origin = bot.public_url.clone().unwrap_or(own);
         let url = format!("{}{}", origin.trim_end_matches('/'), bot.path);
         let mut value = serde_json::to_value(&bot)?;
         value["url"] = url.as_str().into();
@@ -363,21 +467,9 @@ impl CreateBot {
             let (name, owner) = (style.bold(&bot.full_name), &bot.owner);
             writeln!(out, "{} the bot {name}, owned by {owner}", style.green("Created"))?;
             writeln!(out, "\n  {}\n", style.bold(&url))?;
-            let note = "Whoever knows this address can post. docs/integrations.md says where it goes.";
+            let note = "Anyone who knows this URL can post. docs/integrations.md explains how to use it.";
             writeln!(out, "{}", style.dim(note))
         })
-    }
-}
-
-impl OrganizationCommand {
-    fn run(self) -> Result<(), Failure> {
-        let Self::Reactivate { file, output } = self;
-        let done: Value = run_command(&file.db, Command::ReactivateRealm, false)?;
-        let words = match done["was_deactivated"].as_bool() {
-            Some(false) => "The organization was not deactivated: people can log in.",
-            _ => "People can log in again.",
-        };
-        output.print(&file.db, &done, |out, _| writeln!(out, "{words}"))
     }
 }
 
@@ -414,9 +506,9 @@ impl Create {
             }
             writeln!(out, "  API key   {}", style.bold(&user.api_key))?;
             let note = if user.is_bot {
-                "Clients show the key of a bot to its owner again."
+                "Clients show the key of a bot to its owner."
             } else {
-                "Keep them: they are shown this once."
+                "Store them: they are not shown again."
             };
             writeln!(out, "{}", style.dim(note))
         })
@@ -425,7 +517,7 @@ impl Create {
 
 fn list_users(out: &mut dyn Write, style: Style, users: &[ListedUser]) -> std::io::Result<()> {
     if users.is_empty() {
-        return writeln!(out, "No users yet. Make one with: teamchat user create");
+        return writeln!(out, "No users yet. Create one with: teamchat user create");
     }
     let width = users.iter().map(|user| user.full_name.chars().count()).max().unwrap_or(0);
     let email = users.iter().map(|user| user.email.chars().count()).max().unwrap_or(0);
@@ -442,34 +534,6 @@ fn list_users(out: &mut dyn Write, style: Style, users: &[ListedUser]) -> std::i
         } else {
             writeln!(out, "{}", style.dim(&format!("{line}  deactivated")))?;
         }
-    }
-    Ok(())
-}
-
-fn list_sessions(out: &mut dyn Write, style: Style, sessions: &[SessionRecord]) -> std::io::Result<()> {
-    if sessions.is_empty() {
-        return writeln!(out, "No sessions.");
-    }
-    let head = format!("{:>5}  {:20}  {:20}  {:15}  BROWSER", "ID", "SINCE", "LAST USED", "FROM");
-    writeln!(out, "{}", style.dim(&head))?;
-    for session in sessions {
-        let time = |seconds| jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string();
-        let (since, used) = (time(session.date_created), time(session.last_used));
-        let SessionRecord { id, address, client, .. } = session;
-        writeln!(out, "{id:>5}  {since:20}  {used:20}  {address:15}  {client}")?;
-    }
-    Ok(())
-}
-
-fn list_keys(out: &mut dyn Write, style: Style, keys: &[KeyRecord]) -> std::io::Result<()> {
-    if keys.is_empty() {
-        return writeln!(out, "No keys.");
-    }
-    writeln!(out, "{}", style.dim(&format!("{:>5}  {:20}  {:20}  FOR", "ID", "MADE", "LAST USED")))?;
-    for key in keys {
-        let time = |seconds| jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string();
-        let (made, used) = (time(key.date_created), key.last_used.map_or_else(|| "never".to_owned(), time));
-        writeln!(out, "{:>5}  {made:20}  {used:20}  {}", key.id, key.client)?;
     }
     Ok(())
 }

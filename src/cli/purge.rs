@@ -1,11 +1,11 @@
 //! `teamchat user purge`.
 
-use super::common::{Failure, File, Output, run_command};
+use super::common::{Failure, File, Output, confirm, run_command};
 use clap::Args;
+use clap::builder::BoolishValueParser;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::{BufRead, IsTerminal, Write};
-use teamchat::api::control::{Command, Place, Purge, Purged};
+use teamchat::commands::{Command, Place, Purge, Purged};
 use teamchat::domain::purge::Kind;
 
 #[derive(Args)]
@@ -17,34 +17,38 @@ pub(super) struct PurgeCommand {
     #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
     email: String,
     /// Delete their messages.
-    #[arg(long)]
+    #[arg(long, env = "TEAMCHAT_MESSAGES", value_parser = BoolishValueParser::new())]
     messages: bool,
     /// Delete the files that they uploaded.
-    #[arg(long)]
+    #[arg(long, env = "TEAMCHAT_FILES", value_parser = BoolishValueParser::new())]
     files: bool,
     /// Delete the channels that they created, and archive those with messages of others.
-    #[arg(long)]
+    #[arg(long, env = "TEAMCHAT_CHANNELS", value_parser = BoolishValueParser::new())]
     channels: bool,
     /// Delete their custom emoji, and deactivate those that reactions or statuses show.
-    #[arg(long)]
+    #[arg(long, env = "TEAMCHAT_EMOJI", value_parser = BoolishValueParser::new())]
     emoji: bool,
     /// Delete the user groups that they created and nothing uses.
-    #[arg(long)]
+    #[arg(long, env = "TEAMCHAT_GROUPS", value_parser = BoolishValueParser::new())]
     groups: bool,
     /// Deactivate their bots.
-    #[arg(long)]
+    #[arg(long, env = "TEAMCHAT_BOTS", value_parser = BoolishValueParser::new())]
     bots: bool,
-    /// All of these.
-    #[arg(long)]
+    /// Delete their drafts, saved snippets, scheduled messages, reminders, alert words, saved views, status, values of profile
+    /// fields, and the storage of their bots.
+    #[arg(long, env = "TEAMCHAT_PERSONAL", value_parser = BoolishValueParser::new())]
+    personal: bool,
+    /// All of these. The account itself stays, with its name, email, image, settings, reactions and votes.
+    #[arg(long, env = "TEAMCHAT_ALL", value_parser = BoolishValueParser::new())]
     all: bool,
-    /// Also for the accounts that they invited in the last week, and that those invited.
-    #[arg(long)]
+    /// Include the accounts that they invited in the last week, and those invited by these.
+    #[arg(long, env = "TEAMCHAT_INVITED", value_parser = BoolishValueParser::new())]
     invited: bool,
-    /// Only say what there is.
-    #[arg(long)]
+    /// Only print the counts.
+    #[arg(long, env = "TEAMCHAT_DRY_RUN", value_parser = BoolishValueParser::new())]
     dry_run: bool,
     /// Do not ask.
-    #[arg(long)]
+    #[arg(long, env = "TEAMCHAT_YES", value_parser = BoolishValueParser::new())]
     yes: bool,
     #[command(flatten)]
     output: Output,
@@ -55,7 +59,7 @@ impl PurgeCommand {
         let kinds = self.kinds();
         let Some(first) = kinds.first().copied() else {
             return Err(
-                "say what to remove: --all, or --messages, --files, --channels, --emoji, --groups, --bots"
+                "say what to remove: --all, or --messages, --files, --channels, --emoji, --groups, --bots, --personal"
                     .into(),
             );
         };
@@ -68,17 +72,8 @@ impl PurgeCommand {
                 .print(&self.file.db, &value, |out, _| writeln!(out, "{}: {words}", self.email));
         }
         if !self.yes {
-            if !std::io::stdin().is_terminal() {
-                return Err(format!("nothing was removed; --yes removes {words}").into());
-            }
-            let mut error = std::io::stderr();
-            write!(error, "Remove {words}? It cannot be undone. [y/N] ")?;
-            error.flush()?;
-            let mut answer = String::new();
-            std::io::stdin().lock().read_line(&mut answer)?;
-            if !matches!(answer.trim(), "y" | "Y" | "yes") {
-                return Err("nothing was removed".into());
-            }
+            let refusal = format!("nothing was removed; --yes removes {words}");
+            confirm(&format!("Remove {words}? It cannot be undone."), &refusal, "nothing was removed")?;
         }
         let mut done: BTreeMap<String, u64> = BTreeMap::new();
         let mut place = Some(Place { kind: first, from: 0 });
@@ -95,7 +90,7 @@ impl PurgeCommand {
         })
     }
 
-    /// What was asked for, in the order in which it is removed.
+    /// The selected kinds, in the order of deletion.
     fn kinds(&self) -> Vec<Kind> {
         let is_wanted = |kind: &Kind| {
             self.all
@@ -106,6 +101,7 @@ impl PurgeCommand {
                     Kind::Emoji => self.emoji,
                     Kind::Groups => self.groups,
                     Kind::Bots => self.bots,
+                    Kind::Personal => self.personal,
                 }
         };
         Kind::ALL.into_iter().filter(is_wanted).collect()
@@ -117,8 +113,8 @@ impl PurgeCommand {
     }
 }
 
-/// Numbers with what they count.
-fn listed(counts: &BTreeMap<String, u64>) -> String {
+/// Formats counts with their names.
+pub(super) fn listed(counts: &BTreeMap<String, u64>) -> String {
     if counts.is_empty() {
         return "nothing".to_owned();
     }

@@ -1,69 +1,121 @@
 //! `teamchat serve`.
 
 use super::common::{Failure, File, Output, Style, run_on_server};
-use super::{serve_options, test_flags};
+use super::logging::LogFormat;
+use super::test_flags::UsageError;
+use super::tls_flags::TlsFlags;
+use super::{keeping, logging, serve_options, test_flags};
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use std::io::{IsTerminal, Write};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use teamchat::api::control::Command;
-use teamchat::app::{ClientFiles, Options};
+use std::sync::Arc;
+use teamchat::app::{ClientFiles, Options, WebPush};
+use teamchat::commands::Command;
+use teamchat::domain::audit::DEFAULT_KEEP_DAYS;
 use teamchat::domain::limits::{MAX_FILE_UPLOAD_SIZE_MIB, UPLOAD_QUOTA_MIB};
-use teamchat::server::{Engine, Server, runtime};
+#[cfg(unix)]
+use teamchat::server::systemd;
+use teamchat::server::tls::Tls;
+use teamchat::server::{Engine, ListenAddress, Listener, Server, inherited, runtime};
 use teamchat::types::{Clock, Network};
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::layer::{Layer, SubscriberExt};
-use tracing_subscriber::util::SubscriberInitExt;
+use url::Url;
 
 /// The address on which a server listens by default.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9991";
 
+/// The share of the disk in use, in percent, from which on owners are warned.
+const DISK_WARNING: i64 = 80;
+
 #[derive(Args)]
 pub struct Serve {
+    /// A configuration file in TOML. Its keys are the names of these flags, for example `listen = ["127.0.0.1:9991"]`.
+    /// Flags and variables precede it. docs/configuration.md has an example.
+    #[arg(long, env = "TEAMCHAT_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
     #[command(flatten)]
     pub file: File,
-    /// The address to listen on: 0.0.0.0:9991 for all of IPv4, [::]:9991 for all. Port 0 picks a free port, which is
-    /// printed.
-    #[arg(long, env = "TEAMCHAT_LISTEN", value_name = "ADDR:PORT", default_value = DEFAULT_ADDRESS, value_parser = serve_options::parse_listen)]
-    pub listen: SocketAddr,
-    /// The URL at which clients reach the server: scheme, host and port, for example https://chat.example.com. Links
-    /// begin with it. Without it they begin with what each request calls the server.
+    /// The addresses to listen on, repeated or separated by commas: 0.0.0.0:9991 for all of IPv4, [::]:9991 for all,
+    /// unix:/run/teamchat/http for a Unix socket. Port 0 picks a free port, which is printed. Sockets that systemd passes
+    /// replace the default.
+    #[arg(long, env = "TEAMCHAT_LISTEN", value_name = "ADDR:PORT", default_value = DEFAULT_ADDRESS, value_delimiter = ',')]
+    pub listen: Vec<ListenAddress>,
+    /// The permissions of Unix sockets, in octal. The folder has its own.
+    #[arg(long, env = "TEAMCHAT_UNIX_MODE", value_name = "MODE", default_value = "660", value_parser = serve_options::parse_mode)]
+    pub unix_mode: u32,
+    /// The public URL of the server: scheme, host and port, for example https://chat.example.com. Links begin with it.
+    /// Without it, links use the Host of each request.
     #[arg(long, env = "TEAMCHAT_PUBLIC_URL", value_name = "URL", value_parser = serve_options::parse_public_url)]
     pub public_url: Option<String>,
-    /// The addresses of reverse proxies, separated by commas: from them, X-Forwarded-For says who the client is. For
-    /// example 127.0.0.1 or 10.0.0.0/8.
+    /// The addresses of reverse proxies, separated by commas, whose X-Forwarded-For names the client. For example
+    /// 127.0.0.1 or 10.0.0.0/8.
     #[arg(long, env = "TEAMCHAT_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
     pub trusted_proxy: Vec<Network>,
-    /// Limit requests to 200 a minute for each user, and 100 for each address without a login. On by default if others can
-    /// reach the server: with --public-url, and on an address that is not of this machine alone, but for servers of
-    /// tests. Wrong passwords and keys are always limited.
+    /// Limit requests to 200 a minute for each user, and 100 for each address without a login. On by default with
+    /// --public-url and on addresses other than loopback, except for test servers. Wrong passwords and keys are always
+    /// limited.
     #[arg(long, env = "TEAMCHAT_RATE_LIMIT", value_enum, value_name = "ON|OFF")]
     pub rate_limit: Option<Switch>,
+    /// Let search engines list web-public channels, if the organization can be read without an account. Off by default:
+    /// robots.txt and the pages ask them to stay away.
+    #[arg(long, env = "TEAMCHAT_SEARCH_ENGINES", value_enum, value_name = "ON|OFF", default_value = "off")]
+    pub search_engines: Switch,
     /// The maximum size of an uploaded file, in MiB.
     #[arg(long, env = "TEAMCHAT_MAX_FILE_UPLOAD_SIZE_MIB", value_name = "MIB", default_value_t = MAX_FILE_UPLOAD_SIZE_MIB, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_file_upload_size_mib: u64,
-    /// The maximum size of all uploaded files together, in MiB. Whatever it is, uploads are refused while the disk has
+    /// The maximum size of all uploaded files together, in MiB. Uploads are always refused while the disk has
     /// less than 256 MiB left.
     #[arg(long, env = "TEAMCHAT_UPLOAD_QUOTA_MIB", value_name = "MIB", default_value_t = UPLOAD_QUOTA_MIB)]
     pub upload_quota_mib: u64,
-    /// Hosts that bots of type "outgoing webhook" may post to, separated by commas: a name means its port 80, name:8080
-    /// another one, name:* all. A single * means every host of the public internet, and none of this machine or of
+    /// The maximum size of the uploads of one person, with those of their bots, in MiB. By default members may use a quarter of
+    /// --upload-quota-mib, guests an eighth, and administrators all of it, but each at least one file of the maximum size.
+    #[arg(long, env = "TEAMCHAT_UPLOAD_QUOTA_PER_PERSON_MIB", value_name = "MIB")]
+    pub upload_quota_per_person_mib: Option<u64>,
+    /// Hosts that bots of type "outgoing webhook" may post to, separated by commas: name for port 80, name:8080
+    /// for another port, name:* for all. A single * means all hosts of the public internet, without this machine and
     /// private networks. Requests use http, not https. None by default.
     #[arg(long, env = "TEAMCHAT_WEBHOOK_HOSTS", value_name = "HOST[:PORT]", value_delimiter = ',', value_parser = serve_options::parse_webhook_host)]
     pub webhook_hosts: Vec<String>,
-    /// Leave out the web client: no page is served but those of invitations and new passwords.
+    /// Web Push: notifications to the browsers of people who turned them on, also while the page is closed. They are
+    /// encrypted, and sent to the push services of the browsers, at public addresses.
+    #[arg(long, env = "TEAMCHAT_WEB_PUSH", value_enum, value_name = "ON|OFF", default_value = "on")]
+    pub web_push: Switch,
+    /// Hosts of push services with addresses that are not public, separated by commas: name for port 443, name:8443 for
+    /// another port, name:* for all.
+    #[arg(long, env = "TEAMCHAT_WEB_PUSH_HOSTS", value_name = "HOST[:PORT]", value_delimiter = ',', value_parser = serve_options::parse_webhook_host)]
+    pub web_push_hosts: Vec<String>,
+    /// A file with certificates of authorities, in PEM, for push services with certificates that are not publicly trusted.
+    #[arg(long = "web-push-ca", env = "TEAMCHAT_WEB_PUSH_CA", value_name = "FILE", value_parser = serve_options::parse_authorities)]
+    pub web_push_authorities: Option<String>,
+    /// Disable the web client. Only the pages of invitations and new passwords are served.
     #[arg(long, env = "TEAMCHAT_NO_WEB", value_parser = BoolishValueParser::new(), conflicts_with = "web_dir")]
     pub no_web: bool,
-    /// Serve the web client from a folder instead of from the program, for people who work on it.
+    /// Serve the web client from a directory instead of the embedded files, for development.
     #[arg(long, env = "TEAMCHAT_WEB_DIR", value_name = "FOLDER")]
     pub web_dir: Option<PathBuf>,
-    /// What to log: error, warn, info, debug or trace, or directives such as warn,teamchat=debug.
+    /// Number of days for which the audit log is kept.
+    #[arg(long, env = "TEAMCHAT_AUDIT_KEEP", value_name = "DAYS", default_value_t = DEFAULT_KEEP_DAYS, value_parser = serve_options::parse_days)]
+    pub audit_keep: u32,
+    /// The log level: error, warn, info, debug or trace, or directives such as warn,teamchat=debug.
     #[arg(long, env = "TEAMCHAT_LOG", value_name = "FILTER", default_value = "info", value_parser = serve_options::parse_log)]
     pub log: Targets,
+    /// The format of the log: text, or one JSON object a line.
+    #[arg(long, env = "TEAMCHAT_LOG_FORMAT", value_enum, value_name = "text|json", default_value = "text")]
+    pub log_format: LogFormat,
+    /// Serve metrics for Prometheus at /metrics on an address of their own, and nowhere else: 127.0.0.1:9992, or
+    /// unix:PATH. They need no login. Off by default.
+    #[arg(long, env = "TEAMCHAT_METRICS", value_name = "ADDR:PORT")]
+    pub metrics: Option<ListenAddress>,
     #[command(flatten)]
     pub output: Output,
-    // The last, since its heading is for all that follow.
+    #[command(flatten)]
+    pub keeping: keeping::KeepingFlags,
+    // The last two, since their headings are for all that follow.
+    #[command(flatten)]
+    pub tls: TlsFlags,
     #[command(flatten)]
     pub testing: test_flags::Flags,
 }
@@ -76,57 +128,59 @@ pub enum Switch {
 }
 
 impl Serve {
-    /// Whether requests are limited where nothing else is said: if others can reach the server. A server for tests is
-    /// reached by tests.
-    fn limits_requests(&self) -> bool {
-        let is_reached = !self.listen.ip().to_canonical().is_loopback() && !self.testing.is_test_server();
-        self.public_url.is_some() || is_reached
+    /// The default of `--rate-limit`: on if other machines can reach the server, off for test servers.
+    fn limits_requests(&self, listeners: &[Listener]) -> bool {
+        let is_reached = |listeners: &[Listener]| {
+            let mut addresses = listeners.iter().filter_map(|listener| listener.address().ok());
+            addresses.any(|address| !address.is_local()) && !self.testing.is_test_server()
+        };
+        self.public_url.is_some() || is_reached(listeners)
     }
 
     pub fn run(self) -> Result<(), Failure> {
-        let lines = tracing_subscriber::fmt::layer()
-            .with_writer(std::io::stderr)
-            .with_ansi(std::io::stderr().is_terminal());
-        tracing_subscriber::registry().with(lines.with_filter(self.log.clone())).init();
-        let options = Options {
-            public_url: self.public_url.clone(),
-            webhook_hosts: self.webhook_hosts.clone(),
-            trusted_proxies: self.trusted_proxy.clone(),
-            rate_limit: self.rate_limit.map_or(self.limits_requests(), |switch| switch == Switch::On),
-            connections_per_address: None,
-            heartbeat: None,
-            max_file_upload_size_mib: Some(self.max_file_upload_size_mib),
-            upload_quota_mib: Some(self.upload_quota_mib),
-            disk_reserve_mib: None,
-            client_files: match &self.web_dir {
-                _ if self.no_web => ClientFiles::Off,
-                Some(folder) => ClientFiles::Folder(folder.clone()),
-                None => ClientFiles::Embedded,
-            },
-            dev_login: self.testing.dev,
-        };
-        self.testing.check(self.listen, self.public_url.is_some())?;
+        logging::start(&self.log, self.log_format);
         if self.testing.is_test_server() {
-            return self.run_test_server(options);
+            return self.run_test_server();
         }
         runtime()?.block_on(async {
-            let listener = Server::listen(self.listen).await?;
-            let engine = Engine::open(&self.file.db, Clock::System, options).await?;
+            let listeners = self.open_sockets()?;
+            let metrics = match &self.metrics {
+                Some(address) => Some(Server::listen(address, self.unix_mode)?),
+                None => None,
+            };
+            let tls = self.tls.options(&self.file.db).map(|options| Tls::new(&options, Clock::System));
+            let tls = tls.transpose().map_err(|error| UsageError(error.to_string()))?.map(Arc::new);
+            let engine = Engine::open(&self.file.db, Clock::System, self.options(&listeners)?).await?;
             let upgraded_from = engine.upgraded_from().map(Path::to_owned);
-            let server = Server::serve(engine, listener)?;
+            let mut server = Server::serve(engine, listeners, tls.clone())?;
+            let metrics_address = metrics.as_ref().map(Listener::address).transpose()?;
+            if let Some(listener) = metrics {
+                server.serve_metrics(listener);
+            }
             let owner_link: Option<String> = run_on_server(&server, Command::OwnerLink).await?;
             let version = env!("CARGO_PKG_VERSION");
-            tracing::info!(version, address = %server.address(), "the server has started");
-            self.warn(server.address());
+            let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
+            tracing::info!(version, address = addresses.join(", "), "the server has started");
+            self.warn(server.addresses(), tls.as_deref());
+            let (stopped, reloading) = (stop_signal()?, reload_on_hangup(tls.clone())?);
+            let urls: Vec<String> =
+                server.addresses().iter().map(|address| address.url(tls.is_some())).collect();
+            let metrics = metrics_address.map(|address| format!("{}/metrics", address.url(false)));
             if self.output.json {
-                self.print_ready(server.address(), None, owner_link.as_deref())?;
+                self.print_ready(&urls, ("metrics_url", metrics), owner_link.as_deref())?;
             } else {
-                self.print_start(&server, upgraded_from.as_deref(), owner_link.as_deref())?;
+                let upgraded_from = upgraded_from.as_deref();
+                self.print_start(&server, &urls, metrics.as_deref(), upgraded_from, owner_link.as_deref())?;
             }
+            #[cfg(unix)]
+            systemd::notify_ready();
             let failed = tokio::select! {
-                signal = stop_signal() => signal.map(|()| false)?,
+                () = stopped => false,
                 () = server.failed() => true,
+                () = reloading => false,
             };
+            #[cfg(unix)]
+            systemd::notify_stopping();
             tracing::info!("the server is stopping");
             let style = Style::stderr();
             writeln!(
@@ -139,39 +193,111 @@ impl Serve {
         })
     }
 
+    /// Opens the sockets that systemd passes, and those of `--listen` that are not among them.
+    fn open_sockets(&self) -> Result<Vec<Listener>, Failure> {
+        let mut listeners = inherited().map_err(|error| format!("socket activation: {error}"))?;
+        let passed: Vec<ListenAddress> = listeners.iter().map(Listener::address).collect::<Result<_, _>>()?;
+        let is_default = matches!(&self.listen[..], [only] if only.to_string() == DEFAULT_ADDRESS);
+        let own = || {
+            let own = self.listen.iter().filter(|address| !passed.contains(address));
+            own.filter(|_| passed.is_empty() || !is_default)
+        };
+        self.testing.check(passed.iter().chain(own()), self.public_url.is_some())?;
+        for address in own() {
+            listeners.push(Server::listen(address, self.unix_mode)?);
+        }
+        Ok(listeners)
+    }
+
+    /// The options of a server with these sockets.
+    pub fn options(&self, listeners: &[Listener]) -> Result<Options, Failure> {
+        Ok(Options {
+            public_url: self.public_url.clone(),
+            webhook_hosts: self.webhook_hosts.clone(),
+            web_push: WebPush {
+                is_off: self.web_push == Switch::Off,
+                hosts: self.web_push_hosts.clone(),
+                authorities: self.web_push_authorities.clone(),
+            },
+            trusted_proxies: self.trusted_proxy.clone(),
+            search_engines: self.search_engines == Switch::On,
+            rate_limit: self
+                .rate_limit
+                .map_or(self.limits_requests(listeners), |switch| switch == Switch::On),
+            connections_per_address: None,
+            heartbeat: None,
+            max_file_upload_size_mib: Some(self.max_file_upload_size_mib),
+            upload_quota_mib: Some(self.upload_quota_mib),
+            upload_quota_per_person_mib: self.upload_quota_per_person_mib,
+            disk_reserve_mib: None,
+            audit_keep_days: Some(self.audit_keep),
+            disk_warning: Some(DISK_WARNING),
+            backups: self.keeping.backups()?,
+            is_replicated: self.keeping.replicated,
+            client_files: match &self.web_dir {
+                _ if self.no_web => ClientFiles::Off,
+                Some(folder) => ClientFiles::Folder(folder.clone()),
+                None => ClientFiles::Embedded,
+            },
+            dev_login: self.testing.dev,
+        })
+    }
+
     /// Warns of settings that are fine on one machine, and not for others.
-    pub fn warn(&self, address: SocketAddr) {
+    fn warn(&self, addresses: &[ListenAddress], tls: Option<&Tls>) {
+        let public_host =
+            self.public_url.as_ref().and_then(|url| Url::parse(url).ok()?.host_str().map(str::to_owned));
+        if let (Some(tls), Some(host)) = (tls, public_host)
+            && !tls.is_for(&host)
+        {
+            tracing::warn!(
+                host,
+                "the certificate is not for the host of --public-url: clients will refuse it"
+            );
+        }
         match &self.public_url {
-            None if !address.ip().to_canonical().is_loopback() => tracing::warn!(
-                "others can reach this server, and there is no --public-url: links begin with whatever address a request \
-                 names, and requests that succeed are not limited"
+            None if !addresses.iter().all(ListenAddress::is_local) => tracing::warn!(
+                "others can reach this server, and there is no --public-url: links use the Host of each request"
             ),
-            Some(url) if url.starts_with("https:") && self.trusted_proxy.is_empty() => tracing::warn!(
-                "there is a reverse proxy for https, and no --trusted-proxy: all clients have the address of the proxy, \
+            Some(url) if url.starts_with("https:") && self.trusted_proxy.is_empty() && tls.is_none() => {
+                tracing::warn!(
+                    "there is a reverse proxy for https, and no --trusted-proxy: all clients have the address of the proxy, \
                  and share its limits"
-            ),
+                );
+            }
             _ => {}
         }
     }
 
-    /// Prints where the server listens and, while nobody can log in, how to create the first owner.
-    pub fn print_start(
+    /// Prints the address of the server and, if there is no owner yet, a link to become one.
+    fn print_start(
         &self,
         server: &Server,
+        urls: &[String],
+        metrics: Option<&str>,
         upgraded_from: Option<&Path>,
         owner_link: Option<&str>,
     ) -> std::io::Result<()> {
         let style = Style::stdout();
         let mut out = std::io::stdout();
-        let listening = format!("http://{}", server.address());
-        let here = format!("http://{}", server.address_here());
+        let is_secure = urls.iter().any(|url| url.starts_with("https:"));
+        let here =
+            server.addresses().first().map(|address| address.here().url(is_secure)).unwrap_or_default();
         let url = self.public_url.as_ref().unwrap_or(&here);
         let db = self.file.db.display();
         writeln!(out, "{} {}", style.bold("teamchat"), style.dim(env!("CARGO_PKG_VERSION")))?;
         if let Some(url) = &self.public_url {
             writeln!(out, "  public     {}", style.green(url))?;
         }
-        writeln!(out, "  listening  {}", style.green(&listening))?;
+        for url in urls {
+            writeln!(out, "  listening  {}", style.green(url))?;
+        }
+        if let Some(url) = metrics {
+            writeln!(out, "  metrics    {url}")?;
+        }
+        if let Some(path) = &self.config {
+            writeln!(out, "  settings   {}", path.display())?;
+        }
         let new = if server.is_new() { " (created)" } else { "" };
         writeln!(out, "  database   {db}{new}")?;
         if let Some(free) = server.free_mib() {
@@ -179,18 +305,18 @@ impl Serve {
                 out,
                 "  unused     {free} MiB of the file are free and will be used again; to shrink it, stop the"
             )?;
-            writeln!(out, "             server and run: sqlite3 {db} VACUUM")?;
+            writeln!(out, "             server and run: teamchat compact --db {db}")?;
         }
         if let Some(copy) = upgraded_from {
-            writeln!(out, "  upgraded   the file as it was is kept as {}", copy.display())?;
+            writeln!(out, "  upgraded   the previous file was saved as {}", copy.display())?;
         }
         if let Some(path) = owner_link {
             writeln!(out)?;
-            writeln!(out, "Nobody can log in yet. Open this page to become the owner:")?;
+            writeln!(out, "There is no owner yet. Open this page to create the account:")?;
             writeln!(out)?;
             writeln!(out, "  {}", style.bold(&format!("{url}{path}")))?;
             writeln!(out)?;
-            writeln!(out, "{}", style.dim("It works once, and until the server stops."))?;
+            writeln!(out, "{}", style.dim("The link works once, until the server stops."))?;
             // The path by which the program was started, so that the command can be copied.
             let program = std::env::args().next().unwrap_or_else(|| "teamchat".to_owned());
             let command = format!("{program} user create --db {db} --role owner --email ... --full-name ...");
@@ -200,17 +326,44 @@ impl Serve {
     }
 }
 
-/// Waits for Ctrl-C or, on Unix, SIGTERM.
-pub async fn stop_signal() -> std::io::Result<()> {
+/// Has the certificate read again at each SIGHUP, from this call on. On a terminal, which sends it when it is closed, SIGHUP
+/// ends the program.
+fn reload_on_hangup(tls: Option<Arc<Tls>>) -> std::io::Result<impl Future<Output = ()>> {
+    #[cfg(unix)]
+    let hangup = if std::io::stdout().is_terminal() { None } else { Some(signal(SignalKind::hangup())?) };
+    Ok(async move {
+        #[cfg(unix)]
+        if let Some(mut hangup) = hangup {
+            while hangup.recv().await.is_some() {
+                match &tls {
+                    Some(tls) => tls.reload.notify_one(),
+                    None => tracing::info!("SIGHUP: there is no certificate to read again"),
+                }
+            }
+        }
+        std::future::pending::<()>().await;
+    })
+}
+
+/// Waits for Ctrl-C or, on Unix, SIGTERM. Signals count from this call on: one that arrived before would end the program at
+/// once.
+pub fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     {
-        use tokio::signal::unix::{SignalKind, signal};
+        let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
-        tokio::select! {
-            interrupted = tokio::signal::ctrl_c() => interrupted,
-            _ = terminate.recv() => Ok(()),
-        }
+        Ok(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        })
     }
     #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await
+    Ok(async {
+        // Without the signal the program is ended from outside.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    })
 }

@@ -1,23 +1,13 @@
-//! Values of the flags of `serve`: what cannot work is refused with a word of what would.
+//! Parsers of the flags of `serve`. Errors name the accepted form.
 
-use std::net::{SocketAddr, ToSocketAddrs};
-use teamchat::api::outgoing_webhooks::AllowedHost;
+use teamchat::http_client::{AllowedHost, check_certificates};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::Url;
 
-/// An address and a port; a name in place of the address is looked up, and IPv4 preferred.
-pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
-    if let Ok(address) = text.parse() {
-        return Ok(address);
-    }
-    let usage = "write ADDR:PORT, for example 127.0.0.1:9991, [::1]:9991 or 0.0.0.0:9991";
-    let addresses = text.to_socket_addrs().map_err(|error| match error.kind() {
-        std::io::ErrorKind::InvalidInput => usage.to_owned(),
-        _ => format!("{error}; {usage}"),
-    })?;
-    let mut addresses: Vec<SocketAddr> = addresses.collect();
-    addresses.sort_by_key(SocketAddr::is_ipv6);
-    addresses.first().copied().ok_or_else(|| usage.to_owned())
+/// Permissions of a socket, as three octal digits.
+pub fn parse_mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
+    mode.ok_or_else(|| "write three octal digits, for example 660".to_owned())
 }
 
 /// Scheme, host and port, without a slash at the end.
@@ -38,10 +28,33 @@ pub fn parse_public_url(text: &str) -> Result<String, String> {
     Ok(url.origin().ascii_serialization())
 }
 
+/// An address that begins with https.
+pub fn parse_https_url(text: &str) -> Result<String, String> {
+    let url = Url::parse(text).map_err(|error| error.to_string())?;
+    if url.scheme() == "https" && url.has_host() {
+        Ok(text.to_owned())
+    } else {
+        Err("it begins with https://".to_owned())
+    }
+}
+
 /// An entry of `--webhook-hosts`.
 pub fn parse_webhook_host(text: &str) -> Result<String, String> {
     let host: AllowedHost = text.parse()?;
     Ok(host.to_string())
+}
+
+/// The file of `--web-push-ca`: certificates of authorities in PEM.
+pub fn parse_authorities(path: &str) -> Result<String, String> {
+    let pem = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    check_certificates(&pem).map_err(|error| format!("{path}: {error}"))?;
+    Ok(pem)
+}
+
+/// A number of days, also written with a `d`.
+pub fn parse_days(text: &str) -> Result<u32, String> {
+    let days = text.trim_end_matches('d').parse::<u32>().ok().filter(|days| *days > 0);
+    days.ok_or_else(|| "write a number of days, for example 400".to_owned())
 }
 
 /// A level, or directives such as `warn,teamchat=debug`. `Targets` would take a word that is no level for the name of a
@@ -61,13 +74,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_to_listen_on_may_be_names() {
-        assert_eq!(parse_listen("127.0.0.1:7410").unwrap().to_string(), "127.0.0.1:7410");
-        assert_eq!(parse_listen("[::1]:0").unwrap().to_string(), "[::1]:0");
-        let localhost = parse_listen("localhost:7410").unwrap();
-        assert!(localhost.ip().is_loopback() && localhost.port() == 7410);
-        for text in ["7410", "127.0.0.1", ":7410", "127.0.0.1:70000", ""] {
-            assert!(parse_listen(text).unwrap_err().contains("ADDR:PORT"), "{text}");
+    fn permissions_are_octal() {
+        assert_eq!(parse_mode("660"), Ok(0o660));
+        assert_eq!(parse_mode("0600"), Ok(0o600));
+        for text in ["", "rw", "888", "1777"] {
+            assert!(parse_mode(text).unwrap_err().contains("for example 660"), "{text}");
         }
     }
 
@@ -98,7 +109,15 @@ mod tests {
     }
 
     #[test]
-    fn what_to_log_is_levels() {
+    fn days_are_numbers() {
+        assert_eq!((parse_days("400"), parse_days("30d")), (Ok(400), Ok(30)));
+        for text in ["0", "", "d", "-1", "a week"] {
+            assert!(parse_days(text).unwrap_err().contains("for example 400"), "{text}");
+        }
+    }
+
+    #[test]
+    fn log_filters_are_levels() {
         for text in ["info", "warn,teamchat=debug", "teamchat::auth=trace", "off", "WARN"] {
             parse_log(text).unwrap();
         }

@@ -1,33 +1,40 @@
 //! Flags of `serve` for authors of clients and bots, and `teamchat fixtures`.
 
-use super::common::{Failure, File, print};
+use super::common::{Failure, File, print, record};
 use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
 use std::error::Error;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use teamchat::commands::Work;
+use teamchat::server::ListenAddress;
+use teamchat::store::Database;
 use teamchat::testing::{Fixtures, dump};
 
 /// For authors of clients and bots; docs/testing.md shows their use.
 #[derive(Args)]
 #[command(next_help_heading = "For tests of clients and bots")]
 pub struct Flags {
-    /// Keep nothing on the disk: all data is gone when the server ends, however it ends.
+    /// Keep nothing on disk: all data is lost when the server ends.
     #[arg(long, env = "TEAMCHAT_EPHEMERAL", value_parser = BoolishValueParser::new(), conflicts_with = "db")]
     pub ephemeral: bool,
     /// Users with API keys, channels and messages to start with, as JSON. Only for a new database.
     #[arg(long, env = "TEAMCHAT_FIXTURES", value_name = "FILE")]
     pub fixtures: Option<PathBuf>,
-    /// Listen here for the control of tests: requests seen, clock, faults, reset. Whoever reaches it may do anything, but pages of
-    /// browsers may not.
+    /// Listen here for the control of tests: requests, clock, faults, reset. It has no authentication, but refuses
+    /// requests from web pages.
     #[arg(long, env = "TEAMCHAT_TEST_CONTROL", value_name = "ADDR:PORT")]
     pub test_control: Option<SocketAddr>,
     /// Write all exchanges to a file as HTTP Archive (HAR), without credentials.
     #[arg(long, env = "TEAMCHAT_RECORD", value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Hand out API keys without passwords: POST /dev_fetch_api_key and GET /dev_list_users. Only on a loopback address, and
-    /// only by its names.
+    /// Answer requests that have unknown parameters with an error, so that tests find misspelled names. They are handled
+    /// nevertheless.
+    #[arg(long, env = "TEAMCHAT_STRICT", value_parser = BoolishValueParser::new())]
+    pub strict: bool,
+    /// Issue API keys without passwords: POST /dev_fetch_api_key and GET /dev_list_users. Requires a loopback address and
+    /// host name.
     #[arg(long, env = "TEAMCHAT_DEV", value_parser = BoolishValueParser::new())]
     pub dev: bool,
 }
@@ -36,48 +43,59 @@ pub struct Flags {
 pub enum FixturesCommand {
     /// Print the users, groups, channels and messages of a database as JSON, for serve --fixtures.
     ///
-    /// Works while the server runs and while it does not. API keys and passwords are not in the database, so they are
-    /// left out, except for the keys of bots.
+    /// Works whether the server is running or not. API keys and passwords are not in the database, so they are left
+    /// out, except for the keys of bots.
     Dump {
         #[command(flatten)]
         file: File,
     },
-    /// Print fixtures to begin with: the people that tests of clients know, and channels of each kind.
+    /// Print sample fixtures: the users that client tests expect, and channels of each kind.
     Sample,
 }
 
-/// What was given to the program cannot be used. It ends with code 2, as after a wrong flag.
+/// Invalid input of the user. The program exits with 2, as after an invalid flag.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(pub String);
 
 impl Flags {
-    /// Whether the server is more than one for people.
+    /// True for servers with fixtures, control, recording or strictness.
     pub fn is_test_server(&self) -> bool {
-        self.ephemeral || self.fixtures.is_some() || self.test_control.is_some() || self.record.is_some()
+        self.ephemeral
+            || self.fixtures.is_some()
+            || self.test_control.is_some()
+            || self.record.is_some()
+            || self.strict
     }
 
-    /// Refuses what would give strangers access, and warns of what might.
-    pub fn check(&self, listen: SocketAddr, is_public: bool) -> Result<(), Failure> {
+    /// Refuses options that give strangers access, and warns of risky ones.
+    pub fn check<'a>(
+        &self,
+        addresses: impl IntoIterator<Item = &'a ListenAddress>,
+        is_public: bool,
+    ) -> Result<(), Failure> {
         let mut err = std::io::stderr();
         if self.dev {
             if is_public {
-                let text = "--dev hands out API keys to everybody, so it does not go with --public-url";
+                let text = "--dev issues API keys without authentication, so it conflicts with --public-url";
                 return Err(UsageError(text.to_owned()).into());
             }
-            if !listen.ip().is_loopback() {
+            for listen in addresses {
+                if listen.is_local() {
+                    writeln!(
+                        err,
+                        "WARNING: --dev gives the API key of every user to any client at {listen}."
+                    )?;
+                    continue;
+                }
                 let text = format!(
-                    "--dev hands out API keys to everybody, so it listens on a loopback address only, not on {listen}"
+                    "--dev issues API keys without authentication, so it requires a loopback address, not {listen}"
                 );
                 return Err(UsageError(text).into());
             }
-            writeln!(
-                err,
-                "WARNING: --dev gives the API key of every user to everybody who reaches {listen}."
-            )?;
         }
         if let Some(address) = self.test_control.filter(|address| !address.ip().is_loopback()) {
-            writeln!(err, "WARNING: everybody who reaches {address} controls this server.")?;
+            writeln!(err, "WARNING: any client that reaches {address} controls this server.")?;
         }
         Ok(())
     }
@@ -102,7 +120,12 @@ impl FixturesCommand {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         let fixtures = match self {
-            Self::Dump { file } => dump(&file.db)?,
+            Self::Dump { file } => {
+                Database::check_exists(&file.db)?;
+                let fixtures = dump(&file.db)?;
+                record(&file.db, Work::Export { format: "fixtures".to_owned(), scope: "full".to_owned() });
+                fixtures
+            }
             Self::Sample => Fixtures::sample()?,
         };
         print(|out| writeln!(out, "{}", fixtures.to_json()))

@@ -5,26 +5,36 @@ use super::serve::{Serve, stop_signal};
 use super::test_flags::UsageError;
 use serde_json::json;
 use std::io::Write;
-use std::net::SocketAddr;
-use teamchat::api::control::{self, Command};
-use teamchat::app::Options;
-use teamchat::server;
-use teamchat::testing::{self, DoubleError, Program, Settings};
+use teamchat::commands::Command;
+use teamchat::server::ListenAddress;
+use teamchat::testing::{DoubleError, Program, Settings};
+use teamchat::{commands, server, testing};
 
 impl Serve {
     /// Runs a server for tests of clients.
-    pub fn run_test_server(&self, options: Options) -> Result<(), Failure> {
+    pub fn run_test_server(&self) -> Result<(), Failure> {
         let flags = &self.testing;
+        let [listen @ ListenAddress::Tcp(address)] = &self.listen[..] else {
+            return Err(UsageError("a test server listens on one ADDR:PORT".to_owned()).into());
+        };
+        if self.tls.options(&self.file.db).is_some() {
+            return Err(UsageError("a test server has no TLS".to_owned()).into());
+        }
+        if self.metrics.is_some() {
+            return Err(UsageError("a test server has no --metrics".to_owned()).into());
+        }
+        flags.check([listen], self.public_url.is_some())?;
         let settings = Settings {
             database: (!flags.ephemeral).then(|| self.file.db.clone()),
             fixtures: flags.read_fixtures()?,
             is_controlled: flags.test_control.is_some(),
             record: flags.record.clone(),
-            options,
+            is_strict: flags.strict,
+            options: self.options(&[])?,
         };
         let runtime = if flags.ephemeral { testing::runtime() } else { server::runtime() };
         runtime?.block_on(async {
-            let program = Program::start(settings, self.listen, flags.test_control).await;
+            let program = Program::start(settings, *address, flags.test_control).await;
             let program = program.map_err(|error| -> Failure {
                 match &error {
                     DoubleError::Fixtures(wrong) => flags.explain(wrong).into(),
@@ -33,9 +43,12 @@ impl Serve {
                 }
             })?;
             let owner_link: Option<String> =
-                serde_json::from_value(control::run(&*program.app().await?, Command::OwnerLink).await?)?;
-            self.print_ready(program.address(), program.control(), owner_link.as_deref())?;
-            stop_signal().await?;
+                serde_json::from_value(commands::run(&*program.app().await?, Command::OwnerLink).await?)?;
+            let stopped = stop_signal()?;
+            let url = ListenAddress::Tcp(program.address()).url(false);
+            let control = program.control().map(|address| format!("http://{address}"));
+            self.print_ready(&[url], ("test_control_url", control), owner_link.as_deref())?;
+            stopped.await;
             program.stop().await;
             Ok(())
         })
@@ -43,20 +56,20 @@ impl Serve {
 }
 
 impl Serve {
-    /// Prints where the server listens, as one line of JSON or in words.
+    /// Prints where the server listens, as one line of JSON or in words. `other` is the name and the address of another
+    /// listener.
     pub fn print_ready(
         &self,
-        address: SocketAddr,
-        test_control: Option<SocketAddr>,
+        urls: &[String],
+        other: (&str, Option<String>),
         owner_link: Option<&str>,
     ) -> Result<(), Failure> {
         let mut out = std::io::stdout();
-        let url = self.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
-        let control = test_control.map(|address| format!("http://{address}"));
+        let url = self.public_url.clone().or_else(|| urls.first().cloned()).unwrap_or_default();
         let owner = owner_link.map(|path| format!("{url}{path}"));
         if self.output.json {
-            let mut line = json!({ "url": url });
-            for (name, value) in [("test_control_url", control), ("owner_url", owner)] {
+            let mut line = json!({ "url": url, "urls": urls });
+            for (name, value) in [other, ("owner_url", owner)] {
                 if let Some(value) = value {
                     line[name] = value.into();
                 }
@@ -64,6 +77,7 @@ impl Serve {
             writeln!(out, "{line}")?;
             return Ok(out.flush()?);
         }
+        let (_, control) = other;
         let style = Style::stdout();
         writeln!(out, "{} {}", style.bold("teamchat"), style.dim(env!("CARGO_PKG_VERSION")))?;
         writeln!(out, "  listening  {}", style.green(&url))?;

@@ -1,6 +1,6 @@
 //! Folders that channels are shown in: the record on the wire, and statements.
 
-use crate::http::{ApiError, ApiResult};
+use crate::error::{ApiError, ApiResult};
 use crate::types::{UserId, fold};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct ChannelFolder {
     /// Identifies the folder.
     pub id: i64,
-    /// Unique among the folders that are not archived, upper and lower case alike.
+    /// Unique among the folders that are not archived, regardless of case.
     pub name: String,
     /// Markdown.
     pub description: String,
@@ -18,7 +18,7 @@ pub struct ChannelFolder {
     pub rendered_description: String,
     /// UNIX seconds.
     pub date_created: i64,
-    /// Who made it.
+    /// The user who created it.
     pub creator_id: Option<UserId>,
     /// Folders are shown in ascending order.
     pub order: i64,
@@ -73,7 +73,7 @@ pub fn load(connection: &Connection, id: i64) -> ApiResult<ChannelFolder> {
         .ok_or_else(|| ApiError::bad_request("Invalid channel folder ID"))
 }
 
-/// Whether another folder in use has this name.
+/// True if another active folder has this name.
 pub fn is_taken(connection: &Connection, name: &str, but: Option<i64>) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
@@ -82,14 +82,14 @@ pub fn is_taken(connection: &Connection, name: &str, but: Option<i64>) -> rusqli
         .query_row((fold(name), but), |row| row.get(0))
 }
 
-/// Whether any channel is in a folder, archived channels included.
+/// True if a folder contains channels, including archived ones.
 pub fn has_channels(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM stream WHERE folder_id = ?1)")?
         .query_row([id], |row| row.get(0))
 }
 
-/// Makes a folder, after all others, and answers its id. Its order is its id, which is larger than any order so far.
+/// Inserts a folder after all others, and returns its id. Its order is its id, which is larger than any order so far.
 pub fn insert(connection: &Connection, folder: &ChannelFolder) -> rusqlite::Result<i64> {
     let id = connection
         .prepare_cached(

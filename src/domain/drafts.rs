@@ -1,11 +1,94 @@
-//! Drafts: SQL statements that other resources need.
+//! Drafts: their records, and changes that other resources cause.
 
-use crate::http::ApiResult;
-use crate::types::UserId;
-use rusqlite::Connection;
+use crate::error::ApiResult;
+use crate::events::{Audience, uniform_event};
+use crate::store::Tx;
+use crate::types::{StreamId, UserId};
+use rusqlite::{Connection, Row};
+use serde::{Deserialize, Serialize};
+
+/// The kind of recipient of a draft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DraftType {
+    /// No recipient yet.
+    #[serde(rename = "")]
+    Unaddressed,
+    /// A channel and topic.
+    Stream,
+    /// A direct message.
+    Private,
+}
+
+/// A draft, in responses and events.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Draft {
+    /// Identifies the draft; 0 before it is inserted.
+    pub id: i64,
+    /// The kind of recipient.
+    pub r#type: DraftType,
+    /// The id of one channel, or of people without the caller.
+    pub to: Vec<i64>,
+    /// The topic; empty unless the draft is for a channel.
+    pub topic: String,
+    /// The text in Markdown.
+    pub content: String,
+    /// When it was last edited, in UNIX seconds.
+    pub timestamp: i64,
+}
+
+/// `drafts`, `op: update`.
+#[derive(Serialize, Deserialize)]
+pub struct DraftChanged {
+    draft: Draft,
+}
+
+impl DraftChanged {
+    /// A changed draft.
+    pub fn new(draft: Draft) -> Self {
+        Self { draft }
+    }
+}
+
+uniform_event!(DraftChanged: "drafts", op "update", version 1);
+
+/// Reads a draft from the columns `id`, `stream_id`, `user_ids`, `topic`, `content` and `last_edit_time`.
+pub fn read_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
+    let stream_id: Option<i64> = row.get(1)?;
+    let user_ids: Option<String> = row.get(2)?;
+    let (r#type, to) = match (stream_id, user_ids) {
+        (Some(stream_id), _) => (DraftType::Stream, vec![stream_id]),
+        (None, Some(ids)) => (DraftType::Private, serde_json::from_str(&ids).unwrap_or_default()),
+        (None, None) => (DraftType::Unaddressed, Vec::new()),
+    };
+    Ok(Draft {
+        id: row.get(0)?,
+        r#type,
+        to,
+        topic: row.get(3)?,
+        content: row.get(4)?,
+        timestamp: row.get(5)?,
+    })
+}
 
 /// Deletes the drafts of a user who turns off their synchronization. Emits nothing: clients keep their own copies.
 pub fn delete_all(connection: &Connection, user_id: UserId) -> ApiResult<()> {
     connection.prepare_cached("DELETE FROM draft WHERE user_id = ?1")?.execute([user_id])?;
+    Ok(())
+}
+
+/// Removes the recipient of all drafts for a channel that is being deleted. The texts stay.
+pub fn remove_channel(tx: &mut Tx<'_>, stream_id: StreamId) -> ApiResult<()> {
+    let changed: Vec<(UserId, Draft)> = tx
+        .prepare_cached(
+            "UPDATE draft SET stream_id = NULL, topic = ''
+             WHERE stream_id = ?1 AND user_id IN (SELECT user_id FROM user)
+             RETURNING id, stream_id, user_ids, topic, content, last_edit_time, user_id",
+        )?
+        .query_map([stream_id], |row| Ok((row.get(6)?, read_row(row)?)))?
+        .collect::<Result<_, _>>()?;
+    for (user_id, draft) in changed {
+        tx.emit(DraftChanged::new(draft), Audience::user(user_id));
+    }
     Ok(())
 }

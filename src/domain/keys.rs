@@ -1,18 +1,24 @@
 //! API keys: creation, checks, listing and revocation.
 
 use crate::auth::credentials::{API_KEY_LENGTH, digest};
+use crate::domain::audit::{Action, Entry};
 use crate::domain::limits::MAX_API_KEYS;
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// Deletes the keys of a user but `kept`. Keys of people end together with their sessions: see [`crate::domain::logins`].
 pub fn revoke_others(tx: &Tx<'_>, user_id: UserId, kept: Option<i64>) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1 AND id IS NOT ?2")?.execute((user_id, kept))?;
+    let statement = "DELETE FROM api_key WHERE user_id = ?1 AND id IS NOT ?2";
+    let revoked = tx.prepare_cached(statement)?.execute((user_id, kept))?;
+    if revoked > 0 {
+        tx.audit(Entry::new(Action::KeyRevoked, user_id).before(json!({ "count": revoked })))?;
+    }
     Ok(())
 }
 
@@ -27,7 +33,7 @@ pub fn mint(tx: &Tx<'_>, user_id: UserId, client: &str) -> ApiResult<String> {
     let key: String = rand::rng().sample_iter(Alphanumeric).take(API_KEY_LENGTH).map(char::from).collect();
     insert(tx, user_id, client, &key)?;
     let id = tx.last_insert_rowid();
-    tracing::info!(user_id = user_id.0, client, "an API key was created");
+    tx.audit(Entry::new(Action::KeyCreated, user_id).after(json!({ "id": id, "client": client })))?;
     tx.prepare_cached(
         "DELETE FROM api_key WHERE id IN (
              SELECT id FROM api_key LEFT JOIN api_key_use ON api_key_id = id WHERE user_id = ?1 AND id <> ?2
@@ -37,14 +43,14 @@ pub fn mint(tx: &Tx<'_>, user_id: UserId, client: &str) -> ApiResult<String> {
     Ok(key)
 }
 
-/// Gives a user a key that was chosen by somebody else, for fixtures. Fails if it is in use.
+/// Inserts a given key of a user, for fixtures. Fails if it is in use.
 pub fn insert(tx: &Tx<'_>, user_id: UserId, client: &str, key: &str) -> ApiResult<()> {
     tx.prepare_cached("INSERT INTO api_key (user_id, digest, client, date_created) VALUES (?1, ?2, ?3, ?4)")?
         .execute((user_id, digest(key), client, tx.now()))?;
     Ok(())
 }
 
-/// Whether a key is one of the user's.
+/// True if a key belongs to the user.
 pub fn is_valid(connection: &Connection, user_id: UserId, api_key: &str) -> ApiResult<bool> {
     let statement = "SELECT EXISTS (SELECT 1 FROM api_key WHERE user_id = ?1 AND digest = ?2)";
     Ok(connection.prepare_cached(statement)?.query_row((user_id, digest(api_key)), |row| row.get(0))?)
@@ -80,7 +86,7 @@ pub fn list(connection: &Connection, user_id: UserId) -> ApiResult<Vec<KeyRecord
     Ok(keys.collect::<Result<_, _>>()?)
 }
 
-/// Stores when a key was last used, in UNIX seconds. Does nothing if the key is gone.
+/// Stores when a key was last used, in UNIX seconds. Does nothing if the key was revoked.
 pub fn set_last_used(tx: &Tx<'_>, id: i64, time: i64) -> ApiResult<()> {
     tx.prepare_cached(
         "INSERT INTO api_key_use (api_key_id, last_used) SELECT id, ?2 FROM api_key WHERE id = ?1
@@ -94,5 +100,8 @@ pub fn set_last_used(tx: &Tx<'_>, id: i64, time: i64) -> ApiResult<()> {
 pub fn revoke(tx: &Tx<'_>, user_id: UserId, id: i64) -> ApiResult<bool> {
     let removed =
         tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1 AND id = ?2")?.execute((user_id, id))?;
+    if removed > 0 {
+        tx.audit(Entry::new(Action::KeyRevoked, user_id).before(json!({ "id": id })))?;
+    }
     Ok(removed > 0)
 }

@@ -1,9 +1,10 @@
-//! Names that look alike: their skeletons (UTS 39) are stored beside them, so that rules on unique names find them by an index.
+//! Comparison of names by their appearance: skeletons (UTS 39) are stored with the names, so that rules on unique names
+//! can use an index.
 
 use crate::types::{folded_skeleton, skeleton};
 use rusqlite::Connection;
 
-/// What has a name that others are compared with.
+/// Kinds of objects with comparable names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     /// People and bots, by display name.
@@ -34,7 +35,7 @@ impl Named {
     }
 }
 
-/// Stores what the name of something looks like, in place of its name before.
+/// Stores the skeleton of an object's name, replacing the previous one.
 pub fn set(connection: &Connection, named: Named, id: i64, name: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached("DELETE FROM name_skeleton WHERE kind = ?1 AND id = ?2")?
@@ -48,7 +49,7 @@ pub fn set(connection: &Connection, named: Named, id: i64, name: &str) -> rusqli
     Ok(())
 }
 
-/// Lists what has a name that looks like this one, also if it is the same name, by id.
+/// Lists the ids of objects with the same or a similar name.
 pub fn list(connection: &Connection, named: Named, name: &str) -> rusqlite::Result<Vec<i64>> {
     let mut statement = connection.prepare_cached(
         "SELECT id FROM name_skeleton WHERE kind = ?1 AND is_folded = ?2 AND skeleton = ?3 ORDER BY id",
@@ -63,8 +64,8 @@ pub fn list(connection: &Connection, named: Named, name: &str) -> rusqlite::Resu
     Ok(ids)
 }
 
-/// Whether two names that look alike are not to be told apart. Names of ASCII letters are typed as they are read, and
-/// `phase-1` and `phase-l` are two channels on the published server: of these, only the same letters are the same name.
+/// True if two similar names count as the same. Names of ASCII letters are compared exactly, because the published
+/// server has channels such as `phase-1` and `phase-l`.
 pub fn is_confusable(one: &str, other: &str) -> bool {
     !(one.is_ascii() && other.is_ascii())
 }

@@ -1,22 +1,28 @@
-//! What several operations share: records and statements, rules, access, events, and commands.
+//! Code shared by several operations: records and statements, rules, access, events, and commands.
 //!
 //! The modules are declared in the order of dependence: each imports only modules before it, and none imports
 //! [`crate::api`]. A command takes a [`crate::store::Tx`], changes rows and emits events; it never sees replies. Code
 //! that needs two modules belongs in an operation or in a module declared after both: a new channel is announced by a
-//! message, so [`notices`] comes after both.
+//! message, so [`notices`] comes after both. The `mod.rs` of a resource exports its statements: `users::by_email`.
 //!
 //! | modules | what they hold |
 //! |---|---|
-//! | `limits` to `groups` | limits, names that look alike, the organization's settings, membership in groups, and permissions |
+//! | `audit` to `groups` | the audit log, limits, confusable names, the organization's settings, membership in groups, and permissions |
 //! | `images` | decoding and scaling images, and public images |
-//! | `access` | access to channels, users and messages: the rows it depends on, and one rule for each |
+//! | `rows` | the rows of users and channels |
+//! | `access` | access to channels, users and messages: one rule for each |
 //! | `files` to `profile_fields` | small resources that users, channels and messages refer to |
 //! | `users`, `presence`, `user_status`, `muted_users` | users |
 //! | `channel_folders` to `bots` | channels and their folders, subscribers, and bots |
 //! | `visibility` | events for channels and users that a change makes visible or invisible |
-//! | `user_topics`, `domains` | topic policies, domains that may join |
-//! | `rendering`, `messages` | rendering Markdown as the author sees the organization, and messages |
+//! | `user_topics`, `allowed_domains` | topic policies, domains that may join |
+//! | `rendering` to `notifications` | rendering Markdown as the author sees the organization, the search index, messages, narrows, and who is notified |
 //! | `profile_values` to `purge` | commands that combine the modules above |
+//! | `backups` to `space` | backups of the file, checks of it, and its free space |
+//! | `statistics` | figures of the database |
+//! | `export` | archives of the organization, and of the data of one person |
+
+pub mod audit;
 
 pub mod limits;
 
@@ -28,11 +34,15 @@ pub mod groups;
 
 pub mod images;
 
+pub mod rows;
+
 pub mod access;
 
 pub mod files;
 
 pub mod emoji;
+
+pub mod upload_quota;
 
 pub mod linkifiers;
 
@@ -64,11 +74,17 @@ pub mod visibility;
 
 pub mod user_topics;
 
-pub mod domains;
+pub mod allowed_domains;
 
 pub mod rendering;
 
+pub mod search;
+
 pub mod messages;
+
+pub mod narrow;
+
+pub mod notifications;
 
 pub mod profile_values;
 
@@ -76,7 +92,7 @@ pub mod notices;
 
 pub mod logins;
 
-pub mod membership;
+pub mod channel_commands;
 
 pub mod drafts;
 
@@ -85,3 +101,13 @@ pub mod invites;
 pub mod accounts;
 
 pub mod purge;
+
+pub mod backups;
+
+pub mod integrity;
+
+pub mod space;
+
+pub mod statistics;
+
+pub mod export;

@@ -1,13 +1,11 @@
-//! Presence: what a report changes, the modern and the legacy wire format, SQL statements, and `presence` events.
+//! Presence: effects of reports, the modern and the legacy wire format, SQL statements, and `presence` events.
 
+use crate::auth::Caller;
 use crate::domain::access::users::Accessible;
-use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
-use crate::domain::{realm, user_settings};
+use crate::domain::{access, realm, rows, user_settings};
+use crate::error::{ApiError, ApiResult};
 use crate::events::{Audience, Event, Form, Receiver, Routed};
-use crate::http::State;
-use crate::http::StateRequest;
-use crate::http::{ApiError, ApiResult, Caller};
 use crate::store::Tx;
 use crate::types::UserId;
 use roaring::RoaringBitmap;
@@ -16,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// How far back presences are returned by default, in days.
+/// Default age limit of returned presences, in days.
 const DEFAULT_HISTORY_DAYS: i64 = 14;
 
 /// Seconds of a day.
@@ -76,7 +74,7 @@ impl Presence {
     }
 
     /// Returns the entry of `website` in the legacy format.
-    pub fn legacy_website(&self) -> LegacyStatus {
+    fn legacy_website(&self) -> LegacyStatus {
         let (status, timestamp) = self.status();
         let pushable = Some(false);
         LegacyStatus { client: LEGACY_CLIENT.into(), status: status.into(), timestamp, pushable }
@@ -117,11 +115,11 @@ impl Status {
 struct PresenceUpdate {
     /// The new times.
     times: Times,
-    /// Whether the user was offline before.
+    /// True if the user was offline before.
     came_online: bool,
 }
 
-/// Returns what a report at `now` changes; `None` if nothing.
+/// Returns the changes of a report at `now`; `None` if there are none.
 fn apply_report(before: Option<Times>, status: Status, now: i64) -> Option<PresenceUpdate> {
     let mut times = before.unwrap_or(Times { last_active: None, last_connected: now });
     let mut came_online = false;
@@ -136,7 +134,7 @@ fn apply_report(before: Option<Times>, status: Status, now: i64) -> Option<Prese
     (before != Some(times)).then_some(PresenceUpdate { times, came_online })
 }
 
-/// Whether a report would change anything. Lets the caller skip the job of the writer.
+/// True if a report would change anything. Lets the caller skip the job of the writer.
 pub fn would_change(connection: &Connection, user_id: UserId, status: Status, now: i64) -> ApiResult<bool> {
     let before = load(connection, user_id)?.map(|presence| presence.times);
     Ok(apply_report(before, status, now).is_some()
@@ -182,14 +180,14 @@ pub fn introduce(tx: &mut Tx<'_>, user_id: UserId, to: &RoaringBitmap) -> ApiRes
     }
 }
 
-/// Which presences to load, and in which format.
+/// Selection and format of presences.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PresenceQuery {
     /// The last update that the client has, if any. Only later ones are loaded.
     pub last_update_id: Option<i64>,
-    /// How far back to load, in days, for clients that have no update yet.
+    /// Age limit in days, for clients without an update yet.
     pub history_limit_days: Option<i64>,
-    /// Whether to use the modern format, by user id, rather than the legacy one, by API email.
+    /// True for the modern format, by user id, false for the legacy one, by API email.
     pub is_slim: bool,
 }
 
@@ -247,7 +245,8 @@ pub struct PresenceList {
     pub presence_last_update_id: i64,
 }
 
-/// Lists the presences of users whom the caller can access. There are none if the organization disabled presence.
+/// Lists the presences of users whom the caller can access. There are none if the organization disabled presence, and
+/// none for visitors.
 pub fn list(
     connection: &Connection,
     caller: &Caller,
@@ -256,7 +255,7 @@ pub fn list(
 ) -> ApiResult<PresenceList> {
     let server_timestamp = seconds(milliseconds);
     let days = query.history_limit_days.unwrap_or(DEFAULT_HISTORY_DAYS);
-    if realm::settings::PRESENCE_DISABLED.get(connection)? {
+    if caller.is_visitor() || realm::settings::PRESENCE_DISABLED.get(connection)? {
         return Ok(PresenceList {
             presences: BTreeMap::new(),
             server_timestamp,
@@ -283,21 +282,10 @@ pub fn list(
     })
 }
 
-/// State part `presence`.
-pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let query = PresenceQuery {
-        last_update_id: None,
-        history_limit_days: request.presence_history_limit_days,
-        is_slim: request.registration.slim_presence,
-    };
-    let loaded = list(request.connection, request.caller, query, request.app.clock.milliseconds())?;
-    state.add::<PresenceList>(&loaded)
-}
-
-/// `presence`: somebody is back, or wants to be seen, or not any more. The older form.
+/// `presence`: a user is back, or changed the visibility of their presence. The older form.
 #[derive(Serialize, Deserialize)]
 pub struct PresenceChanged {
-    /// Whose presence it is.
+    /// The user.
     user_id: UserId,
     /// Their API email.
     email: String,
@@ -346,9 +334,9 @@ impl Event for PresenceChanged {
 
 /// Emits a user's current presence to all who can access them, unless the organization has presence disabled.
 fn emit(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    let user =
-        users::by_id(tx, user_id)?.ok_or_else(|| ApiError::internal("the user of a presence has no row"))?;
-    let audience = access::users_with_access_to(tx, &user)?;
+    let user = rows::user::by_id(tx, user_id)?
+        .ok_or_else(|| ApiError::internal("the user of a presence has no row"))?;
+    let audience = access::users::users_with_access_to(tx, &user)?;
     if audience.len() > MAX_AUDIENCE {
         return Ok(());
     }
@@ -436,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn in_the_legacy_format_somebody_is_active_who_was_so_when_last_connected() {
+    fn legacy_presence_is_active_at_the_last_connection() {
         let cases = [
             (times(Some(70), 0), ("active", NOW - 70)),
             (times(Some(71), 0), ("idle", NOW)),
@@ -451,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_change_what_is_old() {
+    fn reports_update_stale_presences() {
         use Status::{Active, Idle};
         let cases = [
             (None, Active, Some((times(Some(0), 0), true))),

@@ -1,42 +1,57 @@
-//! Rendering Markdown to HTML with what the author may see of the organization.
+//! Rendering Markdown to HTML with the access of its author.
 //!
 //! The renderer is pure and asks a [`Directory`] for users, channels and files; here it is a database snapshot. Rendering
 //! can take long, so requests do it with [`on_snapshot`], and jobs on the writer never do it.
 
 use crate::app::App;
-use crate::auth::{CallerKind, Ctx};
-use crate::domain::access::messages::{MessageAccess, newest_of_topic_in, topic as find_topic};
-use crate::domain::access::user_rows::UserRow;
+use crate::auth::{Caller, Ctx};
+use crate::domain::access::messages::{MessageAccess, newest_of_topic_in};
 use crate::domain::access::users::Accessible;
-use crate::domain::access::{channel_rows, channels as access, user_rows};
-use crate::domain::channels::sql as channels;
-use crate::domain::files::access as files;
 use crate::domain::files::thumbnails;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::limits::{
     MAX_RENDERED_DESCRIPTION_LENGTH, MAX_RENDERED_LENGTH, MAX_RENDERED_LENGTH_OF_MEMBERS,
 };
-use crate::domain::users::sql as users;
-use crate::domain::{emoji, linkifiers, realm, user_settings};
-use crate::http::{ApiError, ApiResult, Call, Caller};
-use crate::markdown::{
+use crate::domain::rows::user::UserRow;
+use crate::domain::{access, channels, emoji, files, linkifiers, realm, rows, user_settings, users};
+use crate::error::{ApiError, ApiResult};
+use crate::store::Snapshot;
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, StreamId, Topic, UserId, fold};
+use rusqlite::OptionalExtension;
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use teamchat_markdown::{
     CustomEmoji, Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UploadedFile,
     UserQuery, is_cheap, render,
 };
-use crate::store::Snapshot;
-use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, StreamId, Topic, UserId};
-use rusqlite::{Connection, OptionalExtension};
-use std::cell::{OnceCell, RefCell};
-use std::ops::Deref;
-use std::rc::Rc;
-use std::time::{Duration, Instant};
+
+/// References of a text that was rendered before, on another server: names, access and topics of that time. They come
+/// before those of today.
+#[derive(Debug, Default)]
+pub struct Earlier {
+    /// True if the text had no other references, so that those of today do not count.
+    pub is_complete: bool,
+    /// Mentioned users, with their names then; active, if they were not mentioned silently.
+    pub users: Vec<MentionedUser>,
+    /// Mentioned groups, likewise.
+    pub groups: Vec<MentionedGroup>,
+    /// Linked channels, with their names then.
+    pub channels: Vec<LinkedChannel>,
+    /// Linked topics: the channel, the topic, and the message of the link.
+    pub topics: Vec<(i64, String, Option<i64>)>,
+    /// Custom emoji: the name, and the name of the file.
+    pub emoji: Vec<(String, String)>,
+    /// Path ids of uploaded files with a preview.
+    pub files: Vec<String>,
+}
 
 /// The organization as one author sees it.
 struct Organization<'a> {
-    connection: &'a Connection,
-    caller: &'a Caller,
-    now: i64,
+    ctx: Ctx<'a>,
     origin: &'a str,
+    /// Set for a text that was rendered before.
+    earlier: Option<&'a Earlier>,
     /// Only messages have previews of images, and emoji in place of emoticons.
     is_message: bool,
     /// Loaded when a text needs it, as those below.
@@ -49,8 +64,8 @@ struct Organization<'a> {
     failure: RefCell<Option<ApiError>>,
 }
 
-/// Runs `work`, which renders texts, on a snapshot. `texts` are what it renders: if that may take long, the work runs in
-/// the pool for rendering. `user_id` is the caller; what the server does by itself is not limited by user.
+/// Runs `work`, which renders `texts`, on a snapshot. If they may take long, the work runs in the pool for rendering.
+/// `user_id` is the caller; work of the server itself is not limited by user.
 pub async fn on_snapshot<T: Send + 'static>(
     app: &App,
     user_id: Option<UserId>,
@@ -58,11 +73,8 @@ pub async fn on_snapshot<T: Send + 'static>(
     work: impl FnOnce(&Snapshot<'_>) -> ApiResult<T> + Send + 'static,
 ) -> ApiResult<T> {
     // A few texts that are cheap are cheap together.
-    if texts.len() <= 8 && texts.iter().all(|text| is_cheap(text)) {
-        app.readers.read(work).await
-    } else {
-        app.read_in(&app.pools.rendering, user_id, work).await
-    }
+    let are_cheap = texts.len() <= 8 && texts.iter().all(|text| is_cheap(text));
+    app.read_in_if(!are_cheap, &app.pools.rendering, user_id, work).await
 }
 
 /// The time in which the texts of one request are rendered. One text has limits of its own.
@@ -72,7 +84,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 pub struct TimeLimit(Instant);
 
 impl TimeLimit {
-    /// The limit of a request that begins to render.
+    /// The limit of a request that starts to render.
     pub fn start() -> Self {
         Self(Instant::now() + TIME_LIMIT)
     }
@@ -84,44 +96,57 @@ impl TimeLimit {
 }
 
 /// Renders a message of a sender.
-pub fn render_for(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
+pub fn render_for(ctx: Ctx<'_>, origin: &str, content: &str) -> ApiResult<Rendered> {
+    let organization = Organization::new(ctx, origin, None, true);
+    let is_of_administrator = ctx.caller.role.is_administrator();
+    let limit = if is_of_administrator { MAX_RENDERED_LENGTH } else { MAX_RENDERED_LENGTH_OF_MEMBERS };
+    organization.render(content, limit)
+}
+
+/// Renders a message as it was rendered before. Without `earlier` it refers to what its sender sees today.
+pub fn render_again(
+    ctx: Ctx<'_>,
     origin: &str,
+    earlier: Option<&Earlier>,
     content: &str,
 ) -> ApiResult<Rendered> {
-    render_with(connection, caller, now, origin, true, content)
+    Organization::new(ctx, origin, earlier, true).render(content, MAX_RENDERED_LENGTH)
+}
+
+/// Renders a description as it was rendered before.
+pub fn render_description_again(
+    ctx: Ctx<'_>,
+    origin: &str,
+    earlier: Option<&Earlier>,
+    text: &str,
+) -> ApiResult<String> {
+    let organization = Organization::new(ctx, origin, earlier, false);
+    Ok(organization.render(text, MAX_RENDERED_DESCRIPTION_LENGTH)?.html)
 }
 
 /// Renders a description of a channel, a folder or a person: HTML without previews, and emoticons stay text.
-pub fn render_description(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    origin: &str,
-    text: &str,
-) -> ApiResult<String> {
-    let html = render_with(connection, caller, now, origin, false, text)?.html;
-    if html.len() > MAX_RENDERED_DESCRIPTION_LENGTH { Err(unable_to_render()) } else { Ok(html) }
+pub fn render_description(ctx: Ctx<'_>, origin: &str, text: &str) -> ApiResult<String> {
+    render_description_again(ctx, origin, None, text)
 }
 
 /// Renders descriptions on a snapshot, as their author sees the organization.
-pub async fn render_descriptions<C>(call: &Call<C>, texts: &[String]) -> ApiResult<Vec<String>>
-where
-    C: CallerKind + Deref<Target = Caller>,
-{
+pub async fn render_descriptions(
+    app: &App,
+    caller: &Caller,
+    origin: &str,
+    texts: &[String],
+) -> ApiResult<Vec<String>> {
     if texts.iter().all(String::is_empty) {
         return Ok(texts.to_vec());
     }
-    let (now, origin) = (call.app.clock.seconds(), call.info.origin.clone());
-    let (caller, sources) = (Caller::clone(&call.caller), texts.to_vec());
+    let (now, origin) = (app.clock.seconds(), origin.to_owned());
+    let (caller, sources) = (caller.clone(), texts.to_vec());
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    on_snapshot(&call.app, Some(caller.accountable()), &texts, move |snapshot| {
+    on_snapshot(app, Some(caller.quota_owner()), &texts, move |snapshot| {
         let limit = TimeLimit::start();
         let render = |text: &String| {
             limit.check()?;
-            render_description(snapshot, &caller, now, &origin, text)
+            render_description(Ctx::new(snapshot, &caller, now), &origin, text)
         };
         sources.iter().map(render).collect()
     })
@@ -129,62 +154,28 @@ where
 }
 
 /// Renders one description on a snapshot, as its author sees the organization.
-pub async fn render_one_description<C>(call: &Call<C>, text: &str) -> ApiResult<String>
-where
-    C: CallerKind + Deref<Target = Caller>,
-{
-    Ok(render_descriptions(call, &[text.to_owned()]).await?.pop().unwrap_or_default())
+pub async fn render_one_description(
+    app: &App,
+    caller: &Caller,
+    origin: &str,
+    text: &str,
+) -> ApiResult<String> {
+    Ok(render_descriptions(app, caller, origin, &[text.to_owned()]).await?.pop().unwrap_or_default())
 }
 
 /// The newest message of a topic that a user can see.
-pub fn newest_in_topic(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    stream_id: StreamId,
-    topic: &str,
-) -> ApiResult<Option<i64>> {
-    let Some(stream) = channel_rows::by_id(connection, stream_id)? else { return Ok(None) };
+pub fn newest_in_topic(ctx: Ctx<'_>, stream_id: StreamId, topic: &str) -> ApiResult<Option<i64>> {
+    let Some(stream) = rows::channel::by_id(&ctx, stream_id)? else { return Ok(None) };
     let key = Topic::stored(topic.to_owned()).key();
-    let Some(topic_id) = find_topic(connection, stream_id, &key)? else { return Ok(None) };
-    let access = MessageAccess::new(connection, caller, now);
+    let Some(topic_id) = access::messages::topic(&ctx, stream_id, &key)? else { return Ok(None) };
+    let access = MessageAccess::new(ctx);
     let visible = access.channel(&stream)?.visible.clone();
     for range in visible.iter().rev() {
-        if let Some(newest) = newest_of_topic_in(connection, topic_id, range)? {
+        if let Some(newest) = newest_of_topic_in(&ctx, topic_id, range)? {
             return Ok(Some(newest.0));
         }
     }
     Ok(None)
-}
-
-fn render_with(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    origin: &str,
-    is_message: bool,
-    content: &str,
-) -> ApiResult<Rendered> {
-    let organization = Organization {
-        connection,
-        caller,
-        now,
-        origin,
-        is_message,
-        code_block_language: OnceCell::new(),
-        translates_emoticons: OnceCell::new(),
-        other_names: OnceCell::new(),
-        linkifiers: OnceCell::new(),
-        failure: RefCell::default(),
-    };
-    let rendered = render(content, &organization);
-    let limit =
-        if caller.role.is_administrator() { MAX_RENDERED_LENGTH } else { MAX_RENDERED_LENGTH_OF_MEMBERS };
-    match organization.failure.into_inner() {
-        Some(failure) => Err(failure),
-        None if rendered.html.len() > limit => Err(unable_to_render()),
-        None => Ok(rendered),
-    }
 }
 
 /// The refusal of a text whose HTML is too long.
@@ -192,7 +183,30 @@ fn unable_to_render() -> ApiError {
     ApiError::bad_request("Unable to render message")
 }
 
-impl Organization<'_> {
+impl<'a> Organization<'a> {
+    fn new(ctx: Ctx<'a>, origin: &'a str, earlier: Option<&'a Earlier>, is_message: bool) -> Self {
+        Self {
+            ctx,
+            origin,
+            earlier,
+            is_message,
+            code_block_language: OnceCell::new(),
+            translates_emoticons: OnceCell::new(),
+            other_names: OnceCell::new(),
+            linkifiers: OnceCell::new(),
+            failure: RefCell::default(),
+        }
+    }
+
+    fn render(self, content: &str, limit: usize) -> ApiResult<Rendered> {
+        let rendered = render(content, &self);
+        match self.failure.into_inner() {
+            Some(failure) => Err(failure),
+            None if rendered.html.len() > limit => Err(unable_to_render()),
+            None => Ok(rendered),
+        }
+    }
+
     fn some<T>(&self, found: ApiResult<Option<T>>) -> Option<T> {
         found.unwrap_or_else(|error| {
             self.failure.replace(Some(error));
@@ -201,14 +215,20 @@ impl Organization<'_> {
     }
 
     fn find_user(&self, wanted: UserQuery<'_>) -> ApiResult<Option<MentionedUser>> {
+        if let Some(earlier) = self.earlier {
+            let user = earlier.user(wanted);
+            if user.is_some() || earlier.is_complete {
+                return Ok(user.cloned());
+            }
+        }
         let user = match wanted {
-            UserQuery::Id(id) => user_rows::by_id(self.connection, UserId(id))?,
+            UserQuery::Id(id) => rows::user::by_id(&self.ctx, UserId(id))?,
             UserQuery::FullName(name) => self.find_by_name(name)?,
-            UserQuery::FullNameAndId(name, id) => user_rows::by_id(self.connection, UserId(id))?
+            UserQuery::FullNameAndId(name, id) => rows::user::by_id(&self.ctx, UserId(id))?
                 .filter(|user| user.full_name.to_lowercase() == name.to_lowercase()),
         };
         let known = match &user {
-            Some(user) => Accessible::to(self.connection, self.caller)?.contains(user.user_id),
+            Some(user) => Accessible::to(&self.ctx, self.ctx.caller)?.contains(user.user_id),
             None => true,
         };
         Ok(user.filter(|_| known).map(|user| MentionedUser {
@@ -218,15 +238,15 @@ impl Organization<'_> {
         }))
     }
 
-    /// The user of a name, upper and lower case alike. Of several, the only one that is active.
+    /// The user of a name, ignoring case. Of several, the only active one.
     fn find_by_name(&self, name: &str) -> ApiResult<Option<UserRow>> {
-        let mut found = users::by_full_name(self.connection, name)?;
+        let mut found = users::by_full_name(&self.ctx, name)?;
         if found.is_empty() && !name.is_ascii() {
             let wanted = name.to_lowercase();
             let names = self.names_with_other_letters()?;
             let alike = names.iter().filter(|(_, known)| *known == wanted).take(2);
             for (user_id, _) in alike {
-                found.extend(user_rows::by_id(self.connection, *user_id)?);
+                found.extend(rows::user::by_id(&self.ctx, *user_id)?);
             }
         }
         let alone = match found.as_slice() {
@@ -242,7 +262,7 @@ impl Organization<'_> {
         if let Some(names) = self.other_names.get() {
             return Ok(names);
         }
-        let mut names = users::with_non_ascii_names(self.connection)?;
+        let mut names = users::with_non_ascii_names(&self.ctx)?;
         for (_, name) in &mut names {
             *name = name.to_lowercase();
         }
@@ -250,8 +270,18 @@ impl Organization<'_> {
     }
 
     fn find_group(&self, name: &str) -> ApiResult<Option<MentionedGroup>> {
+        if let Some(earlier) = self.earlier {
+            let system = SystemGroup::ALL.into_iter().find(|group| group.name() == name);
+            let found = earlier.groups.iter().find(|group| match system {
+                Some(system) => system.id() == GroupId(group.group_id),
+                None => fold(&group.name) == fold(name),
+            });
+            if found.is_some() || earlier.is_complete {
+                return Ok(found.cloned());
+            }
+        }
         let group = self
-            .connection
+            .ctx
             .prepare_cached("SELECT id, name, deactivated FROM user_group WHERE name_key = ?1")?
             .query_row([name.to_lowercase()], |row| {
                 let group_id: GroupId = row.get(0)?;
@@ -266,16 +296,35 @@ impl Organization<'_> {
     }
 
     fn find_channel(&self, name: &str) -> ApiResult<Option<LinkedChannel>> {
-        let Some(stream) = channels::by_name(self.connection, name)? else { return Ok(None) };
-        let known = access::has_metadata_access(Ctx::new(self.connection, self.caller, self.now), &stream)?;
+        if let Some(earlier) = self.earlier {
+            let channel = earlier.channels.iter().find(|channel| fold(&channel.name) == fold(name));
+            if channel.is_some() || earlier.is_complete {
+                return Ok(channel.cloned());
+            }
+        }
+        let Some(stream) = channels::by_name(&self.ctx, name)? else { return Ok(None) };
+        let known = access::channels::has_metadata_access(self.ctx, &stream)?;
         Ok(known.then_some(LinkedChannel { stream_id: stream.stream_id.0, name: stream.name }))
     }
 
     /// A file that the sender may load.
     fn find_file(&self, path_id: &str) -> ApiResult<Option<UploadedFile>> {
-        let Some(file) = files::by_address(self.connection, path_id)? else { return Ok(None) };
-        let may_load = files::may_load(self.connection, self.caller, self.now, &file)?;
-        Ok(if may_load { thumbnails::shown(self.connection, &file)? } else { None })
+        let Some(file) = files::access::by_address(&self.ctx, path_id)? else { return Ok(None) };
+        let may_load = match self.earlier {
+            Some(earlier) if earlier.is_complete => earlier.files.iter().any(|known| known == path_id),
+            _ => files::access::may_load(self.ctx, &file)?,
+        };
+        Ok(if may_load { thumbnails::shown(&self.ctx, &file)? } else { None })
+    }
+}
+
+impl Earlier {
+    fn user(&self, wanted: UserQuery<'_>) -> Option<&MentionedUser> {
+        self.users.iter().find(|user| match wanted {
+            UserQuery::Id(id) => user.user_id == id,
+            UserQuery::FullName(name) => fold(&user.full_name) == fold(name),
+            UserQuery::FullNameAndId(name, id) => user.user_id == id && fold(&user.full_name) == fold(name),
+        })
     }
 }
 
@@ -293,13 +342,26 @@ impl Directory for Organization<'_> {
     }
 
     fn newest_message_in_topic(&self, stream_id: i64, topic: &str) -> Option<i64> {
-        let newest = newest_in_topic(self.connection, self.caller, self.now, StreamId(stream_id), topic);
+        if let Some(earlier) = self.earlier {
+            let known =
+                earlier.topics.iter().find(|(id, name, _)| (*id, name.as_str()) == (stream_id, topic));
+            if known.is_some() || earlier.is_complete {
+                return known.and_then(|(_, _, message_id)| *message_id);
+            }
+        }
+        let newest = newest_in_topic(self.ctx, StreamId(stream_id), topic);
         self.some(newest)
     }
 
     fn custom_emoji(&self, name: &str) -> Option<CustomEmoji> {
-        let emoji = emoji::sql::active_by_name(self.connection, name).map_err(Into::into);
-        self.some(emoji)
+        let emoji = match self.earlier {
+            Some(earlier) if earlier.is_complete => {
+                let (_, file) = earlier.emoji.iter().find(|(known, _)| known == name)?;
+                emoji::by_file(&self.ctx, name, file)
+            }
+            _ => emoji::active_by_name(&self.ctx, name),
+        };
+        self.some(emoji.map_err(Into::into))
             .map(|emoji| CustomEmoji { emoji_id: emoji.id, source_url: emoji::source_url(&emoji) })
     }
 
@@ -309,7 +371,7 @@ impl Directory for Organization<'_> {
 
     fn linkifiers(&self) -> &[Linkifier] {
         self.linkifiers.get_or_init(|| {
-            let linkifiers = linkifiers::compiled::all(self.connection);
+            let linkifiers = linkifiers::compiled::all(&self.ctx);
             self.some(linkifiers.map(Some)).unwrap_or_default()
         })
     }
@@ -324,21 +386,21 @@ impl Directory for Organization<'_> {
 
     fn default_code_block_language(&self) -> &str {
         self.code_block_language.get_or_init(|| {
-            let language = realm::settings::DEFAULT_CODE_BLOCK_LANGUAGE.get(self.connection);
+            let language = realm::settings::DEFAULT_CODE_BLOCK_LANGUAGE.get(&self.ctx);
             self.some(language.map(Some)).unwrap_or_default()
         })
     }
 
     fn previews_media(&self) -> bool {
         self.is_message && {
-            let previews = realm::settings::INLINE_IMAGE_PREVIEW.get(self.connection);
+            let previews = realm::settings::INLINE_IMAGE_PREVIEW.get(&self.ctx);
             self.some(previews.map(Some)).unwrap_or(false)
         }
     }
 
     fn translates_emoticons(&self) -> bool {
         *self.translates_emoticons.get_or_init(|| {
-            let wanted = user_settings::TRANSLATE_EMOTICONS.get(self.connection, self.caller.user_id);
+            let wanted = user_settings::TRANSLATE_EMOTICONS.get(&self.ctx, self.ctx.caller.user_id);
             self.is_message && self.some(wanted.map(Some)).unwrap_or(false)
         })
     }

@@ -1,10 +1,9 @@
 //! User statuses: SQL statements, the wire form, and `user_status` events.
 
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::access::users;
-use crate::domain::user_settings;
+use crate::domain::rows::user::UserRow;
+use crate::domain::{access, user_settings};
+use crate::error::ApiResult;
 use crate::events::{Audience, uniform_event};
-use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
 use roaring::RoaringBitmap;
@@ -29,7 +28,7 @@ pub struct UserStatus {
 pub struct StatusChanged {
     /// Identifies the user.
     pub user_id: UserId,
-    /// Whether the user hides their presence; absent if unchanged.
+    /// True if the user hides their presence; absent if unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away: Option<bool>,
     /// Absent if unchanged; empty when removed.
@@ -60,9 +59,9 @@ impl StatusChanged {
     }
 }
 
-/// Somebody's presence is hidden from now on, or not any more. Older clients know it as being away.
+/// Emits the status of a user who hides or shows their presence, which older clients know as being away.
 pub fn away_changed(tx: &mut Tx<'_>, user: &UserRow, away: bool) -> ApiResult<()> {
-    let audience = users::audience(tx, user)?;
+    let audience = access::users::audience(tx, user)?;
     tx.emit(StatusChanged { away: Some(away), ..StatusChanged::of(user.user_id) }, audience);
     Ok(())
 }

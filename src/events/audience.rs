@@ -1,4 +1,4 @@
-//! Who an event is for: a set of users, computed when the event happened.
+//! The audience of an event: a set of users, computed when the event happened.
 
 use super::QueueId;
 use crate::types::UserId;
@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Debug)]
 pub struct Audience {
     members: Arc<Members>,
-    /// Also the queues that asked for all public channels (`all_public_streams`).
+    /// True if queues with `all_public_streams` are included.
     also_public: bool,
-    /// One queue and no other, whoever the users are.
+    /// The only queue of the audience, regardless of the users.
     queue: Option<QueueId>,
 }
 
@@ -44,7 +44,7 @@ impl Audience {
         Self { members: Arc::new(Members { serial, users }), also_public: false, queue: None }
     }
 
-    /// An audience of one queue: for what concerns a connection rather than a person.
+    /// An audience of one queue, for events about a connection.
     pub fn queue(queue_id: QueueId) -> Self {
         Self { queue: Some(queue_id), ..Self::set(RoaringBitmap::new()) }
     }
@@ -69,17 +69,17 @@ impl Audience {
         &self.members.users
     }
 
-    /// Whether queues that asked for all public channels are in the audience too.
+    /// True if queues with `all_public_streams` are in the audience too.
     pub fn is_also_public(&self) -> bool {
         self.also_public
     }
 
-    /// Whether a user is in the audience.
+    /// True if a user is in the audience.
     pub fn contains(&self, user_id: UserId) -> bool {
         user_id.bit().is_some_and(|bit| self.members.users.contains(bit))
     }
 
-    /// Whether nobody is in the audience.
+    /// True if the audience is empty.
     pub fn is_empty(&self) -> bool {
         self.members.users.is_empty() && !self.also_public && self.queue.is_none()
     }
@@ -95,7 +95,7 @@ impl Audience {
         size_of::<Members>() + users.serialized_size() + users.statistics().n_containers as usize * 48
     }
 
-    /// Returns what identifies the set while the program runs.
+    /// Returns a number that identifies the set while the program runs.
     pub(super) fn serial(&self) -> u64 {
         self.members.serial
     }

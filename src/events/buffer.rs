@@ -20,8 +20,8 @@ const MAX_EVENTS: usize = 4096;
 /// Bytes of events kept in memory, with their audiences.
 const MAX_BYTES: usize = 2 << 20;
 
-/// What an event takes beside its text: its own members, two counters, its place in the buffer, and what the allocator
-/// needs for each of three pieces of memory.
+/// Memory of an event besides its text: its members, two counters, its slot in the buffer, and the overhead of three
+/// allocations.
 const OVERHEAD: usize = size_of::<BufferedEvent>() + 5 * size_of::<usize>() + 3 * 16;
 
 /// Events that are kept as values as well.
@@ -36,7 +36,7 @@ pub struct BufferedEvent {
     pub id: EventId,
     /// Its `type` on the wire.
     pub event_type: Cow<'static, str>,
-    /// Who it is for.
+    /// The receivers.
     pub audience: Audience,
     /// The event; `None` for a row of the log that this program cannot read.
     event: Option<SerializedEvent>,
@@ -105,7 +105,7 @@ impl BufferedEvent {
         Ok(value)
     }
 
-    /// Whether the event is kept as a value.
+    /// True if the event is kept as a value.
     #[cfg(test)]
     pub fn has_value(&self) -> bool {
         self.value.lock().unwrap_or_else(PoisonError::into_inner).is_some()
@@ -154,7 +154,7 @@ impl ParsedEvents {
     }
 }
 
-/// Drops the value of an event that may be gone itself.
+/// Drops the value of an event, which may have been dropped itself.
 fn forget_value(event: &Weak<BufferedEvent>) {
     if let Some(event) = event.upgrade() {
         *event.value.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -165,7 +165,7 @@ fn forget_value(event: &Weak<BufferedEvent>) {
 pub struct EventBuffer {
     events: VecDeque<Arc<BufferedEvent>>,
     bytes: usize,
-    /// How many of the events have each audience, by its serial number: many share one.
+    /// Number of events of each audience, by its serial number. Events share audiences.
     audiences: HashMap<u64, usize>,
     /// Every logged event with a greater number that some queue waits for is in the buffer.
     base: EventId,

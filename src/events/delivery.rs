@@ -17,7 +17,7 @@ struct Shared<E: Event> {
     forms: Mutex<Vec<(E::Variant, Arc<Form>)>>,
 }
 
-/// Makes an event ready to be shared.
+/// Prepares an event for sharing.
 pub fn share<E: Event>(routed: Routed<E>) -> Arc<dyn Deliverable> {
     Arc::new(Shared { routed, forms: Mutex::default() })
 }

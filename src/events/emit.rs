@@ -11,7 +11,8 @@ use crate::store::{CommitSink, OutboxItem, StoreError, Tx, Writer, WriterCaches}
 use rusqlite::Connection;
 use std::sync::Arc;
 
-/// Emitting events in a job. These are methods of [`Tx`] so that a job reads top to bottom; `store` knows nothing of them.
+/// Emitting events in a job. These are methods of [`Tx`] so that a job reads top to bottom; `store` does not depend on
+/// them.
 impl Tx<'_> {
     /// Emits an event: it is stored with the job's rows and sent to the audience after the commit. An event that cannot be
     /// serialized fails the job. Nothing happens if the audience is empty.
@@ -153,9 +154,14 @@ impl CommitSink for EventSink {
         }
     }
 
+    fn answered(&mut self) {
+        self.hub.wake();
+    }
+
     fn rolled_back(&mut self) {
         if let Some(Group { ids, .. }) = self.group.take() {
             self.hub.ids.roll_back_group(ids, |id, pending| self.hub.publish([pending.numbered(id)]));
+            self.hub.wake();
         }
     }
 

@@ -1,4 +1,4 @@
-//! The trait of events: what is stored, who receives it, and how it looks on the wire.
+//! The trait of events: storage, delivery, and wire format.
 
 use super::{QueueId, Registration};
 use crate::types::UserId;
@@ -8,9 +8,9 @@ use std::fmt::Write;
 
 /// An event, as sent to clients.
 ///
-/// The value itself has the members that go on the wire, without `type`, `op` and `id`. Facts that only decide about
-/// delivery are in [`Routing`](Self::Routing), which is stored apart and never sent. An event is delivered to a queue only
-/// if [`deliver`](Self::deliver) says so, in the form of the variant that it returns.
+/// The value itself has the members of the wire, without `type`, `op` and `id`. Facts that only decide about delivery
+/// are in [`Routing`](Self::Routing), which is stored separately and never sent. [`deliver`](Self::deliver) decides if
+/// an event is delivered to a queue, and in which variant.
 ///
 /// Most events look the same to all receivers: `uniform_event!` implements the trait for those.
 pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
@@ -27,7 +27,7 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// the routing; queues that wait for such a row expire.
     const VERSION: u32;
 
-    /// What decides about delivery but is not sent, such as who has which flags. `()` for nothing.
+    /// Data that decides about delivery but is not sent, such as the holders of flags. `()` if there is none.
     type Routing: Serialize + DeserializeOwned + Send + Sync + 'static;
 
     /// The variants that receivers can get. Each is serialized once and shared by all queues that get it.
@@ -43,8 +43,8 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     fn personal(&self, _routing: &Self::Routing, _receiver: &Receiver<'_>, _members: &mut Members<'_>) {}
 }
 
-/// An [`Event`] of the list of all events. Only these can be emitted: what is not listed could not be read back from the
-/// log. Implemented by `register_events!` and by nothing else.
+/// An [`Event`] in the list of all events. Only these can be emitted, because others could not be read back from the
+/// log. Implemented only by `register_events!`.
 pub trait Registered: Event {}
 
 /// An event with the facts that decide about its delivery.
@@ -52,7 +52,7 @@ pub trait Registered: Event {}
 pub struct Routed<E: Event> {
     /// The event.
     pub event: E,
-    /// What decides about its delivery.
+    /// Routing data of the event.
     pub routing: E::Routing,
 }
 
@@ -69,7 +69,7 @@ pub struct Receiver<'a> {
     pub user_id: UserId,
     /// The queue.
     pub queue_id: &'a QueueId,
-    /// What it asked for.
+    /// The registration of its queue.
     pub registration: &'a Registration,
 }
 
@@ -146,7 +146,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Implements [`Event`] for a type that has one form: whoever gets it gets the same.
+/// Implements [`Event`] for a type with one variant: all receivers get the same event.
 ///
 /// ```ignore
 /// // For the whole audience.

@@ -10,19 +10,19 @@
 //!   queue      saved  acknowledged      first            newest
 //! ```
 //!
-//! - `acknowledged`: the client has everything up to here; `saved` is what the file knows of it, and `pruned` what the
-//!   client itself has said since the start.
-//! - `first`: no event for the queue lies between `acknowledged` and this one. It spares a poll from reading what was
-//!   found to be for others.
+//! - `acknowledged`: the client has all events up to here. `saved` is the position in the file, and `pruned` the
+//!   position acknowledged by the client since the start.
+//! - `first`: no event for the queue lies between `acknowledged` and this one. A poll skips events that were found to
+//!   be for others.
 //! - `newest`: the newest event for the queue. Nothing is pending when it is acknowledged.
-//! - `base`: the buffer has every logged event after it. What a queue still needs of older ones is read from the table.
+//! - `base`: the buffer has every logged event after it. Older events are read from the table.
 //! - `head`: the newest event that any queue can have seen.
 
 use super::buffer::{BufferedEvent, EventBuffer, ParsedEvents};
 use super::ids::{EventIdAllocator, Outcome};
 use super::pending::{CommittedEvent, PendingEvent};
-use super::poll::{PollResult, QueueError, is_for};
-use super::{QueueId, Registration, Registry, log, queue_store};
+use super::poll::{PollResult, QueueError, QueueFigures, is_for};
+use super::{NewQueue, QueueId, Registration, Registry, log, queue_store};
 use crate::store::{Readers, StoreError};
 use crate::types::{EventId, UserId};
 use roaring::RoaringBitmap;
@@ -35,8 +35,8 @@ use tokio::sync::oneshot;
 /// for the longest time expires.
 pub const MAX_QUEUES_PER_USER: usize = 1024;
 
-/// How many events a queue can be behind. The log keeps what the slowest queue still needs, so a client that polls and
-/// never acknowledges would keep it forever.
+/// Maximum number of events that a queue can be behind. The log keeps all events that the slowest queue needs, so a
+/// client that never acknowledges would keep it forever.
 pub const MAX_EVENTS_BEHIND: i64 = 1 << 19;
 
 /// The most queues that are removed, or whose positions are collected, while the lock is held once.
@@ -45,8 +45,8 @@ const MAX_QUEUES_PER_LOCK: usize = 1000;
 /// Events in one response; a client that is further behind polls again.
 pub(super) const MAX_EVENTS_PER_POLL: usize = 1000;
 
-/// The queues. One lock guards them; nothing is read from the disk or written to a client while it is held. Whoever
-/// needs the lock of `ids` too takes that one first.
+/// The queues. One lock guards them; nothing is read from the disk or written to a client while it is held. If the lock
+/// of `ids` is needed too, it is taken first.
 pub struct Hub {
     state: Mutex<State>,
     pub(super) parsed: ParsedEvents,
@@ -66,6 +66,8 @@ struct State {
     public: HashSet<QueueId>,
     /// Queues that have expired and may still have rows.
     expired: Vec<QueueId>,
+    /// Polls of queues that got events.
+    to_wake: Vec<oneshot::Sender<()>>,
     /// Set when the server stops: no poll waits any more.
     closed: bool,
 }
@@ -74,7 +76,7 @@ struct Queue {
     user_id: UserId,
     registration: Arc<Registration>,
     acknowledged: EventId,
-    /// Whether a poll found events that are not acknowledged yet.
+    /// True if a poll found events that are not acknowledged yet.
     is_answered: bool,
     pruned: Option<EventId>,
     saved: EventId,
@@ -99,7 +101,7 @@ impl Hub {
         let ids = EventIdAllocator::load(connection)?;
         let head = ids.last();
         let stored = queue_store::load(connection)?;
-        // Nobody asks for events that all queues have: without a queue, none is read.
+        // Events that all queues have are not needed: without a queue, none is read.
         let oldest = stored.iter().map(|queue| queue.acknowledged).min().unwrap_or(head);
         let rows = log::read_newest(connection, oldest, MAX_EVENTS_PER_POLL)?;
         let base = rows.first().map_or(oldest, |row| EventId(row.id.0 - 1));
@@ -111,6 +113,7 @@ impl Hub {
             listening: RoaringBitmap::new(),
             public: HashSet::new(),
             expired: Vec::new(),
+            to_wake: Vec::new(),
             closed: false,
         };
         for row in rows {
@@ -142,20 +145,19 @@ impl Hub {
         Ok(Self { state: Mutex::new(state), parsed: ParsedEvents::default(), ids, registry, readers })
     }
 
-    /// Adds a queue, which gets all events from now on. The user and others whose queues count with the user's (`counted`)
-    /// lose the one that was not polled for the longest time if they have too many.
-    pub fn add(&self, id: QueueId, user: (UserId, &[UserId]), registration: Arc<Registration>, now: i64) {
-        let (user_id, counted) = user;
+    /// Adds a queue, which gets all events after the one that is returned. Its user and others whose queues count with the
+    /// user's (`counted`) lose the one that was not polled for the longest time if they have too many.
+    pub fn add(&self, new: &NewQueue, counted: &[UserId], now: i64) -> EventId {
         let mut state = self.lock();
         while let Some(oldest) = state.excess_queue(counted) {
-            tracing::warn!(%user_id, "a user has too many event queues; the oldest expires");
+            tracing::warn!(user_id = %new.user_id, "a user has too many event queues; the oldest expires");
             state.remove(&oldest);
             state.expired.push(oldest);
         }
         let head = state.head;
         let queue = Queue {
-            user_id,
-            registration,
+            user_id: new.user_id,
+            registration: Arc::clone(&new.registration),
             acknowledged: head,
             is_answered: false,
             pruned: None,
@@ -166,7 +168,8 @@ impl Hub {
             waiter: None,
             last_seen: now,
         };
-        state.insert(id, queue);
+        state.insert(new.queue_id.clone(), queue);
+        head
     }
 
     /// Sets where a new queue starts: its client has the state as of this event. A snapshot may have an event that the
@@ -228,7 +231,7 @@ impl Hub {
     pub fn clear(&self) {
         self.expire_of(None);
         let mut state = self.lock();
-        // Their rows are gone with the others.
+        // Their rows were removed with the others.
         state.expired.clear();
         state.buffer = EventBuffer::after(state.head);
     }
@@ -240,28 +243,45 @@ impl Hub {
         wake(waiters);
     }
 
-    /// Returns the owner of a queue and what it asked for.
+    /// Returns the owner of a queue and its registration.
     pub fn owner(&self, queue_id: &QueueId) -> Option<(UserId, Arc<Registration>)> {
         self.lock().queues.get(queue_id).map(|queue| (queue.user_id, Arc::clone(&queue.registration)))
     }
 
-    /// Numbers and publishes an event that is not logged.
-    pub(super) fn publish_unlogged(&self, event: PendingEvent) -> Outcome {
-        self.ids.publish_unlogged(event, |id, pending| self.publish([pending.numbered(id)]))
+    /// True if a user has a queue that gets messages.
+    pub fn receives_messages(&self, user_id: UserId) -> bool {
+        self.lock().message_queues(user_id).next().is_some()
     }
 
-    /// Adds events that are for some queue to the buffer, in the order of their numbers, and wakes these queues, no others.
+    /// True if the client of a queue that gets a user's messages has all events up to this one.
+    pub fn has_delivered(&self, user_id: UserId, event_id: EventId) -> bool {
+        let state = self.lock();
+        state.message_queues(user_id).any(|queue| queue.low_watermark(state.head) >= event_id)
+    }
+
+    /// Numbers and publishes an event that is not logged.
+    pub(super) fn publish_unlogged(&self, event: PendingEvent) -> Outcome {
+        let outcome = self.ids.publish_unlogged(event, |id, pending| self.publish([pending.numbered(id)]));
+        self.wake();
+        outcome
+    }
+
+    /// Adds events that are for some queue to the buffer, in the order of their numbers. Polls of these queues, no others,
+    /// end with the next [`wake`](Self::wake).
     pub(super) fn publish(&self, events: impl IntoIterator<Item = CommittedEvent>) {
-        let mut waiters = Vec::new();
         let mut state = self.lock();
         for event in events {
-            state.publish(event, &mut waiters);
+            state.publish(event);
         }
-        drop(state);
+    }
+
+    /// Wakes the polls that wait for events that were published.
+    pub(super) fn wake(&self) {
+        let waiters = std::mem::take(&mut self.lock().to_wake);
         wake(waiters);
     }
 
-    /// Acknowledges what the client has, and collects what it does not have.
+    /// Acknowledges events, and collects those after them.
     pub(super) fn poll_once(
         &self,
         queue_id: &QueueId,
@@ -274,8 +294,8 @@ impl Hub {
         let state = &mut *state;
         let queue = state.queues.get_mut(queue_id).filter(|queue| queue.user_id == user_id);
         let queue = queue.ok_or(QueueError::Unknown)?;
-        // The client has events that this file never had: an older copy of it was restored. What the client knows is not
-        // what the file has, so it has to start anew.
+        // The client has events that this file never had, because an older copy of it was restored. Its state differs
+        // from the file, so it has to register again.
         if last_event_id.is_some_and(|last| last > state.head) {
             tracing::warn!(%queue_id, ?last_event_id, "a queue expires: its client is ahead of the log");
             state.remove(queue_id);
@@ -329,7 +349,7 @@ impl Hub {
         Ok(result)
     }
 
-    /// Whether a poll of a user's queue asks again for what an earlier one got, since it acknowledges nothing.
+    /// True if a poll requests events again that an earlier poll returned, because it acknowledges none of them.
     pub fn is_repeated(&self, queue_id: &QueueId, user_id: UserId, last_event_id: Option<EventId>) -> bool {
         self.lock().queues.get(queue_id).is_some_and(|queue| {
             let acknowledges_nothing = last_event_id.is_none_or(|last| last <= queue.acknowledged);
@@ -348,15 +368,15 @@ impl Hub {
         }
     }
 
-    /// Skips what is before an event of the log: none of it was for the queue.
+    /// Skips the events before `first`: none of them was for the queue.
     pub(super) fn skip_to(&self, queue_id: &QueueId, first: EventId) {
         if let Some(queue) = self.lock().queues.get_mut(queue_id) {
             queue.first = queue.first.max(first);
         }
     }
 
-    /// Removes a queue that waits for an event which cannot be delivered. Its client learns that it is gone and registers
-    /// again.
+    /// Removes a queue that waits for an event which cannot be delivered. Its client gets `BAD_EVENT_QUEUE_ID` and
+    /// registers again.
     pub(super) fn expire_queue(&self, queue_id: &QueueId) {
         tracing::warn!(%queue_id, "a queue expires: it waits for an event that cannot be delivered");
         self.abandon(queue_id);
@@ -387,14 +407,12 @@ impl Hub {
         std::mem::take(&mut self.lock().expired)
     }
 
-    /// Removes all queues. Their clients learn that they are gone and register again.
+    /// Removes all queues. Their clients get `BAD_EVENT_QUEUE_ID` and register again.
     pub fn expire_all(&self) {
         let mut state = self.lock();
         let all: Vec<QueueId> = state.queues.keys().cloned().collect();
-        for queue_id in all {
-            state.remove(&queue_id);
-            state.expired.push(queue_id);
-        }
+        let removed: Vec<QueueId> = all.into_iter().filter(|queue_id| state.remove(queue_id)).collect();
+        state.expired.extend(removed);
     }
 
     /// Returns the positions that the file does not know yet, and marks them as saved.
@@ -407,6 +425,13 @@ impl Hub {
                 (queue_id.clone(), queue.acknowledged)
             })
             .collect()
+    }
+
+    /// Figures of the queues. Takes the lock, and looks at all of them.
+    pub fn figures(&self) -> QueueFigures {
+        let state = self.lock();
+        let queues = state.queues.values().map(|one| (one.acknowledged, one.newest, one.waiter.as_ref()));
+        QueueFigures::of(state.head, queues)
     }
 
     /// Returns the event up to which no queue needs the log: all have it, or it was not for them.
@@ -433,7 +458,7 @@ impl Hub {
         self.lock().buffer.after_id(EventId(0)).count()
     }
 
-    /// Whether there are events of a type.
+    /// True if there are events of a type.
     pub fn is_event_type(&self, name: &str) -> bool {
         self.registry.kinds().iter().any(|kind| kind.event_type == name)
     }
@@ -443,7 +468,7 @@ impl Hub {
         self.lock().queues.len()
     }
 
-    /// Whether there are no queues.
+    /// True if there are no queues.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -487,6 +512,12 @@ impl State {
         true
     }
 
+    /// The queues of a user that get messages.
+    fn message_queues(&self, user_id: UserId) -> impl Iterator<Item = &Queue> {
+        let queues = self.by_user.get(&user_id).into_iter().flatten().filter_map(|id| self.queues.get(id));
+        queues.filter(|queue| queue.registration.wants("message"))
+    }
+
     fn low_watermark(&self) -> EventId {
         self.queues.values().map(|queue| queue.low_watermark(self.head)).min().unwrap_or(self.head)
     }
@@ -501,7 +532,7 @@ impl State {
     }
 
     /// Adds an event to the buffer if it is for some queue: one that is added later starts after it.
-    fn publish(&mut self, event: CommittedEvent, waiters: &mut Vec<oneshot::Sender<()>>) {
+    fn publish(&mut self, event: CommittedEvent) {
         self.head = self.head.max(event.id);
         let event = BufferedEvent::published(event);
         let mut is_wanted = false;
@@ -511,7 +542,7 @@ impl State {
                 queue.first = event.id;
             }
             queue.newest = event.id;
-            waiters.extend(queue.waiter.take());
+            self.to_wake.extend(queue.waiter.take());
         };
         if let Some(queue_id) = event.audience.only_queue() {
             if let Some(queue) = self.queues.get_mut(queue_id) {

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Numbers reserved at a time.
 const BLOCK: i64 = 1 << 16;
 
-/// Gives out event numbers. `W` is what waits for a number while a group runs.
+/// Allocates event ids. `W` is an event that waits for an id while a group runs.
 pub struct EventIdAllocator<W> {
     state: Mutex<State<W>>,
 }
@@ -31,7 +31,7 @@ struct State<W> {
     is_closed: bool,
 }
 
-/// What became of an event that is not logged.
+/// Result of publishing an event that is not logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was published.
@@ -87,7 +87,7 @@ impl<W> EventIdAllocator<W> {
         }
     }
 
-    /// Opens a group: until it is closed, nobody else gets numbers.
+    /// Opens a group. Until it is closed, ids are allocated only to the group.
     pub fn open_group(&self) -> GroupIds {
         let mut state = self.lock();
         state.is_group_open = true;
@@ -99,8 +99,8 @@ impl<W> EventIdAllocator<W> {
         !self.lock().deferred.is_empty()
     }
 
-    /// Closes a group whose transaction was committed: runs `publish_group`, then numbers and publishes what was deferred.
-    /// Both run under the allocator's lock.
+    /// Closes a group whose transaction was committed: runs `publish_group`, then numbers and publishes deferred
+    /// events. Both run under the allocator's lock.
     pub fn commit_group(&self, ids: GroupIds, publish_group: impl FnOnce(), publish: impl FnMut(EventId, W)) {
         let mut state = self.lock();
         (state.next, state.reserved) = (ids.next, ids.reserved);
@@ -134,7 +134,7 @@ impl<W> State<W> {
         id
     }
 
-    /// Publishes what was deferred. If there are more than the block has numbers for, the rest waits for the next group.
+    /// Publishes deferred events. Those beyond the end of the block wait for the next group.
     fn close_group(&mut self, mut publish: impl FnMut(EventId, W)) {
         self.is_group_open = false;
         let free = usize::try_from(self.reserved - self.next).unwrap_or(0);

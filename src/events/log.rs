@@ -14,7 +14,7 @@ const MAX_INLINE: u64 = 24;
 #[derive(Default)]
 pub struct StoredAudiences(HashMap<u64, i64>);
 
-/// How many audiences are remembered; others are stored again.
+/// Number of remembered audiences; others are stored again.
 const CAPACITY: usize = 4096;
 
 /// A row of the log.
@@ -28,7 +28,7 @@ pub struct LogRow {
     pub name: String,
     /// The version of the event type.
     pub version: u32,
-    /// Who the event is for.
+    /// The receivers.
     pub audience: Audience,
     /// The members of the event, as JSON.
     pub payload: Box<str>,
@@ -90,11 +90,11 @@ pub fn last_event_id(connection: &Connection) -> rusqlite::Result<EventId> {
     connection.prepare_cached("SELECT coalesce(max(id), 0) FROM event")?.query_row([], |row| row.get(0))
 }
 
-/// How many bytes of events are read at a time. An event may have as much HTML as a message.
+/// Maximum number of bytes of events read at a time. An event can have as much HTML as a message.
 const MAX_READ_BYTES: usize = 4 << 20;
 
-/// How many bytes of events are removed in one job, which overwrites them. The one after which this is reached is removed as
-/// well.
+/// Maximum number of bytes of events removed in one job, which overwrites them. The event that reaches it is removed
+/// too.
 const MAX_TRIMMED_BYTES: i64 = 4 << 20;
 
 /// Some events of the log.
@@ -200,8 +200,8 @@ fn row(row: &Row<'_>) -> rusqlite::Result<LogRow> {
     })
 }
 
-/// Removes up to `limit` of the events that no queue can still ask for, fewer if they are large, and returns how many. The
-/// newest event stays: it tells `POST /register` where the log ends.
+/// Removes up to `limit` of the events that no queue needs, fewer if they are large, and returns their number. The
+/// newest event stays: it marks the end of the log for `POST /register`.
 pub fn trim(connection: &Connection, until: EventId, limit: usize) -> rusqlite::Result<usize> {
     connection
         .prepare_cached(

@@ -10,18 +10,18 @@ use crate::types::{Clock, EventId, UserId};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Who polls, and where what takes long is done.
+/// The polling user, and the pool for slow work.
 #[derive(Clone, Copy)]
 pub struct Poller<'a> {
     /// The owner of the queue.
     pub user_id: UserId,
-    /// Whose part of the pool is taken: the user, or the owner of a bot.
-    pub accountable: UserId,
+    /// The user whose share of the pool is used: the caller, or the creator of a bot.
+    pub quota_owner: UserId,
     /// The pool in which large pages, and those from the log, are read and written.
     pub pool: &'a Pool,
 }
 
-/// How a poll ended.
+/// Result of a poll.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// Events, as the members of a JSON array; empty when there are none and the poll may not wait.
@@ -31,8 +31,8 @@ pub enum Delivery {
 }
 
 impl Hub {
-    /// Acknowledges what the client has and returns the events that it does not have, or waits for them up to `timeout`.
-    /// Without a timeout, the poll does not wait.
+    /// Acknowledges events and returns those after them, or waits for some up to `timeout`. Without a timeout, the poll
+    /// does not wait.
     pub async fn poll(
         self: &Arc<Self>,
         queue_id: &QueueId,
@@ -89,12 +89,12 @@ impl Hub {
         found: PollResult,
     ) -> Result<String, QueueError> {
         let (hub, queue_id) = (Arc::clone(self), queue_id.clone());
-        let written = poller.pool.run(Some(poller.accountable), move || hub.write(&queue_id, &found));
+        let written = poller.pool.run(Some(poller.quota_owner), move || hub.write(&queue_id, &found));
         written.await.map_err(QueueError::Refused)?
     }
 
-    /// Writes what was found as the queue sees it. The queue expires if an event of it cannot be delivered. Blocks if a part
-    /// of it is in the log.
+    /// Serializes the found events for the queue. The queue expires if an event cannot be delivered. Blocks if a part
+    /// is in the log.
     fn write(&self, queue_id: &QueueId, found: &PollResult) -> Result<String, QueueError> {
         let mut page = Page::default();
         let receiver = found.receiver(queue_id);
@@ -143,7 +143,7 @@ impl Hub {
         {
             self.advance(queue_id, seen);
         }
-        // Polled again before these are acknowledged, it need not read again what was before them.
+        // The next poll need not read the events before the first one again.
         if let Some(first) = first {
             self.skip_to(queue_id, first);
         }
@@ -155,7 +155,7 @@ impl Hub {
 /// once for all queues.
 const MAX_BYTES_AT_ONCE: usize = 256 << 10;
 
-/// Whether reading and writing what was found takes longer than threads that serve requests have time for.
+/// True if reading and serializing takes too long for request threads.
 fn is_large(found: &PollResult) -> bool {
     let size = || found.events.iter().map(|event| event.size()).sum::<usize>();
     found.behind.is_some() || (found.events.len() > 1 && size() > MAX_BYTES_AT_ONCE)

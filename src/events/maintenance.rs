@@ -5,7 +5,7 @@ use super::{log, queue_store};
 use crate::store::{StoreError, Tx, Writer};
 use crate::types::Clock;
 
-/// Rows of events removed in one job, so that no request waits long behind it.
+/// Rows of events removed in one job, so that requests do not wait long for it.
 const MAX_TRIMMED_PER_JOB: usize = 2000;
 
 /// Rows of queues written in one job.
@@ -15,8 +15,8 @@ const MAX_QUEUES_PER_JOB: usize = 500;
 /// held by a slow queue, and most of its audiences are in use.
 const MAX_EVENTS_SEARCHED: i64 = 10_000;
 
-/// Removes queues that were not polled for as long as they live, saves the positions of the others, and trims the log, in
-/// memory and in the file, to what they can still ask for.
+/// Removes expired queues, saves the positions of the others, and trims the log, in memory and in the file, to the
+/// events that they need.
 pub async fn run_maintenance(hub: &Hub, writer: &Writer, clock: &Clock) {
     hub.expire(clock.monotonic());
     hub.trim_buffer();

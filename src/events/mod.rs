@@ -1,7 +1,7 @@
 //! The event log, and the queues that read it.
 //!
-//! - [`Event`] and [`Audience`]: what happened, and who learns of it. An event's type decides which receiver gets it and in
-//!   which form;
+//! - [`Event`] and [`Audience`]: a change, and its receivers. The type of an event decides which receiver gets it and
+//!   in which form;
 //! - [`Registry`]: the list of all events. Only listed ones can be emitted, and only these are read from the log;
 //! - [`Tx::emit`](crate::store::Tx::emit): emits an event with the rows of a job; [`broadcast`]: sends one that is not
 //!   kept, without the writer;
@@ -14,9 +14,9 @@
 //!
 //! An event's id is its number in the log. Nothing here knows a resource.
 //!
-//! From commit to queue an event is text, so that what waits in memory is counted as it is. The first queue that gets an event
-//! parses it; the others share the value, and each variant is written once. A row of the log that cannot be read, because its
-//! type is unknown or of another version, expires the queues that wait for it.
+//! From commit to queue an event is text, so that its memory can be counted. The first queue that receives an event
+//! parses it; the others share the value, and each variant is serialized once. A row of the log with an unknown type or
+//! version expires the queues that wait for it.
 
 mod audience;
 mod buffer;

@@ -6,11 +6,11 @@ use crate::types::EventId;
 
 /// An event that has no number yet.
 pub struct PendingEvent {
-    /// Who it is for.
+    /// The receivers.
     pub audience: Audience,
     /// The event.
     pub event: SerializedEvent,
-    /// Whether it gets a row in the log.
+    /// True if it gets a row in the log.
     pub is_logged: bool,
 }
 
@@ -18,7 +18,7 @@ pub struct PendingEvent {
 pub struct CommittedEvent {
     /// Its number.
     pub id: EventId,
-    /// Who it is for.
+    /// The receivers.
     pub audience: Audience,
     /// The event.
     pub event: SerializedEvent,

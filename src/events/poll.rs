@@ -1,4 +1,4 @@
-//! One look at a queue, and what it found.
+//! One poll of a queue without waiting, and its result.
 
 use super::buffer::BufferedEvent;
 use super::{Audience, QueueId, Receiver, Registration};
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 /// Why a poll was refused (spec, "Events").
 #[derive(Debug)]
 pub enum QueueError {
-    /// There is no such queue, it is another user's, or it has expired. Its client registers anew.
+    /// There is no such queue, it is another user's, or it has expired. Its client registers again.
     Unknown,
     /// The client acknowledged an event and now asks for it again.
     Pruned(EventId),
@@ -21,7 +21,7 @@ pub enum QueueError {
     Refused(ApiError),
 }
 
-/// What one look at a queue found.
+/// Result of one poll.
 pub struct PollResult {
     pub user_id: UserId,
     pub registration: Arc<Registration>,
@@ -49,7 +49,7 @@ pub fn is_for(
 }
 
 impl PollResult {
-    /// Whether nothing was found.
+    /// True if there are no events.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.behind.is_none()
     }
@@ -57,5 +57,36 @@ impl PollResult {
     /// Returns the queue as the delivery of an event sees it.
     pub fn receiver<'a>(&'a self, queue_id: &'a QueueId) -> Receiver<'a> {
         Receiver { user_id: self.user_id, queue_id, registration: &self.registration }
+    }
+}
+
+/// Figures of the queues at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueFigures {
+    /// Number of queues.
+    pub queues: usize,
+    /// Number of polls that wait.
+    pub waiting: usize,
+    /// Number of the newest event.
+    pub head: i64,
+    /// Number of events since the one that the slowest queue has acknowledged.
+    pub lag: i64,
+}
+
+impl QueueFigures {
+    /// Collects the figures. Each queue has its acknowledged and its newest event, and the poll that waits.
+    pub(super) fn of<'q>(
+        head: EventId,
+        queues: impl Iterator<Item = (EventId, EventId, Option<&'q oneshot::Sender<()>>)>,
+    ) -> Self {
+        let mut figures = Self { queues: 0, waiting: 0, head: head.0, lag: 0 };
+        for (acknowledged, newest, waiter) in queues {
+            figures.queues += 1;
+            figures.waiting += usize::from(waiter.is_some_and(|waiter| !waiter.is_closed()));
+            if newest > acknowledged {
+                figures.lag = figures.lag.max(head.0 - acknowledged.0);
+            }
+        }
+        figures
     }
 }

@@ -1,6 +1,5 @@
 //! The `event_queue` table: queues as they survive a restart.
 
-use super::log;
 use super::registration::{NewQueue, QueueId, Registration};
 use crate::store::{StoreError, Tx};
 use crate::types::{EventId, UserId};
@@ -10,9 +9,9 @@ use rusqlite::Connection;
 pub struct StoredQueue {
     /// Its name.
     pub queue_id: QueueId,
-    /// Whose it is.
+    /// The owner.
     pub user_id: UserId,
-    /// What it asked for; an error if it cannot be read.
+    /// The parameters; an error if they cannot be parsed.
     pub registration: serde_json::Result<Registration>,
     /// Its client has everything up to here, and perhaps more.
     pub acknowledged: EventId,
@@ -33,10 +32,10 @@ pub fn load(connection: &Connection) -> rusqlite::Result<Vec<StoredQueue>> {
     queues.collect()
 }
 
-/// Inserts a queue. Its row has to be in the file before its client learns the name.
-pub fn insert_queue(tx: &Tx<'_>, queue: &NewQueue) -> Result<(), StoreError> {
+/// Inserts a queue, which needs the events after `acknowledged`. The job has to run before its client learns the name: then
+/// the queue is in the file before a change is acknowledged that the client has to get.
+pub fn insert_queue(tx: &Tx<'_>, queue: &NewQueue, acknowledged: EventId) -> Result<(), StoreError> {
     let registration = serde_json::to_string(&*queue.registration)?;
-    let acknowledged: EventId = log::last_event_id(tx)?;
     tx.prepare_cached(
         "INSERT INTO event_queue (queue_id, user_id, registration, acknowledged) VALUES (?1, ?2, ?3, ?4)",
     )?

@@ -1,4 +1,4 @@
-//! What a client asks of a queue (`POST /register`).
+//! Parameters of a queue (`POST /register`).
 
 use crate::types::UserId;
 use rand::RngExt;
@@ -31,23 +31,23 @@ impl fmt::Display for QueueId {
 pub struct NewQueue {
     /// Its name.
     pub queue_id: QueueId,
-    /// Whose it is.
+    /// The owner.
     pub user_id: UserId,
-    /// What it asked for.
+    /// The parameters.
     pub registration: Arc<Registration>,
 }
 
-/// How long a queue lives that nobody polls, unless its client asked for something else.
+/// Default lifetime of a queue without polls.
 pub const DEFAULT_IDLE_SECONDS: i64 = 10 * 60;
 
 /// The longest time that a client can ask for.
 pub const MAX_IDLE_SECONDS: i64 = 7 * 24 * 3600;
 
-/// How many events a queue can be behind that nobody polled for ten minutes. The log keeps what it still needs, so a client
-/// that was away for longer, and missed so much, fetches the state again.
+/// Maximum number of events that a queue without a poll for ten minutes can be behind. The log keeps the events it
+/// needs, so a client that was away longer and missed more fetches the state again.
 pub const MAX_EVENTS_BEHIND_IDLE: i64 = 1 << 16;
 
-/// Which events a queue gets, and in which form. Stored with the queue.
+/// The events that a queue receives, and their form. Stored with the queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registration {
     /// The types of events; absent means all. With an empty list the queue gets only heartbeats.
@@ -71,10 +71,10 @@ pub struct Registration {
     /// The queue gets only message events that match all of these pairs of operator and operand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub narrow: Vec<(String, String)>,
-    /// What the client understands.
+    /// Capabilities of the client.
     #[serde(default)]
     pub client_capabilities: Capabilities,
-    /// How long the queue lives when nobody polls it; absent means [`DEFAULT_IDLE_SECONDS`].
+    /// Lifetime of the queue without polls; absent means [`DEFAULT_IDLE_SECONDS`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_seconds: Option<i64>,
 }
@@ -88,12 +88,12 @@ impl Registration {
         }
     }
 
-    /// How long the queue lives when nobody polls it, in seconds.
+    /// The lifetime of the queue without polls, in seconds.
     pub fn idle_seconds(&self) -> i64 {
         self.idle_seconds.unwrap_or(DEFAULT_IDLE_SECONDS)
     }
 
-    /// Whether a queue expires that nobody polled for a number of milliseconds, and that is so many events behind.
+    /// True if a queue without polls for a number of milliseconds, and this number of events behind, expires.
     pub fn is_idle_too_long(&self, milliseconds: i64, events_behind: i64) -> bool {
         milliseconds > self.idle_seconds() * 1000
             || (milliseconds > DEFAULT_IDLE_SECONDS * 1000 && events_behind > MAX_EVENTS_BEHIND_IDLE)
@@ -118,9 +118,9 @@ pub struct Capabilities {
     pub linkifier_url_template: bool,
     /// Users that the client may not see can be missing from the list.
     pub user_list_incomplete: bool,
-    /// Deactivated groups are told as such.
+    /// Deactivated groups are reported as such.
     pub include_deactivated_groups: bool,
-    /// Archived channels are told as such.
+    /// Archived channels are reported as such.
     pub archived_channels: bool,
     /// The empty topic comes as an empty string.
     pub empty_topic_name: bool,

@@ -56,7 +56,7 @@ fn parse<E: Event>(payload: &str, routing: Option<&str>) -> serde_json::Result<A
 }
 
 impl Registry {
-    /// Makes a registry.
+    /// Creates a registry.
     ///
     /// # Panics
     ///
@@ -106,8 +106,7 @@ const fn is_same(one: &str, other: &str) -> bool {
     true
 }
 
-/// Lists all events: marks each as `Registered` and makes the
-/// [`Registry`] of them.
+/// Lists all events: marks each as `Registered` and creates their [`Registry`].
 macro_rules! register_events {
     ($(#[$meta:meta])* $visibility:vis static $registry:ident = [$($event:ty),* $(,)?];) => {
         $(impl $crate::events::Registered for $event {})*

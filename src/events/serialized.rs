@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-/// An event as text. The strings own no more memory than they are long, so that what is kept is what is counted. A typed
-/// value may own any capacity.
+/// An event as text. The strings have no excess capacity, so that their memory can be counted. A typed value may have
+/// any capacity.
 #[derive(Debug)]
 pub struct SerializedEvent {
     /// Its type.

@@ -1,15 +1,32 @@
-//! Where a request comes from: the address of the client, the address under which it reached the server, and whether a
-//! page of another site caused it.
+//! Origin of a request: the address of the client, the host that it used, and detection of cross-site requests.
 
 use crate::app::Options;
 use hyper::Method;
-use hyper::header::{self, AsHeaderName, HeaderMap};
+use hyper::header::{self, AsHeaderName, HeaderMap, HeaderName};
 use std::net::{IpAddr, SocketAddr};
 
+/// The site that a request comes from, as browsers say. Pages cannot set it.
+pub(super) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The kind of a request, which only browsers say.
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+
+/// The other end of a connection.
+#[derive(Clone, Copy)]
+pub struct Peer {
+    /// Its address: that of the client, or of a proxy.
+    pub address: IpAddr,
+    /// True over TLS.
+    pub is_secure: bool,
+}
+
 /// The address of the client. If the connection comes from a trusted proxy, it is the last address of `X-Forwarded-For`
-/// that is not a trusted proxy's: whatever stands before it, the client may have written itself.
+/// that is not a trusted proxy's; earlier ones may be forged by the client.
 pub fn client_address(options: &Options, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
     let mut address = peer.to_canonical();
+    if !is_trusted(options, address) {
+        return address;
+    }
     let lines = headers.get_all("x-forwarded-for").iter().rev();
     for entry in lines.flat_map(|line| line.to_str().unwrap_or_default().rsplit(',')) {
         if !is_trusted(options, address) {
@@ -27,37 +44,39 @@ fn parse_address(text: &str) -> Option<IpAddr> {
     text.parse().ok().or_else(with_port)
 }
 
-fn is_trusted(options: &Options, address: IpAddr) -> bool {
+/// True if headers of a peer are believed.
+pub(super) fn is_trusted(options: &Options, address: IpAddr) -> bool {
     options.trusted_proxies.iter().any(|network| network.contains(address))
 }
 
-/// Scheme, host and port under which the client reached the server: as configured, as a trusted proxy says, or as the
-/// request says. Links are made of it.
-pub fn origin(options: &Options, headers: &HeaderMap, peer: IpAddr) -> String {
+/// Scheme, host and port under which the client reached the server: as configured, from a trusted proxy, or from the
+/// request. The base of links.
+pub fn origin(options: &Options, headers: &HeaderMap, peer: Peer) -> String {
     if let Some(url) = &options.public_url {
         return url.clone();
     }
-    let is_trusted = is_trusted(options, peer);
-    let forwarded = |name: &str| text_of(headers, name).filter(|_| is_trusted);
-    let scheme = forwarded("x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
+    let is_trusted = is_trusted(options, peer.address);
+    let forwarded = |name: &str| if is_trusted { text_of(headers, name) } else { None };
+    let is_secure = peer.is_secure || forwarded("x-forwarded-proto") == Some("https");
+    let scheme = if is_secure { "https" } else { "http" };
     let host = forwarded("x-forwarded-host").or_else(|| text_of(headers, header::HOST));
     let host = host.filter(|host| is_host(host)).unwrap_or("localhost");
     format!("{scheme}://{host}")
 }
 
-/// Whether a text looks like a host with or without a port, so that it can stand in a link.
+/// True if a text has the form of a host with or without a port, so that it can be used in a link.
 fn is_host(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
     !text.is_empty() && text.len() <= 255 && text.bytes().all(is_allowed)
 }
 
-/// Whether a page of another site caused a request that may change something. A browser would send the keys or cookies
-/// that it has for this server along. Programs send neither of the two headers.
+/// True if a page of another site caused a request that may change data. A browser would send its cookies or
+/// credentials for this server along. Programs send neither of the two headers.
 pub fn is_forged(options: &Options, method: &Method, headers: &HeaderMap) -> bool {
     if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
         return false;
     }
-    match (text_of(headers, "sec-fetch-site"), text_of(headers, header::ORIGIN)) {
+    match (text_of(headers, SEC_FETCH_SITE), text_of(headers, header::ORIGIN)) {
         (Some(site), _) => !matches!(site, "same-origin" | "none"),
         (None, Some(origin)) => {
             let authority = origin.split_once("://").map(|(_, authority)| authority);
@@ -68,14 +87,14 @@ pub fn is_forged(options: &Options, method: &Method, headers: &HeaderMap) -> boo
     }
 }
 
-/// Whether a request comes from this machine and nowhere else, as servers for developers ask: the host is named as this machine
-/// is from inside, no page of another site is behind it, and no proxy. A page whose name leads here, and a server that
-/// passes requests on, would let strangers in.
+/// True if a request comes from this machine, as servers for developers require: the host is a loopback name, and the
+/// request comes neither from a page of another site nor through a proxy. A foreign name that resolves to this machine,
+/// or a server that forwards requests, would give strangers access.
 pub fn is_local(headers: &HeaderMap) -> bool {
     let is_forwarded =
         headers.keys().any(|name| name == header::FORWARDED || name.as_str().starts_with("x-forwarded-"));
     let host = text_of(headers, header::HOST);
-    let is_foreign = match (text_of(headers, "sec-fetch-site"), headers.get(header::ORIGIN)) {
+    let is_foreign = match (text_of(headers, SEC_FETCH_SITE), headers.get(header::ORIGIN)) {
         (Some(site), _) if !matches!(site, "same-origin" | "none") => true,
         (_, Some(origin)) => {
             let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
@@ -89,8 +108,7 @@ pub fn is_local(headers: &HeaderMap) -> bool {
         && host.is_none_or(is_loopback_name)
 }
 
-/// Whether a host, with or without a port, is a name of this machine for itself; also that by which an emulated Android
-/// device reaches it.
+/// True if a host, with or without a port, is a loopback name, including the one used by emulated Android devices.
 fn is_loopback_name(host: &str) -> bool {
     let Ok(url) = url::Url::parse(&format!("http://{host}/")) else { return false };
     match url.host() {
@@ -101,9 +119,9 @@ fn is_loopback_name(host: &str) -> bool {
     }
 }
 
-/// Whether a request comes from a browser, which asks for a password by itself if a response challenges it to.
+/// True if a request comes from a browser, which shows a password prompt if a response challenges it.
 pub fn is_from_browser(headers: &HeaderMap) -> bool {
-    headers.contains_key("sec-fetch-mode")
+    headers.contains_key(SEC_FETCH_MODE)
         || text_of(headers, header::ACCEPT).is_some_and(|accepted| accepted.contains("text/html"))
 }
 
@@ -115,10 +133,10 @@ pub fn text_of(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::{HeaderName, HeaderValue};
+    use hyper::header::HeaderValue;
 
     #[test]
-    fn servers_for_developers_are_asked_by_this_machine_alone() {
+    fn dev_servers_answer_local_requests_only() {
         for lines in [
             &[][..],
             &[("host", "127.0.0.1:9991")],
@@ -193,14 +211,16 @@ mod tests {
     }
 
     #[test]
-    fn links_follow_the_request_only_where_it_may_be_believed() {
+    fn links_use_the_host_of_trusted_requests_only() {
         let sent = headers(&[
             ("host", "a.example:9991"),
             ("x-forwarded-proto", "https"),
             ("x-forwarded-host", "b.example"),
         ]);
-        let origin_for =
-            |options: &Options, sent: &HeaderMap| origin(options, sent, "127.0.0.1".parse().unwrap());
+        let local = Peer { address: "127.0.0.1".parse().unwrap(), is_secure: false };
+        let origin_for = |options: &Options, sent: &HeaderMap| origin(options, sent, local);
+        let secure = Peer { is_secure: true, ..local };
+        assert_eq!(origin(&behind(&[], None), &sent, secure), "https://a.example:9991");
         assert_eq!(origin_for(&behind(&[], None), &sent), "http://a.example:9991");
         assert_eq!(origin_for(&behind(&["127.0.0.1"], None), &sent), "https://b.example");
         let public = Some("https://chat.example.com");

@@ -1,8 +1,8 @@
 //! The decoded parameters of a request, as text. [`params`](super::params) converts them to types.
 //!
-//! Parameters come from the query string, the body and the path, for every method alike. If a name is given more
-//! than once, the path takes precedence over the body, the body over the query string, and within one source the
-//! last value over earlier ones, as on the published server.
+//! Parameters come from the query string, the body and the path, for every method. If a name is given more than once,
+//! the path takes precedence over the body, the body over the query string, and within one source the last value over
+//! earlier ones, as on the published server.
 //!
 //! All names and values of a request are in one string, so that decoding takes two allocations, however many
 //! parameters there are.
@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::budgets::Reservation;
 use crate::error::ApiError;
+use crate::types::UploadedFile;
 use bytes::Bytes;
 use futures_util::{FutureExt, stream};
 use thiserror::Error;
@@ -23,19 +24,6 @@ pub const MAX_PARAMETERS: usize = 1000;
 
 /// The parameter with the client's name. Every endpoint accepts it.
 pub(super) const CLIENT: &str = "client";
-
-/// A file that came in a `multipart/form-data` body: a part with a file name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UploadedFile {
-    /// The name of the form field.
-    pub field_name: String,
-    /// The file's name as sent by the client. It may contain slashes or dots: never use it as a path.
-    pub file_name: String,
-    /// The media type as sent by the client.
-    pub content_type: Option<String>,
-    /// The content.
-    pub bytes: Bytes,
-}
 
 /// The parameters of a request could not be decoded. The response has status 400.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -76,7 +64,7 @@ struct Entry {
     name_start: usize,
     value_start: usize,
     end: usize,
-    /// Whether this name was read. Atomic, since a form is shared across awaits.
+    /// True if this name was read. Atomic, since a form is shared across awaits.
     known: AtomicBool,
 }
 
@@ -158,7 +146,7 @@ impl Form {
         self.reservation = Some(reservation);
     }
 
-    /// Takes the reservation, for whoever keeps the parameters longer than the form.
+    /// Takes the reservation, for parameters that outlive the form.
     pub fn take_reservation(&mut self) -> Option<Reservation> {
         self.reservation.take()
     }
@@ -262,12 +250,12 @@ impl fmt::Debug for Form {
     }
 }
 
-/// Whether a `Content-Type` header says `multipart/form-data`.
+/// True if a `Content-Type` header is `multipart/form-data`.
 pub(super) fn is_multipart(content_type: &str) -> bool {
     is_media_type(content_type, "multipart/form-data")
 }
 
-/// Whether a `Content-Type` header has this media type, ignoring parameters and letter case.
+/// True if a `Content-Type` header has this media type, ignoring parameters and letter case.
 fn is_media_type(content_type: &str, media_type: &str) -> bool {
     let essence = content_type.split_once(';').map_or(content_type, |(essence, _)| essence);
     essence.trim().eq_ignore_ascii_case(media_type)
@@ -345,7 +333,7 @@ mod tests {
 
     // conformance: conv-19
     #[test]
-    fn names_nobody_asked_for_are_sorted_and_named_once() {
+    fn unknown_names_are_sorted_without_duplicates() {
         let query = Some("zoo=1&client=x&beta=1&id=4&known=1");
         let form =
             Form::new(query, URLENCODED, body("alpha=1&beta=2&id=3"), vec![("id", "3".into())]).unwrap();
@@ -426,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_multipart_body_says_what_is_wrong() {
+    fn malformed_multipart_bodies_are_refused() {
         let part = "--edge\nContent-Disposition: form-data; name=\"a\"\n\nvalue";
         assert!(multipart("").unwrap().ignored().is_empty());
         let nothing = Form::new(None, Some("multipart/form-data"), Bytes::new(), vec![]);

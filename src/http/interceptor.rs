@@ -1,4 +1,4 @@
-//! What stands between the connection and the routes: it sees each exchange, and may answer in place of a handler.
+//! A hook between the connection and the routes: it observes each exchange, and may answer in place of a handler.
 
 use super::response_body::ResponseBody;
 use bytes::{Bytes, BytesMut};
@@ -27,13 +27,22 @@ pub type Intercepted = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>
 #[error("the connection was dropped on purpose")]
 pub struct Dropped;
 
+/// Facts of a response for an interceptor, among the response's extensions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The `code` of an error.
+    pub code: Option<String>,
+    /// The parameters that the operation does not know.
+    pub ignored: Vec<String>,
+}
+
 /// Collects the body of a request while it is read. It goes with the request, among its extensions.
 #[derive(Clone, Default)]
 pub struct BodyTap(Arc<Mutex<BytesMut>>);
 
 impl BodyTap {
     /// The most bytes that are collected.
-    pub const LIMIT: usize = 1 << 20;
+    const LIMIT: usize = 1 << 20;
 
     /// Adds bytes up to the limit.
     pub fn add(&self, bytes: &[u8]) {
@@ -42,7 +51,7 @@ impl BodyTap {
         collected.extend_from_slice(bytes.get(..room).unwrap_or_default());
     }
 
-    /// Returns a copy of what was collected so far.
+    /// Returns a copy of the collected bytes.
     pub fn bytes(&self) -> Bytes {
         Bytes::copy_from_slice(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -3,14 +3,18 @@
 //! hyper itself responds to requests that are not valid HTTP, with a status and no body. [`JsonErrorIo`] sits between
 //! hyper and the connection, and adds the JSON body that every error of the API has.
 
+use super::request_metrics::{REQUEST_ID, refused_id};
 use crate::error::ApiError;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use std::io::{IoSlice, Result};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// The start of hyper's own error responses. Those of handlers start alike, but are never empty.
+/// The start of hyper's own error responses. Those of handlers start the same way, but are never empty.
 const ERROR_PREFIX: &[u8] = b"HTTP/1.1 4";
+
+/// The text for a head that is too large.
+pub const HEAD_TOO_LARGE: &str = "The headers of the request are too large";
 
 /// The header of an empty body, as hyper writes it.
 const EMPTY_BODY: &str = "content-length: 0\r\n";
@@ -32,15 +36,17 @@ struct ErrorResponse {
 /// Writes a whole error response, after which the connection is closed, for connections that hyper does not serve.
 pub fn write_error(status: u16, msg: &'static str) -> Vec<u8> {
     let (reason, code) = match status {
+        431 => ("Request Header Fields Too Large", "BAD_REQUEST"),
         503 => ("Service Unavailable", "SERVICE_UNAVAILABLE"),
         505 => ("HTTP Version Not Supported", "BAD_REQUEST"),
         _ => ("Bad Request", "BAD_REQUEST"),
     };
     let body = ApiError::new(status, code, msg).body().to_string() + "\n";
     let length = body.len();
+    let id = if status >= 500 { format!("{REQUEST_ID}: {}\r\n", refused_id(status)) } else { String::new() };
     format!(
         "HTTP/1.1 {status} {reason}\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\n\
-         connection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+         {id}connection: close\r\ncontent-length: {length}\r\n\r\n{body}"
     )
     .into_bytes()
 }
@@ -71,7 +77,7 @@ impl ErrorResponse {
         let status = text.get(9..12)?.parse().ok()?;
         let msg = match status {
             414 => "The address of the request is too long",
-            431 => "The headers of the request are too large",
+            431 => HEAD_TOO_LARGE,
             _ => "The request is not valid HTTP",
         };
         let body = ApiError::new(status, "BAD_REQUEST", msg).body().to_string() + "\n";
@@ -85,7 +91,7 @@ impl ErrorResponse {
 }
 
 impl<T: Write + Unpin> JsonErrorIo<T> {
-    /// Writes the rest of an error response. Returns the length of what it replaced.
+    /// Writes the rest of an error response. Returns the length of the text that it replaced.
     fn poll_response(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize>> {
         while let Some(response) = &mut self.response {
             let rest = response.bytes.get(response.written..).unwrap_or_default();
@@ -181,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Writes as hyper does: what was not taken is offered again.
+    /// Writes as hyper does: bytes that were not accepted are offered again.
     fn written(bytes: &[u8]) -> String {
         let mut connection = JsonErrorIo::new(Narrow::default());
         let mut context = Context::from_waker(std::task::Waker::noop());

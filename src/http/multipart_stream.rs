@@ -4,6 +4,7 @@
 //! consumer slows the client down. The work is in proportion to the body, however small the pieces are in which it
 //! arrives.
 
+use super::budgets::Reservation;
 use super::form::{CLIENT, FormError, MAX_PARAMETERS, file_name_of, is_multipart, malformed};
 use super::request_body::RequestBody;
 use crate::error::{ApiError, ApiResult};
@@ -25,6 +26,9 @@ const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The most bytes that the parser may buffer, in practice the headers of a part.
 const MAX_BUFFERED: usize = 256 * 1024;
+
+/// The bytes of a file that are in memory at most: what is read is written in pieces.
+const IN_MEMORY: usize = 256 * 1024;
 
 /// The longest boundary between parts, in bytes (RFC 2046, section 5.1.1). The parser goes through it for each chunk.
 const MAX_BOUNDARY: usize = 70;
@@ -57,6 +61,7 @@ pub struct MultipartStream {
     source: Source<RequestBody>,
     non_file_parts: NonFileParts,
     content_length: Option<u64>,
+    _reservation: Reservation,
 }
 
 /// The headers of a file's part.
@@ -71,9 +76,16 @@ pub struct FilePart {
 }
 
 impl MultipartStream {
-    /// Starts to parse a body. Nothing is read before [`MultipartStream::next_file`].
-    pub fn new(content_type: Option<&str>, body: RequestBody) -> ApiResult<Self> {
+    /// Starts to parse a body. Nothing is read before [`MultipartStream::next_file`]. The reservation gets the memory that
+    /// the body will take, which is less than the body. Fails with 503 if there is none.
+    pub fn new(
+        content_type: Option<&str>,
+        body: RequestBody,
+        mut reservation: Reservation,
+    ) -> ApiResult<Self> {
         let content_length = body.size_hint().exact();
+        let announced = content_length.and_then(|length| usize::try_from(length).ok());
+        reservation.grow(announced.unwrap_or(IN_MEMORY).min(IN_MEMORY))?;
         let source = Source::new(body);
         let multipart = match content_type.filter(|content_type| is_multipart(content_type)) {
             Some(content_type) => {
@@ -86,7 +98,15 @@ impl MultipartStream {
             None => None,
         };
         let non_file_parts = NonFileParts::default();
-        Ok(Self { multipart, part: None, parts: 0, source, non_file_parts, content_length })
+        Ok(Self {
+            multipart,
+            part: None,
+            parts: 0,
+            source,
+            non_file_parts,
+            content_length,
+            _reservation: reservation,
+        })
     }
 
     /// The length of the whole body in bytes, if the client announced it: a little more than that of its files.
@@ -99,8 +119,8 @@ impl MultipartStream {
         self.non_file_parts.clone()
     }
 
-    /// Skips the rest of the current file and goes on to the next one; `None` at the end of the body. Parts with an
-    /// empty file name are skipped: browsers send a file field without a file so.
+    /// Skips the rest of the current file and continues with the next one; `None` at the end of the body. Parts with an
+    /// empty file name are skipped: browsers send them for empty file fields.
     pub async fn next_file(&mut self) -> ApiResult<Option<FilePart>> {
         loop {
             while self.chunk().await?.is_some() {}
@@ -149,8 +169,8 @@ impl<B: Body<Data = Bytes> + Unpin> Source<B> {
         Self { body, next: NextChunk(Arc::new(Mutex::new(Poll::Pending))), buffered: 0, has_ended: false }
     }
 
-    /// Runs a step of the parser. It gets a chunk only when it can return nothing of what it has, so that memory stays
-    /// bounded.
+    /// Runs a step of the parser. It gets a chunk only when it cannot return any of the data that it has, so that
+    /// memory stays bounded.
     async fn run<T>(&mut self, step: impl Future<Output = multer::Result<T>>) -> ApiResult<T> {
         let mut step = pin!(step);
         loop {
@@ -162,8 +182,8 @@ impl<B: Body<Data = Bytes> + Unpin> Source<B> {
         }
     }
 
-    /// Reads the next chunk for the parser. It is at least as long as what the parser has taken for nothing yet, all of
-    /// which the parser searches again: a sender of single bytes would make it search [`MAX_BUFFERED`] for each.
+    /// Reads the next chunk for the parser. It is at least as long as the data that the parser keeps, because the
+    /// parser searches all of it again: a sender of single bytes would make it search [`MAX_BUFFERED`] for each.
     async fn read(&mut self) -> ApiResult<()> {
         if self.has_ended {
             return Err(malformed(multer::Error::IncompleteStream).into());
@@ -187,7 +207,7 @@ impl<B: Body<Data = Bytes> + Unpin> Source<B> {
     }
 }
 
-/// The chunk that the parser takes next, once it is there; `None` is the end of the body. Clones share it.
+/// The next chunk for the parser, once it has arrived; `None` is the end of the body. Clones share it.
 #[derive(Clone)]
 struct NextChunk(Arc<Mutex<Poll<Option<Bytes>>>>);
 
@@ -200,7 +220,7 @@ impl NextChunk {
 impl Stream for NextChunk {
     type Item = Result<Bytes, Infallible>;
 
-    /// Wakes nobody: [`Source::run`] polls again when there is another chunk.
+    /// Registers no waker: [`Source::run`] polls again when there is another chunk.
     fn poll_next(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         mem::replace(&mut *self.lock(), Poll::Pending).map(|chunk| chunk.map(Ok))
     }
@@ -272,7 +292,7 @@ mod tests {
         let pieces = [parts.as_bytes()].into_iter().chain(repeat(&b"more"[..]));
         let mut source = source(pieces.inspect(|_| read.update(|count| count + 1)));
         let mut multipart = multer::Multipart::new(source.next.clone(), "edge");
-        // What follows the last one is not there yet.
+        // The data after the last one is missing.
         for _ in 1..50 {
             let mut part = source.run(multipart.next_field()).await.unwrap().unwrap();
             while source.run(part.chunk()).await.unwrap().is_some() {}

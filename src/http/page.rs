@@ -1,6 +1,7 @@
 //! Small pages for people whose browser opens an address that belongs to no page of the client: a title, some sentences, and
 //! the way to the chat.
 
+use crate::types::Language;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, PreEscaped, html};
@@ -22,12 +23,10 @@ static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-static NOT_FOUND: LazyLock<String> =
-    LazyLock::new(|| plain("There is no such page", &["The address leads nowhere on this server."]));
-
 /// The page for an address that leads nowhere.
-pub fn not_found() -> &'static str {
-    &NOT_FOUND
+pub fn not_found(language: Language) -> String {
+    let sentence = language.t("The address leads nowhere on this server.");
+    plain(language, language.t("There is no such page"), &[sentence])
 }
 
 /// Returns the headers of a page: it loads nothing, cannot be framed, and is not cached.
@@ -41,10 +40,10 @@ pub fn headers() -> Vec<(&'static str, String)> {
 }
 
 /// Writes a page. All texts are escaped.
-pub fn plain(title: &str, sentences: &[&str]) -> String {
+pub fn plain(language: Language, title: &str, sentences: &[&str]) -> String {
     let page = html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang=(language.code()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -55,7 +54,7 @@ pub fn plain(title: &str, sentences: &[&str]) -> String {
                 main {
                     h1 { (title) }
                     @for sentence in sentences { p { (sentence) } }
-                    p { a href="/" { "Open the chat" } }
+                    p { a href="/" { (language.t("Open the chat")) } }
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! Successful responses.
 
-use super::response_body::BodyStream;
+use super::streamed::PartSource;
 use crate::error::ApiResult;
+use crate::types::members_of;
 use serde::Serialize;
 use serde_json::Value;
 use std::marker::PhantomData;
@@ -49,8 +50,8 @@ pub struct StreamedReply {
     pub headers: Vec<(&'static str, String)>,
     /// The length of the body in bytes.
     pub length: u64,
-    /// The body.
-    pub stream: BodyStream,
+    /// Reads the body, by offsets in it.
+    pub source: PartSource,
 }
 
 impl Reply {
@@ -88,14 +89,6 @@ impl<T> From<ReplyBody> for Reply<T> {
     fn from(body: ReplyBody) -> Self {
         Self { body, members: PhantomData }
     }
-}
-
-/// Serializes the members of a struct or map, without braces.
-pub fn members_of(data: &impl Serialize) -> ApiResult<String> {
-    let mut object = serde_json::to_string(data)?;
-    object.pop();
-    object.remove(0);
-    Ok(object)
 }
 
 const HEAD: &str = r#"{"result":"success","msg":"""#;

@@ -11,17 +11,19 @@
 //! [`Route::run`].
 
 use super::budgets::Reservation;
-use super::form::{Form, UploadedFile};
+use super::form::Form;
 use super::multipart_stream::MultipartStream;
 use super::params::ParamError;
 use super::reply::{Reply, ReplyBody};
+use super::request_info::RequestInfo;
 use crate::app::App;
 use crate::auth::credentials::{SecretKind, Shown, admit, parse_basic};
-use crate::auth::{Access, Caller, CallerKind, CredentialRow, CredentialUse, Ctx};
+use crate::auth::{Access, Caller, CallerKind, CredentialRow, CredentialUse, Ctx, Visitor};
 use crate::error::{ApiError, ApiResult};
 use crate::store::{Snapshot, Tx};
+use crate::types::UploadedFile;
+use futures_util::future::BoxFuture;
 use hyper::Method;
-use hyper::header::HeaderMap;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -33,80 +35,41 @@ use std::sync::Arc;
 pub const BODY_LIMIT: usize = 1 << 20;
 
 /// The largest body of a caller who is not known, in bytes: a form of a page, or a login.
-pub const STRANGER_BODY_LIMIT: usize = 64 << 10;
-
-/// Facts about a request that a handler may need beside its parameters.
-#[derive(Clone, Debug)]
-pub struct RequestInfo {
-    /// The name of the client: the parameter `client`, or the first word of `User-Agent`, or `Unspecified`.
-    pub client: String,
-    /// Scheme, host and port under which the client reached the server.
-    pub origin: String,
-    /// The client's address.
-    pub peer: IpAddr,
-    /// The `Cookie` header, on paths outside of the interface: pages use it to recognize their own forms.
-    pub cookies: Option<String>,
-    /// The name of the browser and its system, on paths outside of the interface, where sessions begin.
-    pub browser: Option<String>,
-    /// Whether the client accepts HTML, by name or with everything else.
-    pub accepts_html: bool,
-    /// Whether the client accepts compressed bodies.
-    pub accepts_gzip: bool,
-    /// Range and conditions of a request for a file, if it has any.
-    pub conditions: Option<Box<Conditions>>,
-    /// All headers, for routes that read the body themselves.
-    pub headers: Option<Box<HeaderMap>>,
-}
-
-impl RequestInfo {
-    /// The text of a header, for routes that read the body themselves.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.as_ref()?.get(name)?.to_str().ok()
-    }
-}
-
-/// The headers of conditional and range requests (RFC 9110, sections 13 and 14).
-#[derive(Clone, Debug, Default)]
-pub struct Conditions {
-    /// `Range`.
-    pub range: Option<String>,
-    /// `If-Range`.
-    pub if_range: Option<String>,
-    /// `If-None-Match`.
-    pub if_none_match: Option<String>,
-}
+const STRANGER_BODY_LIMIT: usize = 64 << 10;
 
 /// An entry of the table of routes.
 pub struct Route {
     /// The method.
     pub method: Method,
-    /// The path below `/api/v1`, or the whole path for routes outside of it. `{name}` is one segment, `{name...}` the
-    /// rest.
+    /// The path below `/api/v1`, or the whole path outside of it. `{name}` is one segment, `{name...}` the rest.
     pub path: &'static str,
     /// The kind of caller, [`CallerKind::NAME`].
     pub access: &'static str,
     needs_login: bool,
     /// Checks the kind of caller before the body is read.
     admits: fn(Option<Caller>) -> ApiResult<()>,
-    /// Whether the query string has the API key of the caller, as `api_key`, and nothing else counts.
+    /// True if only the key in the query string counts, as `api_key`.
     key_in_query: bool,
     is_rate_limited: bool,
-    /// Whether a route for `GET` answers `HEAD` too.
+    /// True if a route for `GET` answers `HEAD` too.
     answers_head: bool,
     needs_disk: bool,
-    /// Whether the path is outside of `/api/v1`.
+    /// True if the path is outside of `/api/v1`.
     pub outside: bool,
-    /// Whether incoming-webhook bots may call.
+    /// True if incoming-webhook bots may call it.
     pub for_webhooks: bool,
     /// The largest body of a known caller in bytes. Ignored if the handler streams the body.
     pub body_limit: usize,
-    /// Whether the handler reads the body while it arrives.
+    /// True if the handler reads the body while it arrives.
     pub streams_body: bool,
-    /// Whether the body is the handler's alone, whatever its type. Parameters then come from the query string and the
-    /// path only.
+    /// True if only the handler reads the body, of any type. Parameters come from query string and path then.
     pub raw_body: bool,
-    /// Whether a request may take long to read.
+    /// True if a request may be slow to read.
     is_slow: fn(&Form) -> bool,
+    /// Waits for something before a slow read.
+    before_slow_read: Option<BeforeRead>,
+    /// The position in the table, set by the router.
+    pub(super) index: usize,
     handler: Handler,
 }
 
@@ -115,16 +78,17 @@ pub struct Route {
 pub struct Authenticated {
     /// The caller; `None` without credentials, or if the route does not look at them.
     pub caller: Option<Caller>,
-    /// Whether the response should send the cookies of the caller's session again.
+    /// True if the response should renew the cookies of the caller's session.
     pub renews_session: bool,
 }
 
-/// Looks up what is shown. What cannot be read belongs to nobody.
+/// Looks up credentials. Malformed ones belong to no account.
 async fn find_row(app: &App, shown: Shown<'_>) -> ApiResult<Option<Arc<CredentialRow>>> {
     let find = |kind, secret| app.credential_cache.find(&app.readers, kind, secret);
     match shown {
         Shown::Session(secret) => find(SecretKind::Session, secret).await,
         Shown::KeyInQuery(key) => find(SecretKind::ApiKey, key).await,
+        Shown::NoKey => Ok(None),
         Shown::Header(header) => match parse_basic(header) {
             Ok((_, key)) => app.credential_cache.find(&app.readers, SecretKind::ApiKey, &key).await,
             Err(_) => Ok(None),
@@ -141,7 +105,7 @@ fn key_in_query(query: &str) -> Option<Cow<'_, str>> {
 pub struct Request {
     /// The server.
     pub app: Arc<App>,
-    /// What handlers may need beside their parameters.
+    /// Facts about the request for handlers.
     pub info: RequestInfo,
     /// The caller; `None` without credentials, or if the route does not look at them.
     pub caller: Option<Caller>,
@@ -151,7 +115,7 @@ pub struct Request {
     pub multipart: Option<Box<MultipartStream>>,
 }
 
-/// The successful result of a handler, with what the route adds.
+/// The successful result of a handler, with additions of the route.
 pub struct HandlerOutput {
     /// The handler's reply.
     pub reply: ReplyBody,
@@ -172,6 +136,9 @@ impl HandlerOutput {
 /// A request that a route is working on.
 pub type HandlerFuture<'r> = Pin<Box<dyn Future<Output = ApiResult<HandlerOutput>> + Send + 'r>>;
 
+/// Waits for something before a read takes its snapshot.
+pub type BeforeRead = for<'a> fn(&'a App, &'a Form) -> BoxFuture<'a, ApiResult<()>>;
+
 /// A handler without the types of its caller and parameters.
 enum Handler {
     Read(Arc<ReadFn>),
@@ -183,7 +150,7 @@ enum Handler {
 type ReadFn = dyn Fn(&Snapshot<'_>, &Request) -> ApiResult<ReplyBody> + Send + Sync + 'static;
 
 /// Reads the parameters, and returns the job that runs the handler on the writer.
-type WriteFn = dyn Fn(Option<Caller>, &Form) -> ApiResult<WriterJob> + Send + Sync;
+type WriteFn = dyn Fn(Option<Caller>, IpAddr, &Form) -> ApiResult<WriterJob> + Send + Sync;
 type WriterJob = Box<dyn FnOnce(&mut Tx<'_>) -> ApiResult<ReplyBody> + Send>;
 
 /// Reads the parameters, and starts the handler. Returns the ignored parameters with it.
@@ -231,15 +198,20 @@ impl<C> Deref for Read<'_, C> {
 }
 
 impl<C> Read<'_, C> {
-    /// Whether this is on a thread that serves requests. What finds itself slow there [gives up](Self::give_up), and is done
-    /// again in the pool of slow reads.
+    /// The snapshot.
+    pub fn snapshot(&self) -> &Snapshot<'_> {
+        self.snapshot
+    }
+
+    /// True on a request thread. A slow operation [aborts](Self::abort_quick_read) there, and is repeated in the pool of
+    /// slow reads.
     pub fn is_quick(&self) -> bool {
         self.snapshot.is_quick()
     }
 
-    /// The error with which a quick read gives up.
-    pub fn give_up(&self) -> ApiError {
-        self.snapshot.give_up().into()
+    /// Aborts the read so that it is retried in the slow pool. Returns the error to end it with.
+    pub fn abort_quick_read(&self) -> ApiError {
+        self.snapshot.abort_quick_read().into()
     }
 }
 
@@ -270,12 +242,8 @@ impl<C: CallerKind> Call<C> {
         self,
         job: impl FnOnce(&mut Tx<'_>, &C) -> ApiResult<T> + Send + 'static,
     ) -> ApiResult<T> {
-        let mut caller = self.caller;
-        let work = move |tx: &mut Tx<'_>| {
-            caller.revalidate(tx)?;
-            caller.span().in_scope(|| job(tx, &caller))
-        };
-        self.app.writer.run(work).await
+        let (caller, peer) = (self.caller, self.info.peer);
+        self.app.writer.run(move |tx| caller.run(tx, peer, job)).await
     }
 }
 
@@ -303,13 +271,11 @@ impl Route {
         _access: Access<C>,
         handler: fn(&mut Tx<'_>, &C, P) -> ApiResult<Reply<T>>,
     ) -> Self {
-        let run: Box<WriteFn> = Box::new(move |caller, form| {
-            let mut caller = C::admit(caller)?;
+        let run: Box<WriteFn> = Box::new(move |caller, peer, form| {
+            let caller = C::admit(caller)?;
             let params = P::read(form)?;
-            Ok(Box::new(move |tx| {
-                caller.revalidate(tx)?;
-                caller.span().in_scope(|| handler(tx, &caller, params)).map(Reply::into_body)
-            }))
+            let job = move |tx: &mut Tx<'_>, caller: &C| handler(tx, caller, params).map(Reply::into_body);
+            Ok(Box::new(move |tx| caller.run(tx, peer, job)))
         });
         Self::new::<C>(method, path, Handler::Write(run))
     }
@@ -382,6 +348,8 @@ impl Route {
             streams_body: false,
             raw_body: false,
             is_slow: |_| false,
+            before_slow_read: None,
+            index: usize::MAX,
             handler,
         }
     }
@@ -400,7 +368,7 @@ impl Route {
         self
     }
 
-    /// Leaves the body to the handler, whatever its type.
+    /// Leaves the body to the handler, for any type.
     #[must_use]
     pub fn raw_body(mut self) -> Self {
         self.raw_body = true;
@@ -421,34 +389,42 @@ impl Route {
         self
     }
 
-    /// `HEAD` is refused: a poll acknowledges what came before it, and its answer is all that it is for.
+    /// Refuses `HEAD`: a poll acknowledges earlier events, and its body is its only purpose.
     #[must_use]
     pub fn without_head(mut self) -> Self {
         self.answers_head = false;
         self
     }
 
-    /// Whether the route answers requests of a method: its own, and `HEAD` if that is `GET`.
+    /// True if the route answers requests of a method: its own, and `HEAD` if that is `GET`.
     pub fn answers(&self, method: &Method) -> bool {
         self.method == method || (*method == Method::HEAD && self.method == Method::GET && self.answers_head)
     }
 
-    /// Admits requests while the disk is almost full. They free space, or are needed to do so, or write very little. Reading
-    /// and `DELETE` are always admitted; all else is refused then, so that the last of the disk is there for deleting.
+    /// Admits requests while the disk is almost full. They free space, or are needed to do so, or write very little.
+    /// Reading and `DELETE` are always admitted; other requests are refused, which reserves the remaining space for
+    /// deletions.
     #[must_use]
     pub fn on_full_disk(mut self) -> Self {
         self.needs_disk = false;
         self
     }
 
-    /// Whether requests are refused while the disk is almost full.
+    /// True if requests are refused while the disk is almost full.
     pub fn needs_disk(&self) -> bool {
         self.needs_disk
     }
 
-    /// Whether requests count for the rate limit. Pages and files do not: a client loads many of them at once.
-    pub fn is_rate_limited(&self) -> bool {
-        self.is_rate_limited && !self.outside
+    /// True if requests count for the rate limit. Pages and files do not: a client loads many of them at once. Those of
+    /// visitors do, as on the published server.
+    pub fn is_rate_limited(&self, caller: Option<&Caller>) -> bool {
+        let is_visit = caller.is_none() && self.access == Visitor::NAME;
+        self.is_rate_limited && (!self.outside || is_visit)
+    }
+
+    /// True if handlers wait for clients or events: polls, and bodies that are read while they arrive.
+    pub(super) fn may_wait(&self) -> bool {
+        !self.is_rate_limited || self.streams_body
     }
 
     /// Sets the largest body of a known caller, in bytes.
@@ -465,10 +441,17 @@ impl Route {
         self.slow_if(|_| true)
     }
 
-    /// The same for the requests for which a function of their parameters says so.
+    /// The same, for requests whose parameters satisfy a function.
     #[must_use]
     pub fn slow_if(mut self, is_slow: fn(&Form) -> bool) -> Self {
         self.is_slow = is_slow;
+        self
+    }
+
+    /// Has slow reads wait for something before they take their snapshot.
+    #[must_use]
+    pub fn before_slow_read(mut self, wait: BeforeRead) -> Self {
+        self.before_slow_read = Some(wait);
         self
     }
 
@@ -477,8 +460,8 @@ impl Route {
         if self.outside { self.path.to_owned() } else { format!("/api/v1{}", self.path) }
     }
 
-    /// Authenticates the caller from what the head of a request shows, and checks that the route admits it. Failures count
-    /// for the client's address; after too many, the error becomes that of the rate limit.
+    /// Authenticates the caller from the head of a request, and checks that the route admits it. Failures count for the
+    /// client's address; after too many, the error becomes that of the rate limit.
     pub async fn authenticate(
         &self,
         app: &App,
@@ -510,7 +493,7 @@ impl Route {
         admitted
     }
 
-    /// Has what is shown judged by [`admit`], and records its use.
+    /// Checks credentials with [`admit`], and records their use.
     fn judge(
         &self,
         app: &App,
@@ -526,8 +509,9 @@ impl Route {
             login.use_at(now);
             app.credential_cache.record_use(CredentialUse { credential, time: now, address: peer });
             // Not by polls, whose answers may come when the browser has another session.
-            renews_session =
-                matches!(shown, Shown::Session(_)) && self.is_rate_limited() && login.take_renewal(now);
+            renews_session = matches!(shown, Shown::Session(_))
+                && self.is_rate_limited(Some(caller))
+                && login.take_renewal(now);
         }
         Ok(Authenticated { caller, renews_session })
     }
@@ -548,7 +532,11 @@ impl Route {
                         return Ok(HandlerOutput::new(reply, owned(request.form.ignored())));
                     }
                 }
-                let user = request.caller.as_ref().map(Caller::accountable);
+                if let Some(wait) = self.before_slow_read {
+                    wait(&app, &request.form).await?;
+                }
+                // All visitors together have the share of one user.
+                let user = Some(request.caller.as_ref().unwrap_or(&Caller::VISITOR).quota_owner());
                 let handler = Arc::clone(handler);
                 let read = move |snapshot: &Snapshot<'_>| {
                     let reply = handler(snapshot, &request);
@@ -558,10 +546,10 @@ impl Route {
                 Ok(HandlerOutput::new(reply?, ignored))
             }),
             Handler::Write(handler) => Box::pin(async move {
-                let Request { app, caller, mut form, .. } = request;
-                let job = handler(caller, &form)?;
+                let Request { app, info, caller, mut form, .. } = request;
+                let job = handler(caller, info.peer, &form)?;
                 let ignored = owned(form.ignored());
-                // The job has what the body held, so the body still counts.
+                // The job has the data of the body, so the body still counts.
                 let _counted = form.take_reservation();
                 drop(form);
                 Ok(HandlerOutput::new(app.writer.run(job).await?, ignored))

@@ -42,7 +42,10 @@ pub enum Found<'r> {
 
 impl Router {
     /// Builds the tree. Fails if two routes match the same requests.
-    pub fn new(routes: Vec<Route>) -> Result<Self, RouteConflict> {
+    pub fn new(mut routes: Vec<Route>) -> Result<Self, RouteConflict> {
+        for (index, route) in routes.iter_mut().enumerate() {
+            route.index = index;
+        }
         let mut root = Node::default();
         for (index, route) in routes.iter().enumerate() {
             let prefix: &[&'static str] = if route.outside { &[] } else { &["api", "v1"] };
@@ -76,7 +79,7 @@ impl Router {
     }
 
     /// Finds the route of a request. A literal segment takes precedence over a parameter, and a parameter over a rest.
-    /// `HEAD` is answered as `GET` is, by the same route; whoever writes the response leaves out the body.
+    /// `HEAD` uses the route of `GET`; the response is written without its body.
     pub fn find(&self, method: &Method, path: &str) -> Found<'_> {
         let parts: Vec<&str> = segments(path).collect();
         let mut candidates = Vec::new();
@@ -213,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn other_methods_and_other_paths_are_told_apart() {
+    fn unknown_paths_and_methods_are_distinguished() {
         let router = router();
         let Found::MethodNotAllowed(methods) = router.find(&Method::DELETE, "/api/v1/users/7") else {
             panic!("a known path");

@@ -1,48 +1,44 @@
 //! One request, from its head to the last byte of the response.
 
-use super::budgets::{Budget, Owner, Reservation};
-use super::client_address::{client_address, is_forged, is_from_browser, is_local, origin, text_of};
+use super::budgets::Budget;
+use super::client_address::{
+    Peer, SEC_FETCH_SITE, client_address, is_forged, is_from_browser, is_local, is_trusted, origin, text_of,
+};
+use super::discard_rate::DiscardRate;
 use super::form::Form;
-use super::interceptor::{Dropped, Interceptor, Next};
+use super::interceptor::{Dropped, Interceptor, Next, Outcome};
 use super::multipart_stream::MultipartStream;
 use super::page;
-use super::reply::{ReplyBody, success_body};
-use super::request_body::RequestBody;
+use super::reply::ReplyBody;
+use super::request_body::{BodyLimit, RequestBody};
+use super::request_info::{Conditions, RequestInfo};
+use super::request_metrics::{REQUEST_ID, RequestMetrics, Trace};
+use super::response::{failure, success};
 use super::response_body::ResponseBody;
-use super::route::{Conditions, HandlerOutput, Request, RequestInfo, Route};
+use super::rounds::Rounds;
+use super::route::{HandlerOutput, Request, Route};
 use super::router::{Found, Router};
+use super::streamed::FIRST_PART;
 use crate::app::App;
 use crate::auth::credentials::Shown;
 use crate::auth::session::{self, Provenance};
 use crate::auth::{Caller, Usage};
 use crate::error::{ApiError, ApiResult};
-use crate::types::{UserId, address_block};
-use bytes::{Bytes, BytesMut};
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use crate::memory;
+use crate::pool::Owner;
+use crate::store::read_for;
+use crate::types::{Language, UserId, address_block};
+use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::Either;
-use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
-use std::io::Write;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// The longest time to receive a body, so that a slow sender cannot hold its connection forever.
-const BODY_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// The same for a caller who is not known, whose body is small.
-const STRANGER_BODY_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// The smallest response that is compressed, in bytes.
-const MIN_COMPRESSED: usize = 4096;
-
-const JSON: &str = "application/json";
+use std::time::Instant;
 
 /// The challenge for browsers, as the published server writes it for sessions. At `Basic` a browser asks for a password,
 /// keeps it, and sends it with requests that other sites cause.
@@ -54,13 +50,16 @@ const SESSION_PREFIX: &str = "/json/";
 /// The longest client name in characters, as on the published server.
 const CLIENT_NAME_LENGTH: usize = 30;
 
-/// What every request needs: the state of the server, its routes, and the budgets for bodies and answers.
+/// Shared by all requests: the state of the server, its routes, and the budgets for bodies and responses.
 pub struct Service {
     app: Arc<App>,
     router: Router,
     bodies: Budget,
     bodies_of_strangers: Budget,
     answers: Budget,
+    rounds: Arc<Rounds>,
+    discard_rate: Arc<DiscardRate>,
+    metrics: RequestMetrics,
     /// Sees each exchange before the routes do. Only test servers have one.
     interceptor: Option<Arc<dyn Interceptor>>,
 }
@@ -68,12 +67,17 @@ pub struct Service {
 impl Service {
     /// A service for these routes.
     pub fn new(app: Arc<App>, router: Router, interceptor: Option<Arc<dyn Interceptor>>) -> Self {
+        let metrics = RequestMetrics::new(router.routes().len());
+        let memory = memory::limit();
         Self {
             app,
             router,
-            bodies: Budget::of_bodies(),
-            bodies_of_strangers: Budget::of_strangers(),
-            answers: Budget::of_answers(),
+            metrics,
+            bodies: Budget::of_bodies(memory),
+            bodies_of_strangers: Budget::of_strangers(memory),
+            answers: Budget::of_answers(memory),
+            rounds: Arc::default(),
+            discard_rate: Arc::default(),
             interceptor,
         }
     }
@@ -83,11 +87,35 @@ impl Service {
         &self.router
     }
 
+    /// Figures of requests and connections.
+    pub fn metrics(&self) -> &RequestMetrics {
+        &self.metrics
+    }
+
+    /// The rounds in which requests begin.
+    pub fn rounds(&self) -> Arc<Rounds> {
+        Arc::clone(&self.rounds)
+    }
+
+    /// The rate at which bytes are discarded.
+    pub fn discard_rate(&self) -> Arc<DiscardRate> {
+        Arc::clone(&self.discard_rate)
+    }
+
+    /// The number of bodies that each budget refused.
+    pub fn refusals_of_budgets(&self) -> [(&'static str, u64); 3] {
+        [
+            ("bodies", self.bodies.refusals()),
+            ("bodies_of_strangers", self.bodies_of_strangers.refusals()),
+            ("answers", self.answers.refusals()),
+        ]
+    }
+
     /// Responds to a request, through the interceptor if there is one.
     pub fn respond(
         self: Arc<Self>,
         request: hyper::Request<Incoming>,
-        peer: IpAddr,
+        peer: Peer,
     ) -> impl Future<Output = Result<Response<ResponseBody>, Dropped>> {
         match self.interceptor.clone() {
             None => Either::Left(self.handle(request, peer).map(Ok)),
@@ -100,22 +128,30 @@ impl Service {
 
     /// Responds to a request. Errors and panics become responses, too.
     ///
-    /// Most connections wait in here for events, thousands at a time. So what it takes to read a request is boxed and
+    /// Most connections wait in here for events, thousands at a time. So the state for reading a request is boxed and
     /// dropped before the handler starts, and no future is stored twice.
     fn handle(
         self: Arc<Self>,
         request: hyper::Request<Incoming>,
-        peer: IpAddr,
+        peer: Peer,
     ) -> impl Future<Output = Response<ResponseBody>> {
         let client = ClientTraits::of(request.uri().path(), request.headers());
+        let is_trusted = is_trusted(&self.app.options, peer.address);
+        let given_id = if is_trusted { text_of(request.headers(), REQUEST_ID) } else { None };
+        let trace = Arc::new(Trace::begin(request.method().clone(), given_id));
+        let (service, ended) = (Arc::clone(&self), Arc::clone(&trace));
         let (mut head, body) = request.into_parts();
         let body = RequestBody::new(&head.headers, body, head.extensions.remove());
         let (head, unread) = (Box::new(head), body.clone());
         let handled = async move {
             let Read { route, request, usage, renewal } =
-                Box::pin(self.read_request(head, body, peer)).await?;
-            let user_id = request.caller.as_ref().map(Caller::accountable);
-            let mut handled = route.run(request).await.and_then(|output| self.keep(output, user_id));
+                Box::pin(self.read_request(head, body, peer, &trace)).await?;
+            let user_id = request.caller.as_ref().unwrap_or(&Caller::VISITOR).quota_owner();
+            let owner = owner(request.caller.as_ref(), request.info.peer);
+            let begun = Instant::now();
+            let handled = read_for(Some(owner), route.run(request)).await;
+            let mut handled = handled.and_then(|output| self.keep(output, user_id));
+            trace.set_handled_in(begun.elapsed());
             if let Ok(output) = &mut handled {
                 output.headers.extend(renewal);
             }
@@ -124,58 +160,54 @@ impl Service {
                 None => handled,
             }
         };
-        AssertUnwindSafe(handled).catch_unwind().then(move |handled| {
-            respond_with(
-                handled.unwrap_or_else(|_| Err(ApiError::internal("a handler panicked"))),
-                unread,
-                client,
-            )
+        AssertUnwindSafe(handled).catch_unwind().then(async move |handled| {
+            let handled = handled.unwrap_or_else(|_| Err(ApiError::internal("a handler panicked")));
+            let cause = handled.as_ref().err().and_then(ApiError::cause).map(Box::from);
+            let outcome = service.interceptor.is_some().then(|| outcome_of(&handled));
+            let mut response = respond_with(handled, unread, client, &service.discard_rate).await;
+            if let Some(outcome) = outcome {
+                response.extensions_mut().insert(outcome);
+            }
+            let status = response.status();
+            if status.is_server_error()
+                && let Ok(id) = HeaderValue::from_str(&ended.id())
+            {
+                response.headers_mut().insert(REQUEST_ID, id);
+            }
+            ended.end(&service.metrics, &service.router, status.as_u16(), cause);
+            response
         })
     }
 
-    /// Finds the route of a request, authenticates the caller, and reads the parameters. The body is read last: what a
-    /// client may send depends on who it is.
-    async fn read_request(&self, head: Box<Parts>, body: RequestBody, peer: IpAddr) -> ApiResult<Read<'_>> {
-        let path = head.uri.path();
-        // The same routes answer under both prefixes, the one for API keys and the one for sessions.
-        let api_path = path.strip_prefix(SESSION_PREFIX).map(|rest| format!("/api/v1/{rest}"));
-        let path = api_path.as_deref().unwrap_or(path);
-        let (route, path_parameters) = match self.router.find(&head.method, path) {
-            Found::Route(route, parameters) => (route, parameters),
-            Found::MethodNotAllowed(methods) => return Err(method_not_allowed(&methods)),
-            Found::NotFound => return Err(not_found(&head)),
-        };
-        let (query, content_type) = (head.uri.query(), text_of(&head.headers, header::CONTENT_TYPE));
+    /// Recognizes a request, and reads its parameters once it may begin. The body is read last, because its limit depends on
+    /// the caller.
+    async fn read_request(
+        &self,
+        head: Box<Parts>,
+        body: RequestBody,
+        peer: Peer,
+        trace: &Trace,
+    ) -> ApiResult<Read<'_>> {
         let options = &self.app.options;
-        if head.headers.get_all(header::HOST).iter().count() > 1 {
-            return Err(ApiError::bad_request("A request has one Host header."));
-        }
-        if options.dev_login && !is_local(&head.headers) {
-            let msg = "With --dev, this server is for programs and pages of its own machine only.";
-            return Err(ApiError::new(403, "UNAUTHORIZED", msg));
-        }
-        if is_forged(options, &head.method, &head.headers) {
-            let msg = "CSRF error: The request comes from another site.";
-            return Err(ApiError::new(403, "CSRF_FAILED", msg));
-        }
-        let origin = origin(options, &head.headers, peer);
-        let is_session = api_path.is_some();
-        let shown = shown(&head, &origin, is_session)?;
-        let peer = client_address(options, &head.headers, peer);
-        let authenticated = route.authenticate(&self.app, shown, query, peer).await?;
-        let caller = authenticated.caller;
-        let renewal = match shown {
-            Some(Shown::Session(secret)) if authenticated.renews_session => session::begin(secret, &origin),
-            _ => Vec::new(),
-        };
-        let of_page = |name| text_of(&head.headers, name).filter(|_| route.outside);
+        let is_proxied = is_trusted(options, peer.address);
+        let address = client_address(options, &head.headers, peer.address);
+        let recognized = self.recognize(&head, peer, address, trace).await;
+        let caller = recognized.as_ref().ok().and_then(|recognized| recognized.caller.as_ref());
+        self.rounds.wait(owner(caller, address)).await;
+        let Recognized { route, path_parameters, origin, caller, renewal } = recognized?;
+        let (query, content_type) = (head.uri.query(), text_of(&head.headers, header::CONTENT_TYPE));
+        let is_session = head.uri.path().starts_with(SESSION_PREFIX);
+        let of_page = |name| if route.outside { text_of(&head.headers, name) } else { None };
         let mut info = RequestInfo {
             client: String::new(),
+            language: of_page(header::ACCEPT_LANGUAGE).and_then(Language::accepted),
             accepts_html: text_of(&head.headers, header::ACCEPT)
                 .is_none_or(|types| ["text/html", "text/*", "*/*"].iter().any(|html| types.contains(html))),
-            accepts_gzip: accepts_gzip(&head.headers),
+            accepts_gzip: accepts(&head.headers, "gzip"),
+            accepts_brotli: accepts(&head.headers, "br"),
             origin,
-            peer,
+            peer: address,
+            is_proxied,
             conditions: conditions(&head.headers),
             cookies: of_page(header::COOKIE).map(str::to_owned),
             browser: route.outside.then(|| {
@@ -188,17 +220,16 @@ impl Service {
         if route.needs_disk() {
             self.app.check_disk()?;
         }
+        let owner = owner(caller.as_ref(), info.peer);
+        let budget = if caller.is_some() { &self.bodies } else { &self.bodies_of_strangers };
+        let begin = || budget.begin(owner);
         let (form, multipart) = if route.streams_body {
-            let multipart = MultipartStream::new(content_type, body)?;
+            let multipart = MultipartStream::new(content_type, body, begin())?;
             (Form::new(query, None, Bytes::new(), path_parameters)?, Some(Box::new(multipart)))
         } else {
             let limit =
                 BodyLimit { bytes: route.body_limit_for(caller.as_ref()), is_known: caller.is_some() };
-            let begin = || match &caller {
-                Some(caller) => self.bodies.begin(Owner::User(caller.accountable())),
-                None => self.bodies_of_strangers.begin(Owner::Address(address_block(info.peer))),
-            };
-            match read_body(begin, limit, &head.headers, body).await? {
+            match body.collect(limit, begin, || self.rounds.wait(owner)).await? {
                 None => (Form::new(query, content_type, Bytes::new(), path_parameters)?, None),
                 Some((body, reservation)) => {
                     let content_type = content_type.filter(|_| !route.raw_body);
@@ -215,36 +246,95 @@ impl Service {
         Ok(Read { route, request, usage, renewal })
     }
 
-    /// Finds room for a large answer to a user. What strangers get is small, or streamed.
-    fn keep(&self, mut output: HandlerOutput, user_id: Option<UserId>) -> ApiResult<HandlerOutput> {
-        if let (ReplyBody::Json(members), Some(user_id)) = (&output.reply, user_id) {
-            let mut reservation = self.answers.begin(Owner::User(user_id));
-            reservation.grow(members.len())?;
-            output.reservation = Some(reservation);
+    /// Finds the route of a request, and authenticates the caller.
+    async fn recognize(
+        &self,
+        head: &Parts,
+        peer: Peer,
+        address: IpAddr,
+        trace: &Trace,
+    ) -> ApiResult<Recognized<'_>> {
+        let path = head.uri.path();
+        // The same routes answer under both prefixes, the one for API keys and the one for sessions.
+        let api_path = path.strip_prefix(SESSION_PREFIX).map(|rest| format!("/api/v1/{rest}"));
+        let path = api_path.as_deref().unwrap_or(path);
+        let (route, path_parameters) = match self.router.find(&head.method, path) {
+            Found::Route(route, parameters) => (route, parameters),
+            Found::MethodNotAllowed(methods) => return Err(method_not_allowed(&methods)),
+            Found::NotFound => return Err(not_found(head)),
+        };
+        trace.set_route(route);
+        let options = &self.app.options;
+        if head.headers.get_all(header::HOST).iter().count() > 1 {
+            return Err(ApiError::bad_request("A request has one Host header."));
         }
+        if options.dev_login && !is_local(&head.headers) {
+            let msg = "With --dev, this server is for programs and pages of its own machine only.";
+            return Err(ApiError::new(403, "UNAUTHORIZED", msg));
+        }
+        if is_forged(options, &head.method, &head.headers) {
+            let msg = "CSRF error: The request comes from another site.";
+            return Err(ApiError::new(403, "CSRF_FAILED", msg));
+        }
+        let origin = origin(options, &head.headers, peer);
+        let shown = shown(head, &origin, api_path.is_some())?;
+        let authentication = route.authenticate(&self.app, shown, head.uri.query(), address);
+        let authenticated = read_for(Some(owner(None, address)), authentication).await?;
+        if let Some(caller) = &authenticated.caller {
+            trace.set_user(caller.user_id);
+        }
+        let renewal = match shown {
+            Some(Shown::Session(secret)) if authenticated.renews_session => session::begin(secret, &origin),
+            _ => Vec::new(),
+        };
+        Ok(Recognized { route, path_parameters, origin, caller: authenticated.caller, renewal })
+    }
+
+    /// Reserves memory for a response. All visitors together have the share of one user.
+    fn keep(&self, mut output: HandlerOutput, user_id: UserId) -> ApiResult<HandlerOutput> {
+        let bytes = match &output.reply {
+            ReplyBody::Json(members) => members.len(),
+            // A body that others refer to as well, such as a file of the web client, is in memory once.
+            ReplyBody::Other(other) if other.body.is_unique() => other.body.len(),
+            ReplyBody::Other(_) => return Ok(output),
+            ReplyBody::Streamed(file) => FIRST_PART.min(usize::try_from(file.length).unwrap_or(FIRST_PART)),
+        };
+        let mut reservation = self.answers.begin(Owner::User(user_id));
+        reservation.grow(bytes)?;
+        output.reservation = Some(reservation);
         Ok(output)
     }
 
     /// Counts a request for the rate limit, if it is on.
     fn count(&self, route: &Route, caller: Option<&Caller>, peer: IpAddr) -> Option<Usage> {
-        if !self.app.options.rate_limit || !route.is_rate_limited() {
+        if !self.app.options.rate_limit || !route.is_rate_limited(caller) {
             return None;
         }
         Some(self.app.rate_limiter.count_request(caller, peer, &self.app.clock))
     }
 }
 
-/// A request that was read, and what its response gets beside the handler's part.
-struct Read<'s> {
+/// The route and the caller of a request.
+struct Recognized<'s> {
     route: &'s Route,
-    request: Request,
-    /// How much of the rate limit is used.
-    usage: Option<Usage>,
-    /// The cookies of a session that goes on.
+    path_parameters: Vec<(&'static str, String)>,
+    origin: String,
+    caller: Option<Caller>,
+    /// The renewed cookies of a session.
     renewal: Vec<(&'static str, String)>,
 }
 
-/// What matters of a client when the response is written.
+/// A request that was read, and data for its response.
+struct Read<'s> {
+    route: &'s Route,
+    request: Request,
+    /// Usage of the rate limit.
+    usage: Option<Usage>,
+    /// The renewed cookies of a session.
+    renewal: Vec<(&'static str, String)>,
+}
+
+/// Properties of a client that affect the response.
 #[derive(Clone, Copy)]
 struct ClientTraits {
     accepts_gzip: bool,
@@ -255,11 +345,16 @@ struct ClientTraits {
 impl ClientTraits {
     fn of(path: &str, headers: &HeaderMap) -> Self {
         Self {
-            accepts_gzip: accepts_gzip(headers),
+            accepts_gzip: accepts(headers, "gzip"),
             is_browser: is_from_browser(headers),
             is_session: path.starts_with(SESSION_PREFIX),
         }
     }
+}
+
+/// The owner of what a request takes.
+fn owner(caller: Option<&Caller>, peer: IpAddr) -> Owner {
+    caller.map_or_else(|| Owner::Address(address_block(peer)), |caller| Owner::User(caller.quota_owner()))
 }
 
 fn with_headers(
@@ -277,10 +372,18 @@ fn with_headers(
     }
 }
 
+fn outcome_of(handled: &ApiResult<HandlerOutput>) -> Outcome {
+    match handled {
+        Ok(output) => Outcome { code: None, ignored: output.ignored.clone() },
+        Err(error) => Outcome { code: Some(error.code().to_owned()), ignored: Vec::new() },
+    }
+}
+
 async fn respond_with(
     handled: ApiResult<HandlerOutput>,
     body: RequestBody,
     client: ClientTraits,
+    discard_rate: &DiscardRate,
 ) -> Response<ResponseBody> {
     let mut response = match handled {
         Ok(output) => success(output, client.accepts_gzip),
@@ -298,7 +401,7 @@ async fn respond_with(
         response.status(),
         StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT | StatusCode::SERVICE_UNAVAILABLE
     );
-    if gave_up || !body.skip_rest().await {
+    if gave_up || !body.skip_rest(discard_rate).await {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
@@ -315,78 +418,17 @@ fn conditions(headers: &HeaderMap) -> Option<Box<Conditions>> {
     any.then(|| Box::new(conditions))
 }
 
-/// What a caller may send.
-#[derive(Clone, Copy)]
-struct BodyLimit {
-    bytes: usize,
-    is_known: bool,
-}
-
-/// Reads a body into memory, with what it takes of the budget; `None` if it is empty.
-async fn read_body(
-    begin: impl FnOnce() -> Reservation,
-    limit: BodyLimit,
-    headers: &HeaderMap,
-    body: RequestBody,
-) -> ApiResult<Option<(Bytes, Reservation)>> {
-    let announced = text_of(headers, header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > limit.bytes as u64) {
-        return Err(ApiError::too_large());
-    }
-    if announced == Some(0) || body.is_end_stream() {
-        return Ok(None);
-    }
-    let timeout = if limit.is_known { BODY_TIMEOUT } else { STRANGER_BODY_TIMEOUT };
-    let collected = tokio::time::timeout(timeout, collect(begin, limit, body)).await;
-    collected.unwrap_or_else(|_| {
-        Err(ApiError::new(408, "REQUEST_TIMEOUT", "The request body did not arrive in time"))
-    })
-}
-
-/// Most bodies are one frame, which is not copied.
-async fn collect(
-    begin: impl FnOnce() -> Reservation,
-    limit: BodyLimit,
-    mut body: RequestBody,
-) -> ApiResult<Option<(Bytes, Reservation)>> {
-    let Some(first) = next_data(&mut body).await? else { return Ok(None) };
-    if first.len() > limit.bytes {
-        return Err(ApiError::too_large());
-    }
-    let mut reservation = begin();
-    reservation.grow(first.len())?;
-    if body.is_end_stream() {
-        return Ok(Some((first, reservation)));
-    }
-    let mut collected = BytesMut::from(first);
-    while let Some(data) = next_data(&mut body).await? {
-        if collected.len() + data.len() > limit.bytes {
-            return Err(ApiError::too_large());
-        }
-        reservation.grow(data.len())?;
-        collected.extend_from_slice(&data);
-    }
-    Ok(Some((collected.freeze(), reservation)))
-}
-
-async fn next_data(body: &mut RequestBody) -> ApiResult<Option<Bytes>> {
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| ApiError::bad_request("The request body could not be read"))?;
-        // Trailers are ignored.
-        if let Ok(data) = frame.into_data() {
-            return Ok(Some(data));
-        }
-    }
-    Ok(None)
-}
-
 /// The error of a path that does not exist: a page for people, whose browser asks for HTML by name, and JSON for programs.
 fn not_found(head: &Parts) -> ApiError {
     let is_page = matches!(head.method, Method::GET | Method::HEAD)
         && !head.uri.path().starts_with("/api/")
         && !head.uri.path().starts_with(SESSION_PREFIX)
         && text_of(&head.headers, header::ACCEPT).is_some_and(|types| types.contains("text/html"));
-    if is_page { ApiError::not_found().with_page(page::not_found()) } else { ApiError::not_found() }
+    if !is_page {
+        return ApiError::not_found();
+    }
+    let language = text_of(&head.headers, header::ACCEPT_LANGUAGE).and_then(Language::accepted);
+    ApiError::not_found().with_page(page::not_found(language.unwrap_or_default()))
 }
 
 fn method_not_allowed(methods: &[&Method]) -> ApiError {
@@ -396,25 +438,25 @@ fn method_not_allowed(methods: &[&Method]) -> ApiError {
         .with_header("Allow", names.join(", "))
 }
 
-/// Returns what a request shows to say who sends it. Below `/api` that is the header, below `/json` the session, and elsewhere
-/// the header or else the session. A request that may change something must come from a page of this server for its session
-/// to count: else it is refused below `/json`, and without a session elsewhere.
+/// Returns the credentials of a request. Below `/api` they are the header, below `/json` the session, and elsewhere the
+/// header or else the session. For its session to count, a request that may change data must come from a page of this
+/// server: otherwise it is refused below `/json`, and anonymous elsewhere.
 fn shown<'h>(head: &'h Parts, origin: &str, is_session: bool) -> ApiResult<Option<Shown<'h>>> {
     let text = |name| text_of(&head.headers, name);
-    if let Some(header) = text("authorization").filter(|_| !is_session) {
+    if let Some(header) = text(header::AUTHORIZATION).filter(|_| !is_session) {
         return Ok(Some(Shown::Header(header)));
     }
     if head.uri.path().starts_with("/api/") {
-        return Ok(None);
+        return Ok(Some(Shown::NoKey));
     }
     let provenance = Provenance {
-        fetch_site: text("sec-fetch-site"),
-        origin: text("origin"),
-        host: text("host"),
-        token: text(session::TOKEN_HEADER),
+        fetch_site: text(SEC_FETCH_SITE),
+        origin: text(header::ORIGIN),
+        host: text(header::HOST),
+        token: text_of(&head.headers, session::TOKEN_HEADER),
     };
     let is_safe = matches!(head.method, Method::GET | Method::HEAD);
-    match text("cookie").and_then(|cookies| session::secret_of(cookies, origin)) {
+    match text(header::COOKIE).and_then(|cookies| session::secret_of(cookies, origin)) {
         Some(secret) if is_safe => Ok(Some(Shown::Session(secret))),
         Some(secret) => match provenance.check(origin, secret) {
             Ok(()) => Ok(Some(Shown::Session(secret))),
@@ -441,150 +483,12 @@ fn client_name(form: &Form, headers: &HeaderMap, is_session: bool) -> String {
         .collect()
 }
 
-fn accepts_gzip(headers: &HeaderMap) -> bool {
+/// True if the client accepts bodies with this compression.
+fn accepts(headers: &HeaderMap, coding: &str) -> bool {
     text_of(headers, header::ACCEPT_ENCODING).is_some_and(|accepted| {
-        accepted.split(',').any(|coding| {
-            let mut parts = coding.split(';').map(str::trim);
-            parts.next() == Some("gzip") && !parts.any(|part| part.replace(' ', "") == "q=0")
+        accepted.split(',').any(|one| {
+            let mut parts = one.split(';').map(str::trim);
+            parts.next() == Some(coding) && !parts.any(|part| part.replace(' ', "") == "q=0")
         })
     })
-}
-
-fn success(output: HandlerOutput, compress: bool) -> Response<ResponseBody> {
-    let mut response = reply(output.reply, &output.ignored, compress);
-    insert_all(response.headers_mut(), &output.headers);
-    if let (ResponseBody::Full(body), Some(reservation)) = (response.body_mut(), output.reservation) {
-        *body = reservation.keep_with(std::mem::take(body));
-    }
-    response
-}
-
-fn reply(reply: ReplyBody, ignored: &[String], compress: bool) -> Response<ResponseBody> {
-    match reply {
-        ReplyBody::Json(members) => json(StatusCode::OK, success_body(members, ignored), compress),
-        ReplyBody::Other(other) => {
-            let status = StatusCode::from_u16(other.status).unwrap_or(StatusCode::OK);
-            let is_text = other.content_type.starts_with("text/") || other.content_type == JSON;
-            let is_packed = other.headers.iter().any(|(name, _)| *name == "Content-Encoding");
-            let mut response =
-                full(status, other.content_type, other.body, compress && is_text && !is_packed);
-            if is_packed {
-                response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
-            }
-            insert_all(response.headers_mut(), &other.headers);
-            response
-        }
-        ReplyBody::Streamed(file) => {
-            let status = StatusCode::from_u16(file.status).unwrap_or(StatusCode::OK);
-            let mut response =
-                Response::new(ResponseBody::Streamed { remaining: file.length, stream: file.stream });
-            *response.status_mut() = status;
-            let headers = response.headers_mut();
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.content_type));
-            headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-            insert_all(headers, &file.headers);
-            response
-        }
-    }
-}
-
-fn failure(error: &ApiError) -> Response<ResponseBody> {
-    let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = match error.page() {
-        Some(page) => {
-            let mut response = full(status, page::HTML, Bytes::from_static(page.as_bytes()), false);
-            insert_all(response.headers_mut(), &page::headers());
-            response
-        }
-        None => json(status, error.body().to_string() + "\n", false),
-    };
-    insert_all(response.headers_mut(), error.headers());
-    response
-}
-
-fn insert_all(headers: &mut HeaderMap, more: &[(&'static str, String)]) {
-    for (name, value) in more {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            headers.append(*name, value);
-        }
-    }
-}
-
-fn json(status: StatusCode, body: String, compress: bool) -> Response<ResponseBody> {
-    let mut response = full(status, JSON, body.into(), compress);
-    // Messages and keys stay out of the caches of browsers and proxies.
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
-}
-
-fn full(
-    status: StatusCode,
-    content_type: &'static str,
-    body: Bytes,
-    compress: bool,
-) -> Response<ResponseBody> {
-    let large = body.len() >= MIN_COMPRESSED;
-    let packed = if compress && large { gzip(&body) } else { None };
-    let is_packed = packed.is_some();
-    let mut response = Response::new(ResponseBody::Full(packed.map_or(body, Bytes::from)));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if large {
-        headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
-    }
-    if is_packed {
-        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
-    response
-}
-
-/// Compresses a body, fast rather than small: compression helps on slow networks, and servers are small.
-fn gzip(body: &[u8]) -> Option<Vec<u8>> {
-    tokio::task::block_in_place(|| {
-        let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 4), Compression::fast());
-        encoder.write_all(body).ok()?;
-        encoder.finish().ok()
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hyper::server::conn::http1;
-    use hyper::service::service_fn;
-    use hyper_util::rt::TokioIo;
-    use tokio::io::AsyncWriteExt;
-    use tokio::time::Instant;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_body_that_does_not_come_is_waited_for_and_less_long_for_a_stranger() {
-        for (is_known, seconds) in [(true, 60), (false, 20)] {
-            let (mut client, server) = tokio::io::duplex(1 << 10);
-            let (sender, mut waited) = tokio::sync::mpsc::unbounded_channel();
-            let service = service_fn(move |request: hyper::Request<Incoming>| {
-                let sender = sender.clone();
-                async move {
-                    let (head, body) = request.into_parts();
-                    let body = RequestBody::new(&head.headers, body, None);
-                    let begin = || Budget::of_bodies().begin(Owner::User(UserId(1)));
-                    let start = Instant::now();
-                    let read =
-                        read_body(begin, BodyLimit { bytes: 100, is_known }, &head.headers, body).await;
-                    sender.send((read.err().map(|error| error.status()), start.elapsed())).unwrap();
-                    Ok::<_, std::convert::Infallible>(Response::new(String::new()))
-                }
-            });
-            let head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf";
-            client.write_all(head).await.unwrap();
-            // The connection may end in the step in which the body is given up.
-            let answer = tokio::select! {
-                _ = http1::Builder::new().serve_connection(TokioIo::new(server), service) => waited.recv().await,
-                answer = waited.recv() => answer,
-            };
-            let (status, elapsed) = answer.unwrap();
-            assert_eq!((status, elapsed.as_secs()), (Some(408), seconds), "is known: {is_known}");
-        }
-    }
 }

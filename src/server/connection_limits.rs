@@ -1,9 +1,23 @@
-//! Limits on open connections: in all, and of one address.
+//! Limits on connections: open ones, in all and of one address, and those that HTTP/1.1 and HTTP/2 share.
 
+use crate::http::budgets::{Budget, Reservation};
+use crate::metrics::Count;
+use crate::pool::Owner;
 use crate::types::{Network, address_block};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The largest head of a request in bytes, far more than published clients send.
+pub const HEAD_LIMIT: usize = 64 * 1024;
+
+/// The bytes of a head that each connection may have. Longer heads share a budget.
+pub const FREE_HEAD: usize = 8 * 1024;
+
+/// The time for a request on a new connection when the server stops, and the interval in which it is looked for.
+pub const NEW_LINGER: Duration = Duration::from_secs(1);
+pub const LINGER_STEP: Duration = Duration::from_millis(20);
 
 /// The most connections of one address, or of one /64 network of IPv6. An office behind one address has some for each
 /// client.
@@ -12,16 +26,21 @@ const PER_ADDRESS: usize = 256;
 /// The most connections in all.
 const TOTAL: usize = 16_384;
 
+/// The memory of this process for each connection. One takes up to a third of it, beside what budgets limit.
+const MEMORY_EACH: u64 = 64 * 1024;
+
 /// The file descriptors that are left for the database and for outgoing connections.
 const OTHER_DESCRIPTORS: usize = 128;
 
-/// The limits, and what counts for them.
+/// The limits and the open connections.
 pub struct ConnectionLimits {
     total: usize,
     per_address: usize,
     /// Networks whose addresses have no limit of their own.
     exempt: Vec<Network>,
+    heads: Budget,
     open: Mutex<Open>,
+    refusals: Count,
 }
 
 #[derive(Default)]
@@ -37,37 +56,110 @@ pub struct Place {
 }
 
 impl ConnectionLimits {
-    /// The limits of a server with so many file descriptors, behind these proxies. What comes from a proxy, or from
-    /// this machine, stands for many clients and has no limit of its own; `per_address` overrides the limit of one
-    /// address, and then holds for this machine, too.
-    pub fn new(descriptors: usize, trusted_proxies: &[Network], per_address: Option<usize>) -> Self {
+    /// Creates the limits of a server with this number of file descriptors, and this memory. Proxies and loopback are exempt
+    /// from the per-address limit; `per_address` overrides that limit, and then applies to loopback too.
+    pub fn new(
+        descriptors: usize,
+        memory: Option<u64>,
+        trusted_proxies: &[Network],
+        per_address: Option<usize>,
+    ) -> Self {
         let mut exempt = trusted_proxies.to_vec();
         if per_address.is_none() {
             exempt.extend(Network::LOOPBACK);
         }
         Self {
-            total: TOTAL.min(descriptors.saturating_sub(OTHER_DESCRIPTORS).max(OTHER_DESCRIPTORS)),
+            total: TOTAL
+                .min(memory.map_or(TOTAL, |memory| usize::try_from(memory / MEMORY_EACH).unwrap_or(TOTAL)))
+                .min(descriptors.saturating_sub(OTHER_DESCRIPTORS).max(OTHER_DESCRIPTORS)),
             per_address: per_address.unwrap_or(PER_ADDRESS),
             exempt,
+            heads: Budget::of_heads(memory),
             open: Mutex::default(),
+            refusals: Count::default(),
         }
+    }
+
+    /// The number of open connections, and of requests beside the first of each.
+    pub fn open(&self) -> usize {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).total
+    }
+
+    /// The number of refusals.
+    pub fn refusals(&self) -> u64 {
+        self.refusals.get()
+    }
+
+    /// The budget of long heads.
+    pub fn heads(&self) -> &Budget {
+        &self.heads
+    }
+
+    fn is_exempt(&self, peer: IpAddr) -> bool {
+        self.exempt.iter().any(|network| network.contains(peer))
     }
 
     /// Takes a place for a connection from this address; `None` if there are too many.
     pub fn take(self: &Arc<Self>, peer: IpAddr) -> Option<Place> {
-        let is_exempt = self.exempt.iter().any(|network| network.contains(peer));
+        let is_exempt = self.is_exempt(peer);
         let address = address_block(peer);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.total >= self.total {
+            self.refusals.increment();
             return None;
         }
         let of_address = open.by_address.entry(address).or_default();
         if *of_address >= self.per_address && !is_exempt {
+            self.refusals.increment();
             return None;
         }
         *of_address += 1;
         open.total += 1;
         Some(Place { limits: Arc::clone(self), address })
+    }
+}
+
+/// The memory for long heads of one connection, or of one request of HTTP/2, until it is dropped.
+pub struct Heads {
+    limits: Arc<ConnectionLimits>,
+    peer: IpAddr,
+    bytes: usize,
+    reservation: Option<Reservation>,
+}
+
+impl Heads {
+    /// None yet, for this address.
+    pub fn of(limits: Arc<ConnectionLimits>, peer: IpAddr) -> Self {
+        Self { limits, peer, bytes: 0, reservation: None }
+    }
+
+    /// Reserves memory for heads of this many bytes together. Returns `false` if there is none.
+    pub fn grow_to(&mut self, bytes: usize) -> bool {
+        if bytes <= self.bytes.max(FREE_HEAD) {
+            return true;
+        }
+        let Self { limits, peer, .. } = self;
+        let reservation = self.reservation.get_or_insert_with(|| {
+            let is_exempt = limits.is_exempt(*peer);
+            limits.heads.begin(if is_exempt { Owner::Proxied } else { Owner::Address(address_block(*peer)) })
+        });
+        let has_room = reservation.grow(bytes - self.bytes).is_ok();
+        if has_room {
+            self.bytes = bytes;
+        }
+        has_room
+    }
+
+    /// The bytes that were asked for.
+    #[cfg(test)]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Gives back all.
+    pub fn release(&mut self) {
+        self.bytes = 0;
+        self.reservation = None;
     }
 }
 
@@ -109,7 +201,7 @@ mod tests {
 
     fn limits(descriptors: usize, per_address: usize) -> Arc<ConnectionLimits> {
         let proxies = ["203.0.113.7".parse().unwrap()];
-        let limits = ConnectionLimits::new(descriptors, &proxies, None);
+        let limits = ConnectionLimits::new(descriptors, None, &proxies, None);
         Arc::new(ConnectionLimits { per_address, ..limits })
     }
 
@@ -118,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_takes_its_part_and_no_more() {
+    fn addresses_have_a_share_of_the_budget() {
         let limits = limits(1000, 2);
         let (first, second) = (take(&limits, "198.51.100.1"), take(&limits, "::ffff:198.51.100.1"));
         assert!(first.is_some() && second.is_some());
@@ -126,6 +218,14 @@ mod tests {
         assert!(take(&limits, "198.51.100.2").is_some());
         drop(second);
         assert!(take(&limits, "198.51.100.1").is_some());
+    }
+
+    #[test]
+    fn a_small_machine_has_fewer_connections() {
+        let total = |memory| ConnectionLimits::new(1 << 20, memory, &[], None).total;
+        assert_eq!(total(None), 16_384);
+        assert_eq!(total(Some(4 << 30)), 16_384);
+        assert_eq!(total(Some(512 << 20)), 8192);
     }
 
     #[test]
@@ -137,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_and_proxies_share_only_the_limit_in_all() {
+    fn loopback_and_proxies_have_no_limit_per_address() {
         let limits = limits(328, 2);
         let sources = ["127.0.0.1", "::1", "203.0.113.7"];
         let open: Vec<Place> = sources.iter().cycle().map_while(|address| take(&limits, address)).collect();

@@ -1,43 +1,59 @@
 //! A running server: start, connections, maintenance and shutdown. Its tasks are started here and in `connection`; test
 //! servers start more in `crate::testing`.
 
+#[cfg(unix)]
+mod admin_socket;
 mod connection;
 mod connection_limits;
+mod http2;
+mod http2_frames;
+mod listeners;
+mod metrics;
+mod redirect;
 #[cfg(unix)]
-mod control;
+pub mod systemd;
 mod timed_io;
+pub mod tls;
 
-use self::connection::Connections;
-#[cfg(unix)]
-use self::control::ControlSocket;
-use crate::api;
-use crate::app::{App, Options};
+use self::connection::{Connections, Secure};
+use self::connection_limits::ConnectionLimits;
+pub use self::listeners::{ListenAddress, Listener, inherited};
+use self::redirect::Redirect;
+use self::tls::Tls;
+use crate::app::{App, Backups, Options};
 use crate::auth::{CredentialCache, CredentialRow, RateLimiter};
-use crate::events::{self, EventSink, Hub};
+use crate::domain::audit;
+use crate::domain::messages::serialize;
+use crate::domain::space::Space;
+use crate::events::{EventSink, Hub};
 use crate::http::service::Service;
 use crate::http::{ApiError, Interceptor, Router};
+use crate::http_client::TlsClient;
 use crate::pool::Pools;
-use crate::store::{Database, OpenError, Readers, Snapshot, StoreError, Writer};
-use crate::types::{Clock, JumpDetector};
+#[cfg(unix)]
+use crate::server::admin_socket::ControlSocket;
+use crate::store::{Database, OpenError, Readers, StoreError, WatchedTables, Writer};
+use crate::types::{Clock, Hourly, JumpDetector};
+use crate::{api, events, store};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// How often event queues and rate limits are maintained.
+/// Interval of the maintenance of event queues and rate limits.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The least free space in the file that is told of, in MiB.
-const MIN_FREE_MIB: i64 = 64;
+/// The size of the log, in bytes, from which on the server empties it although another program is to do it.
+const MAX_REPLICATED_LOG: u64 = 1 << 30;
 
-/// How long running requests may take to finish when the server stops.
+/// Grace period for running requests when the server stops.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
 /// Worker threads of the runtime that [`runtime`] builds.
@@ -59,11 +75,11 @@ pub enum StartError {
     #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address.
-        address: SocketAddr,
+        address: ListenAddress,
         /// The error of the system.
         source: std::io::Error,
     },
-    /// The system does not tell the address.
+    /// The system does not provide the address.
     #[error("cannot find out the address to listen on: {source}")]
     Address {
         /// The error of the system.
@@ -105,12 +121,16 @@ impl Engine {
     /// opening its files: see [`Readers::wait_until_open`].
     pub async fn on(database: Database, clock: Clock, mut options: Options) -> Result<Self, StartError> {
         if database.is_ephemeral() {
-            // Its file is in memory, of which there may be little; nothing of it has to be deleted.
+            // Its file is in memory, which may be small; there is nothing to delete.
             options.disk_reserve_mib.get_or_insert(0);
+            options.disk_warning = None;
         }
         let readers = Arc::new(Readers::open(&database, reader_count(), Pools::READERS));
         // Beside the readers, which are being opened on other threads.
         let connection = database.connect_writer()?;
+        if options.is_replicated {
+            store::leave_log_to_replicator(&connection)?;
+        }
         let hub = Hub::load(&connection, &api::events::EVENTS, Arc::clone(&readers), clock.monotonic())?;
         let hub = Arc::new(hub);
         if is_older_copy(&database, &hub) {
@@ -118,8 +138,8 @@ impl Engine {
             hub.expire_all();
         }
         let sink = EventSink::new(Arc::clone(&hub));
-        let (writer, writer_thread) =
-            Writer::start(&database, connection, clock.clone(), CredentialRow::TABLES, sink)?;
+        let watched = WatchedTables { counted: CredentialRow::TABLES, cached: serialize::CACHED_TABLES };
+        let (writer, writer_thread) = Writer::start(&database, connection, clock.clone(), watched, sink)?;
         let public_url = options.public_url.clone();
         writer.run(move |tx| api::set_up(tx, public_url.as_deref())).await?;
         events::save_queues(&hub, &writer).await;
@@ -131,11 +151,17 @@ impl Engine {
             scheduler_wakeup: writer.task_wakeup().clone(),
             scheduler_progress: watch::Sender::default(),
             pools: Pools::default(),
+            tls_client: TlsClient::trusting(options.web_push.authorities.clone()),
             writer,
             hub,
             jump_detector: JumpDetector::new(&clock),
             clock,
             started_at,
+            backups: Backups::default(),
+            channel_traffic: Hourly::default(),
+            certificate_end: OnceLock::new(),
+            probe: Mutex::default(),
+            space_measured: AtomicI64::new(i64::MIN),
             options,
         });
         Ok(Self { app, database, writer_thread })
@@ -146,7 +172,7 @@ impl Engine {
         self.database.upgraded_from.as_deref()
     }
 
-    /// Whether the file was made by this start.
+    /// True if the file was created by this start.
     pub fn is_new(&self) -> bool {
         self.database.is_new()
     }
@@ -160,9 +186,14 @@ impl Engine {
     pub fn close(self) {
         let Self { app, mut database, writer_thread } = self;
         let next_event = app.hub.head().0 + 1;
+        let (is_replicated, wait_for_readers) = (app.options.is_replicated, app.readers.wait_until_closed());
         drop(app);
         if writer_thread.join().is_err() {
             tracing::error!("the writer's thread had panicked");
+        }
+        wait_for_readers();
+        if !is_replicated && let Err(error) = database.remove_log() {
+            tracing::warn!(%error, "the log of the database was not removed");
         }
         // See `is_older_copy`.
         if let Err(error) = database.announce(&serde_json::json!({ "next_event": next_event }).to_string()) {
@@ -172,9 +203,9 @@ impl Engine {
     }
 }
 
-/// Whether the database is older than what a server last had open under its path: a backup was restored. Clients may know
-/// events that this file never had and whose numbers it would give out again. At a clean stop the lock file gets the next
-/// number.
+/// True if the database is older than the one that a server last had open under its path, because a backup was
+/// restored. Clients may know events that this file never had and whose ids it would allocate again. A clean stop
+/// writes the next id into the lock file.
 fn is_older_copy(database: &Database, hub: &Hub) -> bool {
     let last: Option<serde_json::Value> = serde_json::from_str(&database.last_announcement).ok();
     let next_event = last.and_then(|last| last["next_event"].as_i64());
@@ -185,67 +216,109 @@ fn is_older_copy(database: &Database, hub: &Hub) -> bool {
 pub struct Server {
     engine: Engine,
     service: Arc<Service>,
-    address: SocketAddr,
+    limits: Arc<ConnectionLimits>,
+    addresses: Vec<ListenAddress>,
     stop: watch::Sender<bool>,
     tasks: JoinSet<()>,
+    /// Requests begin until the last connection has ended.
+    _rounds: JoinSet<()>,
 }
 
 impl Server {
-    /// Listens on an address without answering yet. With port 0 the system picks a port; see [`Server::address`].
-    /// Whoever listens before the database is opened makes no new file for an address that is taken.
-    pub async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
-        TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })
+    /// Listens on an address without answering yet. With port 0 the system picks a port; see [`Server::addresses`].
+    /// Listening before the database is opened avoids creating a file if the address is in use. `mode` holds the
+    /// permissions of a Unix socket.
+    pub fn listen(address: &ListenAddress, mode: u32) -> Result<Listener, StartError> {
+        let refused = |source| StartError::Listen { address: address.clone(), source };
+        Listener::bind(address, mode).map_err(refused)
     }
 
     /// Listens on an address and serves it.
-    pub async fn start(engine: Engine, address: SocketAddr) -> Result<Self, StartError> {
-        Self::serve(engine, Self::listen(address).await?)
+    pub fn start(engine: Engine, address: SocketAddr) -> Result<Self, StartError> {
+        let listener = Self::listen(&ListenAddress::Tcp(address), 0)?;
+        Self::serve(engine, vec![listener], None)
     }
 
-    /// Serves connections, and the commands of the command line.
-    pub fn serve(engine: Engine, listener: TcpListener) -> Result<Self, StartError> {
-        Self::serve_intercepted(engine, listener, None)
+    /// Serves connections, and the commands of the command line. With TLS, all TCP sockets speak it, and redirect what is
+    /// sent without it.
+    pub fn serve(
+        engine: Engine,
+        listeners: Vec<Listener>,
+        tls: Option<Arc<Tls>>,
+    ) -> Result<Self, StartError> {
+        Self::serve_intercepted(engine, listeners, tls, None)
     }
 
     /// Like [`Server::serve`], with an interceptor that sees each exchange.
     pub fn serve_intercepted(
         mut engine: Engine,
-        listener: TcpListener,
+        listeners: Vec<Listener>,
+        tls: Option<Arc<Tls>>,
         interceptor: Option<Arc<dyn Interceptor>>,
     ) -> Result<Self, StartError> {
         let router = Router::new(api::routes())?;
-        let address = listener.local_addr().map_err(|source| StartError::Address { source })?;
+        let addresses: std::io::Result<Vec<ListenAddress>> =
+            listeners.iter().map(Listener::address).collect();
+        let addresses = addresses.map_err(|source| StartError::Address { source })?;
         let app = &engine.app;
         let service = Arc::new(Service::new(Arc::clone(app), router, interceptor));
-        let connections = Connections::new(Arc::clone(&service), &app.options);
         let (stop, stopped) = watch::channel(false);
-        let mut tasks = JoinSet::new();
-        tasks.spawn(connections.accept(listener, stopped.clone()));
+        let (mut tasks, mut rounds) = (JoinSet::new(), JoinSet::new());
+        rounds.spawn(service.rounds().run());
+        let (is_secure, public_url) = (tls.is_some(), app.options.public_url.as_deref());
+        let secure = tls.map(|tls| {
+            let port = tcp_address(&addresses).map_or(0, |address| address.port());
+            let redirect = Redirect::new(public_url, port, Arc::clone(&tls.certificates));
+            app.certificate_end.get_or_init(|| Arc::clone(&tls.certificates.end));
+            tasks.spawn(Arc::clone(&tls).run(stopped.clone()));
+            Secure { tls, redirect: Arc::new(redirect) }
+        });
+        let connections = Arc::new(Connections::new(Arc::clone(&service), secure, &app.options));
+        let limits = Arc::clone(connections.limits());
+        for listener in listeners {
+            tasks.spawn(Arc::clone(&connections).accept(listener, stopped.clone()));
+        }
         tasks.spawn(maintain(Arc::clone(app), stopped.clone()));
+        #[cfg(unix)]
+        if let Some(interval) = systemd::watchdog_interval() {
+            tasks.spawn(systemd::run_watchdog(Arc::clone(app), interval, stopped.clone()));
+        }
         // Together on one thread: all of them read when the server starts, and each would need a connection.
         let background = api::background_tasks().map(|task| task(Arc::clone(app), stopped.clone()));
         tasks.spawn(background.collect::<FuturesUnordered<_>>().collect::<()>());
         // An ephemeral database has no place for the socket, and no command finds it.
         #[cfg(unix)]
         if !engine.database.is_ephemeral() {
-            match open_control_socket(&mut engine, here(address)) {
+            let origin =
+                tcp_address(&addresses).map(|address| ListenAddress::Tcp(address).here().url(is_secure));
+            match open_control_socket(&mut engine, origin.as_deref()) {
                 Ok(socket) => drop(tasks.spawn(socket.serve(Arc::clone(&engine.app), stopped))),
                 Err(error) => {
                     tracing::warn!(%error, "commands such as `user create` will not reach this server");
                 }
             }
         }
-        Ok(Self { engine, service, address, stop, tasks })
+        Ok(Self { engine, service, limits, addresses, stop, tasks, _rounds: rounds })
     }
 
-    /// The address that the server listens on.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    /// Serves the figures of the server on a listener of their own.
+    pub fn serve_metrics(&mut self, listener: Listener) {
+        let server = metrics::Measured {
+            app: Arc::clone(&self.engine.app),
+            service: Arc::clone(&self.service),
+            limits: Arc::clone(&self.limits),
+        };
+        self.tasks.spawn(metrics::serve(listener, server, self.stop.subscribe()));
     }
 
-    /// The address at which programs on this machine reach it.
-    pub fn address_here(&self) -> SocketAddr {
-        here(self.address)
+    /// The addresses that the server listens on, at least one.
+    pub fn addresses(&self) -> &[ListenAddress] {
+        &self.addresses
+    }
+
+    /// The first address with a port.
+    pub fn address(&self) -> Option<SocketAddr> {
+        tcp_address(&self.addresses)
     }
 
     /// The shared state.
@@ -253,14 +326,17 @@ impl Server {
         &self.engine.app
     }
 
-    /// Whether the file was made by this start.
+    /// True if the file was created by this start.
     pub fn is_new(&self) -> bool {
         self.engine.is_new()
     }
 
-    /// The free space inside the database file in MiB, if it is a good part of it.
-    pub fn free_mib(&self) -> Option<u64> {
-        self.engine.app.readers.read_now(free_mib).unwrap_or_default()
+    /// The free space inside the database file in MiB, if it is a good part of it and cannot be given back while the server
+    /// runs.
+    pub fn free_mib(&self) -> Option<i64> {
+        let measured = self.engine.app.readers.read_now(|snapshot| Ok::<_, StoreError>(Space::of(snapshot)?));
+        let space = measured.ok().filter(|space| !space.can_shrink && space.has_much_free());
+        space.map(|space| space.free >> 20)
     }
 
     /// Waits until the server cannot write any more, and should be stopped. Never returns otherwise.
@@ -268,13 +344,13 @@ impl Server {
         self.engine.app.writer.failed().await;
     }
 
-    /// What responds to requests.
+    /// The service that responds to requests.
     pub fn service(&self) -> &Arc<Service> {
         &self.service
     }
 
-    /// Shuts down without regard for clients: connections end where they are, and what they asked for may be done or not.
-    /// Returns the database, which is still open, with all that was committed.
+    /// Shuts down like a crash: connections are cut, and running requests may or may not take effect. Returns the
+    /// database, still open, with all committed changes.
     pub async fn abort(mut self) -> Engine {
         self.tasks.shutdown().await;
         self.engine
@@ -306,37 +382,22 @@ impl Server {
     }
 }
 
-/// The address at which programs on this machine reach a server: none connects to `0.0.0.0`.
-fn here(mut address: SocketAddr) -> SocketAddr {
-    if address.ip().is_unspecified() {
-        address.set_ip(if address.is_ipv4() {
-            Ipv4Addr::LOCALHOST.into()
-        } else {
-            Ipv6Addr::LOCALHOST.into()
-        });
-    }
-    address
+fn tcp_address(addresses: &[ListenAddress]) -> Option<SocketAddr> {
+    addresses.iter().find_map(|address| match address {
+        ListenAddress::Tcp(address) => Some(*address),
+        #[cfg(unix)]
+        ListenAddress::Unix(_) => None,
+    })
 }
 
 /// Listens for commands, and writes into the lock file where, and where the server listens for requests.
 #[cfg(unix)]
-fn open_control_socket(engine: &mut Engine, address: SocketAddr) -> std::io::Result<ControlSocket> {
+fn open_control_socket(engine: &mut Engine, origin: Option<&str>) -> std::io::Result<ControlSocket> {
     let socket = ControlSocket::bind(engine.database.path())?;
     let announcement =
-        serde_json::json!({ "pid": std::process::id(), "control": socket.path(), "address": address });
+        serde_json::json!({ "pid": std::process::id(), "control": socket.path(), "origin": origin });
     engine.database.announce(&announcement.to_string())?;
     Ok(socket)
-}
-
-/// Returns the free space of a file in MiB if it is a quarter of the file and worth a word.
-fn free_mib(snapshot: &Snapshot<'_>) -> Result<Option<u64>, StoreError> {
-    let pragma = |name: &str| snapshot.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    Ok(worth_a_word(pragma("freelist_count")?, pragma("page_count")?, pragma("page_size")?))
-}
-
-fn worth_a_word(free: i64, all: i64, page_size: i64) -> Option<u64> {
-    let mib = (free * page_size) >> 20;
-    (free * 4 >= all && mib >= MIN_FREE_MIB).then_some(mib as u64)
 }
 
 /// Periodic work: expiry of queues and of counted attempts.
@@ -348,28 +409,18 @@ async fn maintain(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
                 if let Err(error) = app.writer.check_file() {
                     tracing::error!(%error, "stop the server and restore the file");
                 }
+                if app.options.is_replicated && app.writer.log_size() > MAX_REPLICATED_LOG {
+                    tracing::warn!("the log of the database has become large: does the program that replicates it run?");
+                    if let Err(error) = app.writer.checkpoint().await {
+                        tracing::warn!(%error, "the log was not copied to the file");
+                    }
+                }
                 events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
+                if let Err(error) = audit::prune_old(&app).await {
+                    tracing::warn!(%error, "the audit log was not pruned");
+                }
             }
             _ = stopped.changed() => return,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn free_space_is_worth_a_word_from_a_quarter_of_the_file_and_64_mib_on() {
-        let pages = |mib: i64| mib << 8;
-        for (free, all, expected) in [
-            (pages(64), pages(256), Some(64)),
-            (pages(64), pages(256) + 1, None),
-            (pages(64) - 1, pages(128), None),
-            (pages(1000), pages(1001), Some(1000)),
-            (0, 0, None),
-        ] {
-            assert_eq!(worth_a_word(free, all, 4096), expected, "{free} of {all}");
         }
     }
 }

@@ -4,15 +4,17 @@
 //! (`header_read_timeout`). Here, a head has to be complete soon after its first byte, and the first one soon after the
 //! connection is accepted; and a client that does not read its response is dropped.
 //!
-//! Lines of a head end with CR and LF here. hyper also takes LF alone, where a proxy in front may see no end.
+//! Lines of a head end with CR and LF here. hyper also takes LF alone, where a proxy in front may see no end. So that each
+//! head is checked, bytes after a head are passed on once its request has begun, and the length of its body is known.
 
+use super::connection_limits::Heads;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep};
@@ -22,7 +24,7 @@ use tokio::time::{Instant, Sleep, sleep};
 pub struct Timeouts {
     /// From the first byte of a request, or from the start of the connection, to the end of the request's head.
     pub head: Duration,
-    /// How long a response may wait for the client to take [`MIN_TAKEN`] bytes more of it.
+    /// Time limit for the client to accept [`MIN_TAKEN`] bytes of a response.
     pub write: Duration,
 }
 
@@ -32,7 +34,7 @@ impl Default for Timeouts {
     }
 }
 
-/// The bytes that a client has to take within [`Timeouts::write`]: a fraction of what the worst networks carry.
+/// The bytes that a client has to accept within [`Timeouts::write`]: a fraction of the speed of the slowest networks.
 const MIN_TAKEN: usize = 8 * 1024;
 
 /// The number of requests of a connection whose head has arrived and whose response is not complete.
@@ -44,25 +46,38 @@ struct Counts {
     open: AtomicUsize,
     /// The requests that ever began.
     begun: AtomicUsize,
+    /// The length of the body of the last one, in bytes.
+    body: AtomicU64,
 }
+
+/// The length of a body that arrives in chunks.
+const UNKNOWN_LENGTH: u64 = u64::MAX;
 
 /// A request that counts as open until it is dropped.
 pub struct OpenRequest(Arc<Counts>);
 
 impl OpenRequests {
-    /// Counts a request.
-    pub fn begin(&self) -> OpenRequest {
+    /// Counts a request. `body` is the length of its body in bytes; `None` if it arrives in chunks. A head that arrives
+    /// together with chunks is not checked.
+    pub fn begin(&self, body: Option<u64>) -> OpenRequest {
+        self.0.body.store(body.unwrap_or(UNKNOWN_LENGTH), Ordering::Relaxed);
         self.0.open.fetch_add(1, Ordering::Relaxed);
         self.0.begun.fetch_add(1, Ordering::Relaxed);
         OpenRequest(Arc::clone(&self.0))
     }
 
-    fn any(&self) -> bool {
+    /// True if a request is open.
+    pub fn any(&self) -> bool {
         self.0.open.load(Ordering::Relaxed) > 0
     }
 
-    fn begun(&self) -> usize {
+    /// The number of requests that ever began.
+    pub fn begun(&self) -> usize {
         self.0.begun.load(Ordering::Relaxed)
+    }
+
+    fn body(&self) -> u64 {
+        self.0.body.load(Ordering::Relaxed)
     }
 }
 
@@ -112,20 +127,24 @@ struct HeadLines {
     begun: usize,
     /// The bytes of the line that is not complete yet.
     length: usize,
+    /// The bytes of the head so far.
+    of_head: usize,
     last: u8,
-    /// Whether there was a line that is not empty.
+    /// True after a line that is not empty.
     has_begun: bool,
     has_ended: bool,
 }
 
 impl HeadLines {
-    /// Replaces each end of a line that is LF alone by a character that no head has, so that hyper refuses the request. What
-    /// comes after the head is left as it is.
-    fn check(&mut self, bytes: &mut [u8]) {
-        for byte in bytes {
-            if self.has_ended {
-                return;
-            }
+    /// Replaces each line end that is a bare LF by a character that heads cannot contain, so that hyper refuses the
+    /// request. Returns how many of the bytes belong to the head.
+    fn check(&mut self, bytes: &mut [u8]) -> usize {
+        // The preface of HTTP/2 is refused as a whole.
+        let is_preface = !self.has_begun && self.length == 0 && bytes.starts_with(b"PRI ");
+        if self.has_ended || is_preface {
+            return bytes.len();
+        }
+        for (index, byte) in bytes.iter_mut().enumerate() {
             if *byte != b'\n' {
                 self.length += 1;
             } else if self.last == b'\r' {
@@ -137,12 +156,17 @@ impl HeadLines {
                 *byte = 0;
             }
             self.last = *byte;
+            if self.has_ended {
+                return index + 1;
+            }
         }
+        bytes.len()
     }
 }
 
-/// Reads of a head up to this many bytes need no allocation.
-const SMALL_READ: usize = 8192;
+/// The most bytes of a read: one less than hyper's buffer has room for. hyper doubles its buffer with each read that
+/// fills it, and keeps it as long as the connection.
+const MAX_READ: usize = 8 * 1024 - 1;
 
 /// A connection with time limits. Its timers exist only while they run, because thousands of connections wait for
 /// events.
@@ -151,24 +175,59 @@ pub struct TimedIo<T> {
     timeouts: Timeouts,
     requests: OpenRequests,
     lines: HeadLines,
+    /// The bytes of the request's body that have not been read.
+    body: u64,
+    /// Bytes that were read with the head or the body before them.
+    held: Vec<u8>,
+    /// The memory for heads; `None` if something else counts it.
+    heads: Option<Heads>,
     head: Option<Pin<Box<Sleep>>>,
     write: Option<Pin<Box<Sleep>>>,
     /// The bytes that the client has taken since `write` began.
     taken: usize,
     has_timed_out: bool,
+    has_refused_head: bool,
 }
 
 impl<T> TimedIo<T> {
     /// Wraps a connection that was just accepted. `requests` counts its requests.
-    pub fn new(io: T, timeouts: Timeouts, requests: OpenRequests) -> Self {
+    pub fn new(io: T, timeouts: Timeouts, requests: OpenRequests, heads: Option<Heads>) -> Self {
         let head = Some(Box::pin(sleep(timeouts.head)));
         let lines = HeadLines::default();
-        Self { io, timeouts, requests, lines, head, write: None, taken: 0, has_timed_out: false }
+        Self {
+            io,
+            timeouts,
+            requests,
+            lines,
+            body: 0,
+            held: Vec::new(),
+            heads,
+            head,
+            write: None,
+            taken: 0,
+            has_timed_out: false,
+            has_refused_head: false,
+        }
     }
 
     /// Unwraps the connection; `None` if the client was too slow and is not worth a goodbye.
     pub fn into_inner(self) -> Option<T> {
         if self.has_timed_out { None } else { Some(self.io) }
+    }
+
+    /// True if there was no memory for a head.
+    pub fn has_refused_head(&self) -> bool {
+        self.has_refused_head
+    }
+
+    /// Counts the bytes of a head. hyper keeps a buffer that has become large, so that the connection keeps its memory.
+    fn count_head(&mut self, bytes: usize) -> Result<()> {
+        self.lines.of_head += bytes;
+        if self.heads.as_mut().is_none_or(|heads| heads.grow_to(self.lines.of_head)) {
+            return Ok(());
+        }
+        self.has_refused_head = true;
+        Err(ErrorKind::OutOfMemory.into())
     }
 
     fn time_out(&mut self) -> Error {
@@ -202,25 +261,46 @@ impl<T> TimedIo<T> {
 }
 
 impl<T: Read + Unpin> TimedIo<T> {
-    /// Reads what may be part of a head. After a response it may also be the rest of a body that nobody reads.
-    fn poll_read_head(&mut self, cx: &mut Context<'_>, mut buffer: ReadBufCursor<'_>) -> Poll<Result<()>> {
-        let (mut small, mut large) = ([0; SMALL_READ], Vec::new());
-        let room = buffer.remaining();
-        let bytes = if let Some(bytes) = small.get_mut(..room) {
-            bytes
-        } else {
-            large.resize(room, 0);
-            large.as_mut_slice()
-        };
-        let mut part = ReadBuf::new(bytes);
-        ready!(Pin::new(&mut self.io).poll_read(cx, part.unfilled()))?;
-        let length = part.filled().len();
+    /// Reads up to the end of a head or of a body.
+    fn poll_read_part(&mut self, cx: &mut Context<'_>, mut buffer: ReadBufCursor<'_>) -> Poll<Result<()>> {
         let begun = self.requests.begun();
         if begun != self.lines.begun {
             self.lines = HeadLines { begun, ..HeadLines::default() };
+            self.body = self.requests.body();
         }
-        self.lines.check(&mut bytes[..length]);
-        buffer.put_slice(&bytes[..length]);
+        if self.body == UNKNOWN_LENGTH && !self.requests.any() {
+            self.body = 0;
+        }
+        let mut bytes = [0; MAX_READ];
+        let room = buffer.remaining().min(MAX_READ);
+        let bytes = &mut bytes[..room];
+        let length = if self.held.is_empty() {
+            let mut read = ReadBuf::new(bytes);
+            ready!(Pin::new(&mut self.io).poll_read(cx, read.unfilled()))?;
+            read.filled().len()
+        } else {
+            let length = room.min(self.held.len());
+            bytes[..length].copy_from_slice(&self.held[..length]);
+            self.held.drain(..length);
+            length
+        };
+        let read = &mut bytes[..length];
+        let passed = if self.body == 0 {
+            let passed = self.lines.check(read);
+            self.count_head(passed)?;
+            passed
+        } else {
+            length.min(usize::try_from(self.body).unwrap_or(usize::MAX))
+        };
+        if self.body != UNKNOWN_LENGTH {
+            self.body = self.body.saturating_sub(passed as u64);
+        }
+        let rest = &read[passed..];
+        self.held.splice(..0, rest.iter().copied());
+        if self.held.is_empty() {
+            self.held = Vec::new();
+        }
+        buffer.put_slice(&read[..passed]);
         Poll::Ready(Ok(()))
     }
 }
@@ -233,9 +313,9 @@ impl<T: Read + Unpin> Read for TimedIo<T> {
     ) -> Poll<Result<()>> {
         if self.requests.any() {
             self.head = None;
-            return Pin::new(&mut self.io).poll_read(cx, buffer);
+            return self.poll_read_part(cx, buffer);
         }
-        let read = self.poll_read_head(cx, buffer);
+        let read = self.poll_read_part(cx, buffer);
         let timeout = self.timeouts.head;
         if read.is_ready() {
             self.head.get_or_insert_with(|| Box::pin(sleep(timeout)));
@@ -288,6 +368,7 @@ impl<T: Write + Unpin> Write for TimedIo<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::connection_limits::{ConnectionLimits, FREE_HEAD, HEAD_LIMIT};
     use super::*;
     use futures_util::FutureExt;
     use hyper_util::rt::TokioIo;
@@ -296,18 +377,18 @@ mod tests {
 
     type Io = TimedIo<TokioIo<DuplexStream>>;
 
-    /// A connection with room for so many bytes in each direction, its other end, and its requests.
+    /// A connection with a buffer of this size in each direction, its other end, and its requests.
     fn connection(room: usize) -> (Io, DuplexStream, OpenRequests) {
         let (ours, theirs) = duplex(room);
         let requests = OpenRequests::default();
-        (TimedIo::new(TokioIo::new(ours), Timeouts::default(), requests.clone()), theirs, requests)
+        (TimedIo::new(TokioIo::new(ours), Timeouts::default(), requests.clone(), None), theirs, requests)
     }
 
     #[test]
     fn lines_of_heads_end_with_cr_and_lf() {
         let cases: [(&[&str], &str); 5] = [
             (&["GET / HTTP/1.1\r\na: b\r\n\r\n"], "GET / HTTP/1.1\r\na: b\r\n\r\n"),
-            (&["\r\nGET / HTTP/1.1\r", "\n\r", "\na\nb\n"], "\r\nGET / HTTP/1.1\r\n\r\na\nb\n"),
+            (&["\r\nGET / HTTP/1.1\r", "\n\r", "\na\nb\n"], "\r\nGET / HTTP/1.1\r\n\r\n"),
             (&["GET / HTTP/1.1\na: b\r\n\r\n"], "GET / HTTP/1.1\0a: b\r\n\r\n"),
             (&["GET / HTTP/1.1\r\na: b\nc: d\r\n\r\n"], "GET / HTTP/1.1\r\na: b\0c: d\r\n\r\n"),
             (&["GET / HTTP/1.1\r\n", "\n"], "GET / HTTP/1.1\r\n\0"),
@@ -317,8 +398,8 @@ mod tests {
             let mut passed = Vec::new();
             for part in parts {
                 let mut bytes = part.as_bytes().to_vec();
-                lines.check(&mut bytes);
-                passed.extend(bytes);
+                let length = lines.check(&mut bytes);
+                passed.extend_from_slice(&bytes[..length]);
             }
             assert_eq!(passed, expected.as_bytes(), "{parts:?}");
         }
@@ -329,6 +410,73 @@ mod tests {
         let mut buffer = hyper::rt::ReadBuf::new(&mut bytes);
         poll_fn(|cx| Pin::new(&mut *io).poll_read(cx, buffer.unfilled())).await?;
         Ok(buffer.filled().to_vec())
+    }
+
+    /// Heads that arrive with a request before them are checked, too, and bodies are not.
+    #[tokio::test(start_paused = true)]
+    async fn heads_behind_others_are_checked() {
+        let (mut io, mut client, requests) = connection(200);
+        client
+            .write_all(b"POST / HTTP/1.1\r\n\r\na\nGET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\na: b\r\n\r\n")
+            .await
+            .unwrap();
+        assert_eq!(read(&mut io).await.unwrap(), b"POST / HTTP/1.1\r\n\r\n");
+        let first = requests.begin(Some(2));
+        assert_eq!(read(&mut io).await.unwrap(), b"a\n");
+        assert_eq!(read(&mut io).await.unwrap(), b"GET / HTTP/1.1\r\n\r\n");
+        drop(first);
+        let second = requests.begin(Some(0));
+        assert_eq!(read(&mut io).await.unwrap(), b"GET / HTTP/1.1\0a: b\r\n\r\n");
+        drop(second);
+        let chunked = requests.begin(None);
+        client.write_all(b"1\na").await.unwrap();
+        assert_eq!(read(&mut io).await.unwrap(), b"1\na");
+        drop(chunked);
+        client.write_all(b"GET / HTTP/1.1\n").await.unwrap();
+        assert_eq!(read(&mut io).await.unwrap(), b"GET / HTTP/1.1\0");
+    }
+
+    /// hyper gives more room when reads fill its buffer of 8 KiB, also of a body that is long.
+    #[tokio::test]
+    async fn reads_do_not_make_the_buffer_larger() {
+        let (mut io, mut client, requests) = connection(1 << 20);
+        client.write_all(&vec![b'a'; 100_000]).await.unwrap();
+        for body in [None, Some(90_000)] {
+            let _request = body.map(|length| requests.begin(Some(length)));
+            let mut bytes = vec![0; 1 << 16];
+            let mut buffer = hyper::rt::ReadBuf::new(&mut bytes);
+            poll_fn(|cx| Pin::new(&mut io).poll_read(cx, buffer.unfilled())).await.unwrap();
+            assert_eq!(buffer.filled().len(), 8191, "{body:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_head_without_memory_is_refused() {
+        let limits = Arc::new(ConnectionLimits::new(1000, None, &[], Some(100)));
+        let heads = || Heads::of(Arc::clone(&limits), [192, 0, 2, 1].into());
+        let (ours, mut client) = duplex(1 << 20);
+        let requests = OpenRequests::default();
+        let mut io = TimedIo::new(TokioIo::new(ours), Timeouts::default(), requests.clone(), Some(heads()));
+        let others = std::iter::repeat_with(heads);
+        let others = others.map_while(|mut heads| heads.grow_to(HEAD_LIMIT).then_some(heads));
+        let others: Vec<Heads> = others.collect();
+        assert_eq!(others.len(), 32, "the part of an address");
+        let small = format!("GET / HTTP/1.1\r\na: {}\r\n\r\n", "b".repeat(FREE_HEAD - 30));
+        let large = format!("GET / HTTP/1.1\r\na: {}", "b".repeat(FREE_HEAD));
+        client.write_all(small.as_bytes()).await.unwrap();
+        let mut length = 0;
+        while length < small.len() {
+            length += read(&mut io).await.unwrap().len();
+        }
+        let _request = requests.begin(Some(0));
+        client.write_all(large.as_bytes()).await.unwrap();
+        let error = loop {
+            if let Err(error) = read(&mut io).await {
+                break error;
+            }
+        };
+        assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+        assert!(io.has_refused_head());
     }
 
     async fn write(io: &mut Io, bytes: &[u8]) -> Result<usize> {
@@ -349,7 +497,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_head_has_to_follow_its_first_byte_soon_however_it_drips() {
         let (mut io, mut client, requests) = connection(100);
-        let first = requests.begin();
+        let first = requests.begin(Some(0));
         client.write_all(b"a").await.unwrap();
         read(&mut io).await.unwrap();
         drop(first);
@@ -368,7 +516,7 @@ mod tests {
         let (mut io, mut client, requests) = connection(100);
         client.write_all(b"GET /events").await.unwrap();
         read(&mut io).await.unwrap();
-        let _waiting = requests.begin();
+        let _waiting = requests.begin(Some(0));
         let mut next = Box::pin(read(&mut io));
         assert!(next.as_mut().now_or_never().is_none());
         seconds(3600).await;

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct DatabaseCopy(Mutex<Option<Connection>>);
 
 impl DatabaseCopy {
-    /// Copies what is committed.
+    /// Copies the committed pages.
     pub(super) fn fill(&self, connection: &Connection) -> Result<(), StoreError> {
         let mut copy = Connection::open_in_memory()?;
         copy_all(connection, &mut copy)?;
@@ -22,7 +22,12 @@ impl DatabaseCopy {
     /// Replaces the contents of a database with the copy, in one transaction. Other connections see all of it or nothing.
     pub(super) fn restore_to(&self, connection: &mut Connection) -> Result<(), StoreError> {
         match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(copy) => copy_all(copy, connection),
+            Some(copy) => {
+                let version: i64 = connection.pragma_query_value(None, "schema_version", |row| row.get(0))?;
+                copy_all(copy, connection)?;
+                // The tables are those that other connections know, so they go on with their statements.
+                Ok(connection.pragma_update(None, "schema_version", version)?)
+            }
             None => Err(StoreError::NotCommitted(Cause::Program, "the database was not copied".to_owned())),
         }
     }
@@ -37,7 +42,7 @@ fn copy_all(from: &Connection, to: &mut Connection) -> Result<(), StoreError> {
     }
 }
 
-/// Writes what is committed to a new file.
+/// Writes the committed pages to a new file.
 pub(super) fn write_to(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     Ok(connection.backup("main", path, None::<fn(rusqlite::backup::Progress)>)?)
 }

@@ -34,12 +34,12 @@ pub enum StoreError {
     NotCommitted(Cause, String),
 }
 
-/// What kind of trouble a failure comes from.
+/// Category of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The disk is full.
     FullDisk,
-    /// The disk or the file cannot be written: read-only, failing, or not there any more.
+    /// The disk or the file cannot be written: read-only, failing, or removed.
     BadDisk,
     /// There is not enough memory.
     Memory,
@@ -64,7 +64,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the disk refused the change: full, read-only or broken. Reads still work.
+    /// True if the disk refused the change: full, read-only or broken. Reads still work.
     pub fn is_disk(&self) -> bool {
         matches!(self.cause(), Cause::FullDisk | Cause::BadDisk)
     }
@@ -97,7 +97,7 @@ fn cause_of(error: &rusqlite::Error) -> Cause {
     }
 }
 
-/// Clients may try again whatever passes: all but mistakes of the program has another status than 500.
+/// All errors except bugs of the program have another status than 500, so that clients retry.
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         const CODE: &str = "INTERNAL_SERVER_ERROR";
@@ -111,7 +111,7 @@ impl From<StoreError> for ApiError {
                 refuse(503, "The server could not save this change: its disk is read-only or failing")
             }
             Cause::Memory => refuse(503, "The server is out of memory"),
-            // Of a quick read nobody sees it: it is done again where it may take longer.
+            // The error of a quick read is not shown: the read is repeated with a longer limit.
             Cause::Deadline => Self::new(503, CODE, "This request takes too long; ask for less"),
             Cause::Stopped => Self::new(503, CODE, "The server is stopping"),
             Cause::Program => Self::internal(format_args!("the store failed: {error}")),
@@ -125,7 +125,7 @@ impl From<rusqlite::Error> for ApiError {
     }
 }
 
-/// Why a database could not be opened. The message says what to do.
+/// Reason why a database could not be opened. The message suggests a solution.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process has the database open.
@@ -154,21 +154,37 @@ pub enum OpenError {
     Foreign {
         /// The path of the database file.
         path: PathBuf,
-        /// What the file is instead.
+        /// The actual kind of the file.
         why: String,
     },
-    /// The file does not exist, and the command does not make one.
+    /// The file is a database whose pages are damaged.
+    #[error("{path} is damaged: {why}; `teamchat restore` replaces it with a backup")]
+    Damaged {
+        /// The path of the database file.
+        path: PathBuf,
+        /// The error of SQLite.
+        why: String,
+    },
+    /// The file does not exist, and the command does not create one.
     #[error("{path} does not exist; `teamchat serve` and `teamchat user create` make a new database")]
     Missing {
         /// The path of the database file.
         path: PathBuf,
+    },
+    /// The copy of a database could not be made.
+    #[error("{path} could not be copied: {why}")]
+    NotCopied {
+        /// The path of the database file.
+        path: PathBuf,
+        /// The error of the operating system or of SQLite.
+        why: String,
     },
     /// The path cannot be that of a database.
     #[error("{path} cannot be the database: {why}")]
     Unsuitable {
         /// The path.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
     /// The file or its directory cannot be written.
@@ -194,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_of_sqlite_are_told_apart() {
+    fn sqlite_errors_are_classified() {
         for (code, cause) in [
             (ffi::SQLITE_FULL, Cause::FullDisk),
             (ffi::SQLITE_IOERR_WRITE, Cause::BadDisk),

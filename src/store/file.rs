@@ -6,16 +6,16 @@ use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// What SQLite and this program put beside the database.
+/// Endings of the files that SQLite and this program create beside the database.
 const COMPANIONS: [&str; 4] = ["", "-wal", "-shm", ".lock"];
 
-/// Which file a path led to when it was opened.
+/// Identity of a file when it was opened.
 #[derive(Clone, Debug)]
 pub struct FileIdentity {
     path: PathBuf,
     #[cfg(unix)]
     device_and_inode: (u64, u64),
-    /// Whether the file is unlinked on purpose.
+    /// True if the file is unlinked on purpose.
     is_unlinked: bool,
 }
 
@@ -42,8 +42,8 @@ impl FileIdentity {
         &self.path
     }
 
-    /// Checks that the path still leads to the same file. What is written to a file that was deleted or replaced is gone
-    /// with the process.
+    /// Checks that the path still leads to the same file. Data written to a deleted or replaced file would be lost with
+    /// the process.
     pub fn check(&self) -> Result<(), StoreError> {
         if self.is_unlinked {
             return Ok(());
@@ -72,16 +72,16 @@ impl FileIdentity {
 /// it closes any descriptor of the file.
 #[derive(Debug)]
 pub struct LockedFile {
-    /// Which file it is.
+    /// The identity of the file.
     pub identity: FileIdentity,
-    /// Whether it was made just now.
+    /// True if the file was created by this call.
     pub is_new: bool,
     /// The descriptor that holds the lock.
     pub file: File,
 }
 
-/// Returns the path without symbolic links, so that all names of a file lead to one lock. The file itself may be
-/// missing, its directory may not. Hard links cannot be told apart, so a file that has several names is refused.
+/// Returns the path without symbolic links, so that all names of a file lead to one lock. The file may be missing, its
+/// directory may not. Hard links cannot be resolved, so a file with several names is refused.
 pub fn real_path(path: &Path) -> Result<PathBuf, OpenError> {
     let refuse = |why: &str| OpenError::Unsuitable { path: path.to_owned(), why: why.to_owned() };
     let text = path.as_os_str().to_string_lossy();
@@ -104,7 +104,7 @@ pub fn real_path(path: &Path) -> Result<PathBuf, OpenError> {
     }
 }
 
-/// Opens and locks a database file, and makes it if it is missing. Only its owner can read a new one; SQLite gives the
+/// Opens and locks a database file, creating it if it is missing. Only its owner can read a new one; SQLite gives the
 /// `-wal` and `-shm` files the same mode and owner.
 pub fn open_locked(path: &Path) -> Result<LockedFile, OpenError> {
     let failed = |error: std::io::Error| unwritable(path, &error.to_string());
@@ -147,7 +147,7 @@ fn lock_inode(_path: &Path, _file: &File) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Refuses a file with several names, and takes the permissions of everybody away: a restored copy often has them.
+/// Refuses a file with several names, and removes the permissions of other users, which restored copies often have.
 #[cfg(unix)]
 fn check_mode(path: &Path, metadata: &Metadata) -> Result<(), OpenError> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -177,8 +177,8 @@ fn check_mode(_path: &Path, _metadata: &Metadata) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Gives a new file to the owner of its directory. Only root can: whoever prepares a server as root would otherwise make
-/// files that the server's own user cannot open.
+/// Gives a new file to the owner of its directory. Only root can: otherwise, a server prepared as root would leave
+/// files that the server's user cannot open.
 pub fn adopt_owner_of_folder(path: &Path, file: &File) {
     #[cfg(unix)]
     {
@@ -187,7 +187,7 @@ pub fn adopt_owner_of_folder(path: &Path, file: &File) {
             return;
         };
         if own.uid() != folder.uid() {
-            // Refused to everybody but root, who needs it.
+            // Only root can change the owner, and only root needs to.
             let _refused = fchown(file, Some(folder.uid()), Some(folder.gid()));
         }
     }
@@ -214,8 +214,35 @@ pub fn beside(path: &Path, ending: impl AsRef<OsStr>) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The error that a file cannot be written. Names the file beside it that belongs to somebody else, which is the most
-/// common reason.
+/// Gives a complete file its name. Fails if there is one of that name.
+pub fn name_finished(path: &Path, name: &Path) -> std::io::Result<()> {
+    match rename_to_new(path, name) {
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) => {}
+        done => return done,
+    }
+    match std::fs::hard_link(path, name) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        // A file system without hard links.
+        Err(_) if name.symlink_metadata().is_ok() => Err(ErrorKind::AlreadyExists.into()),
+        Err(_) => std::fs::rename(path, name),
+        Ok(()) => std::fs::remove_file(path),
+    }
+}
+
+/// Renames a file to a name that must be new, in one step. A process that is killed leaves no second name, with which
+/// [`check_mode`] would refuse the file. Fails with `Unsupported` or `InvalidInput` where the system cannot.
+#[cfg(target_os = "linux")]
+fn rename_to_new(path: &Path, name: &Path) -> std::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, path, CWD, name, RenameFlags::NOREPLACE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_to_new(_path: &Path, _name: &Path) -> std::io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// Error of a file that cannot be written. Names a file beside it that belongs to another user, the most common reason.
 pub fn unwritable(path: &Path, why: &str) -> OpenError {
     let why = match foreign_owner(path) {
         Some(hint) => format!("{why} ({hint})"),
@@ -245,16 +272,42 @@ fn foreign_owner(_path: &Path) -> Option<String> {
     None
 }
 
-/// Returns how many bytes the file system of a path has left for this user; `None` if it does not say.
+/// Returns the number of bytes that the file system of a path has left for this user; `None` if it is unknown.
 pub fn free_space(path: &Path) -> Option<u64> {
+    disk_usage(path).map(|(free, _)| free)
+}
+
+/// Returns the number of bytes that the file system of a path has left for this user, and its size; `None` if they are
+/// unknown.
+pub fn disk_usage(path: &Path) -> Option<(u64, u64)> {
     #[cfg(unix)]
     {
         let found = rustix::fs::statvfs(path).ok()?;
-        Some(found.f_bavail.saturating_mul(found.f_frsize))
+        let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+        Some((bytes(found.f_bavail), bytes(found.f_blocks)))
     }
     #[cfg(not(unix))]
     {
         let _unused = path;
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finished_file_has_one_name() {
+        let place = tempfile::tempdir().unwrap();
+        let (first, name) = (place.path().join("part"), place.path().join("out"));
+        std::fs::write(&first, "new").unwrap();
+        std::fs::write(&name, "old").unwrap();
+        assert_eq!(name_finished(&first, &name).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read(&name).unwrap(), b"old");
+        std::fs::remove_file(&name).unwrap();
+        name_finished(&first, &name).unwrap();
+        assert_eq!(std::fs::read(&name).unwrap(), b"new");
+        assert!(!first.exists());
     }
 }

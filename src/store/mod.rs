@@ -1,13 +1,18 @@
 //! The SQLite file: opening it, reading it, and the one way to change it.
 //!
 //! - [`open`]: checks a file, creates or upgrades it, and locks it against a second server;
+//! - `migrations`: the schema, and the steps from older ones to it;
 //! - [`Readers`]: a pool of read-only connections, with a [`Snapshot`] for each request;
 //! - [`Writer`]: one thread with the only writing connection, which runs jobs in groups;
-//! - [`Tx`]: what a job works with: rows, caches, and an outbox that is committed with the rows;
+//! - [`Tx`]: the transaction of a job: rows, caches, and an outbox that is committed with the rows;
 //! - [`CommitSink`]: writes and publishes the outboxes;
 //! - [`WriterCaches`]: caches that jobs share;
 //! - [`TableVersion`]: a version counter of tables, used to invalidate caches outside the writer;
+//! - `row_cache`: values made of single rows, shared by all snapshots;
 //! - [`DatabaseCopy`]: the whole database in memory, to go back to;
+//! - `snapshot_file`: copies of the database as files, for backups;
+//! - `pragmas`: SQLite's checks of a file, and giving pages back;
+//! - [`ScratchFolder`]: a folder that is removed unless it is complete;
 //! - [`bitmap`]: sets of ids as blobs.
 //!
 //! Nothing here knows events or resources.
@@ -16,10 +21,16 @@ pub mod bitmap;
 mod copies;
 mod error;
 mod file;
+mod migrations;
 mod new_database;
 pub mod open;
+mod pragmas;
 mod readers;
+mod row_cache;
+mod scratch_folder;
 mod sink;
+mod slow_statements;
+mod snapshot_file;
 mod table_version;
 #[cfg(test)]
 mod tests;
@@ -27,14 +38,21 @@ mod tx;
 mod watchdog;
 mod writer;
 mod writer_cache;
+mod writer_metrics;
 
 pub use copies::DatabaseCopy;
 pub use error::{Cause, OpenError, StoreError};
-pub use file::FileIdentity;
-pub use open::{Database, SCHEMA};
-pub use readers::{Readers, Snapshot};
+pub use file::{FileIdentity, beside, disk_usage, free_space, name_finished, private_file};
+pub use migrations::SCHEMA;
+pub use open::{Database, leave_log_to_replicator};
+pub use pragmas::{integrity_problems, missing_references, release_pages};
+pub use readers::{Readers, Snapshot, current_reader, read_for};
+pub use row_cache::RowValue;
+pub use scratch_folder::ScratchFolder;
 pub use sink::CommitSink;
-pub use table_version::TableVersion;
+pub use snapshot_file::sync_folder;
+pub use table_version::{TableVersion, WatchedTables};
 pub use tx::{OutboxItem, Tx};
 pub use writer::Writer;
 pub use writer_cache::WriterCaches;
+pub use writer_metrics::WriterMetrics;

@@ -1,9 +1,8 @@
 //! The file of a new database, as running [`SCHEMA`](super::SCHEMA) leaves it, for databases that are made often: test
 //! servers. Writing it takes a tenth of the time of running the statements.
 //!
-//! `new_database.bin` has the bytes of the file that are not zero, in runs: offset and length as 32-bit numbers, least
-//! significant byte first, then the bytes. A test compares it with the schema;
-//! `INSTA_UPDATE=always cargo test --lib new_database` writes it anew.
+//! `new_database.bin` has the non-zero bytes of the file, in runs: offset and length as 32-bit little-endian numbers,
+//! then the bytes. A test compares it with the schema; `INSTA_UPDATE=always cargo test --lib new_database` updates it.
 
 use std::fs::File;
 use std::io::{Result, Seek, SeekFrom, Write};
@@ -55,7 +54,7 @@ mod tests {
         runs
     }
 
-    /// The bytes of a database, without those of the header that say which version of SQLite changed it how often.
+    /// The bytes of a database, without the fields of the header about the version of SQLite and the number of changes.
     fn content(path: &Path) -> Vec<u8> {
         let mut bytes = std::fs::read(path).unwrap();
         for range in [24..28, 92..100] {
@@ -65,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_what_the_schema_makes() {
+    fn new_database_matches_the_schema() {
         let folder = tempfile::tempdir().unwrap();
         let made = folder.path().join("made.sqlite");
         drop(Database::open(&made).unwrap());

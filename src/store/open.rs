@@ -2,49 +2,26 @@
 //! migrations.
 
 use super::file::{self, FileIdentity, LockedFile, beside};
-use super::{OpenError, StoreError, new_database};
-use crate::types;
+use super::migrations::{APPLICATION_ID, MIGRATIONS, create, migrate};
+use super::row_cache::RowCache;
+use super::{OpenError, StoreError, new_database, slow_statements};
+use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use rusqlite::config::DbConfig;
-use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::{Connection, OpenFlags};
-use sha2::{Digest, Sha256};
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
-/// The schema of a new database.
-pub const SCHEMA: &str = include_str!("../../schema.sql");
-
-/// `PRAGMA application_id` of the database: "tmch".
-const APPLICATION_ID: i32 = 0x746d_6368;
-
-/// The migrations to [`SCHEMA`], the oldest first. The first creates the original schema. `PRAGMA user_version` is the
-/// number of migrations that a database has.
-const MIGRATIONS: &[(&str, &str)] = &[
-    ("0001_initial", include_str!("migrations/0001_initial.sql")),
-    ("0002_full_api", include_str!("migrations/0002_full_api.sql")),
-    ("0003_search_word", include_str!("migrations/0003_search_word.sql")),
-    ("0004_typed_events", include_str!("migrations/0004_typed_events.sql")),
-    ("0005_bot_notices", include_str!("migrations/0005_bot_notices.sql")),
-    ("0006_accounts", include_str!("migrations/0006_accounts.sql")),
-    ("0007_names", include_str!("migrations/0007_names.sql")),
-    ("0008_indexes", include_str!("migrations/0008_indexes.sql")),
-    ("0009_conversation_creators", include_str!("migrations/0009_conversation_creators.sql")),
-    ("0010_sessions", include_str!("migrations/0010_sessions.sql")),
-    ("0011_bot_creators", include_str!("migrations/0011_bot_creators.sql")),
-    ("0013_purge", include_str!("migrations/0013_purge.sql")),
-    ("0014_names_and_inviters", include_str!("migrations/0014_names_and_inviters.sql")),
-    ("0016_sent_names", include_str!("migrations/0016_sent_names.sql")),
-];
 
 /// The ending of the lock file's name.
 const LOCK: &str = ".lock";
 
 /// The capacity of each connection's cache of prepared statements: more than the program has.
 const STATEMENT_CACHE_CAPACITY: usize = 512;
+
+/// Copies made before upgrades that are kept.
+const KEPT_COPIES: usize = 2;
 
 /// An open database. The locks against other processes are held until this is dropped.
 #[derive(Debug)]
@@ -54,12 +31,14 @@ pub struct Database {
     connection: Mutex<Option<Connection>>,
     lock: File,
     file: LockedFile,
-    /// What the lock file said before: see [`Database::announce`].
+    /// The previous content of the lock file: see [`Database::announce`].
     pub last_announcement: String,
     /// The copy made before migrating, if the schema was older.
     pub upgraded_from: Option<PathBuf>,
-    /// Whether the file need not survive a crash of the machine, and is unlinked once all connections are open.
+    /// True if the file need not survive a crash of the machine, and is unlinked once all connections are open.
     is_ephemeral: bool,
+    /// Values made of rows, which the readers share and the writer drops.
+    rows: Arc<RowCache>,
 }
 
 impl Database {
@@ -107,10 +86,15 @@ impl Database {
             last_announcement,
             upgraded_from,
             is_ephemeral,
+            rows: Arc::default(),
         })
     }
 
-    /// Whether the database was opened with [`Database::open_ephemeral`].
+    pub(super) fn rows(&self) -> &Arc<RowCache> {
+        &self.rows
+    }
+
+    /// True if the database was opened with [`Database::open_ephemeral`].
     pub fn is_ephemeral(&self) -> bool {
         self.is_ephemeral
     }
@@ -127,7 +111,7 @@ impl Database {
         Ok(())
     }
 
-    /// Checks that there is a file to open, for commands that do not make one.
+    /// Checks that there is a file to open, for commands that do not create one.
     pub fn check_exists(path: &Path) -> Result<(), OpenError> {
         if file::real_path(path)?.exists() {
             Ok(())
@@ -136,7 +120,7 @@ impl Database {
         }
     }
 
-    /// Whether the file was made by this start.
+    /// True if the file was created by this start.
     pub fn is_new(&self) -> bool {
         self.file.is_new
     }
@@ -159,6 +143,16 @@ impl Database {
         }
     }
 
+    /// Removes the log if it is left, once all connections are closed: the last one may have been one for reading, which
+    /// cannot remove it.
+    pub fn remove_log(&self) -> Result<(), StoreError> {
+        if beside(&self.path, "-wal").exists() {
+            let connection = self.connect_writer()?;
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        }
+        Ok(())
+    }
+
     /// Opens a connection for reading, also while a server has the database open. Fails if there is no file, or one of
     /// another version.
     pub fn connect_reader(path: &Path) -> Result<Connection, OpenError> {
@@ -172,6 +166,28 @@ impl Database {
         }
     }
 
+    /// Opens a connection for reading a file of this or an older version. Returns true beside it if it is of this one.
+    /// Nothing is written beside a file that no server has open, unless it was not closed.
+    pub fn inspect(path: &Path) -> Result<(Connection, bool), OpenError> {
+        Self::check_exists(path)?;
+        let has_log = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+        let is_open = has_log || Self::announced(path).is_some();
+        let connection = if is_open { connect_any_version(path) } else { connect_immutable(path) }?;
+        let version = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
+        let version = version.map_err(|source| explain(path, source))?;
+        Ok((connection, usize::try_from(version) == Ok(MIGRATIONS.len())))
+    }
+
+    /// Opens a connection for reading that sees the database as it is now, until it is closed.
+    pub fn open_snapshot(path: &Path) -> Result<Connection, OpenError> {
+        let connection = Self::connect_reader(path)?;
+        // The snapshot is taken by the first statement.
+        connection
+            .execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema;")
+            .map_err(|source| explain(path, source))?;
+        Ok(connection)
+    }
+
     /// Writes into the lock file how to reach this server, for commands that find the database in use.
     pub fn announce(&mut self, text: &str) -> std::io::Result<()> {
         self.lock.set_len(0)?;
@@ -180,7 +196,8 @@ impl Database {
         self.lock.flush()
     }
 
-    /// Returns what the server that has the database open wrote with [`Database::announce`]; `None` if there is none.
+    /// Returns the announcement of the server that has the database open ([`Database::announce`]); `None` if there is
+    /// none.
     pub fn announced(path: &Path) -> Option<String> {
         let mut file = File::open(beside(&file::real_path(path).ok()?, LOCK)).ok()?;
         match file.try_lock_shared() {
@@ -194,9 +211,9 @@ impl Database {
     }
 }
 
-/// Takes the lock file beside the database, and returns it with what it says. SQLite's own locks would let two processes
-/// write in turn, but the writer's caches and event ids need exclusive access. Only the owner may read the lock file: it has
-/// the control token.
+/// Takes the lock file beside the database, and returns it with its content. SQLite's own locks would let two processes
+/// write in turn, but the writer's caches and event ids need exclusive access. Only the owner may read the lock file:
+/// it has the control token.
 fn take_lock(path: &Path) -> Result<(File, String), OpenError> {
     let refused = |error: std::io::Error| file::unwritable(path, &error.to_string());
     let lock_path = beside(path, LOCK);
@@ -210,7 +227,7 @@ fn take_lock(path: &Path) -> Result<(File, String), OpenError> {
     let mut text = String::new();
     match lock.try_lock() {
         Ok(()) => {
-            // What is not text was not written here.
+            // Other content than text was not written by this program.
             let _unreadable = lock.read_to_string(&mut text);
             Ok((lock, text))
         }
@@ -241,9 +258,10 @@ pub(super) fn connect(path: &Path, read_only: bool) -> rusqlite::Result<Connecti
 }
 
 /// Sets the pragmas of a connection. An acknowledged change is on the disk (`synchronous=FULL`), and readers never wait
-/// for the writer (`WAL`). A reader's page cache has room for what a busy channel needs at a time, the writer's for what a
-/// group of jobs changes; a larger job spills to the log before its end. Caches take memory only as they fill.
+/// for the writer (`WAL`). A reader's page cache has room for the pages of a busy channel, the writer's for the changes
+/// of a group of jobs; a larger job spills to the log. Caches take memory only as they fill.
 pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Result<()> {
+    slow_statements::report(connection);
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
     rusqlite::vtab::array::load_module(connection)?;
@@ -261,13 +279,76 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
         // name. It is in the system's temporary directory, or in the working directory.
         connection.pragma_update(None, "temp_store", "file")?;
         connection.pragma_update(None, "cache_size", -4 * 1024)?;
-        // What is deleted is overwritten, and not merely free.
+        // Free pages can be given back to the disk. For a new file only: `VACUUM` converts others.
+        connection.pragma_update(None, "auto_vacuum", "incremental")?;
+        // Deleted data is overwritten.
         connection.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))?;
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
         connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "wal_autocheckpoint", 1000)?;
         connection.pragma_update(None, "journal_size_limit", 16 * 1024 * 1024)?;
     }
+    Ok(())
+}
+
+/// Opens a connection for reading a database of this program, of this or an older version, also while a server has it
+/// open.
+pub(super) fn connect_any_version(path: &Path) -> Result<Connection, OpenError> {
+    Database::check_exists(path)?;
+    let connection = connect(path, true).map_err(|source| explain(path, source))?;
+    check_version(path, &connection)?;
+    Ok(connection)
+}
+
+/// Opens a connection for reading a database that no other program changes. No lock is taken, and no file made beside it.
+pub(super) fn connect_immutable(path: &Path) -> Result<Connection, OpenError> {
+    let name = path.as_os_str().as_encoded_bytes();
+    let uri = format!("file:{}?immutable=1", percent_encode(name, NON_ALPHANUMERIC));
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that opens connections")]
+    let connection = Connection::open_with_flags(uri, flags).and_then(|connection| {
+        prepare(&connection, true)?;
+        Ok(connection)
+    });
+    let connection = connection.map_err(|source| explain(path, source))?;
+    check_version(path, &connection)?;
+    Ok(connection)
+}
+
+fn check_version(path: &Path, connection: &Connection) -> Result<(), OpenError> {
+    match examine(path, connection)? {
+        FileState::Version(_) => Ok(()),
+        FileState::Empty => Err(OpenError::Foreign { path: path.to_owned(), why: "it is empty".to_owned() }),
+    }
+}
+
+/// Opens a connection for changing a file that is thrown away if anything fails: nothing of it is kept twice, and nothing
+/// waits for the disk.
+pub(super) fn connect_scratch(path: &Path) -> rusqlite::Result<Connection> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that opens connections")]
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    rusqlite::vtab::array::load_module(&connection)?;
+    connection.pragma_update_and_check(None, "journal_mode", "off", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "off")?;
+    Ok(connection)
+}
+
+/// Takes the locks of a database that is to be replaced. The file itself may be missing.
+pub(super) fn lock_for_replacement(path: &Path) -> Result<(File, Option<LockedFile>), OpenError> {
+    let (lock, _) = take_lock(path)?;
+    let file = if path.exists() { Some(file::open_locked(path)?) } else { None };
+    Ok((lock, file))
+}
+
+/// Leaves copying the log to the file, and emptying it, to a program that replicates the log: pages that this did would be
+/// missing there.
+pub fn leave_log_to_replicator(connection: &Connection) -> Result<(), StoreError> {
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(())
 }
 
@@ -303,31 +384,6 @@ fn examine(path: &Path, connection: &Connection) -> Result<FileState, OpenError>
     Ok(FileState::Version(version))
 }
 
-fn create(connection: &mut Connection) -> rusqlite::Result<()> {
-    let transaction = connection.transaction()?;
-    transaction.execute_batch(SCHEMA)?;
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
-    transaction.commit()
-}
-
-/// Runs these migrations, in one transaction. They have the functions `sha256`, `skeleton` and `folded_skeleton`.
-fn migrate(connection: &mut Connection, versions: Range<usize>) -> rusqlite::Result<()> {
-    let sha256 = |context: &Context<'_>| Ok(Sha256::digest(context.get_raw(0).as_str()?.as_bytes()).to_vec());
-    connection.create_scalar_function("sha256", 1, FunctionFlags::SQLITE_DETERMINISTIC, sha256)?;
-    let skeleton = |context: &Context<'_>| Ok(types::skeleton(context.get_raw(0).as_str()?));
-    connection.create_scalar_function("skeleton", 1, FunctionFlags::SQLITE_DETERMINISTIC, skeleton)?;
-    let folded = |context: &Context<'_>| Ok(types::folded_skeleton(context.get_raw(0).as_str()?));
-    connection.create_scalar_function("folded_skeleton", 1, FunctionFlags::SQLITE_DETERMINISTIC, folded)?;
-    let transaction = connection.transaction()?;
-    for (name, statements) in &MIGRATIONS[versions.clone()] {
-        tracing::info!(step = name, "upgrading the file");
-        transaction.execute_batch(statements)?;
-    }
-    transaction.pragma_update(None, "user_version", versions.end as i64)?;
-    transaction.commit()
-}
-
 fn copy_before_upgrade(path: &Path, connection: &Connection, version: usize) -> Result<PathBuf, OpenError> {
     let copy = beside(path, format!(".before-{}", MIGRATIONS[version].0));
     let made = file::private_file().create(true).truncate(true).open(&copy);
@@ -335,17 +391,32 @@ fn copy_before_upgrade(path: &Path, connection: &Connection, version: usize) -> 
     connection
         .backup("main", &copy, None::<fn(rusqlite::backup::Progress)>)
         .map_err(|source| explain(&copy, source))?;
+    remove_old_copies(path);
     Ok(copy)
 }
 
-/// Converts an error of SQLite into one that says what to do.
+/// Removes the copies of earlier upgrades but the newest ones.
+fn remove_old_copies(path: &Path) {
+    let copies = MIGRATIONS.iter().map(|(name, _)| beside(path, format!(".before-{name}")));
+    for old in copies.filter(|copy| copy.exists()).rev().skip(KEPT_COPIES) {
+        match std::fs::remove_file(&old) {
+            Ok(()) => tracing::info!(path = %old.display(), "the copy of an earlier upgrade was removed"),
+            Err(error) => {
+                tracing::warn!(%error, path = %old.display(), "the copy of an earlier upgrade stays");
+            }
+        }
+    }
+}
+
+/// Converts an error of SQLite into one that suggests a solution.
 fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
     use rusqlite::ErrorCode;
     let path = path.to_owned();
     match source.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+        Some(ErrorCode::NotADatabase) => {
             OpenError::Foreign { path, why: "it is not an SQLite file".to_owned() }
         }
+        Some(ErrorCode::DatabaseCorrupt) => OpenError::Damaged { path, why: source.to_string() },
         Some(
             ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::DiskFull | ErrorCode::PermissionDenied,
         ) => file::unwritable(&path, &source.to_string()),
@@ -357,33 +428,22 @@ fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
 mod tests {
     use super::*;
 
-    fn schema_of(connection: &Connection) -> Vec<(String, String)> {
-        let mut statement = connection
-            .prepare("SELECT name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
-            .unwrap();
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?))).unwrap();
-        rows.map(|row| row.map(|(name, sql)| (name, normalize(&sql))).unwrap()).collect()
-    }
-
-    /// Comments and white space do not make two schemas differ; a column that was added later has its own.
-    fn normalize(sql: &str) -> String {
-        sql.lines()
-            .map(|line| line.split("--").next().unwrap_or(""))
-            .flat_map(str::split_whitespace)
-            .collect::<Vec<_>>()
-            .join(" ")
-            .replace(" ,", ",")
-            .replace(" )", ")")
-    }
-
     #[test]
-    fn migrating_the_oldest_file_gives_the_schema() {
+    fn the_newest_two_copies_of_upgrades_are_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let mut migrated = connect(&folder.path().join("old.sqlite"), false).unwrap();
-        migrate(&mut migrated, 0..MIGRATIONS.len()).unwrap();
-        let mut created = connect(&folder.path().join("new.sqlite"), false).unwrap();
-        create(&mut created).unwrap();
-        assert_eq!(schema_of(&migrated), schema_of(&created));
+        let path = folder.path().join("chat.sqlite");
+        old_file(&path);
+        let last = MIGRATIONS.len() - 1;
+        let copy = |index: usize| beside(&path, format!(".before-{}", MIGRATIONS[index].0));
+        for index in [1, 2, last - 1] {
+            std::fs::write(copy(index), "").unwrap();
+        }
+        let other = beside(&path, ".before-holidays");
+        std::fs::write(&other, "").unwrap();
+        drop(Database::open(&path).unwrap());
+        let kept = [1, 2, last - 1, last].map(|index| copy(index).exists());
+        assert_eq!(kept, [false, false, true, true]);
+        assert!(other.exists());
     }
 
     /// An older file with a client, and the version that it is of.
@@ -414,79 +474,6 @@ mod tests {
         assert_eq!(version_and_client(&copy), (version, "kept".to_owned()));
         assert_eq!(version_and_client(&path), (MIGRATIONS.len(), "kept".to_owned()));
         assert_eq!(Database::open(&path).unwrap().upgraded_from, None);
-    }
-
-    #[test]
-    fn names_lose_what_no_name_can_have() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut connection = connect(&folder.path().join("old.sqlite"), false).unwrap();
-        let before = MIGRATIONS.iter().position(|(name, _)| name.ends_with("_names")).unwrap();
-        migrate(&mut connection, 0..before).unwrap();
-        connection
-            .execute_batch(
-                "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, date_joined)
-                 VALUES (9, 'a', 'a', 'a', char(9, 8238) || 'Ada', 400, 1), (10, 'b', 'b', 'b', 'Bob*', 400, 1);
-                 INSERT INTO stream (stream_id, name, name_key, date_created)
-                 VALUES (5, 'A' || char(8232) || 'b*', 'a' || char(8232) || 'b*', 1), (6, 'a b* 5', 'a b* 5', 1), (7, 'c' || char(1), 'c' || char(1), 1);
-                 INSERT INTO user_group (id, kind, name, name_key)
-                 VALUES (20, 'named', 'x*' || char(10) || '# Hi', 'x*' || char(10) || '# hi'), (21, 'named', 'y', 'y'),
-                     (22, 'anonymous', NULL, NULL);
-                 INSERT INTO realm_setting VALUES ('name', '\"a\\nb\"');",
-            )
-            .unwrap();
-        migrate(&mut connection, before..MIGRATIONS.len()).unwrap();
-        let mut found = Vec::new();
-        for query in [
-            "SELECT full_name, full_name FROM user ORDER BY user_id",
-            "SELECT CASE stream_id WHEN 5 THEN substr(name, 1, 7) || '#' ELSE name END,
-                 CASE stream_id WHEN 5 THEN substr(name_key, 1, 7) || '#' ELSE name_key END
-             FROM stream ORDER BY stream_id",
-            "SELECT name, name_key FROM user_group WHERE name IS NOT NULL ORDER BY id",
-            "SELECT value, value FROM realm_setting",
-        ] {
-            let mut statement = connection.prepare(query).unwrap();
-            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-            found.extend(rows.map(Result::unwrap));
-        }
-        let expected = [
-            ("Ada 9", "Ada 9"),
-            ("Bob*", "Bob*"),
-            ("A b* 5 #", "a b* 5 #"),
-            ("a b* 5", "a b* 5"),
-            ("c 7", "c 7"),
-            ("x  # Hi 20", "x  # hi 20"),
-            ("y", "y"),
-            ("\"a b\"", "\"a b\""),
-        ];
-        let expected = expected.map(|(name, key)| (name.to_owned(), key.to_owned()));
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn whoever_sent_the_first_message_began_the_conversation() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut connection = connect(&folder.path().join("old.sqlite"), false).unwrap();
-        let before = MIGRATIONS.iter().position(|(name, _)| name.ends_with("_creators")).unwrap();
-        migrate(&mut connection, 0..before).unwrap();
-        connection
-            .execute_batch(
-                "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, date_joined)
-                 VALUES (9, 'a', 'a', 'a', 'Ada', 400, 1), (10, 'b', 'b', 'b', 'Bob', 400, 1);
-                 INSERT INTO stream (stream_id, name, name_key, date_created) VALUES (5, 'c', 'c', 1);
-                 INSERT INTO client (id, name) VALUES (50, 'c');
-                 INSERT INTO recipient (recipient_id, stream_id, user_ids)
-                 VALUES (20, NULL, '9,10'), (21, 5, NULL), (22, NULL, '9');
-                 INSERT INTO message (id, recipient_id, subject, sender_id, client_id, timestamp, content,
-                     rendered_content, rendered_version, attributes)
-                 SELECT value, 20 + (value = 1), '', iif(value = 3, 10, 9), 50, 1, '', '', 1, 0
-                 FROM json_each('[1, 3, 4]');",
-            )
-            .unwrap();
-        migrate(&mut connection, before..MIGRATIONS.len()).unwrap();
-        let mut statement =
-            connection.prepare("SELECT created_by FROM recipient ORDER BY recipient_id").unwrap();
-        let creators = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap);
-        assert_eq!(creators.collect::<Vec<Option<i64>>>(), [Some(10), None, None]);
     }
 
     #[test]
@@ -570,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn only_some_commands_make_a_missing_file() {
+    fn only_some_commands_create_a_missing_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("chat.sqlite");
         assert!(matches!(Database::check_exists(&path), Err(OpenError::Missing { .. })));
@@ -581,7 +568,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nobody_else_can_read_the_database() {
+    fn database_is_private() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("chat.sqlite");

@@ -1,50 +1,88 @@
 //! A pool of read-only connections. Each request reads from one snapshot of the database.
 
+use super::row_cache::{RowCache, RowValue, RowVersion};
 use super::watchdog::Watchdog;
 use super::{Database, StoreError};
+use crate::pool::Owner;
+use crate::turns::{Turn, Turns};
 use r2d2::{ManageConnection, Pool};
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags};
+use std::convert::Infallible;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
 
-/// How long a read may take on a thread that serves requests, and on one that may block.
+/// Time limit of a read on a thread that serves requests, and on one that may block.
 const DEADLINE: Duration = Duration::from_secs(5);
 const SLOW_DEADLINE: Duration = Duration::from_secs(20);
 
 /// Steps of SQLite's virtual machine between two looks at the clock: about a millisecond.
 const STEPS_PER_CHECK: i32 = 50_000;
 
-/// How many such looks a quick read is given. Counted in steps, so that a busy machine makes no read slow.
+/// Number of such checks of a quick read. Counted in steps, so that the limit does not depend on the load of the
+/// machine.
 const QUICK_CHECKS: u32 = 10;
+
+/// Time for connections to close that are in use when the pool is dropped.
+const MAX_CLOSING: Duration = Duration::from_secs(5);
+
+tokio::task_local! {
+    /// The owner of the request that the task serves; `None` for work of the server.
+    static READER: Option<Owner>;
+}
+
+/// Serves a request of this owner. Its reads take turns with those of others: the owner that has read least is next.
+pub async fn read_for<F: Future>(owner: Option<Owner>, request: F) -> F::Output {
+    READER.scope(owner, request).await
+}
+
+/// The owner of the request that this task serves, for reads that come after its handler; `None` for work of the server.
+pub fn current_reader() -> Option<Owner> {
+    READER.try_get().ok().flatten()
+}
 
 /// The pool of read-only connections.
 pub struct Readers {
     pool: Pool<Manager>,
-    /// One permit for each connection that [`Readers::read`] may use, so that waiting for one does not block a thread.
-    permits: Semaphore,
+    /// A place for each connection that [`Readers::read`] may use, so that waiting for one does not block a thread.
+    turns: Arc<Turns>,
     watchdog: Watchdog,
+    rows: Arc<RowCache>,
+    closed: Mutex<Option<Receiver<Infallible>>>,
 }
 
 /// A read transaction: the state of the database at one moment. Dereferences to the connection.
 pub struct Snapshot<'c> {
     connection: &'c Connection,
     deadline: &'c Deadline,
+    rows: &'c RowCache,
+    row_version: RowVersion,
 }
 
 impl Snapshot<'_> {
-    /// Whether this is one of [`Readers::read_quickly`], which must not take long.
+    /// True for a read of [`Readers::read_quickly`], which must be short.
     pub fn is_quick(&self) -> bool {
         self.deadline.checks.load(Ordering::Relaxed) != NO_LIMIT
     }
 
-    /// Makes a quick read end without a result. Returns the error to end it with.
-    pub fn give_up(&self) -> StoreError {
+    /// Aborts the read so that it is retried in the slow pool. Returns the error to end it with.
+    pub fn abort_quick_read(&self) -> StoreError {
         self.deadline.checks.store(0, Ordering::Relaxed);
         StoreError::TooSlow
+    }
+
+    /// Returns cached values of rows, as far as there are any, in the order of the ids. They were made of the same rows as
+    /// this snapshot has.
+    pub fn cached<T: RowValue>(&self, ids: impl Iterator<Item = i64>) -> Vec<Option<Arc<T>>> {
+        self.rows.get(self.row_version, ids)
+    }
+
+    /// Caches values that were made of rows of this snapshot, with the ids of their rows.
+    pub fn cache<T: RowValue>(&self, values: impl Iterator<Item = (i64, Arc<T>)>) {
+        self.rows.add(self.row_version, values);
     }
 }
 
@@ -69,13 +107,34 @@ impl Readers {
             opened_at_once = size + blocking;
             builder = builder.idle_timeout(None).max_lifetime(None);
         }
+        let (open, closed) = mpsc::channel();
         let pool = builder
             .min_idle(Some(opened_at_once))
             .max_size(size + blocking)
             .test_on_check_out(false)
             .connection_timeout(Duration::from_secs(10))
-            .build_unchecked(Manager { inner, warmed: opened_at_once, opened: AtomicU32::new(0) });
-        Self { pool, permits: Semaphore::new(size as usize), watchdog: Watchdog::start() }
+            .build_unchecked(Manager { inner, warmed: opened_at_once, opened: AtomicU32::new(0), open });
+        let rows = Arc::clone(database.rows());
+        Self {
+            pool,
+            turns: Turns::new(size as usize),
+            watchdog: Watchdog::start(),
+            rows,
+            closed: Mutex::new(Some(closed)),
+        }
+    }
+
+    /// Returns a function that waits until all connections are closed, after the pool was dropped. A thread of the pool may
+    /// still be opening one.
+    pub fn wait_until_closed(&self) -> impl FnOnce() + use<> {
+        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        move || {
+            if let Some(Err(RecvTimeoutError::Timeout)) =
+                closed.map(|closed| closed.recv_timeout(MAX_CLOSING))
+            {
+                tracing::warn!("a connection for reading is still open");
+            }
+        }
     }
 
     /// Waits until the connections that are opened at once are open.
@@ -89,31 +148,35 @@ impl Readers {
 
     /// Runs `work` on a snapshot, on the calling thread. A read from the system's page cache takes well under a
     /// millisecond, less than handing it to another thread. If it takes longer, the watchdog sees to it that another thread
-    /// polls the network; the runtime has more threads than there are permits. For reads that are known to be slow there is
+    /// polls the network; the runtime has more threads than there are places. For reads that are known to be slow there is
     /// [`read_now`](Self::read_now).
     pub async fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let _permit = self.permits.acquire().await.map_err(|_| StoreError::Stopped)?;
+        let _turn = self.turn().await?;
         let _watched = self.watchdog.watch();
         self.read_until(DEADLINE, NO_LIMIT, work)
     }
 
-    /// Like [`read`](Self::read), for work that can be done again. `None` if it takes more than about ten milliseconds of
-    /// SQLite's, or [gives up](Snapshot::give_up): it belongs on a thread that may block, since the next reads wait for the
-    /// permit.
+    /// Like [`read`](Self::read), for work that can be repeated. `None` if it takes more than about ten milliseconds in
+    /// SQLite, or [aborts](Snapshot::abort_quick_read): it belongs on a thread that may block, since the next reads wait
+    /// for the place.
     pub async fn read_quickly<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
     ) -> Result<Option<T>, E> {
-        let _permit = self.permits.acquire().await.map_err(|_| StoreError::Stopped)?;
+        let _turn = self.turn().await?;
         let _watched = self.watchdog.watch();
         self.read_until(DEADLINE, QUICK_CHECKS, |snapshot| {
             let result = work(snapshot);
-            // Whatever the work made of the error of its statement.
+            // Independent of the error that the work returned.
             if snapshot.deadline.checks.load(Ordering::Relaxed) == 0 { Ok(None) } else { result.map(Some) }
         })
+    }
+
+    async fn turn(&self) -> Result<Turn, StoreError> {
+        self.turns.take(current_reader()).await.map_err(|_| StoreError::Stopped)
     }
 
     /// Like [`read`](Self::read), for threads that may block.
@@ -124,7 +187,15 @@ impl Readers {
         self.read_until(SLOW_DEADLINE, NO_LIMIT, work)
     }
 
-    /// Runs `work` on a snapshot. A statement that still runs when the time is over fails, or after so many checks.
+    /// Like [`read_now`](Self::read_now), for work that reads the whole database and takes as long as that takes.
+    pub fn read_everything<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.read_until(Duration::from_secs(24 * 60 * 60), NO_LIMIT, work)
+    }
+
+    /// Runs `work` on a snapshot. A running statement fails at the deadline, or after a number of checks.
     pub(super) fn read_until<T, E: From<StoreError>>(
         &self,
         limit: Duration,
@@ -132,13 +203,15 @@ impl Readers {
         work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let pooled = self.pool.get().map_err(StoreError::from)?;
-        let PooledConnection { connection, deadline } = &*pooled;
+        let PooledConnection { connection, deadline, .. } = &*pooled;
         let sqlite = |error| E::from(StoreError::Sqlite(error));
+        // Before the snapshot begins: it may be newer than the version, but not older.
+        let row_version = self.rows.version();
         connection.prepare_cached("BEGIN").and_then(|mut begin| begin.execute([])).map_err(sqlite)?;
         // Ends the transaction also on a panic: the connection goes back to the pool.
         let end = EndSnapshot(&pooled);
         deadline.set(limit, checks);
-        let result = work(&Snapshot { connection, deadline });
+        let result = work(&Snapshot { connection, deadline, rows: &self.rows, row_version });
         drop(end);
         result
     }
@@ -148,7 +221,7 @@ struct EndSnapshot<'c>(&'c PooledConnection);
 
 impl Drop for EndSnapshot<'_> {
     fn drop(&mut self) {
-        let PooledConnection { connection, deadline } = self.0;
+        let PooledConnection { connection, deadline, .. } = self.0;
         deadline.clear();
         let ended = connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         if let Err(error) = ended {
@@ -162,7 +235,7 @@ impl Drop for EndSnapshot<'_> {
 struct Deadline {
     /// In milliseconds of [`elapsed`]; 0 for never.
     until: AtomicU64,
-    /// How many more checks there are before it.
+    /// Number of remaining checks.
     checks: AtomicU32,
 }
 
@@ -180,7 +253,7 @@ impl Deadline {
         self.checks.store(NO_LIMIT, Ordering::Relaxed);
     }
 
-    /// Whether the statement is to end, which runs on the thread that has the connection.
+    /// True if the statement should end. Runs on the thread that has the connection.
     fn check(&self) -> bool {
         let checks = self.checks.load(Ordering::Relaxed);
         if checks != NO_LIMIT {
@@ -201,15 +274,18 @@ fn elapsed() -> u64 {
 struct PooledConnection {
     connection: Connection,
     deadline: Arc<Deadline>,
+    /// Dropped after the connection; see [`Readers::wait_until_closed`].
+    _open: Sender<Infallible>,
 }
 
 /// Opens connections for the pool with the pragmas of [`prepare`](super::open::prepare).
 struct Manager {
     inner: SqliteConnectionManager,
-    /// Which connection reads the schema before it is used: the last of those that are opened at once, which is the first to
-    /// be used.
+    /// The connection that reads the schema before it is used: the last of those that are opened at once, which is used
+    /// first.
     warmed: u32,
     opened: AtomicU32,
+    open: Sender<Infallible>,
 }
 
 impl ManageConnection for Manager {
@@ -228,7 +304,7 @@ impl ManageConnection for Manager {
         deadline.clear();
         let of_statements = Arc::clone(&deadline);
         connection.progress_handler(STEPS_PER_CHECK, Some(move || of_statements.check()))?;
-        Ok(PooledConnection { connection, deadline })
+        Ok(PooledConnection { connection, deadline, _open: self.open.clone() })
     }
 
     fn is_valid(&self, pooled: &mut PooledConnection) -> Result<(), rusqlite::Error> {
@@ -244,9 +320,9 @@ impl ManageConnection for Manager {
 mod tests {
     use super::*;
     use crate::store::Cause;
+    use crate::types::UserId;
     use std::io::{Read, Write};
     use std::net::TcpStream;
-    use std::sync::mpsc;
     use tokio::net::TcpListener;
 
     #[test]
@@ -267,8 +343,33 @@ mod tests {
         assert_eq!(rows.unwrap(), 0, "the connection goes on");
     }
 
+    #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+    async fn reads_of_one_owner_leave_room_for_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(&folder.path().join("chat.sqlite")).unwrap();
+        let readers = Arc::new(Readers::open(&database, 2, 0));
+        let (open, gate) = mpsc::channel::<()>();
+        let gate = Arc::new(std::sync::Mutex::new(gate));
+        let mut waiting = tokio::task::JoinSet::new();
+        for _ in 0..20 {
+            let (readers, gate) = (Arc::clone(&readers), Arc::clone(&gate));
+            waiting.spawn(read_for(Some(Owner::User(UserId(1))), async move {
+                let wait = |_: &Snapshot<'_>| Ok::<_, StoreError>(gate.lock().unwrap().recv().is_err());
+                readers.read(wait).await.unwrap()
+            }));
+        }
+        while readers.turns.running() == 0 {
+            tokio::task::yield_now().await;
+        }
+        let other = read_for(Some(Owner::User(UserId(2))), readers.read(|_| Ok::<_, StoreError>(7)));
+        assert_eq!(other.await.unwrap(), 7);
+        assert!(waiting.try_join_next().is_none(), "they wait for the gate");
+        drop(open);
+        assert_eq!(waiting.join_all().await, [true; 20]);
+    }
+
     #[tokio::test]
-    async fn a_quick_read_ends_when_it_is_slow_or_gives_up() {
+    async fn quick_reads_abort_when_slow() {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::open(&folder.path().join("chat.sqlite")).unwrap();
         let readers = Readers::open(&database, 1, 0);
@@ -292,7 +393,7 @@ mod tests {
         assert_eq!(readers.read_quickly::<(), StoreError>(many).await.unwrap(), None);
         let given_up = |snapshot: &Snapshot<'_>| {
             assert!(snapshot.is_quick());
-            Err::<(), _>(snapshot.give_up())
+            Err::<(), _>(snapshot.abort_quick_read())
         };
         assert_eq!(readers.read_quickly(given_up).await.unwrap(), None);
         let fails = readers.read_quickly(|_| Err::<(), _>(StoreError::Stopped)).await;

@@ -1,13 +1,13 @@
-//! Where the outboxes of jobs go.
+//! Destination of the outboxes of jobs.
 
 use super::WriterCaches;
 use super::tx::OutboxItem;
 use rusqlite::Connection;
 
-/// Writes what jobs leave in their outboxes and publishes it once it is committed. All methods run on the writer's
-/// thread. Of each group of jobs, [`append`](Self::append) is called for every job that succeeded and left something, then
-/// [`before_commit`](Self::before_commit) once, then either [`committed`](Self::committed) or
-/// [`rolled_back`](Self::rolled_back).
+/// Writes the outboxes of jobs, and publishes them after the commit. All methods run on the writer's thread. For each
+/// group of jobs, [`append`](Self::append) is called for every successful job with an outbox, then
+/// [`before_commit`](Self::before_commit) once, then either [`committed`](Self::committed) and
+/// [`answered`](Self::answered) or [`rolled_back`](Self::rolled_back).
 pub trait CommitSink: Send + 'static {
     /// Writes a job's outbox inside the job's savepoint. An error loses the whole group.
     fn append(
@@ -17,13 +17,18 @@ pub trait CommitSink: Send + 'static {
         outbox: Vec<OutboxItem>,
     ) -> rusqlite::Result<()>;
 
-    /// Writes what else belongs into the group's transaction. An error loses the group.
+    /// Writes further rows of the group's transaction. An error rolls the group back.
     fn before_commit(&mut self, connection: &Connection) -> rusqlite::Result<()>;
 
-    /// Publishes the group, which is on the disk. Called before any job is answered.
+    /// Publishes the group, which is on the disk. Called before any job is answered: a client that has its answer finds
+    /// the events in every queue.
     fn committed(&mut self);
 
-    /// Drops what was appended since the last commit.
+    /// Wakes the readers of what was published. Called after all jobs are answered: woken first, a thousand readers would
+    /// be served before the one sender.
+    fn answered(&mut self);
+
+    /// Drops the outboxes appended since the last commit.
     fn rolled_back(&mut self);
 
     /// Saves the sink's own state: the writer stops.

@@ -1,8 +1,11 @@
-//! A version counter of a few tables, used to invalidate caches outside the writer.
+//! Changes of tables on the writing connection: a version counter of a few tables, and the changed rows of others, used to
+//! invalidate caches outside the writer.
 
+use super::row_cache::{RowCache, RowKey};
 use rusqlite::Connection;
-use std::sync::Arc;
+use rusqlite::hooks::Action;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Counts the commits that changed rows of the watched tables. A value that was read from these tables is current as
 /// long as the version is still the one from before the read. The tables need row ids: SQLite reports changes of no
@@ -17,38 +20,75 @@ impl TableVersion {
     }
 }
 
+/// Tables whose changes are noticed. Both kinds need row ids: SQLite reports changes of no other tables.
+#[derive(Clone, Copy, Default)]
+pub struct WatchedTables {
+    /// Tables that [`TableVersion`] counts.
+    pub counted: &'static [&'static str],
+    /// Tables whose rows have values in the cache of [`Snapshot::cached`](super::Snapshot::cached).
+    pub cached: &'static [&'static str],
+}
+
 /// Notices changes of the watched tables on the writing connection.
 pub(super) struct UpdateHook {
     version: TableVersion,
     is_changed: Arc<AtomicBool>,
+    rows: Arc<RowCache>,
+    /// Rows of the cached tables that were updated or deleted since the last commit.
+    changed_rows: Arc<Mutex<Vec<RowKey>>>,
 }
 
 impl UpdateHook {
     /// Watches tables.
     pub(super) fn install(
         connection: &Connection,
-        tables: &'static [&'static str],
+        tables: WatchedTables,
         version: TableVersion,
+        rows: Arc<RowCache>,
     ) -> rusqlite::Result<Self> {
         let is_changed = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&is_changed);
-        connection.update_hook(Some(move |_action, _database: &str, table: &str, _row_id| {
-            if tables.contains(&table) {
+        let changed_rows = Arc::new(Mutex::new(Vec::new()));
+        let (flag, changed) = (Arc::clone(&is_changed), Arc::clone(&changed_rows));
+        connection.update_hook(Some(move |action, _database: &str, table: &str, id| {
+            if tables.counted.contains(&table) {
                 flag.store(true, Ordering::Relaxed);
             }
+            if action != Action::SQLITE_INSERT
+                && let Some(table) = tables.cached.iter().find(|cached| **cached == table)
+            {
+                changed.lock().unwrap_or_else(PoisonError::into_inner).push(RowKey { table, id });
+            }
         }))?;
-        Ok(Self { version, is_changed })
+        Ok(Self { version, is_changed, rows, changed_rows })
     }
 
-    /// Increments the version: all rows may be others.
-    pub(super) fn invalidate(&self) {
-        self.is_changed.store(true, Ordering::Relaxed);
+    /// Runs work that may replace the rows of all tables: then it returns `Some`.
+    pub(super) fn around_replacement<T>(&self, work: impl FnOnce() -> Option<T>) -> Option<T> {
+        self.rows.begin_all();
+        let result = work();
+        self.is_changed.fetch_or(result.is_some(), Ordering::Relaxed);
         self.committed();
+        result
+    }
+
+    /// Drops cached values of changed rows. Called before the commit.
+    pub(super) fn before_commit(&self) {
+        let changed = std::mem::take(&mut *self.changed_rows.lock().unwrap_or_else(PoisonError::into_inner));
+        if !changed.is_empty() {
+            self.rows.begin(&changed);
+        }
+    }
+
+    /// Lets snapshots add values of changed rows again. Called when the rows are as they were.
+    pub(super) fn rolled_back(&self) {
+        self.before_commit();
+        self.rows.end();
     }
 
     /// Increments the version if the group changed a watched table. Called after the commit and before any job is
     /// answered.
     pub(super) fn committed(&self) {
+        self.rows.end();
         if self.is_changed.swap(false, Ordering::Relaxed) {
             self.version.0.fetch_add(1, Ordering::Release);
         }

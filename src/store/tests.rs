@@ -1,20 +1,30 @@
 //! The writer and the readers together, on a file.
 
 use super::file::beside;
-use super::{Cause, CommitSink, Database, OutboxItem, Readers, StoreError, Tx, Writer, WriterCaches};
+use super::{
+    Cause, CommitSink, Database, OutboxItem, Readers, StoreError, Tx, WatchedTables, Writer, WriterCaches,
+};
 use crate::error::ApiError;
 use crate::types::Clock;
 use futures_util::FutureExt;
 use rusqlite::Connection;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
+
+/// A request to the writer that waits for its answer.
+type Waiting = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// Writes the numbers of outboxes as rows of `event_audience`, and lists them when they are published.
 #[derive(Default)]
 struct ListSink {
     appended: Vec<i64>,
     published: Arc<Mutex<Vec<i64>>>,
+    /// Has its answer when the readers are woken.
+    waiting: Arc<Mutex<Option<Waiting>>>,
+    /// True for a request that had its answer.
+    was_answered: Arc<Mutex<Vec<bool>>>,
 }
 
 /// Panics when it is appended, and when it is published.
@@ -46,6 +56,12 @@ impl CommitSink for ListSink {
         self.published.lock().unwrap().append(&mut self.appended);
     }
 
+    fn answered(&mut self) {
+        if let Some(waiting) = self.waiting.lock().unwrap().take() {
+            self.was_answered.lock().unwrap().push(waiting.now_or_never().is_some());
+        }
+    }
+
     fn rolled_back(&mut self) {
         self.appended.clear();
     }
@@ -61,6 +77,8 @@ struct Bench {
     thread: JoinHandle<()>,
     readers: Readers,
     published: Arc<Mutex<Vec<i64>>>,
+    waiting: Arc<Mutex<Option<Waiting>>>,
+    was_answered: Arc<Mutex<Vec<bool>>>,
     /// Holds the lock against other processes.
     _database: Database,
 }
@@ -71,10 +89,11 @@ impl Bench {
         let readers = Readers::open(&database, 2, 0);
         let sink = ListSink::default();
         let published = Arc::clone(&sink.published);
+        let (waiting, was_answered) = (Arc::clone(&sink.waiting), Arc::clone(&sink.was_answered));
         let connection = database.connect_writer().unwrap();
-        let (writer, thread) =
-            Writer::start(&database, connection, Clock::manual(0), &["realm"], sink).unwrap();
-        Self { writer, thread, readers, published, _database: database }
+        let watched = WatchedTables { counted: &["realm"], cached: &["counter"] };
+        let (writer, thread) = Writer::start(&database, connection, Clock::manual(0), watched, sink).unwrap();
+        Self { writer, thread, readers, published, waiting, was_answered, _database: database }
     }
 
     fn close(self) {
@@ -143,7 +162,7 @@ async fn commits_that_change_watched_tables_are_counted() {
 }
 
 #[tokio::test]
-async fn a_job_that_fails_or_panics_loses_its_rows_and_events_and_nobody_elses() {
+async fn failed_jobs_roll_back_only_their_own_changes() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::open(&folder.path().join("chat.sqlite"));
     let (open, gate) = mpsc::channel::<()>();
@@ -180,7 +199,7 @@ async fn a_job_that_fails_or_panics_loses_its_rows_and_events_and_nobody_elses()
 }
 
 #[tokio::test]
-async fn what_is_answered_is_published_and_can_be_read() {
+async fn answered_changes_are_published_and_readable() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::open(&folder.path().join("chat.sqlite"));
     for number in 1..=20 {
@@ -189,6 +208,29 @@ async fn what_is_answered_is_published_and_can_be_read() {
         assert_eq!(bench.published().len(), number as usize);
     }
     bench.close();
+}
+
+#[tokio::test]
+async fn senders_are_answered_before_readers_are_woken() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (open, gate) = mpsc::channel::<()>();
+    let writer = bench.writer.clone();
+    let mut send: Waiting = Box::pin(async move {
+        let job = move |tx: &mut Tx<'_>| {
+            gate.recv().unwrap();
+            write(tx, 1)
+        };
+        writer.run(job).await
+    });
+    assert!((&mut send).now_or_never().is_none(), "the job waits at the gate");
+    *bench.waiting.lock().unwrap() = Some(send);
+    open.send(()).unwrap();
+    bench.write(2).await.unwrap();
+    // This answer too comes before the readers are woken, if both jobs were in one group.
+    let was_answered = Arc::clone(&bench.was_answered);
+    bench.close();
+    assert_eq!(*was_answered.lock().unwrap(), [true]);
 }
 
 #[tokio::test]
@@ -398,7 +440,7 @@ async fn a_job_is_done_whole_when_its_caller_has_left() {
 }
 
 #[tokio::test]
-async fn the_rest_of_a_job_is_done_after_its_group_whoever_has_left() {
+async fn follow_up_jobs_run_without_their_caller() {
     fn count_down(tx: &mut Tx<'_>, number: i64) -> Result<(), ApiError> {
         write(tx, number)?;
         if number % 10 > 1 {
@@ -422,7 +464,7 @@ async fn the_rest_of_a_job_is_done_after_its_group_whoever_has_left() {
     });
     fails.await.unwrap_err();
     let published = Arc::clone(&bench.published);
-    // Also what the last job has left is done before the writer ends.
+    // Follow-up jobs of the last job run before the writer ends.
     bench.writer.run(|tx| count_down(tx, 22)).await.unwrap();
     bench.close();
     let mut published = published.lock().unwrap().clone();
@@ -524,4 +566,33 @@ fn the_log_does_not_grow_with_all_that_is_written() {
     let size = |path: &Path| std::fs::metadata(path).unwrap().len();
     let (log, file) = (size(&beside(&path, "-wal")), size(&path));
     assert!(log < 6_000_000 && file > 14_000_000, "{log} in the log, {file} in the file");
+}
+
+#[tokio::test]
+async fn jobs_can_be_answered_before_they_are_on_the_disk() {
+    for fails in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let bench = Bench::open(&folder.path().join("chat.sqlite"));
+        let ((fill, filled), (commit, committed)) = (mpsc::channel(), mpsc::channel());
+        let mut first = Box::pin(bench.writer.run(move |tx| -> Result<(), StoreError> {
+            filled.recv().unwrap();
+            tx.before_commit(move |_, _| committed.recv().unwrap());
+            Ok(())
+        }));
+        assert!(first.as_mut().now_or_never().is_none());
+        let is_lost = Arc::new(Mutex::new(false));
+        let lost = Arc::clone(&is_lost);
+        let mut ahead =
+            Box::pin(bench.writer.run_ahead(|tx| write(tx, 1), move || *lost.lock().unwrap() = true));
+        assert!(ahead.as_mut().now_or_never().is_none());
+        fill.send(()).unwrap();
+        ahead.await.unwrap();
+        assert!(bench.published.lock().unwrap().is_empty(), "its group waits for the commit");
+        commit.send(if fails { Err(rusqlite::Error::InvalidQuery) } else { Ok(()) }).unwrap();
+        assert_eq!(first.await.is_err(), fails);
+        bench.write(2).await.unwrap();
+        assert_eq!(*is_lost.lock().unwrap(), fails);
+        assert_eq!(*bench.published.lock().unwrap(), if fails { vec![2] } else { vec![1, 2] });
+        bench.close();
+    }
 }

@@ -1,14 +1,15 @@
-//! A job, and what it works with: the connection, caches, and an outbox that is committed or dropped with its rows.
+//! A job and its transaction: the connection, caches, and an outbox that is committed or dropped with its rows.
 
 use super::StoreError;
 use super::writer_cache::WriterCaches;
 use crate::error::ApiError;
+use crate::types::Origin;
 use rusqlite::Connection;
 use std::any::Any;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a job hands to the [`CommitSink`](super::CommitSink), which knows its type.
+/// An item for the [`CommitSink`](super::CommitSink), which knows its type.
 pub type OutboxItem = Box<dyn Any + Send>;
 
 /// Work that is deferred to the end of the group.
@@ -32,19 +33,20 @@ pub struct Tx<'c> {
     connection: &'c Connection,
     caches: &'c mut WriterCaches,
     now: i64,
-    pub(super) left: Leftovers,
+    origin: Origin,
+    pub(super) left: JobOutput,
     is_muted: bool,
     failure: Option<StoreError>,
 }
 
-/// What a job leaves for the writer to do, if it succeeds.
+/// Work that a successful job leaves for the writer.
 #[derive(Default)]
-pub(super) struct Leftovers {
+pub(super) struct JobOutput {
     pub(super) outbox: Vec<OutboxItem>,
     pub(super) before_commit: Vec<BeforeCommit>,
     /// Jobs of their own that come after this one's group.
     pub(super) next: Vec<Job>,
-    /// Whether background tasks have something new to do.
+    /// True if background tasks have new work.
     pub(super) wakes_tasks: bool,
 }
 
@@ -58,7 +60,8 @@ impl Deref for Tx<'_> {
 
 impl<'c> Tx<'c> {
     pub(super) fn new(connection: &'c Connection, caches: &'c mut WriterCaches, now: i64) -> Self {
-        Self { connection, caches, now, left: Leftovers::default(), is_muted: false, failure: None }
+        let (origin, left) = (Origin::default(), JobOutput::default());
+        Self { connection, caches, now, origin, left, is_muted: false, failure: None }
     }
 
     /// Returns the time in UNIX seconds, the same for the whole job.
@@ -71,7 +74,17 @@ impl<'c> Tx<'c> {
         self.now = now;
     }
 
-    /// Keeps the outbox empty: the rows are the first of a new database, and nobody was told of anything before.
+    /// The author of the job's changes: the server, unless [`Self::set_origin`] was called.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Sets the author of the job's changes.
+    pub fn set_origin(&mut self, origin: Origin) {
+        self.origin = origin;
+    }
+
+    /// Keeps the outbox empty: the rows are the first of a new database, for which there are no events.
     pub fn mute(&mut self) {
         self.is_muted = true;
     }
@@ -108,13 +121,27 @@ impl<'c> Tx<'c> {
         self.left.before_commit.push(Box::new(work));
     }
 
-    /// Runs a job of its own after the group of this one is committed, whether or not its caller is still there: the rest of
-    /// what would be too long for one. It is dropped with this job, and a failure is logged.
+    /// Runs a follow-up job after the group of this one is committed, even if its caller is gone. It continues work
+    /// that is too long for one job, and has the same author. It is dropped with this job, and a failure is logged.
     pub fn then(&mut self, work: impl FnOnce(&mut Tx<'_>) -> Result<(), ApiError> + Send + 'static) {
         let done = |result| {
             if let Err::<(), ApiError>(error) = result {
                 tracing::error!(%error, "the rest of a job was not done");
             }
+        };
+        self.then_report(work, done);
+    }
+
+    /// The same; `done` gets the outcome, after the commit if it is a success.
+    pub fn then_report<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, ApiError> + Send + 'static,
+        done: impl FnOnce(Result<T, ApiError>) + Send + 'static,
+    ) {
+        let origin = self.origin;
+        let work = move |tx: &mut Tx<'_>| {
+            tx.set_origin(origin);
+            work(tx)
         };
         self.left.next.push(job(work, done));
     }
@@ -136,7 +163,7 @@ impl<'c> Tx<'c> {
     }
 }
 
-/// A job that does some work, and then tells what became of it.
+/// A job that runs `work` and sends its result.
 pub(super) fn job<T, E>(
     work: impl FnOnce(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
     done: impl FnOnce(Result<T, E>) + Send + 'static,

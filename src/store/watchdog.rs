@@ -1,21 +1,22 @@
 //! Keeps the network served while reads block the threads that serve it.
 //!
-//! Of tokio's workers, one waits for the network, and the one that was woken by it runs the requests that came. The others
-//! sleep, and nobody wakes one to wait for the network as long as there is only this request to run. So a read that blocks
-//! its worker, for a disk or for SQLite, would stop all connections. Handing the network on before each read would cost as
-//! much as the read. Instead, a thread of its own looks now and then whether a read has been running since its last look,
-//! and if so wakes a worker.
+//! One of tokio's workers waits for the network. The worker that it wakes runs the requests that arrived, while the
+//! others sleep, and no other worker waits for the network in the meantime. So a read that blocks its worker, on a disk
+//! or in SQLite, would stop all connections. Handing the network over before each read would cost as much as the read.
+//! Instead, a separate thread checks periodically if a read has been running since its last check, and if so wakes a
+//! worker.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// The time between two looks while there are reads.
-const INTERVAL: Duration = Duration::from_millis(10);
+/// The time between two looks while there are reads. Connections wait for twice as long beside a read that blocks.
+const INTERVAL: Duration = Duration::from_millis(2);
 
-/// After so many looks without a read, the thread sleeps until the next one.
-const IDLE_LOOKS: u32 = 100;
+/// Number of checks without a read after which the thread sleeps until the next one. A server that is asked now and then
+/// is a machine that sleeps in between.
+const IDLE_LOOKS: u32 = 2;
 
 /// The handle to the thread, which ends when this is dropped. Without a runtime there is nothing to watch.
 pub struct Watchdog(Arc<State>);

@@ -1,18 +1,20 @@
 //! The one way to change the file: a thread that runs jobs in groups and commits each group once.
 
 use super::copies::{self, DatabaseCopy};
-use super::file::{FileIdentity, free_space};
+use super::file::{FileIdentity, beside, disk_usage, free_space};
 use super::sink::CommitSink;
-use super::table_version::{TableVersion, UpdateHook};
-use super::tx::{Answer, BeforeCommit, Job, JobOutcome, Leftovers, Tx, job};
+use super::table_version::{TableVersion, UpdateHook, WatchedTables};
+use super::tx::{Answer, BeforeCommit, Job, JobOutcome, JobOutput, Tx, job};
 use super::writer_cache::{Rollback, WriterCaches};
+use super::writer_metrics::WriterMetrics;
 use super::{Cause, Database, StoreError};
 use crate::types::Clock;
 use rusqlite::Connection;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// Jobs that may share a commit. With more, the first would wait too long for the last.
@@ -26,24 +28,25 @@ pub struct Writer {
     task_wakeup: watch::Sender<()>,
     failure: watch::Receiver<bool>,
     identity: FileIdentity,
+    metrics: Arc<WriterMetrics>,
 }
 
-/// What the thread does: jobs in groups, and alone what is about the whole file.
+/// Work of the thread: jobs in groups, and operations on the whole file on their own.
 enum Task {
     Job(Job),
     Exclusive(Exclusive),
 }
 
 /// Runs between two groups, outside of any transaction, and returns whether it replaced the rows.
-type Exclusive = Box<dyn FnOnce(&mut Connection) -> Replaced + Send>;
+type Exclusive = Box<dyn FnOnce(&mut Connection) -> AfterReplacement + Send>;
 
 /// Runs after the rows were replaced and the caches are dropped, before the caller is answered.
-type Replaced = Option<Box<dyn FnOnce() + Send>>;
+type AfterReplacement = Option<Box<dyn FnOnce() + Send>>;
 
 /// A job that ran. `left` is `None` if it failed and was rolled back, and an error if its group is lost.
 struct JobResult {
     succeeded: bool,
-    left: Result<Option<Leftovers>, StoreError>,
+    left: Result<Option<JobOutput>, StoreError>,
     answer: Answer,
 }
 
@@ -63,23 +66,36 @@ struct Group {
     lost: Option<StoreError>,
 }
 
+impl Task {
+    /// Counts a job that waits no longer.
+    fn taken(self, metrics: &WriterMetrics) -> Self {
+        if let Self::Job(_) = self {
+            metrics.queued.add(-1);
+        }
+        self
+    }
+}
+
 impl Writer {
-    /// Starts the thread, with the connection for writing. Outboxes go to the `sink`. Commits that change the `watched`
-    /// tables are counted ([`Writer::table_version`]).
+    /// Starts the thread, with the connection for writing. Outboxes go to the `sink`. Commits that change `watched` tables
+    /// are counted ([`Writer::table_version`]), or drop cached values ([`Snapshot::cached`](super::Snapshot::cached)).
     pub fn start(
         database: &Database,
         connection: Connection,
         clock: Clock,
-        watched: &'static [&'static str],
+        watched: WatchedTables,
         sink: impl CommitSink,
     ) -> Result<(Self, std::thread::JoinHandle<()>), StoreError> {
         let (tasks, queue) = mpsc::unbounded_channel();
         let table_version = TableVersion::default();
-        let update_hook = UpdateHook::install(&connection, watched, table_version.clone())?;
+        let update_hook =
+            UpdateHook::install(&connection, watched, table_version.clone(), Arc::clone(database.rows()))?;
         let task_wakeup = watch::Sender::new(());
         let (failed, failure) = watch::channel(false);
+        let metrics = Arc::new(WriterMetrics::default());
         let writer = WriterThread {
             connection,
+            metrics: Arc::clone(&metrics),
             identity: database.identity().clone(),
             caches: WriterCaches::default(),
             sink,
@@ -98,7 +114,7 @@ impl Writer {
             })
             .map_err(|error| StoreError::Panicked(error.to_string()))?;
         let identity = database.identity().clone();
-        Ok((Self { tasks, table_version, task_wakeup, failure, identity }, thread))
+        Ok((Self { tasks, table_version, task_wakeup, failure, identity, metrics }, thread))
     }
 
     /// Checks that the path of the database still leads to the open file. The writer checks it before each commit.
@@ -106,13 +122,47 @@ impl Writer {
         self.identity.check()
     }
 
-    /// Returns how many bytes the disk has left for the file; `None` if the system does not say.
+    /// Returns the number of bytes that the disk has left for the file; `None` if it is unknown.
     pub fn free_space(&self) -> Option<u64> {
         free_space(self.identity.path())
     }
 
-    /// Waits until the writer fails for good: it panicked where its state cannot be repaired. All later jobs are refused,
-    /// so the process should end. Never returns otherwise.
+    /// Returns the size of the log, in bytes.
+    pub fn log_size(&self) -> u64 {
+        std::fs::metadata(beside(self.path(), "-wal")).map_or(0, |metadata| metadata.len())
+    }
+
+    /// Copies the log to the file, as far as no reader needs it, so that it starts from the beginning.
+    pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        let checkpoint = |connection: &mut Connection| {
+            let done = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+            (done.map_err(StoreError::from), false)
+        };
+        self.run_exclusive(checkpoint, || {}).await
+    }
+
+    /// Returns the path of the database.
+    pub fn path(&self) -> &Path {
+        self.identity.path()
+    }
+
+    /// Returns the bytes that are left of the disk, and its size; `None` if they are unknown.
+    pub fn disk_usage(&self) -> Option<(u64, u64)> {
+        disk_usage(self.identity.path())
+    }
+
+    /// The figures.
+    pub fn metrics(&self) -> &WriterMetrics {
+        &self.metrics
+    }
+
+    /// Returns the sizes of the file and of its log, in bytes.
+    pub fn file_sizes(&self) -> (u64, u64) {
+        (std::fs::metadata(self.path()).map_or(0, |metadata| metadata.len()), self.log_size())
+    }
+
+    /// Waits until the writer fails permanently: it panicked where its state cannot be repaired. All later jobs are
+    /// refused, so the process should end. Never returns otherwise.
     pub async fn failed(&self) {
         let mut failure = self.failure.clone();
         if failure.wait_for(|failed| *failed).await.is_err() {
@@ -154,13 +204,42 @@ impl Writer {
         E: From<StoreError> + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
-        let job = job(work, |result| {
-            // The caller may be gone; what was committed stays committed.
+        self.send(job(work, |result| {
+            // The caller may be gone; committed changes stay.
             let _gone = sender.send(result);
-        });
-        // A closed channel drops the job and with it the sender, which the receiver reports as stopped.
-        let _stopped = self.tasks.send(Task::Job(job));
+        }));
         receiver
+    }
+
+    /// Like [`run`](Self::run), but returns when the job has run, before its changes are on the disk. A crash may lose them,
+    /// but with them those of all later jobs: once one of these is acknowledged, they are on the disk. `lost` runs if they
+    /// are not committed.
+    pub async fn run_ahead<E: From<StoreError> + Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<(), E> + Send + 'static,
+        lost: impl FnOnce() + Send + 'static,
+    ) -> Result<(), E> {
+        let (sender, mut results) = mpsc::unbounded_channel();
+        let at_end = sender.clone();
+        let ahead = move |tx: &mut Tx<'_>| {
+            work(tx)?;
+            // The caller may be gone.
+            let _gone = sender.send(Ok(()));
+            Ok(())
+        };
+        self.send(job(ahead, move |result| {
+            if let Err(error) = result {
+                lost();
+                let _gone = at_end.send(Err(error));
+            }
+        }));
+        results.recv().await.unwrap_or_else(|| Err(StoreError::Stopped.into()))
+    }
+
+    fn send(&self, job: Job) {
+        // A closed channel drops the job and with it the sender, which the receiver reports as stopped.
+        self.metrics.queued.add(1);
+        let _stopped = self.tasks.send(Task::Job(job));
     }
 
     /// Copies the database into memory, after the jobs before this and before those after it.
@@ -179,7 +258,7 @@ impl Writer {
 
     /// Writes a copy of the database to a new file.
     pub async fn copy_to(&self, path: PathBuf) -> Result<(), StoreError> {
-        self.run_exclusively(move |connection| (copies::write_to(connection, &path), false), || {}).await
+        self.run_exclusive(move |connection| (copies::write_to(connection, &path), false), || {}).await
     }
 
     /// Replaces the database with a copy, drops all caches, and runs `replaced` before the next job.
@@ -188,10 +267,10 @@ impl Writer {
         copy: Arc<DatabaseCopy>,
         replaced: impl FnOnce() + Send + 'static,
     ) -> Result<(), StoreError> {
-        self.run_exclusively(move |connection| (copy.restore_to(connection), true), replaced).await
+        self.run_exclusive(move |connection| (copy.restore_to(connection), true), replaced).await
     }
 
-    async fn run_exclusively<T: Send + 'static>(
+    async fn run_exclusive<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> (Result<T, StoreError>, bool) + Send + 'static,
         replaced: impl FnOnce() + Send + 'static,
@@ -217,20 +296,21 @@ impl Writer {
     }
 }
 
-/// Runs something and turns a panic into an error. What it has changed must be dropped or rolled back then.
+/// Runs a closure and turns a panic into an error. Its changes must then be dropped or rolled back.
 fn guard<T>(work: impl FnOnce() -> T) -> Result<T, StoreError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| StoreError::panicked(panic.as_ref()))
 }
 
 /// The writer's thread.
 struct WriterThread<S> {
+    metrics: Arc<WriterMetrics>,
     identity: FileIdentity,
     caches: WriterCaches,
     sink: S,
     clock: Clock,
     update_hook: UpdateHook,
     task_wakeup: watch::Sender<()>,
-    /// What committed jobs left to do ([`Tx::then`]).
+    /// Follow-up jobs of committed jobs ([`Tx::then`]).
     next_jobs: VecDeque<Job>,
     /// Dropped last, after the readers that the sink may hold: the last connection to close removes the files beside the
     /// database, and readers cannot.
@@ -243,11 +323,12 @@ impl<S: CommitSink> WriterThread<S> {
         while let Some(task) = exclusive
             .take()
             .or_else(|| self.next_jobs.pop_front().map(Task::Job))
-            .or_else(|| queue.blocking_recv())
+            .or_else(|| Some(queue.blocking_recv()?.taken(&self.metrics)))
         {
             match task {
                 Task::Job(first) => {
-                    let waiting = std::iter::from_fn(|| match queue.try_recv().ok()? {
+                    let metrics = Arc::clone(&self.metrics);
+                    let waiting = std::iter::from_fn(|| match queue.try_recv().ok()?.taken(&metrics) {
                         Task::Job(job) => Some(job),
                         task @ Task::Exclusive(_) => {
                             exclusive = Some(task);
@@ -256,29 +337,32 @@ impl<S: CommitSink> WriterThread<S> {
                     });
                     self.commit(std::iter::once(first).chain(waiting.take(MAX_JOBS_PER_COMMIT - 1)))?;
                 }
-                Task::Exclusive(work) => self.run_exclusively(work),
+                Task::Exclusive(work) => self.run_exclusive(work),
             }
         }
         self.stop();
         Ok(())
     }
 
-    fn run_exclusively(&mut self, work: Exclusive) {
-        if let Some(replaced) = work(&mut self.connection) {
+    fn run_exclusive(&mut self, work: Exclusive) {
+        if let Some(replaced) = self.update_hook.around_replacement(|| work(&mut self.connection)) {
             self.caches.rollback(Rollback::Group);
-            self.update_hook.invalidate();
             self.next_jobs.clear();
             replaced();
             self.task_wakeup.send_replace(());
         }
     }
 
-    /// Runs jobs in one transaction, commits it, publishes the outboxes, and answers the callers, in this order. Fails if
-    /// publishing does: the rows are on the disk, and the queues lack their events until the next start.
+    /// Runs jobs in one transaction, commits it, publishes the outboxes, answers the callers, and wakes the readers of the
+    /// outboxes, in this order. Fails if publishing does: the rows are on the disk, and the queues lack their events until
+    /// the next start.
     fn commit(&mut self, jobs: impl Iterator<Item = Job>) -> Result<(), StoreError> {
+        let started = Instant::now();
+        let mut count = 0;
         let begun = execute(&self.connection, "BEGIN IMMEDIATE");
         let mut group = Group { lost: begun.err().map(StoreError::from), ..Group::default() };
         for job in jobs {
+            count += 1;
             if let Some(error) = &group.lost {
                 group.refused.push(job(Err(error.of_group())).answer);
                 continue;
@@ -304,7 +388,11 @@ impl<S: CommitSink> WriterThread<S> {
             let before_commit = std::mem::take(&mut group.before_commit);
             group.lost = guard(|| self.finish(before_commit)).flatten().err();
         }
+        self.metrics.jobs.add(count);
+        self.metrics.jobs_per_commit.observe(count);
+        self.metrics.group_time.observe_time(started.elapsed());
         if let Some(error) = group.lost {
+            self.metrics.failed_commits.increment();
             self.rollback_group(&error);
             for answer in group.succeeded.into_iter().chain(group.failed) {
                 answer(Err(error.of_group()));
@@ -314,6 +402,7 @@ impl<S: CommitSink> WriterThread<S> {
             }
             return Ok(());
         }
+        self.metrics.commits.increment();
         let published = guard(|| {
             self.caches.commit();
             self.update_hook.committed();
@@ -326,7 +415,7 @@ impl<S: CommitSink> WriterThread<S> {
         for answer in group.succeeded.into_iter().chain(group.failed).chain(group.refused) {
             answer(Ok(()));
         }
-        published
+        published.and_then(|()| guard(|| self.sink.answered()))
     }
 
     /// Runs one job in its savepoint and has the sink write its outbox. The group is lost when the savepoint itself
@@ -350,8 +439,8 @@ impl<S: CommitSink> WriterThread<S> {
         JobResult { succeeded: outcome.succeeded, left, answer: outcome.answer }
     }
 
-    /// Writes the outbox, and returns what is left for the end of the group.
-    fn keep_job(&mut self, mut left: Leftovers) -> rusqlite::Result<Leftovers> {
+    /// Writes the outbox, and returns the work for the end of the group.
+    fn keep_job(&mut self, mut left: JobOutput) -> rusqlite::Result<JobOutput> {
         let outbox = std::mem::take(&mut left.outbox);
         if !outbox.is_empty() {
             self.sink.append(&self.connection, &mut self.caches, outbox)?;
@@ -364,7 +453,7 @@ impl<S: CommitSink> WriterThread<S> {
     fn undo_job(&mut self) -> Result<(), StoreError> {
         self.caches.rollback(Rollback::Job);
         if self.connection.is_autocommit() {
-            // The job knows what it was, and answers so.
+            // Errors known to the job take precedence.
             let why = "an error of the disk or of memory has ended the transaction";
             return Err(StoreError::NotCommitted(Cause::BadDisk, why.to_owned()));
         }
@@ -376,7 +465,11 @@ impl<S: CommitSink> WriterThread<S> {
         before_commit.into_iter().try_for_each(|work| work(&self.connection, &mut self.caches))?;
         self.sink.before_commit(&self.connection)?;
         self.identity.check()?;
-        Ok(execute(&self.connection, "COMMIT")?)
+        self.update_hook.before_commit();
+        let started = Instant::now();
+        execute(&self.connection, "COMMIT")?;
+        self.metrics.commit_time.observe_time(started.elapsed());
+        Ok(())
     }
 
     /// Rolls back a group that could not be committed.
@@ -388,12 +481,19 @@ impl<S: CommitSink> WriterThread<S> {
             tracing::error!(%error, "rolling back failed");
         }
         self.caches.rollback(Rollback::Group);
+        self.update_hook.rolled_back();
         self.sink.rolled_back();
     }
 
     fn stop(&mut self) {
         if let Err(error) = self.sink.stopped(&self.connection) {
             tracing::warn!(%error, "the state of the commit sink was not saved");
+        }
+        let pages =
+            self.connection.pragma_query_value(None, "wal_autocheckpoint", |row| row.get::<_, i64>(0));
+        if pages.is_ok_and(|pages| pages == 0) {
+            // See `leave_log_to_replicator`.
+            return;
         }
         let checkpoint = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         if let Err(error) = checkpoint {

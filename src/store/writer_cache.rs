@@ -3,9 +3,9 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 
-/// One cache of each type. Only the writer changes the file, so a cache is correct as long as every job that changes the
-/// rows behind it updates it too. A failed job drops the caches that it used for writing: a stale entry would be a bug.
-/// Others stay, so that nobody makes the writer fill one again by failing.
+/// One cache of each type. Only the writer changes the file, so a cache is correct as long as every job that changes
+/// the rows behind it updates it too. A failed job drops the caches that it used for writing: a stale entry would be a
+/// bug. Others stay, so that failing requests cannot force the writer to fill them again.
 #[derive(Default)]
 pub struct WriterCaches {
     values: HashMap<TypeId, Cached>,
@@ -13,7 +13,7 @@ pub struct WriterCaches {
 
 struct Cached {
     value: Box<dyn Any + Send>,
-    /// Whether the job that runs used it for writing.
+    /// True if the current job used it for writing.
     is_modified: bool,
 }
 
@@ -48,7 +48,7 @@ impl WriterCaches {
     }
 }
 
-/// What was rolled back.
+/// The scope of a rollback.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rollback {
     /// One job. Caches that it did not use are still correct.

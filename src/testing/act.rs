@@ -1,4 +1,4 @@
-//! `POST /act` of the control: what somebody does, said in one request.
+//! `POST /act` of the control: an action of a user in one request.
 
 use super::double::Double;
 use crate::http::{ApiError, ApiResult};
@@ -6,8 +6,8 @@ use hyper::Method;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-/// What a user does: either an endpoint with its parameters, or a message, a reaction or a typing notice in
-/// the words of fixtures.
+/// An action of a user: an endpoint with its parameters, or a message, a reaction or a typing notification with the
+/// members of fixtures.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Act {

@@ -43,6 +43,7 @@ const PATHS: &[(&str, &[&str])] = &[
     ("/requests", &["GET", "DELETE"]),
     ("/reset", &["POST"]),
     ("/restart", &["POST"]),
+    ("/snapshot", &["POST"]),
 ];
 
 /// Answers requests until the server stops.
@@ -52,7 +53,7 @@ pub async fn serve(listener: TcpListener, double: Arc<Double>, mut stopped: watc
         tokio::select! {
             accepted = listener.accept() => if let Ok((stream, _)) = accepted {
                 let _slower = stream.set_nodelay(true);
-                // Who listens elsewhere wants other machines to come, by their names for this one.
+                // Listening on another address admits other machines, with their names for this one.
                 let is_loopback = stream.local_addr().is_ok_and(|address| address.ip().to_canonical().is_loopback());
                 let double = Arc::clone(&double);
                 let service = service_fn(move |request| {
@@ -63,7 +64,7 @@ pub async fn serve(listener: TcpListener, double: Arc<Double>, mut stopped: watc
                 builder.timer(TokioTimer::new());
                 connections.push(builder.serve_connection(TokioIo::new(stream), service));
             },
-            // A connection that ends early concerns nobody else.
+            // A failed connection does not affect others.
             Some(_ended) = connections.next() => {}
             _ = stopped.changed() => return,
         }
@@ -85,7 +86,7 @@ async fn respond(double: &Double, request: Request<Incoming>, is_loopback: bool)
     response
 }
 
-/// Refuses requests that pages of browsers make: tests are programs.
+/// Refuses requests of web pages: tests are programs.
 fn check_sender(headers: &HeaderMap, is_loopback: bool) -> ApiResult<()> {
     let is_of_page = headers.contains_key(header::ORIGIN) || headers.contains_key("sec-fetch-site");
     if is_of_page || (is_loopback && !is_local(headers)) {
@@ -150,6 +151,10 @@ async fn handle(double: &Double, request: Request<Incoming>) -> ApiResult<Value>
             double.restart(how).await.map_err(restart_error)?;
             success()
         }
+        (&Method::POST, "/snapshot") => {
+            double.snapshot().await?;
+            success()
+        }
         (&Method::POST, "/act") => read::<Act>(&body)?.run(double).await?,
         (&Method::GET, "/fixtures") => serde_json::to_value(double.dump().await?)?,
         (method, path) => return Err(unknown(method, path)),
@@ -201,7 +206,7 @@ impl Query {
         Ok(Some(number))
     }
 
-    /// Fails if there are parameters that nobody asked for.
+    /// Fails if there are unknown parameters.
     fn finish(self) -> ApiResult<()> {
         match self.0.into_keys().next() {
             Some(name) => Err(ApiError::bad_request(format!("unknown parameter '{name}'"))),
@@ -210,7 +215,7 @@ impl Query {
     }
 }
 
-/// `GET /requests`: the requests that match; with `wait`, once there are so many of them.
+/// `GET /requests`: the requests that match; with `wait`, as soon as there are enough.
 async fn requests(double: &Double, mut query: Query) -> ApiResult<Value> {
     let wait = query.number("wait", 1e9)?;
     let timeout = query.number("timeout", MAX_WAIT)?;

@@ -1,4 +1,4 @@
-//! A running test server, and what can be done to it.
+//! A running test server and its control.
 
 use super::ephemeral::{self, Folder};
 use super::faults::Fault;
@@ -9,14 +9,12 @@ use super::level::Level;
 use super::monitor::Monitor;
 use crate::app::{App, Options};
 use crate::auth::Caller;
-use crate::domain::access::user_rows;
-use crate::domain::users::sql as users;
-use crate::events;
+use crate::domain::{rows, users};
 use crate::http::{ApiError, ApiResult, Interceptor};
-use crate::scheduler;
-use crate::server::{Engine, Server, StartError};
+use crate::server::{Engine, ListenAddress, Listener, Server, StartError};
 use crate::store::{Database, DatabaseCopy, StoreError};
 use crate::types::{Clock, UserId};
+use crate::{events, scheduler};
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -27,21 +25,26 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, RwLock};
 
-/// How long a change of the clock waits for what became due: a webhook may wait for the test itself.
+/// Maximum time that a change of the clock waits for due work: a webhook may wait for the test itself.
 const MAX_SETTLING: Duration = Duration::from_secs(5);
 
-/// How a test server is started.
+/// A clock that differs from the system's by at least this many milliseconds was set.
+const MIN_SET_CLOCK: u64 = 1000;
+
+/// Options of a test server.
 #[derive(Default)]
 pub struct Settings {
     /// The database; `None` for one that leaves nothing behind.
     pub database: Option<PathBuf>,
-    /// What a new database starts with.
+    /// Initial data of a new database.
     pub fixtures: Option<Fixtures>,
-    /// Whether the clock, the requests and so on can be controlled. It costs a little for each request, and a copy of the
+    /// Enables control of the clock, the requests and so on. It costs a little for each request, and a copy of the
     /// database in memory.
     pub is_controlled: bool,
     /// The file for exchanges.
     pub record: Option<PathBuf>,
+    /// Answers requests with unknown parameters with an error, after they were handled.
+    pub is_strict: bool,
     /// Options of the server.
     pub options: Options,
 }
@@ -82,11 +85,17 @@ pub struct Double {
     address: SocketAddr,
     /// `None` while the server starts again, and once it has stopped.
     server: RwLock<Option<Server>>,
-    /// The database as the fixtures left it.
-    pristine: Option<Arc<DatabaseCopy>>,
-    start_clock: Option<StartClock>,
+    /// The state that a reset restores; `None` unless the server is controlled.
+    baseline: Mutex<Option<Baseline>>,
     /// Held while the clock is changed.
     clock_change: Mutex<()>,
+}
+
+/// The state that a reset restores.
+#[derive(Clone)]
+struct Baseline {
+    data: Arc<DatabaseCopy>,
+    clock: Option<StartClock>,
 }
 
 /// The state of the clock.
@@ -96,11 +105,11 @@ pub struct ClockState {
     pub now: Date,
     /// The same in UNIX seconds.
     pub timestamp: f64,
-    /// Whether it stands still.
+    /// True if it is frozen.
     pub frozen: bool,
 }
 
-/// How to start again.
+/// Options of a restart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Restart {
@@ -123,15 +132,15 @@ impl Double {
         let har = settings.record.as_ref().map(|path| {
             Har::create(path).map_err(|source| DoubleError::Record { path: path.clone(), source })
         });
-        let is_watched = settings.is_controlled || har.is_some();
-        let monitor = Arc::new(Monitor::new(har.transpose()?, clock.clone()));
+        let is_watched = settings.is_controlled || settings.is_strict || har.is_some();
+        let monitor = Arc::new(Monitor::new(har.transpose()?, settings.is_strict, clock.clone()));
         let interceptor: Option<Arc<dyn Interceptor>> =
             if is_watched { Some(Arc::clone(&monitor) as _) } else { None };
-        let refused = |source| StartError::Listen { address, source };
+        let refused = |source| StartError::Listen { address: ListenAddress::Tcp(address), source };
         let listener = std::net::TcpListener::bind(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let mut double = Self {
+        let double = Self {
             settings,
             clock,
             monitor,
@@ -139,8 +148,7 @@ impl Double {
             listener,
             address,
             server: RwLock::default(),
-            pristine: None,
-            start_clock,
+            baseline: Mutex::default(),
             clock_change: Mutex::default(),
         };
         let is_new = double.settings.database.as_ref().is_none_or(|path| !path.exists());
@@ -154,7 +162,8 @@ impl Double {
             return Err(error);
         }
         if double.settings.is_controlled {
-            double.pristine = Some(engine.app.writer.copy());
+            *double.baseline.lock().await =
+                Some(Baseline { data: engine.app.writer.copy(), clock: start_clock });
         }
         double.serve(engine, folder).await?;
         Ok(double)
@@ -197,13 +206,14 @@ impl Double {
         Ok(fixtures::load(&engine.app, fixtures, cost).await?)
     }
 
-    /// Serves a database. Its folder is removed as soon as all have opened what is in it.
+    /// Serves a database. Its folder is removed as soon as all files are open.
     async fn serve(&self, engine: Engine, folder: Option<Folder>) -> Result<(), DoubleError> {
         engine.app.readers.wait_until_open()?;
         drop(folder);
-        let refused = |source| StartError::Listen { address: self.address, source };
+        let refused = |source| StartError::Listen { address: ListenAddress::Tcp(self.address), source };
         let listener = self.listener.try_clone().and_then(TcpListener::from_std).map_err(refused)?;
-        let server = Server::serve_intercepted(engine, listener, self.interceptor.clone())?;
+        let server =
+            Server::serve_intercepted(engine, vec![Listener::Tcp(listener)], None, self.interceptor.clone())?;
         *self.server.write().await = Some(server);
         Ok(())
     }
@@ -238,19 +248,30 @@ impl Double {
         }
     }
 
-    /// Goes back to the fixtures: rows, clock, faults, requests, level. Queues are gone.
+    /// Makes the present data what a reset restores; the present time too, where the clock was set.
+    pub async fn snapshot(&self) -> ApiResult<()> {
+        let app = self.app().await?;
+        let ClockState { now, frozen, .. } = self.clock();
+        let ahead = now.milliseconds().abs_diff(Clock::System.milliseconds());
+        let clock = (frozen || ahead >= MIN_SET_CLOCK).then_some(StartClock::At { now, frozen });
+        *self.baseline.lock().await = Some(Baseline { data: app.writer.copy(), clock });
+        Ok(())
+    }
+
+    /// Restores the fixtures or the snapshot: rows, clock. Faults, requests and level are cleared. Queues are removed.
     pub async fn reset(&self) -> ApiResult<()> {
-        let Some(pristine) = self.pristine.clone() else {
+        let Some(Baseline { data, clock }) = self.baseline.lock().await.clone() else {
             return Err(ApiError::internal("a server that is not controlled is reset"));
         };
         let app = self.app().await?;
         self.monitor.reset();
         self.clock.set_frozen(false);
         set_time(&self.clock, Clock::System.milliseconds());
-        self.start_clock.inspect(|start| set_clock(&self.clock, *start));
+        clock.inspect(|start| set_clock(&self.clock, *start));
         let hub = Arc::clone(&app.hub);
-        app.writer.restore(pristine, move || hub.clear()).await?;
+        app.writer.restore(data, move || hub.clear()).await?;
         app.rate_limiter.clear();
+        app.channel_traffic.clear();
         Ok(())
     }
 
@@ -291,9 +312,9 @@ impl Double {
         }
     }
 
-    /// Sets the clock, then moves it by milliseconds, then stops it or lets it run. Time passes as it does for a server that
-    /// is not watched: what becomes due on the way is done at its time and is done when this returns, unless it takes too
-    /// long. Queues that nobody polled for long enough expire, and polls that waited long enough end.
+    /// Sets the clock, then advances it by milliseconds, then freezes or resumes it. Time passes as on a production
+    /// server: work that becomes due in between runs at its own time and is complete when this returns, unless it takes
+    /// too long. Idle queues expire, and polls return after their timeout.
     pub async fn set_clock(
         &self,
         now: Option<Date>,
@@ -323,7 +344,7 @@ impl Double {
         Ok(self.clock())
     }
 
-    /// Moves the clock from one thing that is due to the next.
+    /// Advances the clock from one due item to the next.
     async fn pass_time(&self, app: &App, remaining: &mut i64) {
         loop {
             let next_due = scheduler::settle(app).await;
@@ -382,7 +403,7 @@ impl Double {
             (Arc::clone(server.app()), Arc::clone(server.service()))
         };
         let user_id = self.user_id(&app, email).await?;
-        let caller: Caller = app.readers.read(|snapshot| user_rows::caller(snapshot, user_id)).await?;
+        let caller: Caller = app.readers.read(|snapshot| rows::user::caller(snapshot, user_id)).await?;
         in_process::call(&app, service.router(), caller, method, path, parameters).await
     }
 
@@ -416,7 +437,7 @@ fn set_clock(clock: &Clock, start: StartClock) {
     }
 }
 
-/// Sets a clock as if the time between had passed, for what was already waiting too.
+/// Sets a clock as if the time in between had passed, for waiting polls too.
 fn set_time(clock: &Clock, milliseconds: i64) {
     clock.advance_milliseconds(milliseconds.saturating_sub(clock.milliseconds()));
 }

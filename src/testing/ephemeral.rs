@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 /// A folder in memory, where the system has it.
 const MEMORY: &str = "/dev/shm";
 
-/// Opens a database in a new folder: in memory if possible, or else in the system's temporary folder. Its files are there
-/// only until all connections are open, so that nothing is left however the process ends.
+/// Opens a database in a new folder: in memory if possible, or else in the system's temporary folder. Its files are
+/// unlinked when all connections are open, so that nothing is left when the process ends.
 pub fn open() -> Result<(Database, Folder), OpenError> {
     let folder = folder()?;
     Ok((Database::open_ephemeral(&folder.database())?, folder))

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long half of a response is on its way before the connection ends.
+/// Delay before the connection ends after half of a response.
 const BEFORE_CUT: Duration = Duration::from_millis(20);
 
 /// The time between two chunks of a slow response.
@@ -22,7 +22,7 @@ const CHUNK_INTERVAL: Duration = Duration::from_millis(50);
 /// The longest delay, in seconds.
 const MAX_DELAY: f64 = 24.0 * 3600.0;
 
-/// What goes wrong, and for which requests.
+/// A fault, and the requests that it applies to.
 ///
 /// ```
 /// use teamchat::testing::Fault;
@@ -34,19 +34,19 @@ const MAX_DELAY: f64 = 24.0 * 3600.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// The method, upper and lower case alike; by default any.
+    /// The method, in any case; by default any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// The path; `*` stands for any text, and `/messages` means `/api/v1/messages`. By default any.
+    /// The path; `*` matches any text, and `/messages` means `/api/v1/messages`. By default any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Pattern>,
-    /// The email in the credentials; by default anybody.
+    /// The email in the credentials; by default any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// How many requests pass before.
+    /// Number of requests that pass first.
     #[serde(default)]
     pub skip: u64,
-    /// How many requests it happens to; `null` for all.
+    /// Number of requests affected; `null` for all.
     #[serde(default = "once")]
     pub times: Option<u64>,
     /// The status to answer with, in place of handling the request.
@@ -61,15 +61,15 @@ pub struct Fault {
     /// Seconds to wait first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<f64>,
-    /// Where the connection ends.
+    /// The point at which the connection ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop: Option<Cut>,
-    /// Sends the response slowly: so many bytes in a second.
+    /// Sends the response slowly, in bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_second: Option<u32>,
 }
 
-/// Where a connection ends.
+/// A point at which a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cut {
@@ -151,14 +151,14 @@ impl Fault {
         self
     }
 
-    /// Lets so many requests pass before.
+    /// Sets the number of requests that pass first.
     #[must_use]
     pub fn skip(mut self, requests: u64) -> Self {
         self.skip = requests;
         self
     }
 
-    /// Happens to so many requests.
+    /// Sets the number of requests affected.
     #[must_use]
     pub fn times(mut self, requests: u64) -> Self {
         self.times = Some(requests);
@@ -186,7 +186,7 @@ impl Fault {
         self
     }
 
-    /// Returns what is wrong with the fault, if anything.
+    /// Returns an error if the fault is invalid.
     pub fn problem(&self) -> Option<String> {
         let does_nothing = self.status.is_none()
             && self.body.is_none()
@@ -198,6 +198,9 @@ impl Fault {
                 "a fault needs one of \"status\", \"body\", \"delay\", \"drop\", \"bytes_per_second\""
                     .to_owned(),
             );
+        }
+        if let Some(path) = self.path.as_ref().filter(|path| !path.0.starts_with(['/', '*'])) {
+            return Some(format!("\"path\": '{}' matches no path; paths begin with '/' or '*'", path.0));
         }
         if let Some(status) = self.status.filter(|status| !(200..=599).contains(status)) {
             return Some(format!("\"status\": {status} is not a status from 200 to 599"));
@@ -227,7 +230,7 @@ impl Fault {
                 .is_none_or(|wanted| user.is_some_and(|user| wanted.eq_ignore_ascii_case(user)))
     }
 
-    /// How long to wait first.
+    /// The delay before the response.
     pub fn pause(&self) -> Duration {
         Duration::try_from_secs_f64(self.delay.unwrap_or(0.0)).unwrap_or_default()
     }
@@ -281,8 +284,8 @@ impl Fault {
         }
     }
 
-    /// Does to a response what the fault says: cuts it off, or slows it down.
-    pub async fn spoil(&self, response: Response<ResponseBody>) -> Result<Response<ResponseBody>, Dropped> {
+    /// Applies the fault to a response: cuts it off, or slows it down.
+    pub async fn apply(&self, response: Response<ResponseBody>) -> Result<Response<ResponseBody>, Dropped> {
         match (self.drop, self.bytes_per_second) {
             (Some(Cut::Request | Cut::Answer), _) => Err(Dropped),
             (Some(Cut::Half), _) => {
@@ -333,9 +336,13 @@ fn header_text(value: &Value) -> String {
 pub async fn in_memory(
     response: Response<ResponseBody>,
 ) -> Result<(hyper::http::response::Parts, Bytes), Dropped> {
-    let (head, body) = response.into_parts();
-    let body = body.collect().await.map_err(|_| Dropped)?.to_bytes();
-    Ok((head, body))
+    let (head, mut body) = response.into_parts();
+    // Copied: the next part of a file is read once the last one was dropped.
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        bytes.extend_from_slice(&frame.map_err(|_| Dropped)?.into_data().unwrap_or_default());
+    }
+    Ok((head, bytes.into()))
 }
 
 /// The faults that are to come, in the order in which they were added.

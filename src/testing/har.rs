@@ -11,10 +11,10 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// What stands for a secret.
+/// Replacement of a secret.
 const REDACTED: &str = "REDACTED";
 
-/// What is in the name of a header whose value is a secret: cookies, tokens against forged requests, signatures of webhooks.
+/// Parts of the names of headers with secrets: cookies, tokens against forged requests, signatures of webhooks.
 const SECRET_HEADERS: &[&str] = &["authorization", "cookie", "csrf", "key", "secret", "signature", "token"];
 
 /// Parameters and members of JSON whose values are secrets.
@@ -32,7 +32,7 @@ const SECRETS: &[&str] = &[
     "queue_id",
 ];
 
-/// The paths of links that give access to whoever has them, up to their secret parts.
+/// The paths of links with secrets, up to the secret.
 static SECRET_PATHS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(/join/(?:password/)?|/user_uploads/temporary/)[A-Za-z0-9_=.~%-]{8,}").ok()
 });
@@ -50,7 +50,7 @@ pub struct Har(Mutex<Writing>);
 
 struct Writing {
     file: File,
-    /// Where the end of the text begins.
+    /// Offset of the end of the text.
     end: u64,
     is_empty: bool,
 }
@@ -59,7 +59,7 @@ struct Writing {
 pub struct Exchange<'a> {
     /// When it began, UNIX milliseconds.
     pub started: i64,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration: f64,
     /// The method.
     pub method: &'a Method,
@@ -186,7 +186,7 @@ impl Exchange<'_> {
         let mut content = json!({"size": plain.len(), "mimeType": mime_type});
         if plain.len() <= BODY_LIMIT {
             match std::str::from_utf8(&plain) {
-                // The page that somebody gets who joins has their API key.
+                // The page shown after a sign-up contains the API key.
                 Ok(_) if mime_type.starts_with("text/html") && self.uri.path().starts_with("/join/") => {
                     content["text"] = REDACTED.into();
                 }

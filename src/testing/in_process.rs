@@ -33,10 +33,13 @@ pub async fn call(
         client: CLIENT.to_owned(),
         origin: app.options.public_url.clone().unwrap_or_else(|| "http://localhost".to_owned()),
         peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        is_proxied: false,
         cookies: None,
         browser: None,
+        language: None,
         accepts_html: false,
         accepts_gzip: false,
+        accepts_brotli: false,
         conditions: None,
         headers: None,
     };

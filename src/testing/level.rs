@@ -1,4 +1,4 @@
-//! Posing as an older server: its version and feature level, without what it did not have yet.
+//! Emulation of an older server: its version and feature level, without later members.
 
 use crate::http::{ApiError, ApiResult};
 use crate::types::version::FEATURE_LEVEL;
@@ -21,11 +21,11 @@ const RELEASES: &[(i64, &str)] = &[
     (FEATURE_LEVEL, "11.0"),
 ];
 
-/// What a test server announces in place of its own version.
+/// The version that a test server announces instead of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
-    /// The feature level. `GET /server_settings` and `POST /register` do not have what came later.
+    /// The feature level. `GET /server_settings` and `POST /register` omit later members.
     pub feature_level: i64,
     /// The version; by default the release of that level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,7 +33,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// Checks that it is that of an older server, or our own: what came after is not there to be shown.
+    /// Checks that the level is at most our own: members of later levels do not exist.
     pub fn check(&self) -> ApiResult<()> {
         if (1..=FEATURE_LEVEL).contains(&self.feature_level) {
             return Ok(());
@@ -48,7 +48,7 @@ impl Level {
         self.version.clone().unwrap_or_else(|| release.map_or("11.0", |(_, version)| version).to_owned())
     }
 
-    /// Whether the response to a request has to be changed.
+    /// True if the response to a request has to be changed.
     pub fn concerns(path: &str) -> bool {
         matches!(path, "/api/v1/server_settings" | "/api/v1/register")
     }
@@ -87,7 +87,7 @@ impl Level {
         }
     }
 
-    /// Removes what came later from an object.
+    /// Removes later members from an object.
     fn hide(&self, object: &str, value: &mut Value) {
         let Some(members) = value.as_object_mut() else { return };
         for line in FIELDS.lines() {
@@ -109,7 +109,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_came_later_is_hidden() {
+    fn later_members_are_hidden() {
         let mut answer = json!({
             "zulip_version": "11.0-teamchat", "zulip_feature_level": 421, "zulip_merge_base": "11.0-teamchat",
             "channel_folders": [], "queue_id": "q", "subscriptions": [{"name": "a", "is_archived": false}],

@@ -1,8 +1,8 @@
 //! A server inside a test, for authors of clients and bots.
 //!
-//! [`TestServer`] is the whole server of this crate on a free port, with people, channels and messages of your choice, a
-//! clock that you set, and faults that you order. It keeps nothing on the disk, and ends when it is dropped. What is said
-//! here of Rust holds for every language: `teamchat serve --ephemeral --test-control` offers the same over HTTP.
+//! [`TestServer`] is the whole server of this crate on a free port, with users, channels and messages of your choice, a
+//! settable clock, and injected faults. It keeps nothing on disk, and stops when it is dropped. Everything here holds
+//! for every language: `teamchat serve --ephemeral --test-control` offers the same over HTTP.
 //!
 //! ```
 //! use teamchat::testing::{Channel, Fault, Fixtures, TestServer, User};

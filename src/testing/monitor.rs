@@ -5,7 +5,8 @@ use super::har::{Exchange, Har};
 use super::level::Level;
 use super::requests::RequestLog;
 use crate::auth::credentials::parse_basic;
-use crate::http::{BodyTap, Dropped, Intercepted, Interceptor, Next, ResponseBody};
+use crate::http::error_response;
+use crate::http::{ApiError, BodyTap, Dropped, Intercepted, Interceptor, Next, Outcome, ResponseBody};
 use crate::types::Clock;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -17,19 +18,28 @@ use std::time::Instant;
 
 /// The state of a test server that has to do with its exchanges.
 pub struct Monitor {
-    /// What came in.
+    /// The received requests.
     pub requests: Arc<RequestLog>,
-    /// What is to go wrong.
+    /// The faults to inject.
     pub faults: Faults,
     level: Mutex<Option<Level>>,
     har: Option<Har>,
+    is_strict: bool,
     clock: Clock,
 }
 
 impl Monitor {
-    /// A monitor without faults. Exchanges are also written to `har`, if there is one.
-    pub fn new(har: Option<Har>, clock: Clock) -> Self {
-        Self { requests: Arc::default(), faults: Faults::default(), level: Mutex::default(), har, clock }
+    /// A monitor without faults. Exchanges are also written to `har`, if there is one. A strict one answers requests with
+    /// unknown parameters with an error.
+    pub fn new(har: Option<Har>, is_strict: bool, clock: Clock) -> Self {
+        Self {
+            requests: Arc::default(),
+            faults: Faults::default(),
+            level: Mutex::default(),
+            har,
+            is_strict,
+            clock,
+        }
     }
 
     /// Poses as an older server, or no longer.
@@ -37,7 +47,7 @@ impl Monitor {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
     }
 
-    /// What the server poses as.
+    /// The emulated version, if any.
     pub fn level(&self) -> Option<Level> {
         self.level.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -107,15 +117,24 @@ impl Monitor {
         if matches!(fault.drop, Some(Cut::Request | Cut::Answer)) {
             outcome = Err(Dropped);
         }
-        if let Ok(response) = &outcome {
-            pending.set_status(response.status().as_u16());
+        if let Ok(response) = &mut outcome {
+            let facts = response.extensions_mut().remove::<Outcome>().unwrap_or_default();
+            if self.is_strict && !facts.ignored.is_empty() {
+                *response = error_response(&unknown_parameters(&facts.ignored));
+            }
+            pending.set_outcome(response.status().as_u16(), facts);
         }
         drop(pending);
         if let (Some(har), Some(head)) = (&self.har, head) {
             outcome = record(har, head, &tap, outcome).await;
         }
-        fault.spoil(outcome?).await
+        fault.apply(outcome?).await
     }
+}
+
+/// The error of a strict server.
+fn unknown_parameters(names: &[String]) -> ApiError {
+    ApiError::bad_request(format!("Unknown parameters (--strict): {}", names.join(", ")))
 }
 
 /// Reads a body that reaches no handler: the client may send all of it before it reads the response.

@@ -5,7 +5,7 @@ use super::double::{Double, DoubleError, Settings};
 use super::fixtures::{self, Fixtures};
 use crate::app::App;
 use crate::http::ApiResult;
-use crate::server::StartError;
+use crate::server::{ListenAddress, StartError};
 use crate::store::{Database, OpenError};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -32,7 +32,7 @@ impl Program {
         settings.is_controlled = control.is_some();
         let listener = match control {
             Some(address) => {
-                let refused = |source| StartError::Listen { address, source };
+                let refused = |source| StartError::Listen { address: ListenAddress::Tcp(address), source };
                 let listener = TcpListener::bind(address).await.map_err(refused)?;
                 let address = listener.local_addr().map_err(refused)?;
                 Some((listener, address))

@@ -1,7 +1,7 @@
 //! The log of requests that a test server got.
 
-use crate::http::BodyTap;
 use crate::http::form::Form;
+use crate::http::{BodyTap, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 /// The most requests that are kept. Beyond it the oldest are dropped.
 const CAPACITY: usize = 10_000;
 
-/// How long to wait for requests by default.
+/// Default time to wait for requests.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A request that a test server got.
@@ -32,28 +32,34 @@ pub struct RecordedRequest {
     pub user: Option<String>,
     /// The status of the response; `null` while there is none, and if the connection ended without one.
     pub status: Option<u16>,
+    /// The `code` of the error, if the server refused it; a fault has none.
+    #[serde(default)]
+    pub code: Option<String>,
+    /// The parameters that the operation does not know.
+    #[serde(default)]
+    pub ignored: Vec<String>,
 }
 
-/// Which requests are asked for. All conditions have to hold.
+/// A filter of requests. All conditions have to hold.
 #[derive(Clone, Debug, Default)]
 pub struct RequestFilter {
-    /// The method, upper and lower case alike.
+    /// The method, in any case.
     pub method: Option<String>,
     /// The path; see [`Pattern`].
     pub path: Option<Pattern>,
     /// The email in the credentials.
     pub user: Option<String>,
-    /// Also requests that have no response yet, such as polls that wait.
+    /// Includes requests without a response yet, such as waiting polls.
     pub pending: bool,
 }
 
-/// A pattern of paths: `*` stands for any text. `/messages` means `/api/v1/messages`.
+/// A pattern of paths: `*` matches any text. `/messages` means `/api/v1/messages`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Pattern(pub String);
 
 impl Pattern {
-    /// Whether a whole path matches.
+    /// True if a whole path matches.
     pub fn matches(&self, path: &str) -> bool {
         let pattern = self.0.trim_end_matches('/');
         let short = path.strip_prefix("/api/v1");
@@ -100,18 +106,20 @@ pub struct Pending {
     log: Arc<RequestLog>,
     id: u64,
     status: Option<u16>,
+    outcome: Outcome,
 }
 
 impl Pending {
-    /// Sets the status of the response.
-    pub fn set_status(&mut self, status: u16) {
+    /// Sets the status and the outcome of the response.
+    pub fn set_outcome(&mut self, status: u16, outcome: Outcome) {
         self.status = Some(status);
+        self.outcome = outcome;
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        self.log.finish(self.id, self.status);
+        self.log.finish(self.id, self.status, std::mem::take(&mut self.outcome));
     }
 }
 
@@ -136,6 +144,8 @@ impl RequestLog {
             form: Map::new(),
             user,
             status: None,
+            code: None,
+            ignored: Vec::new(),
         };
         let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
         if entries.list.len() >= CAPACITY {
@@ -144,14 +154,16 @@ impl RequestLog {
         entries.list.push_back(Entry { request, content_type, body, is_pending: true });
         drop(entries);
         self.changed.send_replace(());
-        Pending { log: Arc::clone(self), id, status: None }
+        Pending { log: Arc::clone(self), id, status: None, outcome: Outcome::default() }
     }
 
-    fn finish(&self, id: u64, status: Option<u16>) {
+    fn finish(&self, id: u64, status: Option<u16>, outcome: Outcome) {
         let mut entries = self.lock();
         if let Some(entry) = entries.list.iter_mut().rev().find(|entry| entry.request.id == id) {
             entry.request.form = entry.form();
             entry.request.status = status;
+            entry.request.code = outcome.code;
+            entry.request.ignored = outcome.ignored;
             entry.is_pending = false;
         }
         drop(entries);

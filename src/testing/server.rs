@@ -95,7 +95,7 @@ impl TestServer {
                     Ok(double) => {
                         let double = Arc::new(double);
                         let _gone = started.send(Ok((Arc::clone(&double), handle)));
-                        // Also ends when the sender is gone.
+                        // The request also ends when the sender is dropped.
                         let _ended = ended.await;
                         double.abort().await;
                     }
@@ -147,7 +147,7 @@ impl TestServer {
         self.on(move |double| async move { ok(double.monitor.requests.list(&filter)) }).await
     }
 
-    /// Waits until so many requests match a filter, and returns all that do; fewer if it takes longer than the timeout.
+    /// Waits until enough requests match a filter, and returns all that do; fewer if the timeout expires.
     pub async fn wait_for_requests(
         &self,
         filter: RequestFilter,
@@ -211,8 +211,8 @@ impl TestServer {
         self.on(move |double| async move { double.set_clock(now, advance, frozen).await }).await
     }
 
-    /// Expires the event queues of a user, or of everybody. Their clients get `BAD_EVENT_QUEUE_ID` and have to register
-    /// again. Returns how many there were.
+    /// Expires the event queues of a user, or of all users. Their clients get `BAD_EVENT_QUEUE_ID` and have to register
+    /// again. Returns their number.
     pub async fn expire_queues(&self, email: Option<&str>) -> Result<usize, TestError> {
         let email = email.map(str::to_owned);
         self.on(move |double| async move { double.expire_queues(email.as_deref()).await }).await
@@ -224,8 +224,12 @@ impl TestServer {
         self.check_running().await
     }
 
-    /// Goes back to the fixtures: what happened since is undone, the clock is where it began, requests, faults and level
-    /// are forgotten, queues are gone.
+    /// Makes the present data and time what [`TestServer::reset`] restores.
+    pub async fn snapshot(&self) -> Result<(), TestError> {
+        self.on(|double| async move { double.snapshot().await }).await
+    }
+
+    /// Restores the fixtures or the snapshot: data and clock are reset, requests, faults and level are cleared, queues are removed.
     pub async fn reset(&self) -> Result<(), TestError> {
         self.on(|double| async move { double.reset().await }).await
     }
@@ -288,7 +292,7 @@ impl Drop for TestServer {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {
-            // It has nothing to say that a test could still hear.
+            // The test can no longer handle an error.
             let _ended = thread.join();
         }
     }

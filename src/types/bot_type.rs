@@ -3,13 +3,13 @@
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use serde::{Deserialize, Serialize};
 
-/// What a bot is for, `bot_type` on the wire.
+/// Kind of a bot, `bot_type` on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub enum BotType {
-    /// 1: calls the API as its owner's program tells it to.
+    /// 1: calls the API from its owner's program.
     Generic,
-    /// 2: only posts what an incoming webhook brings.
+    /// 2: posts only through an incoming webhook.
     IncomingWebhook,
     /// 3: its messages are posted to another server.
     OutgoingWebhook,

@@ -1,13 +1,19 @@
 //! The time of day, and the time that passes. Everything asks here, so that a test can set both.
 
+use jiff::Timestamp;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
+/// A time in UNIX seconds as one that can be written for people. Times beyond all calendars are the epoch.
+pub fn timestamp(seconds: i64) -> Timestamp {
+    Timestamp::from_second(seconds).unwrap_or_default()
+}
+
 /// The source of the current time.
 ///
-/// There are two times. The wall clock is what clients are shown and what dates in the file are compared with; somebody
-/// may set it, and a machine without a battery finds the date only after it has started. The monotonic clock only
-/// measures how much time has passed: whatever expires after a time of idleness asks it.
+/// The clock of the server. The wall clock is shown to clients and compared with dates in the file; it may be set by an
+/// operator, and a machine without a battery learns the date only after the start. The monotonic clock only measures
+/// elapsed time: idle timeouts use it.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {
     /// The machine's clocks.
@@ -17,10 +23,10 @@ pub enum Clock {
     Adjustable(Arc<Mutex<Adjustment>>),
 }
 
-/// How adjustable clocks differ from the machine's, in milliseconds.
+/// Difference between adjustable clocks and the machine's, in milliseconds.
 #[derive(Debug)]
 pub struct Adjustment {
-    /// The wall clock, if it stands; or else how far it is ahead of the machine's.
+    /// The wall clock if it is frozen; otherwise its offset from the machine's.
     wall: i64,
     /// Likewise the monotonic clock.
     monotonic: i64,
@@ -43,10 +49,7 @@ impl Clock {
     pub fn milliseconds(&self) -> i64 {
         match self {
             Self::System => machine_wall(),
-            Self::Adjustable(adjustment) => {
-                let Adjustment { wall, is_frozen, .. } = *lock(adjustment);
-                if is_frozen { wall } else { machine_wall() + wall }
-            }
+            Self::Adjustable(adjustment) => lock(adjustment).now().0,
         }
     }
 
@@ -59,10 +62,15 @@ impl Clock {
     pub fn monotonic(&self) -> i64 {
         match self {
             Self::System => machine_monotonic(),
-            Self::Adjustable(adjustment) => {
-                let Adjustment { monotonic, is_frozen, .. } = *lock(adjustment);
-                if is_frozen { monotonic } else { machine_monotonic() + monotonic }
-            }
+            Self::Adjustable(adjustment) => lock(adjustment).now().1,
+        }
+    }
+
+    /// The wall clock and the monotonic one of the same moment, in milliseconds.
+    fn now(&self) -> (i64, i64) {
+        match self {
+            Self::System => (machine_wall(), machine_monotonic()),
+            Self::Adjustable(adjustment) => lock(adjustment).now(),
         }
     }
 
@@ -80,7 +88,7 @@ impl Clock {
         }
     }
 
-    /// Sets the wall clock of an adjustable clock, in UNIX seconds, as somebody who corrects the date of a machine: no time
+    /// Sets the wall clock of an adjustable clock, in UNIX seconds, like a correction of the system clock: no time
     /// passes.
     pub fn set_wall(&self, seconds: i64) {
         if let Self::Adjustable(adjustment) = self {
@@ -90,19 +98,28 @@ impl Clock {
         }
     }
 
-    /// Stops an adjustable clock, or lets it run on from where it stands.
+    /// Freezes or resumes an adjustable clock.
     pub fn set_frozen(&self, frozen: bool) {
-        let (wall, monotonic) = (self.milliseconds(), self.monotonic());
         if let Self::Adjustable(adjustment) = self {
+            let mut adjustment = lock(adjustment);
+            let (wall, monotonic) = adjustment.now();
             let machine = if frozen { (0, 0) } else { (machine_wall(), machine_monotonic()) };
-            *lock(adjustment) =
+            *adjustment =
                 Adjustment { wall: wall - machine.0, monotonic: monotonic - machine.1, is_frozen: frozen };
         }
     }
 
-    /// Whether the clock stands still.
+    /// True if the clock is frozen.
     pub fn is_frozen(&self) -> bool {
         matches!(self, Self::Adjustable(adjustment) if lock(adjustment).is_frozen)
+    }
+}
+
+impl Adjustment {
+    /// The wall clock and the monotonic one.
+    fn now(&self) -> (i64, i64) {
+        let machine = if self.is_frozen { (0, 0) } else { (machine_wall(), machine_monotonic()) };
+        (machine.0 + self.wall, machine.1 + self.monotonic)
     }
 }
 
@@ -123,10 +140,11 @@ fn lock(adjustment: &Mutex<Adjustment>) -> MutexGuard<'_, Adjustment> {
 /// The smallest step of the wall clock that counts as a jump, in milliseconds.
 const JUMP: i64 = 60 * 60 * 1000;
 
-/// How long a clock that has jumped is not trusted, in milliseconds: a wrong date can be noticed and corrected.
+/// Time in milliseconds for which a clock is not trusted after a jump, so that a wrong date can be noticed and
+/// corrected.
 const DISTRUST: i64 = 24 * 60 * 60 * 1000;
 
-/// Notices jumps of the wall clock, for what a wrong date would destroy.
+/// Detects jumps of the wall clock, to protect data from deletion by a wrong date.
 #[derive(Debug)]
 pub struct JumpDetector(Mutex<Seen>);
 
@@ -142,14 +160,15 @@ struct Seen {
 impl JumpDetector {
     /// Takes the clock as it is for right.
     pub fn new(clock: &Clock) -> Self {
-        let offset = clock.milliseconds() - clock.monotonic();
+        let (wall, monotonic) = clock.now();
+        let offset = wall - monotonic;
         Self(Mutex::new(Seen { offset, distrusted_until: i64::MIN }))
     }
 
-    /// Whether the wall clock has run as the time passed, between the calls of the last day.
+    /// True if the wall clock has advanced like the monotonic one between the calls of the last day.
     pub fn is_steady(&self, clock: &Clock) -> bool {
-        let now = clock.monotonic();
-        let offset = clock.milliseconds() - now;
+        let (wall, now) = clock.now();
+        let offset = wall - now;
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let jump = offset - seen.offset;
         if jump.abs() >= JUMP {
@@ -189,6 +208,17 @@ mod tests {
         clock.advance(5);
         clock.set_wall(0);
         assert_eq!((clock.seconds(), clock.monotonic()), (0, 5000));
+    }
+
+    #[test]
+    fn time_that_passes_in_another_thread_is_no_jump() {
+        let clock = Clock::manual(1_000_000);
+        let detector = JumpDetector::new(&clock);
+        let of_other = clock.clone();
+        let other = std::thread::spawn(move || (0..200_000).for_each(|_| of_other.advance(2 * 24 * 3600)));
+        while !other.is_finished() {
+            assert!(detector.is_steady(&clock));
+        }
     }
 
     #[test]

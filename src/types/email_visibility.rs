@@ -2,7 +2,7 @@
 
 use super::{Role, UserId};
 
-/// Who may see a user's real email: `email_address_visibility`.
+/// Visibility of a user's real email: `email_address_visibility`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EmailVisibility {
     /// 1.
@@ -30,7 +30,7 @@ impl EmailVisibility {
         }
     }
 
-    /// Whether another user with this role may see it.
+    /// True if another user with this role may see it.
     pub fn admits(self, role: Role) -> bool {
         match self {
             Self::Everyone => true,

@@ -4,26 +4,47 @@
 
 mod bot_type;
 mod clock;
+mod digest;
 mod email_visibility;
+mod hourly;
+mod id_map;
 mod ids;
+mod json_text;
+mod language;
 mod names;
 mod network;
-mod property;
+mod origin;
+pub mod property;
 mod role;
 mod topic;
+mod uploaded_file;
 pub mod version;
 
 pub use bot_type::BotType;
-pub use clock::{Clock, JumpDetector};
+pub use clock::{Clock, JumpDetector, timestamp};
+pub use digest::{Hashing, hex};
 pub use email_visibility::EmailVisibility;
+pub use hourly::Hourly;
+pub use id_map::{IdMap, IdSet};
 pub use ids::{ClientId, EventId, GroupId, MessageId, RecipientId, StreamId, TopicId, UserId};
-pub use names::{find_forbidden_in_name, fold, folded_skeleton, is_unprintable, is_unseen, skeleton};
+pub use json_text::{
+    JsonOrText, MAX_JSON_VALUES, check_values, has_more_values, members_of, nullable, write_json_text,
+};
+pub use language::{Language, Piece, fill, pieces};
+pub use names::{
+    find_forbidden_in_name, fold, folded_skeleton, is_unprintable, is_unseen, nearest_name, skeleton,
+};
 pub use network::{Network, NetworkError, address_block, address_site, is_public};
-pub use property::{Kind, Property, Setting, SettingTable, SettingUpdate, SettingValue, Shape, Values};
+pub use origin::{Author, Origin};
+pub use property::{
+    ChangedBy, Effect, Kind, OnWire, Property, Setting, SettingTable, SettingUpdate, SettingValue, Shape,
+    Values,
+};
 pub use role::Role;
 pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, EmptyTopic, Topic, shown_topic};
+pub use uploaded_file::UploadedFile;
 
-/// Sorts a list, and removes what is in it twice.
+/// Sorts a list, and removes duplicates.
 pub fn distinct<T: Ord>(mut list: Vec<T>) -> Vec<T> {
     list.sort_unstable();
     list.dedup();

@@ -1,11 +1,10 @@
-//! Names of people, channels and other things: the characters that they cannot have, and when two of them look alike.
+//! Names of users, channels and other objects: forbidden characters, and comparison by appearance.
 
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 
-/// Where characters without a shape of their own belong to what is written: inside of emoji, and between letters of scripts
-/// that are written with joiners.
+/// Contexts in which invisible characters are part of the text: inside of emoji, and between letters of joined scripts.
 static EXPECTED_UNSEEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let emoji = r"\p{Extended_Pictographic}(?:\u{fe0e}|[\u{1f3fb}-\u{1f3ff}]?\u{fe0f}?)";
     let keycap = r"[0-9#*]\u{fe0f}\u{20e3}";
@@ -16,8 +15,18 @@ static EXPECTED_UNSEEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!(r"{flag}|{keycap}|{emoji}(?:\u{{200d}}{emoji})*|{joined}")).ok()
 });
 
-/// Returns the position, from 0, of the first character that a name cannot have: an unprintable one, or an unseen one where
-/// it does not belong to what is written.
+/// Similarity from which on a name is suggested for an unknown one: that of unknown flags.
+const MIN_SIMILARITY: f64 = 0.7;
+
+/// Returns the most similar one of these names, if one is similar: for the error about an unknown name.
+pub fn nearest_name<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let similarities = names.into_iter().map(|known| (strsim::jaro(name, known), known));
+    let close = similarities.filter(|(similarity, _)| *similarity > MIN_SIMILARITY);
+    close.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, known)| known)
+}
+
+/// Returns the position, from 0, of the first forbidden character of a name: an unprintable one, or an invisible one
+/// outside of emoji and joined scripts.
 pub fn find_forbidden_in_name(name: &str) -> Option<usize> {
     if !name.contains(|character| is_unprintable(character) || is_unseen(character)) {
         return None;
@@ -32,8 +41,8 @@ pub fn find_forbidden_in_name(name: &str) -> Option<usize> {
     })
 }
 
-/// Whether a character cannot be in a name of anything, nor in a topic: line ends and other control characters, which break
-/// the clients' lists; characters that change the direction of the text after the name; and those that are never assigned.
+/// True if a character is forbidden in names and topics: line ends and other control characters, which break the
+/// clients' lists; characters that change the direction of the following text; and unassigned ones.
 pub fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -41,14 +50,20 @@ pub fn is_unprintable(character: char) -> bool {
         || u32::from(character) & 0xfffe == 0xfffe
 }
 
-/// Whether a character has no shape of its own, so that two names differ by it and look the same: Unicode's
-/// `Default_Ignorable_Code_Point`, and the blank Braille pattern.
+/// True if a character has no appearance of its own, so that names that differ by it may look the same: Unicode's
+/// `Default_Ignorable_Code_Point` and format characters (category `Cf`), code points for private use, the object
+/// replacement character, the controls of hieroglyphs, and signs that are blank (a pattern of Braille, a note head).
 pub fn is_unseen(character: char) -> bool {
     matches!(
         character,
         '\u{ad}'
             | '\u{34f}'
+            | '\u{600}'..='\u{605}'
             | '\u{61c}'
+            | '\u{6dd}'
+            | '\u{70f}'
+            | '\u{890}'..='\u{891}'
+            | '\u{8e2}'
             | '\u{115f}'..='\u{1160}'
             | '\u{17b4}'..='\u{17b5}'
             | '\u{180b}'..='\u{180f}'
@@ -57,13 +72,20 @@ pub fn is_unseen(character: char) -> bool {
             | '\u{2060}'..='\u{206f}'
             | '\u{2800}'
             | '\u{3164}'
+            | '\u{e000}'..='\u{f8ff}'
             | '\u{fe00}'..='\u{fe0f}'
             | '\u{feff}'
             | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fff8}'
+            | '\u{fff0}'..='\u{fffc}'
+            | '\u{110bd}'
+            | '\u{110cd}'
+            | '\u{13430}'..='\u{1345f}'
             | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d159}'
             | '\u{1d173}'..='\u{1d17a}'
             | '\u{e0000}'..='\u{e0fff}'
+            | '\u{f0000}'..='\u{ffffd}'
+            | '\u{100000}'..='\u{10fffd}'
     )
 }
 
@@ -72,8 +94,8 @@ pub fn fold(text: &str) -> String {
     text.to_lowercase()
 }
 
-/// Returns the skeleton of a name (UTS 39): equal for names that look alike as they are written. White space is shown as one
-/// space, and unseen characters are left out.
+/// Returns the skeleton of a name (UTS 39): equal for names with the same appearance. White space becomes one space,
+/// and invisible characters are removed.
 pub fn skeleton(name: &str) -> String {
     let seen: String = name.nfkc().filter(|character| !is_unseen(*character)).collect();
     let words: Vec<String> =
@@ -81,7 +103,7 @@ pub fn skeleton(name: &str) -> String {
     words.join(" ")
 }
 
-/// Returns the skeleton of a name in lower case: equal for names that look alike when their case is ignored.
+/// Returns the skeleton of a name in lower case: equal for names with the same appearance except for case.
 pub fn folded_skeleton(name: &str) -> String {
     let normal: String = name.nfkc().collect();
     skeleton(&fold(&normal))
@@ -93,15 +115,17 @@ mod tests {
 
     #[test]
     fn unseen_characters_are_those_of_unicode() {
-        let ignorable = Regex::new(r"^\p{Default_Ignorable_Code_Point}$").unwrap();
-        for character in ('\0'..=char::MAX).filter(|character| *character != '\u{2800}') {
+        let unseen =
+            r"^[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Co}\u{2800}\u{fffc}\u{13430}-\u{1345f}\u{1d159}]$";
+        let unseen = Regex::new(unseen).unwrap();
+        for character in '\0'..=char::MAX {
             let text = character.to_string();
-            assert_eq!(is_unseen(character), ignorable.is_match(&text), "{}", u32::from(character));
+            assert_eq!(is_unseen(character), unseen.is_match(&text), "{:x}", u32::from(character));
         }
     }
 
     #[test]
-    fn what_is_unseen_is_forbidden_but_in_emoji_and_joined_scripts() {
+    fn invisible_characters_are_forbidden_except_in_emoji_and_joined_scripts() {
         let cases = [
             ("Olga", None),
             ("Olga\u{200b}", Some(4)),
@@ -112,6 +136,13 @@ mod tests {
             ("Ol\u{200d}ga", Some(2)),
             ("Ol\u{200c}ga", Some(2)),
             ("\u{2800}", Some(0)),
+            ("Olga\u{600}", Some(4)),
+            ("Olga\u{fffb}", Some(4)),
+            ("Olga\u{fffc}", Some(4)),
+            ("Olga\u{e000}", Some(4)),
+            ("Olga\u{10fffd}", Some(4)),
+            ("Olga\u{13441}", Some(4)),
+            ("Olga\u{1d159}", Some(4)),
             ("Olga\u{202e}", Some(4)),
             ("Olga\u{fdd0}", Some(4)),
             ("Olga\u{1fffe}", Some(4)),
@@ -137,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_look_alike_have_a_skeleton_in_common() {
+    fn similar_names_share_a_skeleton() {
         let alike = |one: &str, other: &str| {
             skeleton(one) == skeleton(other) || folded_skeleton(one) == folded_skeleton(other)
         };

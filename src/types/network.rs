@@ -19,7 +19,7 @@ impl Network {
     /// The addresses of this machine.
     pub const LOOPBACK: [Self; 2] = [v4([127, 0, 0, 0], 8), v6(1, 128)];
 
-    /// Whether an address is in the network. IPv4 addresses may be mapped to IPv6.
+    /// True if an address is in the network. IPv4 addresses may be mapped to IPv6.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(network), IpAddr::V4(address)) => {
@@ -62,8 +62,8 @@ const fn v6(bits: u128, prefix: u8) -> Network {
     Network { address: IpAddr::V6(Ipv6Addr::from_bits(bits)), prefix }
 }
 
-/// What an address counts for in limits: an IPv4 address for itself, an IPv6 address for its /64 network, of which each
-/// customer of a provider has at least one.
+/// The unit of limits by address: an IPv4 address, or the /64 network of an IPv6 address, of which each customer of a
+/// provider has at least one.
 pub fn address_block(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),
@@ -79,9 +79,9 @@ pub fn address_site(address: IpAddr) -> Option<IpAddr> {
     }
 }
 
-/// The networks that are not of the public internet (the special-purpose registries of IANA), where services listen that
-/// trust their neighbours: this machine, private networks, carriers' networks, link-local addresses with the metadata
-/// services of clouds, documentation, benchmarks, multicast, and what is reserved.
+/// Networks outside the public internet (the special-purpose registries of IANA), whose services may trust their
+/// neighbours: loopback, private networks, carriers' networks, link-local addresses with the metadata services of
+/// clouds, documentation, benchmarks, multicast, and reserved ones.
 const NOT_PUBLIC: &[Network] = &[
     v4([0, 0, 0, 0], 8),
     v4([10, 0, 0, 0], 8),
@@ -109,7 +109,7 @@ const NOT_PUBLIC_V6: &[Network] =
 /// The network in which gateways translate IPv6 to IPv4 (RFC 6052).
 const NAT64: Network = v6(0x0064_ff9b << 96, 96);
 
-/// Whether an address is of the public internet.
+/// True if an address belongs to the public internet.
 pub fn is_public(address: IpAddr) -> bool {
     let address = address.to_canonical();
     let in_any = |networks: &[Network]| networks.iter().any(|network| network.contains(address));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_the_public_internet_are_told_from_the_others() {
+    fn public_addresses_are_recognized() {
         for text in [
             "1.1.1.1",
             "8.8.8.8",

@@ -1,4 +1,4 @@
-//! Settings as rows of a table: name on the wire, allowed values, default.
+//! Settings as rows of a table: name on the wire, allowed values, default, and the users who change them.
 
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +12,15 @@ pub struct Property {
     pub name: &'static str,
     /// The allowed values, and the default.
     pub kind: Kind,
-    /// What it decides, for the description of the interface: one sentence, and a second if nothing here reads it.
+    /// The users who may change it.
+    pub changed_by: ChangedBy,
+    /// The form in which clients receive it.
+    pub on_wire: OnWire,
+    /// The place where it has an effect.
+    pub effect: Effect,
+    /// The text for a refused value, in which `{}` is the value. Without one, clients receive the usual text of the kind.
+    pub refusal: Option<&'static str>,
+    /// The value, for the description of the interface: one sentence.
     pub about: &'static str,
 }
 
@@ -21,42 +29,137 @@ pub struct Property {
 pub enum Kind {
     /// True or false.
     Bool(bool),
-    /// Any whole number that its endpoint allows.
-    Number(i64),
-    /// A whole number, or null for none.
-    NumberOrNull(Option<i64>),
-    /// Any text that its endpoint allows.
-    Text(&'static str),
-    /// A text, or null for none.
-    TextOrNull(Option<&'static str>),
+    /// A whole number within bounds.
+    #[expect(missing_docs, reason = "named by their meaning")]
+    Number { min: i64, max: i64, default: i64 },
     /// One of these numbers; the default comes second.
     NumberOf(&'static [i64], i64),
+    /// Seconds from 1, or null for no limit. Clients write `unlimited` for null.
+    LimitSeconds(i64),
+    /// Days from 1, or -1, the default, for no limit. Clients write `unlimited` for -1.
+    Days,
+    /// The id of a channel that the caller can access, or -1, the default, for none.
+    Channel,
+    /// A text of at most `max` characters.
+    #[expect(missing_docs, reason = "named by their meaning")]
+    Text { max: usize, default: &'static str },
+    /// The same without the characters that are forbidden in names.
+    #[expect(missing_docs, reason = "named by their meaning")]
+    Name { max: usize, default: &'static str },
     /// One of these words; the default comes second.
     WordOf(&'static [&'static str], &'static str),
+    /// The code of a language of clients.
+    Language(&'static str),
+    /// An HTTP address of at most `max` characters, or null, the default, for none.
+    #[expect(missing_docs, reason = "named by its meaning")]
+    Url { max: usize },
+}
+
+/// The users who may change a setting. The settings of a user are changed by the user; administrators change the default
+/// for new users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangedBy {
+    /// Owners.
+    Owner,
+    /// Administrators.
+    Administrator,
+    /// The user alone: the organization has no default for new users.
+    User,
+    /// None. The setting follows from another one or from an upload, or has a parameter of its own.
+    Server,
+}
+
+/// The form in which clients receive a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnWire {
+    /// In the state of `POST /register` and in events.
+    Shown,
+    /// The same, and as `update_display_settings` for clients without the capability `user_settings_object`.
+    Display,
+    /// The same, and as `update_global_notifications` for clients without the capability `user_settings_object`.
+    Notifications,
+    /// Not at all: other fields follow from it.
+    Hidden,
+}
+
+/// The place where a setting has an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The server acts on it.
+    Server,
+    /// Only clients act on it.
+    Clients,
+    /// None, for this reason.
+    Nowhere(&'static str),
+}
+
+/// A setting that the server acts on.
+pub const fn server(name: &'static str, kind: Kind, about: &'static str) -> Property {
+    let (changed_by, on_wire) = (ChangedBy::Administrator, OnWire::Shown);
+    Property { name, kind, changed_by, on_wire, effect: Effect::Server, refusal: None, about }
+}
+
+/// A setting that only clients act on.
+pub const fn clients(name: &'static str, kind: Kind, about: &'static str) -> Property {
+    Property { effect: Effect::Clients, ..server(name, kind, about) }
+}
+
+/// A setting without an effect, with the reason, which follows `No effect on this server:`.
+pub const fn unused(name: &'static str, kind: Kind, about: &'static str, why: &'static str) -> Property {
+    Property { effect: Effect::Nowhere(why), ..server(name, kind, about) }
 }
 
 impl Property {
+    /// Changed by others than administrators.
+    #[must_use]
+    pub const fn by(mut self, changed_by: ChangedBy) -> Self {
+        self.changed_by = changed_by;
+        self
+    }
+
+    /// Received by clients in another form.
+    #[must_use]
+    pub const fn on_wire(mut self, on_wire: OnWire) -> Self {
+        self.on_wire = on_wire;
+        self
+    }
+
+    /// Refused with a text of its own.
+    #[must_use]
+    pub const fn refused(mut self, refusal: &'static str) -> Self {
+        self.refusal = Some(refusal);
+        self
+    }
+
     /// The default.
     pub fn default_value(&self) -> Value {
         match self.kind {
             Kind::Bool(value) => value.into(),
-            Kind::Number(value) | Kind::NumberOf(_, value) => value.into(),
-            Kind::NumberOrNull(value) => value.into(),
-            Kind::Text(value) | Kind::WordOf(_, value) => value.into(),
-            Kind::TextOrNull(value) => value.into(),
+            Kind::Number { default: value, .. } | Kind::NumberOf(_, value) | Kind::LimitSeconds(value) => {
+                value.into()
+            }
+            Kind::Days | Kind::Channel => (-1).into(),
+            Kind::Text { default: value, .. }
+            | Kind::Name { default: value, .. }
+            | Kind::Language(value)
+            | Kind::WordOf(_, value) => value.into(),
+            Kind::Url { .. } => Value::Null,
         }
     }
 
-    /// Whether the setting may have this value.
+    /// True if a value has the type of the setting, and is one of its choices. Clients are held to the limits of the kind
+    /// as well, when their values are read.
     pub fn allows(&self, value: &Value) -> bool {
         match self.kind {
-            Kind::Bool(_) => value.is_boolean(),
-            Kind::Number(_) => value.is_i64(),
-            Kind::NumberOrNull(_) => value.is_i64() || value.is_null(),
-            Kind::Text(_) => value.is_string(),
-            Kind::TextOrNull(_) => value.is_string() || value.is_null(),
             Kind::NumberOf(numbers, _) => value.as_i64().is_some_and(|number| numbers.contains(&number)),
             Kind::WordOf(words, _) => value.as_str().is_some_and(|word| words.contains(&word)),
+            kind => match kind.shape() {
+                Shape::Bool => value.is_boolean(),
+                Shape::Number => value.is_i64(),
+                Shape::NumberOrNull => value.is_i64() || value.is_null(),
+                Shape::Text => value.is_string(),
+                Shape::TextOrNull => value.is_string() || value.is_null(),
+            },
         }
     }
 }
@@ -64,15 +167,15 @@ impl Property {
 /// The shapes of values, by which the type of a [`Setting`] is checked against its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// [`Kind::Bool`].
+    /// True or false.
     Bool,
-    /// [`Kind::Number`] and [`Kind::NumberOf`].
+    /// A whole number.
     Number,
-    /// [`Kind::NumberOrNull`].
+    /// A whole number or null.
     NumberOrNull,
-    /// [`Kind::Text`] and [`Kind::WordOf`].
+    /// A text.
     Text,
-    /// [`Kind::TextOrNull`].
+    /// A text or null.
     TextOrNull,
 }
 
@@ -80,10 +183,10 @@ impl Kind {
     const fn shape(self) -> Shape {
         match self {
             Self::Bool(_) => Shape::Bool,
-            Self::Number(_) | Self::NumberOf(..) => Shape::Number,
-            Self::NumberOrNull(_) => Shape::NumberOrNull,
-            Self::Text(_) | Self::WordOf(..) => Shape::Text,
-            Self::TextOrNull(_) => Shape::TextOrNull,
+            Self::Number { .. } | Self::NumberOf(..) | Self::Days | Self::Channel => Shape::Number,
+            Self::LimitSeconds(_) => Shape::NumberOrNull,
+            Self::Text { .. } | Self::Name { .. } | Self::WordOf(..) | Self::Language(_) => Shape::Text,
+            Self::Url { .. } => Shape::TextOrNull,
         }
     }
 }
@@ -148,13 +251,13 @@ impl<T: SettingValue> Setting<T> {
     }
 }
 
-/// The settings that an event of changes can be about.
+/// The settings that an event of changes can be about, and that a request can change.
 pub trait SettingTable {
     /// The members of the event that have the name and the value.
     const MEMBERS: [&'static str; 2] = ["property", "value"];
 
-    /// The row of a setting.
-    fn property(name: &str) -> Option<&'static Property>;
+    /// The rows.
+    fn rows() -> impl Iterator<Item = &'static Property>;
 }
 
 /// A setting of a table and its new value, which is one that it may have. On the wire, two members of an event.
@@ -168,7 +271,7 @@ pub struct SettingUpdate<T> {
 impl<T: SettingTable> SettingUpdate<T> {
     /// The new value of a setting. `None` if the table has no such setting, or the setting no such value.
     pub fn new(name: &str, value: &Value) -> Option<Self> {
-        let property = T::property(name).filter(|property| property.allows(value))?;
+        let property = T::rows().find(|row| row.name == name).filter(|row| row.allows(value))?;
         Some(Self { property, value: value.clone(), table: PhantomData })
     }
 }
@@ -216,7 +319,7 @@ impl Values {
         self.0.get(name).unwrap_or(&Value::Null)
     }
 
-    /// Whether a setting is on.
+    /// True if a setting is on.
     pub fn is_on(&self, name: &str) -> bool {
         self.value(name) == true
     }
@@ -238,10 +341,9 @@ mod tests {
     impl SettingTable for Table {
         const MEMBERS: [&'static str; 2] = ["setting_name", "setting"];
 
-        fn property(name: &str) -> Option<&'static Property> {
-            const ROW: &Property =
-                &Property { name: "color_scheme", kind: Kind::NumberOf(&[1, 2], 1), about: "" };
-            (name == ROW.name).then_some(ROW)
+        fn rows() -> impl Iterator<Item = &'static Property> {
+            const ROWS: &[Property] = &[clients("color_scheme", Kind::NumberOf(&[1, 2], 1), "")];
+            ROWS.iter()
         }
     }
 
@@ -263,18 +365,18 @@ mod tests {
 
     #[test]
     fn values_are_held_to_their_kind() {
-        let property = |kind| Property { name: "x", kind, about: "" };
+        let property = |kind| server("x", kind, "");
         let cases = [
             (Kind::Bool(true), json!(false), true),
             (Kind::Bool(true), json!("false"), false),
-            (Kind::Number(1), json!(-7), true),
-            (Kind::Number(1), json!(1.5), false),
-            (Kind::NumberOrNull(Some(600)), Value::Null, true),
-            (Kind::NumberOrNull(None), json!("no"), false),
-            (Kind::Text(""), json!("any"), true),
-            (Kind::Text(""), Value::Null, false),
-            (Kind::TextOrNull(None), Value::Null, true),
-            (Kind::TextOrNull(None), json!(1), false),
+            (Kind::Channel, json!(-7), true),
+            (Kind::Channel, json!(1.5), false),
+            (Kind::LimitSeconds(600), Value::Null, true),
+            (Kind::LimitSeconds(600), json!("no"), false),
+            (Kind::Text { max: 9, default: "" }, json!("any"), true),
+            (Kind::Text { max: 9, default: "" }, Value::Null, false),
+            (Kind::Url { max: 9 }, Value::Null, true),
+            (Kind::Url { max: 9 }, json!(1), false),
             (Kind::NumberOf(&[1, 2], 1), json!(2), true),
             (Kind::NumberOf(&[1, 2], 1), json!(3), false),
             (Kind::WordOf(&["all", "none"], "all"), json!("none"), true),
@@ -283,7 +385,7 @@ mod tests {
         for (kind, value, allowed) in cases {
             assert_eq!(property(kind).allows(&value), allowed, "{kind:?} {value}");
         }
-        assert_eq!(property(Kind::NumberOrNull(None)).default_value(), Value::Null);
+        assert_eq!(property(Kind::Url { max: 9 }).default_value(), Value::Null);
         assert_eq!(property(Kind::NumberOf(&[1, 2], 2)).default_value(), json!(2));
     }
 }

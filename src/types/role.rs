@@ -56,12 +56,12 @@ impl Role {
         }
     }
 
-    /// Whether the role includes the permissions of an administrator; owners have them too.
+    /// True if the role includes the permissions of an administrator; owners have them too.
     pub fn is_administrator(self) -> bool {
         matches!(self, Self::Owner | Self::Administrator)
     }
 
-    /// Whether the role includes the permissions of a moderator.
+    /// True if the role includes the permissions of a moderator.
     pub fn is_moderator(self) -> bool {
         matches!(self, Self::Owner | Self::Administrator | Self::Moderator)
     }

@@ -56,7 +56,7 @@ impl Topic {
         fold(&self.0)
     }
 
-    /// Whether the topic is marked as resolved.
+    /// True if the topic is marked as resolved.
     pub fn is_resolved(&self) -> bool {
         self.0.starts_with(Self::RESOLVED_PREFIX)
     }
@@ -75,7 +75,7 @@ pub fn shown_topic(topic: &str, knows_empty: bool) -> &str {
     if topic.is_empty() && !knows_empty { EMPTY_TOPIC_DISPLAY_NAME } else { topic }
 }
 
-/// How a client gets the empty topic. One of the things that decide which form of an event it gets.
+/// The client's form of the empty topic, one of the properties that select the variant of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmptyTopic {
     /// As an empty text.

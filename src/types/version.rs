@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
-/// The feature level that we announce: nothing below it is missing from what we serve, and clients take the ways of
-/// release 11.0.
+/// The announced feature level: everything up to it is supported, and clients behave as for release 11.0.
 pub const FEATURE_LEVEL: i64 = 421;
 
-/// The release whose ways we follow, with our own version behind it.
+/// The compatible release, followed by the version of this program.
 pub const VERSION: &str = concat!("11.0-teamchat-", env!("CARGO_PKG_VERSION"));
 
 /// The version fields, under the published names and under those of the spec.
@@ -27,7 +26,7 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// Those of this program.
+    /// The version of this program.
     pub const CURRENT: Self = Self {
         zulip_version: VERSION,
         zulip_feature_level: FEATURE_LEVEL,

@@ -64,7 +64,7 @@ async fn words_have_a_limit_and_are_a_list() {
 
 // conformance: alert-9, alert-10, flag-6, flag-7, flag-50
 #[tokio::test]
-async fn a_message_with_a_word_is_flagged_for_those_who_receive_it() {
+async fn alert_words_flag_messages_for_their_users() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -95,7 +95,7 @@ async fn a_message_with_a_word_is_flagged_for_those_who_receive_it() {
     assert_eq!(edited[1]["flags"], json!(["has_alert_word"]));
     others.ignore();
 
-    // Words that change change what is found from then on.
+    // A changed list of words changes the results.
     ada.delete("/users/me/alert_words", json!({"alert_words": ["pizza"]})).await.ok();
     add(&ada, json!(["soup"])).await;
     let after = bob.send(general, "food", "pizza").await;
@@ -108,7 +108,7 @@ async fn a_message_with_a_word_is_flagged_for_those_who_receive_it() {
 
 // conformance: alert-8
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let general = server.channel("general", &[&ada]).await;
@@ -126,7 +126,7 @@ async fn what_events_tell_is_the_state() {
 
 /// A message is searched for the words as they are when it is sent, also after a change that was refused.
 #[tokio::test]
-async fn a_message_is_searched_for_the_words_of_now() {
+async fn alert_words_are_those_at_the_time_of_sending() {
     let mut server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let channel = server.channel("channel", &[&ada, &bob]).await;

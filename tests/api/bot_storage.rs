@@ -48,13 +48,13 @@ async fn the_storage_has_a_limit() {
     put("c", 10).await.error(400, "BAD_REQUEST", msg);
     assert_eq!(bot.get("/bot_storage", json!({"keys": ["ab"]})).await.status, 200);
     bot.get("/bot_storage", json!({"keys": ["c"]})).await.error(400, "BAD_REQUEST", "Key does not exist.");
-    // What is replaced does not count.
+    // Replaced values do not count.
     put("ab", 5).await.ok();
     put("c", 10).await.ok();
 }
 
 #[tokio::test]
-async fn what_is_no_text_is_refused() {
+async fn invalid_text_is_refused() {
     let server = TestServer::start().await;
     let bot = server.bot("helper", &server.owner().await).await;
     let put =

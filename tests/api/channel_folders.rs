@@ -4,7 +4,7 @@ use crate::channels::{channel, channel_with, seen};
 use crate::harness::{Client, START, TestServer};
 use serde_json::{Value, json};
 
-/// Makes a folder and answers its id.
+/// Creates a folder and returns its id.
 async fn folder(administrator: &Client, name: &str) -> i64 {
     let parameters = json!({"name": name, "description": ""});
     administrator.post("/channel_folders/create", parameters).await.ok()["channel_folder_id"]
@@ -23,7 +23,7 @@ fn path(id: i64) -> String {
 
 // conformance: folder-1, folder-2
 #[tokio::test]
-async fn folders_are_made_and_told_to_everybody() {
+async fn folders_are_created_and_emitted() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let guest = server.guest("guest").await;
@@ -49,7 +49,7 @@ async fn folders_are_made_and_told_to_everybody() {
 
 // conformance: folder-4, folder-5, folder-6, folder-9, folder-11
 #[tokio::test]
-async fn folders_are_refused_in_the_published_words() {
+async fn folders_are_refused_as_published() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let first = folder(&owner, "Backend").await;
@@ -127,7 +127,7 @@ async fn folders_are_changed_part_by_part() {
     assert_eq!((&archived[0]["is_archived"], &archived[0]["name"]), (&json!(true), &json!("backend")));
     let state = owner.post("/register", json!({"fetch_event_types": ["channel_folders"]})).await.ok();
     assert_eq!(state["channel_folders"], archived);
-    // Its name is free while it is archived, and has to be free again to come back.
+    // The name of an archived folder may be reused, which prevents restoring the folder.
     let other = folder(&owner, "Backend").await;
     let back = json!({"is_archived": false});
     let refused = owner.patch(&path(id), &back).await;
@@ -216,7 +216,7 @@ async fn channels_are_put_into_folders() {
 
 // conformance: folder-13
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, guest) = (server.member("ada").await, server.guest("guest").await);

@@ -1,5 +1,5 @@
-//! A date that is corrected while the server runs: a machine without a battery finds the time after it has started, and
-//! somebody may set it wrong. What waits for time to pass goes on as if nothing had happened.
+//! Corrections of the system clock while the server runs: a machine without a battery sets its clock after the start,
+//! and an operator may set it wrong. Work that waits for a duration continues unaffected.
 
 use crate::harness::{Queue, START, TestServer};
 use serde_json::json;
@@ -12,14 +12,14 @@ const MINUTE: i64 = 60;
 /// Ten minutes ahead, and two days back.
 const JUMPS: [i64; 2] = [10 * MINUTE, -2 * 24 * 60 * MINUTE];
 
-/// What the server does once a minute.
+/// Runs the maintenance of one minute.
 async fn maintain(server: &TestServer) {
     let app = server.app();
     events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
 }
 
 #[tokio::test]
-async fn queues_live_as_long_as_ever() {
+async fn clock_jumps_do_not_expire_queues() {
     for jump in JUMPS {
         let server = TestServer::start().await;
         let ada = server.member("ada").await;
@@ -51,7 +51,7 @@ async fn queues_live_as_long_as_ever() {
 }
 
 #[tokio::test]
-async fn wrong_passwords_lock_a_login_as_long_as_ever() {
+async fn clock_jumps_do_not_extend_password_locks() {
     for jump in JUMPS {
         let server = TestServer::start().await;
         server.user("ada", Role::Member, None, Some("correct horse")).await;
@@ -73,7 +73,7 @@ async fn wrong_passwords_lock_a_login_as_long_as_ever() {
 }
 
 #[tokio::test]
-async fn who_asked_too_often_waits_as_long_as_ever() {
+async fn clock_jumps_do_not_extend_rate_limits() {
     for jump in JUMPS {
         let server = TestServer::start_with(Options { rate_limit: true, ..Options::default() }).await;
         let ada = server.member("ada").await;
@@ -88,9 +88,9 @@ async fn who_asked_too_often_waits_as_long_as_ever() {
     }
 }
 
-/// Events have numbers of their own, so that nothing is lost or told twice whatever the date is.
+/// The order of events does not depend on the clock.
 #[tokio::test]
-async fn what_is_sent_keeps_its_order() {
+async fn events_keep_their_order() {
     let mut server = TestServer::start().await;
     let ada = server.member("ada").await;
     let mut queue = ada.register(json!({"event_types": ["message"]})).await;

@@ -31,7 +31,7 @@ async fn playgrounds_are_added_and_removed() {
 
 // conformance: realm-20
 #[tokio::test]
-async fn what_cannot_be_a_playground_is_refused() {
+async fn invalid_playgrounds_are_refused() {
     let server = TestServer::start().await;
     let (admin, ada) = (server.administrator("admin").await, server.member("ada").await);
     let template = "https://play.example.com/?c={code}";

@@ -10,7 +10,7 @@ fn told(groups: &Value) -> Value {
 
 // conformance: channel-51, channel-52
 #[tokio::test]
-async fn members_hear_of_all_groups_at_each_change() {
+async fn group_lists_are_emitted_to_members() {
     let server = TestServer::start().await;
     let (admin, ada, guest) =
         (server.administrator("admin").await, server.member("ada").await, server.guest("guest").await);
@@ -43,7 +43,7 @@ async fn members_hear_of_all_groups_at_each_change() {
     admin.patch("/default_stream_groups/1/streams", remove).await.ok();
     science["streams"] = json!([two]);
     of_ada.expect(&[told(&json!([arts, science]))]).await;
-    // Nobody joins an archived channel.
+    // Archived channels get no new subscribers.
     admin.delete(&format!("/streams/{two}"), ()).await.ok();
     (arts["streams"], science["streams"]) = (json!([]), json!([]));
     of_ada.expect(&[told(&json!([arts, science]))]).await;
@@ -59,7 +59,7 @@ async fn members_hear_of_all_groups_at_each_change() {
 
 // conformance: channel-53
 #[tokio::test]
-async fn what_does_not_fit_is_refused() {
+async fn invalid_values_are_refused() {
     let server = TestServer::start().await;
     let (admin, ada) = (server.administrator("admin").await, server.member("ada").await);
     for name in ["one", "two"] {

@@ -1,13 +1,15 @@
-//! What was deleted is not in the file any more, nor beside it, once the hourly removal has run and the server has stopped.
+//! Deleted data is absent from the file and its log after the hourly purge and a clean stop.
 
 use crate::harness::{Client, START, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
+use teamchat::app::Options;
+use teamchat::domain::audit;
 use teamchat::{events, scheduler};
 
 const HOUR: i64 = 60 * 60;
 
-/// Who deletes what.
+/// A user who deletes, and the object.
 struct Place {
     server: TestServer,
     owner: Client,
@@ -22,14 +24,14 @@ fn token(of: &str, suffix: &str) -> String {
 }
 
 impl Place {
-    async fn new() -> Self {
-        let server = TestServer::start().await;
+    async fn new(options: Options) -> Self {
+        let server = TestServer::start_with(options).await;
         let (owner, ada) = (server.owner().await, server.member("ada").await);
         let channel = server.channel("garden", &[&owner, &ada]).await;
         Self { server, owner, ada, channel }
     }
 
-    /// Makes something that has the token, and deletes it.
+    /// Creates an object with the token, and deletes it.
     async fn make_and_delete(&self, what: &str) {
         let Self { server, owner, ada, channel } = self;
         let (word, other) = (token(what, ""), token(what, "o"));
@@ -57,7 +59,7 @@ impl Place {
             }
             "a topic with a long text" => {
                 let text = format!("{word} {}", "and so on ".repeat(900));
-                // By somebody who follows no topic by writing to it.
+                // The writer does not follow the topic automatically.
                 owner.patch("/settings", json!({"automatically_follow_topics_policy": 4})).await.ok();
                 owner
                     .patch("/settings", json!({"automatically_follow_topics_where_mentioned": false}))
@@ -115,6 +117,19 @@ impl Place {
                     .ok();
                 ada.delete(&format!("/reminders/{}", made["reminder_id"]), ()).await.ok();
             }
+            "a message that others are reminded of" => {
+                let id = ada.send(*channel, "soup", &word).await;
+                for user in [ada, owner] {
+                    let due = START + 90 * 24 * HOUR;
+                    let parameters = json!({"message_id": id, "scheduled_delivery_timestamp": due});
+                    user.post("/reminders", parameters).await.ok();
+                }
+                let direct = ada.send_direct(&[owner], &other).await;
+                let parameters = json!({"message_id": direct, "scheduled_delivery_timestamp": START + 1});
+                ada.post("/reminders", parameters).await.ok();
+                ada.delete_as(owner, id).await;
+                ada.delete_as(owner, direct).await;
+            }
             "a status" => {
                 ada.post("/users/me/status", json!({"status_text": word})).await.ok();
                 ada.post("/users/me/status", json!({"status_text": ""})).await.ok();
@@ -171,8 +186,8 @@ impl Place {
     }
 }
 
-/// Everything that somebody can delete and that has words of theirs.
-const DELETED: [&str; 20] = [
+/// Operations that delete text.
+const DELETED: [&str; 17] = [
     "a message",
     "an edited message and its history",
     "a direct message",
@@ -184,19 +199,20 @@ const DELETED: [&str; 20] = [
     "a saved snippet",
     "a scheduled message",
     "a reminder",
+    "a message that others are reminded of",
     "a status",
     "an alert word",
     "a value of a profile field",
-    "a profile field",
-    "a linkifier",
-    "an email domain",
     "a bot's storage",
-    "an old email address and name",
     "an expired message",
 ];
 
+/// Operations that delete values of settings, which the audit log records for as long as it is kept.
+const RECORDED: [&str; 4] =
+    ["a profile field", "a linkifier", "an email domain", "an old email address and name"];
+
 impl Client {
-    /// Has somebody who may do so delete this client's message.
+    /// Deletes a message of this client as another user.
     async fn delete_as(&self, other: &Self, id: i64) {
         other.delete(&format!("/messages/{id}"), ()).await.ok();
     }
@@ -215,22 +231,38 @@ async fn upload(client: &Client, name: &str, content: &[u8]) -> Value {
 }
 
 #[tokio::test]
-async fn what_was_deleted_is_not_in_the_file() {
-    let mut place = Place::new().await;
-    // Much that stays, before and between: the file is not empty behind what is deleted.
+async fn deleted_data_is_absent_from_the_file() {
+    assert_eq!(left_of(&DELETED, Options::default(), 2 * HOUR).await, [""; 0], "of what was deleted");
+}
+
+#[tokio::test]
+async fn deleted_settings_are_absent_after_the_audit_log_is_pruned() {
+    let options = || Options { audit_keep_days: Some(1), ..Options::default() };
+    assert_eq!(left_of(&RECORDED, options(), 26 * HOUR).await, [""; 0], "of what was deleted");
+    let left = left_of(&RECORDED, options(), 2 * HOUR).await;
+    for what in RECORDED {
+        assert!(left.iter().any(|place| place.starts_with(what)), "the log has no {what}: {left:?}");
+    }
+}
+
+/// Performs operations that delete, and returns what the files of the database have of it after a time and a clean stop.
+async fn left_of(deleted: &[&str], options: Options, time: i64) -> Vec<String> {
+    let mut place = Place::new(options).await;
+    // Data that stays, so that the file has pages before and between the deleted data.
     let kept = token("kept", "");
     for number in 0..40 {
         let text = format!("{kept} number {number}, {}", "with some words around it ".repeat(number));
         place.ada.send(place.channel, &format!("topic {}", number % 7), &text).await;
     }
-    for what in DELETED {
+    for what in deleted {
         place.make_and_delete(what).await;
         place.ada.send(place.channel, "soup", &format!("{kept} between")).await;
     }
     let app = std::sync::Arc::clone(place.server.app());
-    place.server.clock.advance(2 * HOUR);
+    place.server.clock.advance(time);
     scheduler::settle(&app).await;
     events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
+    audit::prune_old(&app).await.unwrap();
     let search = json!({"anchor": "newest", "num_before": 1, "num_after": 0,
         "narrow": [{"operator": "search", "operand": &kept[..5]}]});
     assert_eq!(place.ada.get("/messages", search).await.ok()["messages"].as_array().unwrap().len(), 1);
@@ -244,7 +276,7 @@ async fn what_was_deleted_is_not_in_the_file() {
         let text = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         assert!(!name.ends_with("-wal") || bytes.is_empty(), "a clean stop empties the log of changes");
-        for what in DELETED {
+        for what in deleted {
             left.extend(
                 ["", "o"]
                     .map(|suffix| token(what, suffix))
@@ -257,5 +289,5 @@ async fn what_was_deleted_is_not_in_the_file() {
             assert!(text.contains(&kept), "what was not deleted is there");
         }
     }
-    assert_eq!(left, [""; 0], "of what was deleted");
+    left
 }

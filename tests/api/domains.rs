@@ -31,7 +31,7 @@ async fn domains_are_added_changed_and_removed() {
 
 // conformance: realm-18
 #[tokio::test]
-async fn with_the_last_domain_the_restriction_goes() {
+async fn removing_the_last_domain_lifts_the_restriction() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     for domain in ["example.com", "example.org"] {
@@ -52,7 +52,7 @@ async fn with_the_last_domain_the_restriction_goes() {
 
 // conformance: realm-19
 #[tokio::test]
-async fn what_cannot_be_a_domain_is_refused() {
+async fn invalid_domains_are_refused() {
     let server = TestServer::start().await;
     let (owner, admin) = (server.owner().await, server.administrator("admin").await);
     let example = json!({"domain": "example.com", "allow_subdomains": false});
@@ -85,7 +85,7 @@ async fn what_cannot_be_a_domain_is_refused() {
 }
 
 #[tokio::test]
-async fn who_is_here_cannot_move_to_another_domain() {
+async fn email_changes_are_limited_to_allowed_domains() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     owner.post("/realm/domains", json!({"domain": "example.com", "allow_subdomains": false})).await.ok();

@@ -11,7 +11,7 @@ async fn drafts(client: &Client) -> Value {
 
 // conformance: draft-1, draft-2, draft-6, draft-7, draft-8, draft-18
 #[tokio::test]
-async fn drafts_are_made_listed_changed_and_removed() {
+async fn drafts_are_created_listed_changed_and_removed() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -58,7 +58,7 @@ async fn drafts_are_made_listed_changed_and_removed() {
 
 // conformance: draft-10, draft-11, draft-12, draft-13, draft-14, draft-15, draft-16, draft-17
 #[tokio::test]
-async fn what_is_wrong_is_named_and_nothing_is_kept() {
+async fn invalid_parameters_store_nothing() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let general = server.channel("general", &[&ada]).await;
@@ -115,7 +115,7 @@ async fn another_users_draft_does_not_exist() {
 
 // conformance: draft-5
 #[tokio::test]
-async fn whoever_does_not_want_drafts_on_the_server_has_none_there() {
+async fn disabled_draft_synchronization_removes_drafts() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let draft = json!({"type": "", "to": [], "topic": "", "content": "c"});
@@ -129,7 +129,7 @@ async fn whoever_does_not_want_drafts_on_the_server_has_none_there() {
     ada.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
     let state = ada.post("/register", json!({"fetch_event_types": ["drafts"]})).await.ok();
     assert_eq!(state["drafts"], json!([]));
-    // They are gone, not hidden.
+    // They are deleted, not hidden.
     ada.patch("/settings", &[("enable_drafts_synchronization", "true")]).await.ok();
     assert_eq!(ada.get("/drafts", ()).await.ok()["drafts"], json!([]));
 }
@@ -172,7 +172,7 @@ async fn a_draft_is_checked_when_it_is_changed_too() {
 
 // conformance: draft-9
 #[tokio::test]
-async fn what_is_too_long_is_cut() {
+async fn long_values_are_truncated() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let general = server.channel("general", &[&ada]).await;
@@ -202,7 +202,7 @@ async fn a_registration_tells_the_newest_thousand() {
 
 // conformance: draft-4
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let draft = |content: &str, timestamp: i64| json!({"type": "", "to": [], "topic": "", "content": content, "timestamp": timestamp});

@@ -5,7 +5,7 @@ use reqwest::Method;
 
 // conformance: conv-84
 #[tokio::test]
-async fn a_server_that_works_says_so_to_anybody() {
+async fn health_succeeds_for_anonymous_callers() {
     let server = TestServer::start().await;
     let answer = server.anonymous().request_outside(Method::GET, "/health").send().await;
     assert_eq!(answer.ok()["status"], "ok");
@@ -15,7 +15,7 @@ async fn a_server_that_works_says_so_to_anybody() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_server_whose_file_is_gone_says_what_is_wrong() {
+async fn missing_files_are_reported_by_health() {
     let server = TestServer::start().await;
     let elsewhere = server.database().with_extension("elsewhere");
     std::fs::rename(server.database(), &elsewhere).unwrap();

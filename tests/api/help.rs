@@ -22,14 +22,12 @@ async fn links_to_help_lead_to_the_published_help_center() {
     let server = TestServer::start().await;
     let anonymous = server.anonymous();
     for (path, expected) in [
-        ("/help", ""),
-        ("/help/", ""),
         ("/help/channel-permissions", "channel-permissions"),
         ("/help/read-receipts/", "read-receipts"),
         ("/help/include/sidebar_index", "include/sidebar_index"),
         ("/help/a%0d%0aSet-Cookie:x", ""),
         ("/help/..%2f..%2fevil", ""),
-        ("/help/?next=https://evil.example", ""),
+        ("/help/index.html?next=https://evil.example", ""),
     ] {
         let answer = anonymous.request_outside(Method::GET, path).send().await;
         assert_eq!(
@@ -40,9 +38,34 @@ async fn links_to_help_lead_to_the_published_help_center() {
     }
 }
 
+#[tokio::test]
+async fn help_is_the_book_of_this_version() {
+    let server = TestServer::start().await;
+    let anonymous = server.anonymous();
+    for (path, expected) in [
+        ("/help", "<h1>Start in five minutes</h1>"),
+        ("/help/", "<h1>Start in five minutes</h1>"),
+        ("/help/start", "<h1>Start in five minutes</h1>"),
+        ("/help/troubleshooting/", "<h2 id=\"the-server-does-not-start\">"),
+        ("/help/install", "<a href=\"/help/tls\">"),
+    ] {
+        let answer = open(&anonymous, path).await;
+        assert_eq!(answer.status, 200, "{path}");
+        assert!(text_of(&answer).contains(expected), "{path}");
+    }
+    for (path, content_type) in [("style.css", "text/css"), ("search.js", "text/javascript")] {
+        let answer = open(&anonymous, &format!("/help/{path}")).await;
+        assert_eq!(answer.header("content-type"), format!("{content_type}; charset=utf-8"));
+    }
+    let packed =
+        anonymous.request_outside(Method::GET, "/help/start").header("Accept-Encoding", "gzip").send().await;
+    assert_eq!(packed.header("content-encoding"), "gzip");
+    assert!(packed.bytes.starts_with(&[0x1f, 0x8b]));
+}
+
 // conformance: conv-82
 #[tokio::test]
-async fn who_cannot_log_in_is_told_what_to_do() {
+async fn login_help_pages_explain_alternatives() {
     let server = TestServer::start().await;
     for (path, expected) in [
         ("/accounts/password/reset", "Ask an administrator"),
@@ -61,13 +84,13 @@ async fn who_cannot_log_in_is_told_what_to_do() {
 async fn a_browser_is_shown_a_page_for_a_path_that_leads_nowhere() {
     let server = TestServer::start().await;
     let anonymous = server.anonymous();
-    for path in ["/nothing", "/robots.txt", "/api", "/%3Cscript%3E"] {
+    for path in ["/nothing", "/api", "/%3Cscript%3E"] {
         let answer = open(&anonymous, path).await;
         assert_eq!(answer.status, 404, "{path}");
         let text = text_of(&answer);
         assert!(text.contains("There is no such page") && !text.contains("<script"), "{path}");
     }
-    // What programs ask for, and whatever is no page, stays JSON.
+    // Requests of programs, and paths without a page, get JSON.
     for path in ["/api/v1/nothing", "/json/nothing"] {
         open(&anonymous, path).await.error(404, "BAD_REQUEST", "Not found");
     }

@@ -12,7 +12,7 @@ async fn load(server: &TestServer, path: &str) -> (u16, String, Vec<u8>) {
 }
 
 #[tokio::test]
-async fn everybody_has_an_image_at_the_address_that_records_name() {
+async fn avatars_are_served_at_the_url_of_user_records() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let own = ada.get("/users/me", ()).await.ok();
@@ -38,7 +38,7 @@ fn size(file: &[u8]) -> (u32, u32) {
 }
 
 #[tokio::test]
-async fn whoever_is_logged_in_finds_the_way_to_an_image_by_id_and_by_email() {
+async fn avatars_redirect_by_id_and_email() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.guest("bob").await);
     let (url, medium) = (

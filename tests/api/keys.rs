@@ -4,13 +4,13 @@ use crate::harness::{Answer, Blocked, Client, START, TestServer, until};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use teamchat::api::control::Command;
 use teamchat::app::Options;
 use teamchat::auth::Credential;
-use teamchat::domain::access::user_rows;
+use teamchat::commands::Command;
 use teamchat::domain::accounts::password;
 use teamchat::domain::limits::MAX_API_KEYS;
 use teamchat::domain::notices::security::PasswordSetBy;
+use teamchat::domain::rows;
 use teamchat::domain::users::passwords;
 use teamchat::http::{ApiError, ApiResult};
 use teamchat::store::Tx;
@@ -47,7 +47,7 @@ async fn a_password_opens_and_each_client_has_a_key_of_its_own() {
 
 // conformance: auth-16, auth-17, auth-18, auth-19
 #[tokio::test]
-async fn logging_in_fails_in_the_published_words() {
+async fn logging_in_fails_as_published() {
     let server = TestServer::start().await;
     let ada = with_password(&server).await;
     let bot = server.bot("helper", &ada).await;
@@ -98,7 +98,7 @@ async fn five_wrong_passwords_in_half_an_hour_are_enough() {
 /// Counted before they are judged: none slips through while another is being hashed.
 // conformance: auth-20
 #[tokio::test]
-async fn guesses_at_once_are_as_many_as_one_after_another() {
+async fn concurrent_guesses_count_like_consecutive_ones() {
     let server = TestServer::start().await;
     let ada = with_password(&server).await;
     let guesses: Vec<String> = (0..61).map(|number| format!("guess {number}")).collect();
@@ -123,7 +123,7 @@ async fn guesses_at_once_are_as_many_as_one_after_another() {
 }
 
 #[tokio::test]
-async fn right_passwords_at_once_all_open() {
+async fn concurrent_right_passwords_succeed() {
     let server = TestServer::start().await;
     with_password(&server).await;
     let answers = join_all((0..12).map(|_| log_in(&server, "ada@example.com", "correct horse"))).await;
@@ -134,7 +134,7 @@ async fn right_passwords_at_once_all_open() {
 
 // conformance: auth-20
 #[tokio::test]
-async fn who_guesses_elsewhere_locks_nobody_out_at_home() {
+async fn guesses_elsewhere_do_not_lock_known_addresses() {
     let trusted_proxies = vec!["127.0.0.1".parse().unwrap()];
     let server = TestServer::start_with(Options { trusted_proxies, ..Options::default() }).await;
     with_password(&server).await;
@@ -220,7 +220,7 @@ async fn people_list_and_end_their_keys() {
     ada.delete(&path, ()).await.ok();
     phone.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
     ada.delete(&path, ()).await.error(400, "BAD_REQUEST", "API key does not exist");
-    // Also the one that asks.
+    // This includes the key of the request.
     ada.delete(&format!("/users/me/api_keys/{}", first["id"]), ()).await.ok();
     ada.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
 }
@@ -259,7 +259,7 @@ async fn log_in_while(server: &TestServer, meanwhile: impl AsyncFnOnce()) -> Vec
 
 // conformance: auth-28
 #[tokio::test]
-async fn a_login_that_a_new_password_overtakes_makes_no_key() {
+async fn logins_overtaken_by_a_new_password_create_no_key() {
     let server = TestServer::start().await;
     let ada = with_password(&server).await;
     for answer in log_in_while(&server, async || ()).await {
@@ -268,7 +268,7 @@ async fn a_login_that_a_new_password_overtakes_makes_no_key() {
     let hash = passwords::hash("battery staple").unwrap();
     let answers = log_in_while(&server, async || {
         let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
-            let user = user_rows::by_id(tx, UserId(ada.user_id))?
+            let user = rows::user::by_id(tx, UserId(ada.user_id))?
                 .ok_or_else(|| ApiError::internal("ada has no row"))?;
             password::set(tx, &user, &hash, PasswordSetBy::Operator)
         };
@@ -282,7 +282,7 @@ async fn a_login_that_a_new_password_overtakes_makes_no_key() {
 }
 
 #[tokio::test]
-async fn a_login_that_a_deactivation_overtakes_makes_no_key() {
+async fn logins_overtaken_by_a_deactivation_create_no_key() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, with_password(&server).await);
     let newest = "SELECT max(id) FROM api_key";
@@ -312,7 +312,7 @@ async fn a_job_asks_again_for_the_key_and_the_organization() {
     let reload = async |statement: &'static str| {
         let user_id = teamchat::types::UserId(ada.user_id);
         let job = move |tx: &mut teamchat::store::Tx<'_>| -> teamchat::http::ApiResult<()> {
-            let mut caller = teamchat::domain::access::user_rows::caller(tx, user_id)?;
+            let mut caller = teamchat::domain::rows::user::caller(tx, user_id)?;
             let key = "SELECT id FROM api_key WHERE user_id = ?1";
             caller.credential = Credential::ApiKey(tx.query_row(key, [user_id], |row| row.get(0))?);
             caller.reload(tx)?;
@@ -353,4 +353,34 @@ async fn logins_beyond_the_limit_end_the_key_that_was_used_least_recently() {
     assert_eq!(clients.len(), limit);
     assert_eq!((clients[0].as_str(), clients[1].as_str()), ("command line", "old 3"));
     ada.get("/users/me", ()).await.ok();
+}
+
+/// A key outlives the session with which it was created, so its person is notified of it.
+#[tokio::test]
+async fn new_api_keys_are_reported() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let told = async |client: &Client| {
+        let fetch = json!({"anchor": "newest", "num_before": 9, "num_after": 0, "apply_markdown": false});
+        let found = client.get("/messages", fetch).await.ok();
+        let messages = found["messages"].as_array().unwrap();
+        messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let regenerated = ada.post("/users/me/api_key/regenerate", ()).await.ok();
+    let ada = ada.with_key(regenerated["api_key"].as_str().unwrap());
+    let (email, client) = (ada.email.clone(), "backup".to_owned());
+    server.command(Command::CreateKey { email, client }).await;
+    let expected = [
+        "A new API key of your account was created, in the settings or by a program. All other devices and programs were \
+         logged out. If it was not you, set another password at once, log out all other devices in your settings, and tell \
+         an administrator.",
+        "The operator of this server created an API key of your account for `backup`. Keys are listed in your settings, \
+         where they can be revoked.",
+    ];
+    assert_eq!(told(&ada).await, expected);
+    // Owners of bots receive an event about a new key.
+    let bot = server.bot("helper", &ada).await;
+    bot.post("/users/me/api_key/regenerate", ()).await.ok();
+    server.command(Command::CreateKey { email: bot.email.clone(), client: "backup".to_owned() }).await;
+    assert_eq!((told(&ada).await.len(), told(&owner).await.len()), (2, 0));
 }

@@ -1,4 +1,4 @@
-//! A thousand people and three hundred channels: who hears of what, who sees what, when sets of people are large.
+//! Audiences and visibility with a thousand users and three hundred channels.
 
 use crate::harness::{Client, Queue, Rng, TestServer};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ const CHANNELS: usize = 300;
 /// Messages that are sent.
 const STEPS: usize = 120;
 
-/// Every so many-th of the people listens.
+/// One in this number of users has an event queue.
 const LISTEN_EVERY: usize = 20;
 
 struct Channel {
@@ -35,7 +35,7 @@ impl Large {
         let mut rng = Rng::new(0x1000_0300);
         let mut channels = Vec::new();
         for number in 0..CHANNELS {
-            // A few of everybody, some of hundreds, most of some, some of nobody.
+            // Channels with few, hundreds and most users, and without any.
             let count = match number {
                 0..2 => PEOPLE,
                 2..20 => 100 + rng.below(400),
@@ -66,11 +66,11 @@ impl Large {
         Self { server, people, channels, listening, rng }
     }
 
-    /// Everybody who listens and is one of these hears this, and nobody else hears of a message.
+    /// Checks that exactly these users receive the events.
     async fn heard_by(&mut self, people: &BTreeSet<usize>, kinds: &[&str]) {
         for (place, queue) in &mut self.listening {
             let mut events = queue.take().await;
-            // The first message of a public channel is told to all who know the channel.
+            // The first message of a public channel changes a property for all who can see the channel.
             events.retain(|event| event["property"] != "first_message_id");
             let found: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
             let expected = if people.contains(place) { kinds } else { &[] };
@@ -78,7 +78,7 @@ impl Large {
         }
     }
 
-    /// A message in a channel, and what happens to it.
+    /// Sends, edits and deletes a message in a channel.
     async fn talk_in_channel(&mut self) {
         let spoken: Vec<usize> =
             (0..CHANNELS).filter(|number| !self.channels[*number].subscribers.is_empty()).collect();
@@ -107,7 +107,7 @@ impl Large {
         self.heard_by(&members, &["message"]).await;
     }
 
-    /// What somebody sees of the channels is what they may.
+    /// Compares the channels visible to a user with the rules.
     async fn look(&self, place: usize) {
         let client = &self.people[place];
         let state = json!({"fetch_event_types": ["subscription", "stream"], "include_subscribers": true});
@@ -133,7 +133,7 @@ impl Large {
 }
 
 #[tokio::test]
-async fn those_concerned_hear_of_it_and_nobody_else() {
+async fn events_reach_only_affected_users() {
     let mut large = Large::new().await;
     for step in 0..STEPS {
         if step % 4 == 0 {
@@ -145,7 +145,7 @@ async fn those_concerned_hear_of_it_and_nobody_else() {
     for place in (0..PEOPLE).step_by(PEOPLE / 5) {
         large.look(place).await;
     }
-    // Whoever may know of all private channels hears of each that they did not know, and only they do.
+    // Exactly the users with access to all private channels learn of new ones.
     let owner = large.server.owner().await;
     let (place, found) = (LISTEN_EVERY, json!({"role": 200}));
     owner.patch(&format!("/users/{}", large.people[place].user_id), found).await.ok();

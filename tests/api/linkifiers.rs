@@ -1,17 +1,17 @@
-//! Linkifiers: the endpoints, and what they make of messages and topics.
+//! Linkifiers: endpoints, and links in messages and topics.
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 
 const TICKETS: &str = "https://tickets.example.com/{id}";
 
-/// Adds a linkifier; answers its id.
+/// Adds a linkifier. Returns its id.
 async fn add(administrator: &Client, pattern: &str, url_template: &str) -> i64 {
     let parameters = json!({"pattern": pattern, "url_template": url_template});
     administrator.post("/realm/filters", parameters).await.ok()["id"].as_i64().unwrap()
 }
 
-/// Sends a message to a channel; answers its id.
+/// Sends a message to a channel. Returns its id.
 async fn say(client: &Client, stream_id: i64, topic: &str, content: &str) -> i64 {
     let parameters = json!({"type": "channel", "to": stream_id, "topic": topic, "content": content});
     client.post("/messages", parameters).await.ok()["id"].as_i64().unwrap()
@@ -80,7 +80,7 @@ async fn linkifiers_are_added_changed_ordered_and_removed() {
 
 // conformance: linkifier-1, linkifier-5, linkifier-6, linkifier-7, linkifier-8, linkifier-9
 #[tokio::test]
-async fn what_cannot_be_a_linkifier_is_refused() {
+async fn invalid_linkifiers_are_refused() {
     let server = TestServer::start().await;
     let (owner, admin, ada) =
         (server.owner().await, server.administrator("admin").await, server.member("ada").await);
@@ -122,7 +122,7 @@ async fn what_cannot_be_a_linkifier_is_refused() {
             assert_eq!(error["errors"][field][0], msg, "{pattern} {url_template}");
         }
     }
-    // Its own pattern is no other's.
+    // The unchanged pattern of a linkifier does not conflict with itself.
     let same = json!({"pattern": "T(?P<id>[0-9]+)", "url_template": "https://example.com/{id}"});
     admin.patch(&patch, &same).await.ok();
     admin.post("/realm/filters", json!({"pattern": "x"})).await.error(
@@ -196,7 +196,7 @@ async fn later_messages_link_and_earlier_ones_stay() {
     }
     let rendered = ada.post("/messages/render", json!({"content": "see #1"})).await.ok();
     assert_eq!(rendered["rendered"], html);
-    // An edit renders anew; what moves has links as of then.
+    // An edit renders with the current linkifiers; a move keeps the links.
     change(&ada, before, json!({"content": "and #1", "topic": "now #1 and https://example.com"})).await;
     change(&ada, before, json!({"content": "and so #1"})).await;
     let found = message(&ada, before).await;
@@ -206,7 +206,7 @@ async fn later_messages_link_and_earlier_ones_stay() {
         {"text": "https://example.com", "url": "https://example.com"},
     ]);
     assert_eq!(found["topic_links"], both);
-    // Gone with the topic, and with the message.
+    // Deleted with the topic, and with the message.
     change(&ada, before, json!({"topic": "plain"})).await;
     assert_eq!(message(&ada, before).await["topic_links"], json!([]));
     owner.delete(&format!("/messages/{after}"), ()).await.ok();

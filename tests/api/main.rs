@@ -1,11 +1,14 @@
 //! The interface as a client meets it: every test starts a server on a file of its own and talks HTTP to it.
 //!
-//! `harness` starts servers, makes users, reads queues, and compares what events told with what a new registration
-//! tells. `program` tries the command line. The other folders and files are named as in `src/api`.
+//! `harness` starts servers, creates users, reads queues, and compares the state updated by events with a new
+//! registration. `program` tests the command line. The other folders and files are named as in `src/api`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod alert_words;
 mod architecture;
+mod audit_log;
+mod audited_commands;
+mod audited_operations;
 mod bot_storage;
 mod bots;
 mod channel_folders;
@@ -17,6 +20,7 @@ mod deleted;
 mod domains;
 mod drafts;
 mod emoji;
+mod exports;
 mod fuzz;
 mod groups;
 mod harness;
@@ -28,20 +32,26 @@ mod incoming_webhooks;
 mod invites;
 mod join;
 mod keys;
+mod languages;
 mod large_organization;
 mod leaks;
 mod limits;
 mod linkifiers;
+mod maintenance;
 mod messages;
+mod monitoring;
+mod moving;
 mod muted_users;
 mod navigation_views;
 mod not_configured;
 mod onboarding_steps;
+mod operator;
 mod outgoing_webhooks;
 mod permissions;
 mod presence;
 mod profile_fields;
 mod program;
+mod purge;
 mod queues;
 mod reactions;
 mod realm;
@@ -65,4 +75,6 @@ mod user_status;
 mod user_topics;
 mod users;
 mod visibility;
+mod visitors;
 mod web;
+mod web_push;

@@ -11,7 +11,7 @@ async fn unmute(client: &Client, whom: &Client) {
     client.delete(&format!("/users/me/muted_users/{}", whom.user_id), ()).await.ok();
 }
 
-/// Whether a message is read.
+/// True if the message has the flag `read`.
 async fn is_read(client: &Client, id: i64) -> bool {
     client.message(id).await["flags"].as_array().unwrap().contains(&json!("read"))
 }
@@ -22,7 +22,7 @@ async fn unread(client: &Client) -> Value {
 }
 
 #[tokio::test]
-async fn users_are_muted_and_unmuted_and_only_the_muter_hears_of_it() {
+async fn muting_is_emitted_to_the_muting_user_only() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let (bot, gone) = (server.bot("robot", &ada).await, server.member("gone").await);
@@ -54,7 +54,7 @@ async fn users_are_muted_and_unmuted_and_only_the_muter_hears_of_it() {
 }
 
 #[tokio::test]
-async fn muting_is_refused_in_the_published_words() {
+async fn muting_is_refused_as_published() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let notifications = server.notification_bot().await;
@@ -71,7 +71,7 @@ async fn muting_is_refused_in_the_published_words() {
     ada.post(&path(bob.user_id), ()).await.error(400, "BAD_REQUEST", "User already muted");
     let state = ada.post("/register", json!({"fetch_event_types": ["muted_users"]})).await.ok();
     assert_eq!(state["muted_users"], json!([{"id": bob.user_id, "timestamp": START}]));
-    // Whom a guest cannot access is not there for them.
+    // Users whom a guest cannot access are unknown to them.
     let guest = server.guest("guest").await;
     server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
     guest.post(&path(bob.user_id), ()).await.error(400, "BAD_REQUEST", "No such user");
@@ -79,7 +79,7 @@ async fn muting_is_refused_in_the_published_words() {
 
 // conformance: send-44
 #[tokio::test]
-async fn what_a_muted_user_sends_is_read_from_the_beginning() {
+async fn messages_of_muted_users_are_read() {
     let server = TestServer::start().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
@@ -120,7 +120,7 @@ async fn what_a_muted_user_sends_is_read_from_the_beginning() {
 
 // conformance: flag-21
 #[tokio::test]
-async fn what_a_muted_user_has_sent_becomes_read() {
+async fn muting_marks_messages_of_the_user_as_read() {
     let server = TestServer::start().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
@@ -163,7 +163,7 @@ async fn what_a_muted_user_has_sent_becomes_read() {
 
 // conformance: receipt-7
 #[tokio::test]
-async fn neither_of_two_learns_what_the_other_has_read() {
+async fn muting_hides_read_receipts_in_both_directions() {
     let server = TestServer::start().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
@@ -186,7 +186,7 @@ async fn neither_of_two_learns_what_the_other_has_read() {
 }
 
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada, &bob]).await;

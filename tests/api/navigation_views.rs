@@ -48,7 +48,7 @@ async fn views_are_added_listed_changed_and_removed() {
 
 // conformance: nav-6, nav-7, nav-8, nav-9, nav-10, nav-12, nav-16, nav-17
 #[tokio::test]
-async fn what_is_wrong_is_named() {
+async fn invalid_parameters_are_refused() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let add = async |parameters: Value| ada.post("/navigation_views", parameters).await;
@@ -115,7 +115,7 @@ async fn only_views_that_are_not_built_in_have_names() {
     for fragment in built_in {
         let named = add(json!({"fragment": fragment, "is_pinned": true, "name": "Mine"})).await;
         named.error(400, "BAD_REQUEST", nameless);
-        // Also of one that is not in the list yet.
+        // The same holds for a view that is not in the list yet.
         let named = ada.patch(&format!("/navigation_views/{fragment}"), &[("name", "Mine")]).await;
         named.error(400, "BAD_REQUEST", nameless);
         // Some clients encode every value.
@@ -141,7 +141,7 @@ async fn only_views_that_are_not_built_in_have_names() {
         ada.patch(path, &[("name", blank)]).await.error(400, "BAD_REQUEST", "name cannot be blank");
     }
     ada.patch(path, json!({"name": null})).await.ok();
-    // Its own name is not taken.
+    // A view may keep its own name.
     ada.patch(path, json!({"name": long, "is_pinned": false})).await.ok();
     let view = json!({"fragment": "narrow/is/alerted", "is_pinned": false, "name": long});
     assert_eq!(views(&ada).await[built_in.len()], view);
@@ -175,7 +175,7 @@ async fn a_fragment_with_slashes_is_named_with_and_without_encoding() {
 
 // conformance: nav-4
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     ada.post("/navigation_views", &[("fragment", "inbox"), ("is_pinned", "true")]).await.ok();

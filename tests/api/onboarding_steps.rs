@@ -3,7 +3,7 @@
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 
-/// The names of the steps that are left for somebody.
+/// Names of the remaining steps of a user.
 async fn left(client: &Client) -> Vec<String> {
     let state = client.post("/register", json!({"fetch_event_types": ["onboarding_steps"]})).await.ok();
     assert_eq!(state["navigation_tour_video_url"], Value::Null);

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use teamchat::app::Options;
 use teamchat::domain::groups::system::SystemGroup;
+use teamchat::domain::limits;
 use teamchat::scheduler;
 
 /// A server at the other end: gives each request that comes to the test, and answers with the next of its answers.
@@ -80,7 +81,7 @@ async fn register(client: &Client) -> Queue {
     client.register(json!({"event_types": ["message"]})).await
 }
 
-/// Waits for so many messages; answers sender, recipient, topic and content of each.
+/// Waits for a number of messages. Returns sender, recipient, topic and content of each.
 async fn messages(queue: &mut Queue, count: usize) -> Vec<(i64, Value, String)> {
     let mut found = Vec::new();
     while found.len() < count {
@@ -166,7 +167,7 @@ async fn a_mention_in_a_channel_is_posted_where_the_bot_may_read() {
 }
 
 #[tokio::test]
-async fn a_reply_mentions_nobody_whom_the_bot_may_not_mention() {
+async fn replies_are_limited_by_the_bots_permission_to_mention() {
     let server = server().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let mut subscribers = vec![ada.clone()];
@@ -194,6 +195,8 @@ async fn a_reply_mentions_nobody_whom_the_bot_may_not_mention() {
         assert_eq!((failure.0, failure.2.clone()), (bot, format!("Failure! {reason}")));
         assert_eq!(told.0, server.notification_bot().await);
         assert!(told.2.contains(reason), "the owner is told: {}", told.2);
+        // The next failure is reported too.
+        ada.patch(&format!("/bots/{bot}"), json!({"service_payload_url": hook.url()})).await.ok();
     }
     let wildcards = format!("SELECT count(*) FROM message WHERE sender_id = {bot} AND content LIKE '%@%'");
     assert_eq!(server.column(&wildcards).await, ["0"]);
@@ -248,7 +251,7 @@ async fn the_other_format_is_a_form() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_reply_is_told() {
+async fn invalid_replies_are_reported() {
     let server = server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let notifier = server.notification_bot().await;
@@ -283,6 +286,7 @@ async fn an_answer_that_is_no_reply_is_told() {
         assert_eq!((said[1].0, said[1].2.as_str()), (bot, reply));
         let told = messages(&mut of_ada, 1).await;
         assert_eq!(told, [(notifier, json!("Internal"), prefix(id) + &reasons)]);
+        ada.patch(&format!("/bots/{bot}"), json!({"service_payload_url": hook.url()})).await.ok();
     }
 }
 
@@ -324,7 +328,7 @@ async fn only_hosts_that_were_allowed_are_posted_to() {
     assert_eq!(said[2].2, "Failure! Bot is unavailable");
 }
 
-/// However the address is written: nobody listens there who would have to be asked.
+/// All spellings of local addresses are refused before a connection is made.
 #[tokio::test]
 async fn every_host_means_none_of_this_machine_or_of_private_networks() {
     let options = Options { webhook_hosts: vec!["*".to_owned()], ..Options::default() };
@@ -352,7 +356,7 @@ async fn every_host_means_none_of_this_machine_or_of_private_networks() {
 }
 
 #[tokio::test]
-async fn a_bot_whose_url_could_never_be_posted_to_is_refused() {
+async fn bots_with_unreachable_urls_are_refused() {
     let server = server().await;
     let ada = server.member("ada").await;
     let params = json!({"full_name": "Hook", "short_name": "hook", "bot_type": 3, "payload_url": "https://127.0.0.1/"});
@@ -385,7 +389,7 @@ async fn a_message_that_the_server_fails_to_post_stops_no_other() {
 }
 
 #[tokio::test]
-async fn what_waits_is_posted_after_a_restart() {
+async fn queued_webhooks_are_posted_after_a_restart() {
     let mut server = server().await;
     let ada = server.member("ada").await;
     let hook = Hook::answering(&[(200, r#"{"content": "late"}"#)]);
@@ -405,7 +409,7 @@ async fn what_waits_is_posted_after_a_restart() {
 }
 
 #[tokio::test]
-async fn what_events_tell_of_replies_is_the_state() {
+async fn reply_events_reproduce_state() {
     let server = server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let hook = Hook::answering(&[(200, r#"{"content": "@**Ada** hi"}"#)]);
@@ -420,7 +424,7 @@ async fn what_events_tell_of_replies_is_the_state() {
         .await;
 }
 
-/// A server that tells of its one request and answers when the test lets it.
+/// A server that reports its one request and answers when the test allows it.
 fn slow_hook(body: &'static str) -> (SocketAddr, Receiver<()>, Sender<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -439,19 +443,19 @@ fn slow_hook(body: &'static str) -> (SocketAddr, Receiver<()>, Sender<()>) {
 }
 
 #[tokio::test]
-async fn a_bot_that_lost_the_channel_while_it_thought_says_nothing_there() {
+async fn replies_need_access_when_they_arrive() {
     let server = server().await;
     let (ada, eve) = (server.member("ada").await, server.member("eve").await);
     let (address, requests, go) = slow_hook(r#"{"content": "what I heard"}"#);
     let bot = bot(&ada, &format!("http://{address}/"), 1).await;
-    // The owner is not there, so that the bot has no access through the owner either.
+    // The owner is not subscribed, so that the bot has no access through the owner either.
     let general = server.channel("general", &[&eve]).await;
     let mut queue = register(&ada).await;
     eve.send(general, "lunch", "@**Hook** think").await;
     requests.recv().unwrap();
     server.sql(&format!("UPDATE stream SET invite_only = 1 WHERE stream_id = {general}")).await;
     go.send(()).unwrap();
-    // The owner hears of the failure, the channel does not.
+    // The owner is notified of the failure, the channel is not.
     let said = messages(&mut queue, 1).await;
     assert_ne!(said[0].0, bot, "{said:?}");
     let count = format!("SELECT count(*) FROM message WHERE sender_id = {bot}");
@@ -463,7 +467,7 @@ async fn a_bot_that_lost_the_channel_while_it_thought_says_nothing_there() {
 async fn a_message_that_the_bot_cannot_read_any_more_is_not_posted() {
     let mut server = server().await;
     let ada = server.member("ada").await;
-    // Nobody listens there: a request would be tried again.
+    // No server listens on this port: a request would be retried.
     let bot = bot(&ada, "http://127.0.0.1:9/", 1).await;
     let secret = server.private_channel("secret", &[&ada]).await;
     let id = ada.send(secret, "lunch", "for us").await;
@@ -477,7 +481,7 @@ async fn a_message_that_the_bot_cannot_read_any_more_is_not_posted() {
     assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
 }
 
-/// A server that tells of each request and never answers.
+/// A server that reports each request and never answers.
 fn silent_hook() -> (SocketAddr, Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -522,12 +526,12 @@ async fn a_slow_server_holds_up_only_the_bots_of_its_owner() {
     assert_eq!(server.column(tries).await, ["0"], "others waited until the slow server was given up");
 }
 
-/// The server that the giver chose is not asked, and what it answers to an earlier message is not sent.
+/// The URL set by the former owner is not used, and its late answer is not sent.
 #[tokio::test]
-async fn nothing_is_posted_for_a_new_owner_who_set_no_url() {
+async fn new_owners_have_to_set_the_url() {
     let server = server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    // Nobody listens there, so the first message waits to be tried again.
+    // No server listens on this port, so the first message waits for a retry.
     let id = bot(&ada, "http://127.0.0.1:1/hook", 1).await;
     send_direct(&ada, id, "waits").await;
     while server.column("SELECT failed_tries FROM outgoing_webhook").await != ["1"] {
@@ -545,4 +549,110 @@ async fn nothing_is_posted_for_a_new_owner_who_set_no_url() {
     );
     assert_eq!(said[2], "Failure! Bot is unavailable");
     queue.ignore();
+}
+
+/// An address that refuses connections: messages to it wait for their next attempt.
+fn closed() -> String {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    format!("http://{free}/")
+}
+
+async fn waiting(server: &TestServer) -> String {
+    server.column("SELECT count(*) FROM outgoing_webhook").await.remove(0)
+}
+
+#[tokio::test]
+async fn a_message_is_posted_to_ten_bots() {
+    let server = server().await;
+    let ada = server.member("ada").await;
+    let mut bots = Vec::new();
+    for number in 0..12 {
+        let params = json!({"full_name": format!("Hook {number}"), "short_name": format!("hook{number}"),
+            "bot_type": 3, "payload_url": closed()});
+        bots.push(ada.post("/bots", params).await.ok()["user_id"].clone());
+    }
+    ada.post("/messages", json!({"type": "direct", "to": bots, "content": "hello"})).await.ok();
+    assert_eq!(waiting(&server).await, limits::MAX_BOTS_CALLED.to_string());
+    let general = server.channel("general", &[&ada]).await;
+    let names: Vec<String> = (0..12).map(|number| format!("@**Hook {number}**")).collect();
+    ada.send(general, "lunch", &names.join(" ")).await;
+    assert_eq!(waiting(&server).await, (2 * limits::MAX_BOTS_CALLED).to_string());
+}
+
+/// Messages of others to the bots of a person have a part of the places.
+#[tokio::test]
+async fn messages_that_wait_for_the_bots_of_a_person_are_limited() {
+    let server = server().await;
+    let (ada, bob, eve) =
+        (server.member("ada").await, server.member("bob").await, server.member("eve").await);
+    let to = bot(&ada, &closed(), 1).await;
+    let fill = async |client: &Client, count: usize| {
+        let id = send_direct(client, to, "hello").await;
+        let numbers = format!("SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {}", count - 1);
+        server
+            .sql(&format!(
+                "INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try)
+                 WITH RECURSIVE one (number) AS ({numbers}) SELECT {id}, {to}, 'direct_message', 1900000000 FROM one"
+            ))
+            .await;
+    };
+    let of_sender = limits::MAX_WAITING_WEBHOOKS_OF_SENDER;
+    fill(&bob, of_sender).await;
+    send_direct(&bob, to, "one more").await;
+    assert_eq!(waiting(&server).await, of_sender.to_string());
+    fill(&ada, limits::MAX_WAITING_WEBHOOKS - of_sender - 1).await;
+    send_direct(&eve, to, "the last").await;
+    for client in [&ada, &eve] {
+        send_direct(client, to, "one more").await;
+        assert_eq!(waiting(&server).await, limits::MAX_WAITING_WEBHOOKS.to_string());
+    }
+}
+
+#[tokio::test]
+async fn owners_are_notified_of_one_failure_in_an_hour() {
+    let server = server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let (failure, success) = ((404, "not here"), (200, r#"{"content": "pong"}"#));
+    let hook = Hook::answering(&[failure, failure, success, failure, failure]);
+    let bot = bot(&ada, &hook.url(), 1).await;
+    let mut of_bob = register(&bob).await;
+    let notifier = server.notification_bot().await;
+    let query = format!("SELECT count(*) FROM message WHERE sender_id = {notifier} AND content LIKE '%404%'");
+    // After a success, and after an hour, the next failure is news.
+    for notices in ["1", "1", "1", "2", "3"] {
+        if notices == "3" {
+            server.clock.advance(3600);
+        }
+        send_direct(&bob, bot, "hello").await;
+        hook.request();
+        messages(&mut of_bob, 2).await;
+        assert_eq!(server.column(&query).await, [notices]);
+    }
+}
+
+#[tokio::test]
+async fn posts_count_as_requests_of_the_bot() {
+    let webhook_hosts = vec!["127.0.0.1:*".to_owned()];
+    let options = Options { webhook_hosts, rate_limit: true, ..Options::default() };
+    let server = TestServer::start_with(options).await;
+    let ada = server.member("ada").await;
+    let hook = Hook::answering(&[(200, r#"{"content": "pong"}"#)]);
+    let bot = bot(&ada, &hook.url(), 1).await;
+    let mut queue = register(&ada).await;
+    let mut client = ada.clone();
+    let key = ada.get(&format!("/bots/{bot}/api_key"), ()).await.ok()["api_key"].clone();
+    client.api_key = Some(key.as_str().unwrap().to_owned());
+    client.email = server.column(&format!("SELECT email FROM user WHERE user_id = {bot}")).await.remove(0);
+    for _ in 0..200 {
+        client.get("/users/me", ()).await.ok();
+    }
+    send_direct(&ada, bot, "ping").await;
+    let query = format!("SELECT failed_tries FROM outgoing_webhook WHERE next_try > {START}");
+    while server.column(&query).await != ["0"] {
+        tokio::task::yield_now().await;
+    }
+    server.clock.advance(61);
+    scheduler::wake(server.app());
+    hook.request();
+    assert_eq!(messages(&mut queue, 2).await[1].2, "pong");
 }

@@ -39,7 +39,7 @@ async fn reports_are_answered_in_the_form_that_the_client_knows() {
     let last = answer["presence_last_update_id"].as_i64().unwrap();
     let by_id = json!({
         ada.user_id.to_string(): modern(START, START),
-        // Nobody saw bob use a client: the time of joining stands for it.
+        // Without activity, the time of joining is used.
         bob.user_id.to_string(): modern(START, START + 100),
     });
     for asked in [json!({"slim_presence": true}), json!({"last_update_id": -1}), json!({"last_update_id": 0})]
@@ -53,7 +53,7 @@ async fn reports_are_answered_in_the_form_that_the_client_knows() {
         assert_eq!(answer["presences"], expected, "{asked}");
         assert_eq!(answer["presence_last_update_id"], last + 1, "{asked}");
     }
-    // Who is up to date hears nothing, however old.
+    // A client with the newest update gets no users, however old it is.
     server.clock.advance(30 * 24 * 60 * 60);
     let since = |id: i64| json!({"status": "idle", "last_update_id": id});
     let answer = bob.post("/users/me/presence", since(last)).await.ok();
@@ -69,7 +69,7 @@ async fn reports_are_answered_in_the_form_that_the_client_knows() {
 }
 
 #[tokio::test]
-async fn old_presences_are_answered_to_those_who_ask_for_them() {
+async fn old_presences_are_returned_on_request() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     ping(&ada, "active").await;
@@ -123,7 +123,7 @@ async fn bad_reports_are_refused() {
 
 // conformance: queue-42
 #[tokio::test]
-async fn everybody_hears_at_once_of_those_who_come_back() {
+async fn returning_users_are_emitted_immediately() {
     let server = TestServer::start().await;
     let (ada, guest) = (server.member("ada").await, server.guest("guest").await);
     let modern_client =
@@ -148,7 +148,7 @@ async fn everybody_hears_at_once_of_those_who_come_back() {
     let simplified =
         json!({"type": "presence", "presences": {ada.user_id.to_string(): modern(START, START)}});
     newer.expect(&[simplified]).await;
-    // Who stays is no news.
+    // Repeated activity emits no events.
     for _ in 0..3 {
         server.clock.advance(200);
         ping(&ada, "active").await;
@@ -168,7 +168,7 @@ async fn everybody_hears_at_once_of_those_who_come_back() {
 }
 
 #[tokio::test]
-async fn who_does_not_want_to_be_seen_looks_as_if_they_had_gone() {
+async fn hidden_presence_looks_offline() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     ping(&ada, "active").await;
@@ -194,7 +194,7 @@ async fn who_does_not_want_to_be_seen_looks_as_if_they_had_gone() {
     assert_eq!(seen["aggregated"], json!({"status": "offline", "timestamp": now - 201}));
     ada.patch("/settings", json!({"presence_enabled": true})).await.ok();
     events.expect(&[away(false), presence("active", now + 1000)]).await;
-    // Who never was seen has nothing to hide.
+    // A user without presence emits no event when they hide it.
     bob.patch("/settings", json!({"presence_enabled": false})).await.ok();
     events.expect(&[json!({"type": "user_status", "user_id": bob.user_id, "away": true})]).await;
 }
@@ -255,7 +255,7 @@ async fn an_organization_without_presence_shows_none() {
 }
 
 #[tokio::test]
-async fn a_restart_forgets_nobody() {
+async fn presence_survives_a_restart() {
     let mut server = TestServer::start().await;
     let ada = server.member("ada").await;
     ping(&ada, "active").await;
@@ -267,7 +267,7 @@ async fn a_restart_forgets_nobody() {
 }
 
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     ping(&ada, "active").await;
@@ -287,7 +287,7 @@ async fn what_events_tell_is_the_state() {
 }
 
 #[tokio::test]
-async fn guests_hear_of_those_whom_they_can_access() {
+async fn guests_receive_events_of_accessible_users() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;

@@ -2,7 +2,7 @@
 
 use crate::harness::{Answer, Client, TestServer};
 use serde_json::{Value, json};
-use teamchat::markdown::emoji::{self, Emoji};
+use teamchat_markdown::emoji::{self, Emoji};
 
 async fn react(client: &Client, id: i64, parameters: Value) -> Answer {
     client.post(&format!("/messages/{id}/reactions"), parameters).await
@@ -44,7 +44,7 @@ async fn codes_and_names_of_older_tables_are_known() {
 
 // conformance: fetch-34, react-1, react-20, react-21
 #[tokio::test]
-async fn reactions_are_added_and_removed_and_all_hear_of_it() {
+async fn reactions_are_added_removed_and_emitted() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -113,7 +113,7 @@ async fn name_code_and_type_have_to_fit() {
 
 // conformance: react-3, react-12, react-14, react-16, react-17, react-18
 #[tokio::test]
-async fn nobody_reacts_twice_with_one_emoji_and_removing_needs_one() {
+async fn duplicate_and_missing_reactions_are_refused() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -125,7 +125,7 @@ async fn nobody_reacts_twice_with_one_emoji_and_removing_needs_one() {
     let other_name =
         json!({"emoji_name": "thumbs_up", "emoji_code": "1f44d", "reaction_type": "unicode_emoji"});
     react(&ada, id, other_name).await.error(400, "REACTION_ALREADY_EXISTS", exists);
-    // Whoever joins takes the name that is there.
+    // A further reaction uses the name of the existing one.
     react(&bob, id, json!({"emoji_name": "thumbs_up"})).await.ok();
     let both = json!([
         reaction(&ada, "+1", "1f44d", "unicode_emoji"),
@@ -153,7 +153,7 @@ async fn nobody_reacts_twice_with_one_emoji_and_removing_needs_one() {
 
 // conformance: react-23
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -170,7 +170,7 @@ async fn what_events_tell_is_the_state() {
 
 // conformance: react-5, react-13, react-19, react-21
 #[tokio::test]
-async fn who_may_see_a_message_may_react_to_it_unless_its_channel_is_archived() {
+async fn readers_can_react_except_in_archived_channels() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let (eve, guest) = (server.member("eve").await, server.guest("gus").await);
@@ -194,7 +194,7 @@ async fn who_may_see_a_message_may_react_to_it_unless_its_channel_is_archived() 
 }
 
 #[tokio::test]
-async fn one_user_adds_so_many_to_a_message_and_others_still_can() {
+async fn additions_to_a_message_are_limited_per_user() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;

@@ -17,7 +17,7 @@ fn of(message_id: i64) -> Value {
     json!({"message_id": message_id, "scheduled_delivery_timestamp": LATER})
 }
 
-/// Moves the clock to the reminders' time, and answers what the bot then says to a user.
+/// Advances the clock to the time of the reminders. Returns the message of the bot to a user.
 async fn said_to(server: &TestServer, client: &Client) -> String {
     let mut events = client.register(json!({"event_types": ["message"]})).await;
     server.clock.advance(3600);
@@ -32,7 +32,7 @@ async fn said_to(server: &TestServer, client: &Client) -> String {
 
 // conformance: remind-1, remind-2, remind-4, remind-10, remind-11
 #[tokio::test]
-async fn reminders_are_made_listed_and_deleted() {
+async fn reminders_are_created_listed_and_deleted() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -67,7 +67,7 @@ async fn reminders_are_made_listed_and_deleted() {
 
 // conformance: remind-5, remind-6, remind-7, remind-8, remind-9
 #[tokio::test]
-async fn what_is_wrong_is_named() {
+async fn invalid_parameters_are_refused() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -146,7 +146,7 @@ async fn the_bot_reminds_of_a_channel_message() {
 }
 
 #[tokio::test]
-async fn a_sender_whom_the_reader_cannot_access_has_no_name() {
+async fn inaccessible_senders_are_unnamed() {
     let server = TestServer::start().await;
     let (ada, bob, guest) =
         (server.member("ada").await, server.member("bob").await, server.guest("guest").await);
@@ -203,19 +203,51 @@ async fn the_bot_reminds_of_direct_messages_and_polls() {
 
 // conformance: remind-16, remind-17
 #[tokio::test]
-async fn a_reminder_of_a_message_that_is_gone_says_what_it_was() {
+async fn reminders_quote_the_message_as_it_is() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let owner = server.owner().await;
-    let message = owner.send_direct(&[&ada], "remember").await;
+    let general = server.channel("general", &[&ada]).await;
+    let left = server.private_channel("left", &[&ada, &owner]).await;
+    let message = owner.send(left, "food", "remember").await;
     remind(&ada, of(message)).await;
-    owner.delete(&format!("/messages/{message}"), ()).await.ok();
+    ada.delete("/users/me/subscriptions", json!({"subscriptions": ["left"]})).await.ok();
     let said = said_to(&server, &ada).await;
     assert!(said.ends_with("```quote\nremember\n```"), "{said}");
+    // A deleted message leaves its text in no reminder. The note is the user's own.
+    let (plain, noted) =
+        (owner.send_direct(&[&ada], "remember").await, owner.send(general, "a", "remember").await);
+    let at = |id: i64, note: &str| json!({"message_id": id, "scheduled_delivery_timestamp": LATER + 1, "note": note});
+    let (first, second) = (remind(&ada, at(plain, "")).await, remind(&ada, at(noted, "*eat*")).await);
+    let mut events = ada.register(json!({"event_types": ["reminders"]})).await;
+    owner.delete(&format!("/messages/{plain}"), ()).await.ok();
+    owner.delete(&format!("/messages/{noted}"), ()).await.ok();
+    let told = "You requested a reminder for a message that was deleted.";
+    let listed = reminders(&ada).await;
+    events
+        .expect(&[
+            json!({"type": "reminders", "op": "remove", "reminder_id": first}),
+            json!({"type": "reminders", "op": "add", "reminders": [listed[0]]}),
+            json!({"type": "reminders", "op": "remove", "reminder_id": second}),
+            json!({"type": "reminders", "op": "add", "reminders": [listed[1]]}),
+        ])
+        .await;
+    events.ignore();
+    assert_eq!(
+        (&listed[0]["content"], &listed[0]["rendered_content"]),
+        (&json!(told), &json!(format!("<p>{told}</p>")))
+    );
+    let content = listed[1]["content"].as_str().unwrap();
+    assert!(
+        content.starts_with(told) && content.contains("eat") && !content.contains("remember"),
+        "{content}"
+    );
+    ada.delete(&format!("/reminders/{second}"), ()).await.ok();
+    assert_eq!(said_to(&server, &ada).await, told);
     let edited = owner.send_direct(&[&ada], "before").await;
     let mut parameters = of(edited);
     // However late: it is not a scheduled message.
-    parameters["scheduled_delivery_timestamp"] = json!(LATER + 1);
+    parameters["scheduled_delivery_timestamp"] = json!(LATER + 3601);
     remind(&ada, parameters).await;
     owner.patch(&format!("/messages/{edited}"), &[("content", "after")]).await.ok();
     let said = said_to(&server, &ada).await;
@@ -224,7 +256,7 @@ async fn a_reminder_of_a_message_that_is_gone_says_what_it_was() {
 
 // conformance: remind-17
 #[tokio::test]
-async fn what_became_due_while_the_server_was_down_is_said_however_late() {
+async fn reminders_due_during_downtime_are_sent() {
     let mut server = TestServer::start().await;
     let ada = server.member("ada").await;
     let message = ada.send_direct(&[&ada], "remember").await;
@@ -264,7 +296,7 @@ async fn a_passing_error_of_the_server_fails_no_reminder_and_stops_no_other() {
 
 // conformance: remind-18
 #[tokio::test]
-async fn nobody_is_reminded_whose_account_or_organization_is_closed() {
+async fn deactivated_users_are_not_reminded() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -289,17 +321,21 @@ async fn nobody_is_reminded_whose_account_or_organization_is_closed() {
 
 // conformance: remind-3
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
+    let owner = server.owner().await;
     let message = ada.send_direct(&[&ada], "hello").await;
+    let gone = ada.send_direct(&[&owner], "gone").await;
     let kept = remind(&ada, of(message)).await;
+    remind(&ada, of(gone)).await;
     server
         .check_state_sync(&[&ada], async || {
             let mut sooner = of(message);
             sooner["scheduled_delivery_timestamp"] = json!(START + 1);
             remind(&ada, sooner).await;
             ada.delete(&format!("/reminders/{kept}"), ()).await.ok();
+            owner.delete(&format!("/messages/{gone}"), ()).await.ok();
             server.clock.advance(1);
             server.deliver_due().await;
         })

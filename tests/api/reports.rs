@@ -22,7 +22,7 @@ async fn newest(client: &Client) -> (String, String) {
 
 // conformance: report-1, report-2
 #[tokio::test]
-async fn moderators_read_who_reports_what() {
+async fn reports_reach_the_moderators() {
     let server = TestServer::start().await;
     let bot = server.notification_bot().await;
     let moderator = server.moderator("moderator").await;
@@ -56,7 +56,7 @@ async fn moderators_read_who_reports_what() {
 
 // conformance: report-3
 #[tokio::test]
-async fn direct_messages_say_whom_they_were_for() {
+async fn reports_of_direct_messages_name_the_participants() {
     let server = TestServer::start().await;
     let moderator = server.moderator("moderator").await;
     let ada = server.member("ada").await;
@@ -92,7 +92,7 @@ async fn direct_messages_say_whom_they_were_for() {
 
 // conformance: report-4, report-5, report-6, report-7, report-8, report-9
 #[tokio::test]
-async fn what_is_wrong_is_named() {
+async fn invalid_parameters_are_refused() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let eve = server.member("eve").await;
@@ -137,7 +137,7 @@ async fn a_long_message_is_cut_and_a_long_name_too() {
     assert!(content.chars().count() <= 10_000 && content.ends_with("x\n[message truncated]\n```"));
 }
 
-/// Neither a description nor a message can hide what comes after it, or be too long to be reported.
+/// Descriptions and messages cannot hide the following text, and long ones can be reported.
 #[tokio::test]
 async fn fences_end_where_they_should() {
     let server = TestServer::start().await;
@@ -156,7 +156,7 @@ async fn fences_end_where_they_should() {
         assert!(content.contains("b\n``` quote\n~~~\n````\n\n"), "{content}");
         assert!(content.ends_with(shown) && content.chars().count() <= 10_000, "{content}");
     }
-    // Nor a character that the renderer leaves out; and what is reported mentions nobody.
+    // Characters omitted by the renderer do not enable mentions in reports.
     let hidden = "x\n`\u{1}`\u{1}`\n~\u{7f}~~\r```\r@\u{1}**all** @**moderator** outside";
     let id = bob.send_direct(&[&bob], hidden).await;
     report(&bob, id, json!({"report_type": "other", "description": hidden})).await.ok();

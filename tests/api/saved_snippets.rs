@@ -5,7 +5,7 @@ use serde_json::json;
 
 // conformance: snippet-1, snippet-2, snippet-3, snippet-4, snippet-9, snippet-10
 #[tokio::test]
-async fn snippets_are_made_listed_changed_and_removed() {
+async fn snippets_are_created_listed_changed_and_removed() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -19,7 +19,7 @@ async fn snippets_are_made_listed_changed_and_removed() {
     assert_eq!(bob.get("/saved_snippets", ()).await.ok()["saved_snippets"], json!([]));
     let path = format!("/saved_snippets/{id}");
     ada.patch(&path, &[("title", "Bye")]).await.ok();
-    // Nothing new, nothing told.
+    // An update without a change emits no event.
     ada.patch(&path, &[("title", "Bye")]).await.ok();
     ada.patch(&path, ()).await.ok();
     ada.patch(&path, &[("content", "See you")]).await.ok();
@@ -85,7 +85,7 @@ async fn another_users_snippet_does_not_exist() {
 
 // conformance: snippet-13
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let kept = ada.post("/saved_snippets", &[("title", "a"), ("content", "b")]).await.ok();

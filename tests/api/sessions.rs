@@ -1,10 +1,10 @@
-//! Sessions of browsers: how long they last, what ends them, what a browser keeps of them, and notices of logins.
+//! Sessions of browsers: lifetime, logout, caching, and notices of logins.
 
 use crate::harness::{Answer, Blocked, Client, START, TestServer, cookies_of, until};
 use reqwest::Method;
 use serde_json::{Value, json};
-use teamchat::api::control::Command;
 use teamchat::app::Options;
+use teamchat::commands::Command;
 use teamchat::types::Role;
 
 const DAY: i64 = 24 * 60 * 60;
@@ -13,7 +13,7 @@ const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 
 const CHROME: &str = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) \
                       Chrome/141.0.0.0 Mobile Safari/537.36";
 
-/// A server behind a proxy, where addresses are what requests say, and a person with a password.
+/// A server behind a proxy, with client addresses from requests, and a person with a password.
 async fn with_ada() -> (TestServer, Client) {
     let trusted_proxies = vec!["127.0.0.1".parse().unwrap()];
     let server = TestServer::start_with(Options { trusted_proxies, ..Options::default() }).await;
@@ -46,7 +46,7 @@ async fn is_alive(browser: &Client) -> bool {
     browser.get("/users/me", ()).await.status == 200
 }
 
-/// What the notification bot told a person.
+/// Messages of the notification bot to a person.
 async fn notices(client: &Client) -> Vec<String> {
     let narrow = json!([{"operator": "sender", "operand": "notification-bot@zulip.com"},
         {"operator": "is", "operand": "dm"}]);
@@ -59,7 +59,7 @@ async fn notices(client: &Client) -> Vec<String> {
 
 // conformance: auth-23, auth-32
 #[tokio::test]
-async fn a_session_lasts_for_thirty_days_after_its_last_use() {
+async fn sessions_expire_thirty_days_after_their_last_use() {
     let (server, ada) = with_ada().await;
     let answer = log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await;
     let cookies: Vec<&str> =
@@ -68,7 +68,7 @@ async fn a_session_lasts_for_thirty_days_after_its_last_use() {
     let browser = ada.in_browser(Some(secret_of(&answer)));
     for day in 0..4 {
         let answer = browser.get("/users/me", ()).await;
-        // Now and then the browser is told to keep them for another thirty days.
+        // Cookies are renewed from time to time for another thirty days.
         assert_eq!(answer.header("set-cookie"), cookies[0], "day {day}");
         assert_eq!(answer.header("cache-control"), "no-store");
         answer.ok();
@@ -79,13 +79,6 @@ async fn a_session_lasts_for_thirty_days_after_its_last_use() {
     let answer = browser.get("/users/me", ()).await;
     answer.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
     assert_eq!(ada.get("/users/me/api_keys", ()).await.ok()["sessions"], json!([]));
-    teamchat::api::keys::save_uses(server.app()).await.unwrap();
-    begin(&server, &ada, FIREFOX, "198.51.100.1").await;
-    assert_eq!(
-        server.column("SELECT count(*) FROM session").await,
-        ["1"],
-        "its row goes with the next login"
-    );
 }
 
 // conformance: auth-27, auth-33
@@ -128,7 +121,7 @@ async fn people_see_and_end_their_sessions() {
 
 // conformance: auth-28, auth-33
 #[tokio::test]
-async fn what_ends_keys_ends_sessions() {
+async fn ending_keys_ends_sessions() {
     let (server, ada) = with_ada().await;
     let owner = server.owner().await;
     let session = async || begin(&server, &ada, FIREFOX, "198.51.100.1").await;
@@ -185,7 +178,7 @@ async fn a_session_that_ends_under_a_poll_takes_it_along() {
 
 // conformance: auth-26, auth-34
 #[tokio::test]
-async fn a_browser_keeps_nothing_of_a_session_that_ended() {
+async fn logout_clears_the_browsers_cache() {
     let (server, ada) = with_ada().await;
     let upload = ada.request(Method::POST, "/user_uploads").multipart((), &[("file", "a.txt", b"secret")]);
     let url = upload.send().await.ok()["url"].as_str().unwrap().to_owned();
@@ -217,10 +210,10 @@ async fn a_browser_keeps_nothing_of_a_session_that_ended() {
     assert_eq!(again().await.status, 401);
 }
 
-/// The token against forged requests belongs to a secret that nobody has but the browser.
+/// The token against forged requests is derived from the secret of the session.
 // conformance: auth-24, auth-25
 #[tokio::test]
-async fn a_key_makes_no_session_and_no_token() {
+async fn keys_are_no_sessions_and_no_tokens() {
     let (server, ada) = with_ada().await;
     let key = ada.api_key.clone().unwrap();
     let in_browser = ada.in_browser(Some(key.clone()));
@@ -243,7 +236,7 @@ async fn a_key_makes_no_session_and_no_token() {
 
 // conformance: auth-20, auth-35
 #[tokio::test]
-async fn guessing_locks_nobody_out_of_where_they_are_known_also_after_a_restart() {
+async fn known_places_stay_unlocked_after_a_restart() {
     let (mut server, _ada) = with_ada().await;
     log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await.ok();
     server.restart().await;
@@ -263,6 +256,96 @@ async fn guessing_locks_nobody_out_of_where_they_are_known_also_after_a_restart(
         log_in(&server, CHROME, &format!("203.0.113.{number}"), "wrong").await;
     }
     assert_eq!(log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await.status, 429);
+}
+
+/// A session that ended by itself leaves no row with an address, also without another login.
+#[tokio::test]
+async fn rows_of_ended_sessions_are_deleted() {
+    let (server, ada) = with_ada().await;
+    begin(&server, &ada, FIREFOX, "198.51.100.1").await;
+    let used = begin(&server, &ada, CHROME, "198.51.100.2").await;
+    let left = async || {
+        teamchat::scheduler::settle(server.app()).await;
+        server.column("SELECT address FROM session JOIN session_use ON session_id = id").await
+    };
+    server.clock.advance(20 * DAY);
+    used.get("/users/me", ()).await.ok();
+    server.clock.advance(10 * DAY);
+    assert_eq!(left().await.len(), 2, "uses are recorded to the hour");
+    server.clock.advance(60 * 60);
+    assert_eq!(left().await, ["127.0.0.1"], "where the other was used last");
+    server.clock.advance(20 * DAY);
+    assert!(left().await.is_empty());
+}
+
+/// The addresses at which a person uses API keys are known, too. An address is written once a day.
+// conformance: auth-35
+#[tokio::test]
+async fn addresses_of_api_keys_are_known() {
+    let (server, ada) = with_ada().await;
+    let use_key = async |client: &Client| {
+        let request = client.request(Method::GET, "/users/me").header("X-Forwarded-For", "198.51.100.7");
+        request.send().await.ok();
+        teamchat::api::keys::save_uses(server.app()).await.unwrap();
+    };
+    let rows = async || server.column("SELECT user_id || ' ' || last_used FROM known_login").await;
+    use_key(&ada).await;
+    let first = format!("{} {START}", ada.user_id);
+    assert_eq!(rows().await, std::slice::from_ref(&first));
+    server.clock.advance(2 * 60 * 60);
+    use_key(&ada).await;
+    assert_eq!(rows().await, [first], "not each hour");
+    server.clock.advance(DAY);
+    use_key(&ada).await;
+    assert_eq!(rows().await, [format!("{} {}", ada.user_id, START + 2 * 60 * 60 + DAY)]);
+    let bot = server.bot("helper", &ada).await;
+    use_key(&bot).await;
+    assert_eq!(rows().await.len(), 1, "bots have no logins");
+    for number in 0..20 {
+        log_in(&server, CHROME, &format!("203.0.113.{number}"), "wrong").await;
+    }
+    assert_eq!(log_in(&server, FIREFOX, "203.0.113.200", "correct horse").await.status, 429);
+    log_in(&server, FIREFOX, "198.51.100.7", "correct horse").await.ok();
+}
+
+/// A key that is used at two addresses in turn makes both known.
+#[tokio::test]
+async fn each_address_of_a_key_is_recorded() {
+    let (server, ada) = with_ada().await;
+    for _ in 0..3 {
+        for address in ["198.51.100.7", "198.51.100.8"] {
+            ada.request(Method::GET, "/users/me").header("X-Forwarded-For", address).send().await.ok();
+        }
+    }
+    teamchat::api::keys::save_uses(server.app()).await.unwrap();
+    assert_eq!(server.column("SELECT count(*) FROM known_login").await, ["2"]);
+}
+
+/// Clients choose their names: many of them at one address do not displace others.
+#[tokio::test]
+async fn many_clients_at_one_address_displace_no_other_address() {
+    let (server, _ada) = with_ada().await;
+    log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await.ok();
+    for number in 0..40 {
+        server.clock.advance(60);
+        let fields = json!({"username": "ada@example.com", "password": "correct horse"});
+        let request = server.anonymous().request(Method::POST, "/fetch_api_key").form(fields);
+        let request = request.header("User-Agent", &format!("Agent{number}/1.0"));
+        request.header("X-Forwarded-For", "203.0.113.1").send().await.ok();
+    }
+    let counts = "SELECT count(*) FROM known_login GROUP BY address ORDER BY min(last_used)";
+    assert_eq!(server.column(counts).await, ["1", "8"]);
+}
+
+#[tokio::test]
+async fn the_operator_unlocks_an_account() {
+    let (server, ada) = with_ada().await;
+    for number in 0..20 {
+        log_in(&server, CHROME, &format!("203.0.113.{number}"), "wrong").await;
+    }
+    assert_eq!(log_in(&server, FIREFOX, "203.0.113.200", "correct horse").await.status, 429);
+    server.command(Command::UnlockUser { email: ada.email.clone() }).await;
+    log_in(&server, FIREFOX, "203.0.113.200", "correct horse").await.ok();
 }
 
 /// Places are a few for each person.
@@ -300,7 +383,7 @@ async fn a_flood_of_guesses_keeps_no_known_login_waiting() {
 
 // conformance: auth-36
 #[tokio::test]
-async fn a_login_from_a_new_place_is_told() {
+async fn logins_from_new_places_are_reported() {
     let (server, ada) = with_ada().await;
     log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await.ok();
     log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await.ok();
@@ -331,7 +414,7 @@ async fn a_login_from_a_new_place_is_told() {
 
 // conformance: auth-36
 #[tokio::test]
-async fn a_lock_is_told_once() {
+async fn locks_are_reported_once() {
     let (server, ada) = with_ada().await;
     let mut queue = ada.register(json!({"event_types": ["message"]})).await;
     for _ in 0..7 {
@@ -345,7 +428,7 @@ async fn a_lock_is_told_once() {
     let expected = "There were too many wrong passwords for your account, the last one from `203.0.113.1`. For up to 30 \
                     minutes, nobody can log in from where they came from";
     assert!(told[0].starts_with(expected), "{told:?}");
-    // Of an account that does not exist nobody is told, and nothing fails.
+    // Failed logins to an unknown account notify no one and return the usual error.
     for _ in 0..6 {
         let login = json!({"username": "nobody@example.com", "password": "wrong"});
         server.anonymous().post("/fetch_api_key", login).await;
@@ -355,7 +438,7 @@ async fn a_lock_is_told_once() {
 
 // conformance: auth-36
 #[tokio::test]
-async fn a_new_password_is_told_with_who_set_it() {
+async fn new_passwords_are_reported_with_their_setter() {
     let (server, ada) = with_ada().await;
     let change = json!({"old_password": "correct horse", "new_password": "battery staple"});
     ada.patch("/settings", change).await.ok();
@@ -367,7 +450,7 @@ async fn a_new_password_is_told_with_who_set_it() {
     let key = server.command(Command::CreateKey { email: email(), client: "test".to_owned() }).await;
     let ada = ada.with_key(key["api_key"].as_str().unwrap());
     let told = notices(&ada).await;
-    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told.len(), 3, "{told:?}");
     assert!(
         told[1].starts_with("The password of your account was set by whoever runs this server."),
         "{told:?}"

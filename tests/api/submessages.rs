@@ -3,7 +3,7 @@
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 
-/// Sends a message to a channel of two, and answers its id and its data.
+/// Sends a message to a channel of two, and returns its id and its data.
 async fn widget(client: &Client, stream_id: i64, content: &str) -> (i64, Value) {
     let id = client.send(stream_id, "plans", content).await;
     (id, client.message(id).await["submessages"].clone())
@@ -66,7 +66,7 @@ async fn a_bot_sends_choices_with_its_message() {
 
 // conformance: fetch-35, sub-6, sub-8, sub-9, sub-10
 #[tokio::test]
-async fn people_vote_and_all_hear_of_it() {
+async fn votes_are_emitted_to_receivers() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -95,7 +95,7 @@ async fn people_vote_and_all_hear_of_it() {
 
 // conformance: sub-11, sub-12, sub-13, sub-14, sub-18, sub-21, sub-25, sub-26
 #[tokio::test]
-async fn what_no_client_could_read_is_refused() {
+async fn unreadable_html_is_refused() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -172,7 +172,7 @@ async fn widgets_are_not_edited_but_can_be_deleted() {
 
 // conformance: sub-16
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;

@@ -63,7 +63,7 @@ async fn where_history_is_protected_only_topics_with_received_messages_are_liste
     comes(&ada).await;
     let after = owner.send(shed, "after", "x").await;
     let again = owner.send(shed, "both", "x").await;
-    // Her bot has what it received itself, not what she did.
+    // Her bot sees only the messages that it received itself.
     comes(&bot).await;
     let last = owner.send(shed, "last", "x").await;
     owner.delete(&format!("/messages/{again}"), ()).await.ok();
@@ -88,7 +88,7 @@ async fn channels_that_the_caller_cannot_read_do_not_exist() {
     for (client, stream_id) in [(&ada, 999), (&ada, shed), (&guest, garden), (&guest, shed)] {
         ask(client, stream_id).await.error(400, "BAD_REQUEST", "Invalid channel ID");
     }
-    // What everybody in the world may read, guests may.
+    // Guests may read web-public channels.
     server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {garden}")).await;
     assert_eq!(topics(&guest, garden).await, json!([]));
 }

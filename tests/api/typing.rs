@@ -22,7 +22,7 @@ fn person(client: &Client) -> Value {
 
 // conformance: typing-1, typing-2, typing-7
 #[tokio::test]
-async fn people_in_a_direct_conversation_hear_of_it() {
+async fn participants_of_direct_messages_receive_events() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -37,16 +37,43 @@ async fn people_in_a_direct_conversation_hear_of_it() {
     own.expect(&[event("start"), event("stop")]).await;
     others.expect(&[event("start"), event("stop")]).await;
     outsiders.expect_nothing().await;
-    // Who does not want to know is not told.
+    // Users with the setting disabled receive nothing.
     set(&bob, "receives_typing_notifications", false).await;
     ada.post("/typing", json!({"op": "start", "to": [bob.user_id]})).await.ok();
     own.expect(&[event("start")]).await;
     others.expect_nothing().await;
 }
 
+/// They are looked up on another thread.
+#[tokio::test]
+async fn many_participants_receive_events() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut others = Vec::new();
+    for number in 0..21 {
+        others.push(server.member(&format!("member{number}")).await);
+    }
+    let last = others.last().unwrap();
+    let mut heard = hear(last).await;
+    let to: Vec<_> = others.iter().map(|member| member.user_id).collect();
+    ada.post("/typing", json!({"op": "start", "to": to})).await.ok();
+    let recipients: Vec<_> = std::iter::once(&ada).chain(&others).map(person).collect();
+    heard
+        .expect(&[json!({"type": "typing", "op": "start", "message_type": "direct", "sender": person(&ada),
+            "recipients": recipients})])
+        .await;
+    let with_unknown = [to, vec![9999]].concat();
+    ada.post("/typing", json!({"op": "start", "to": with_unknown})).await.error(
+        400,
+        "BAD_REQUEST",
+        "Invalid user ID 9999",
+    );
+    heard.expect_nothing().await;
+}
+
 // conformance: typing-9
 #[tokio::test]
-async fn nothing_of_it_is_kept() {
+async fn failed_request_stores_nothing() {
     let mut server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -58,7 +85,7 @@ async fn nothing_of_it_is_kept() {
 
 // conformance: queue-36, typing-3, typing-4, typing-5, typing-7
 #[tokio::test]
-async fn subscribers_hear_of_it_if_their_clients_know_it() {
+async fn capable_clients_of_subscribers_receive_typing() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -95,7 +122,7 @@ async fn subscribers_hear_of_it_if_their_clients_know_it() {
 
 // conformance: typing-6, typing-22
 #[tokio::test]
-async fn nobody_is_told_in_a_large_channel() {
+async fn large_channels_have_no_typing_events() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -103,7 +130,8 @@ async fn nobody_is_told_in_a_large_channel() {
     let grow = async |count: i64| {
         let grown = server.app().writer.run(move |tx| -> Result<(), ApiError> {
             for _ in 0..count {
-                let email = format!("user{}@example.com", tx.last_insert_rowid() + 1000);
+                let newest: i64 = tx.query_row("SELECT max(user_id) FROM user", [], |row| row.get(0))?;
+                let email = format!("user{}@example.com", newest + 1);
                 tx.execute(
                     "INSERT INTO user (email, delivery_email, delivery_email_key, full_name, role, date_joined)
                      VALUES (?1, ?1, ?1, ?1, 400, 0)",
@@ -136,7 +164,7 @@ async fn nobody_is_told_in_a_large_channel() {
 
 // conformance: typing-8
 #[tokio::test]
-async fn typing_says_where_and_passes_over_the_other_place() {
+async fn typing_events_name_their_conversation() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -157,7 +185,7 @@ async fn typing_says_where_and_passes_over_the_other_place() {
 
 // conformance: typing-7
 #[tokio::test]
-async fn nobody_hears_of_typing_who_is_not_there_any_more() {
+async fn removed_users_receive_no_typing_events() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -172,7 +200,7 @@ async fn nobody_hears_of_typing_who_is_not_there_any_more() {
 
 // conformance: typing-16
 #[tokio::test]
-async fn who_may_not_post_in_a_channel_does_not_type_there() {
+async fn typing_needs_permission_to_post() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let ada = server.member("ada").await;
@@ -190,7 +218,7 @@ async fn who_may_not_post_in_a_channel_does_not_type_there() {
 
 // conformance: typing-10, typing-11, typing-12, typing-13, typing-14, typing-15, typing-17, typing-18
 #[tokio::test]
-async fn what_is_wrong_is_named() {
+async fn invalid_parameters_are_refused() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -232,7 +260,7 @@ async fn what_is_wrong_is_named() {
 
 // conformance: typing-19, typing-20, typing-21
 #[tokio::test]
-async fn those_who_receive_a_message_hear_that_it_is_being_edited() {
+async fn receivers_get_editing_notifications() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -253,7 +281,7 @@ async fn those_who_receive_a_message_hear_that_it_is_being_edited() {
     others.expect(&[event(""), second.clone()]).await;
     older.expect(&[event("general chat"), second]).await;
     outsiders.expect_nothing().await;
-    // Who does not want to know is not told.
+    // Users with the setting disabled receive nothing.
     set(&bob, "receives_typing_notifications", false).await;
     ada.post(&format!("/messages/{in_channel}/typing"), &[("op", "start")]).await.ok();
     ada.post(&format!("/messages/{direct}/typing"), &[("op", "stop")]).await.ok();
@@ -262,7 +290,7 @@ async fn those_who_receive_a_message_hear_that_it_is_being_edited() {
 }
 
 #[tokio::test]
-async fn who_came_later_does_not_hear_that_an_older_message_is_being_edited() {
+async fn later_subscribers_receive_no_editing_notifications() {
     let server = TestServer::start().await;
     let [ada, bob, late] =
         [server.member("ada").await, server.member("bob").await, server.member("late").await];
@@ -279,7 +307,7 @@ async fn who_came_later_does_not_hear_that_an_older_message_is_being_edited() {
 
 // conformance: typing-23, typing-24, typing-25, typing-26
 #[tokio::test]
-async fn only_who_may_edit_a_message_types_in_it() {
+async fn editing_notifications_need_permission_to_edit() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;

@@ -1,4 +1,4 @@
-//! What people say they are doing.
+//! Statuses of users.
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ async fn state(client: &Client) -> Value {
 
 // conformance: status-1, status-2, status-3, status-4, status-11, status-12
 #[tokio::test]
-async fn a_status_is_set_in_parts_and_told_to_everybody() {
+async fn partial_statuses_reach_all_users() {
     let server = TestServer::start().await;
     let (ada, guest) = (server.member("ada").await, server.guest("guest").await);
     let mut events = guest.register(json!({"event_types": ["user_status"]})).await;
@@ -79,7 +79,7 @@ async fn being_away_is_hiding_ones_presence() {
 
 // conformance: status-6, status-7, status-8
 #[tokio::test]
-async fn statuses_are_refused_in_the_published_words() {
+async fn statuses_are_refused_as_published() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let ada = server.member("ada").await;
@@ -154,7 +154,7 @@ async fn administrators_set_the_status_of_others() {
 
 // conformance: status-14
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
@@ -176,7 +176,7 @@ async fn what_events_tell_is_the_state() {
 
 // conformance: status-11, status-13
 #[tokio::test]
-async fn guests_hear_of_those_whom_they_can_access() {
+async fn guests_receive_events_of_accessible_users() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
@@ -194,11 +194,14 @@ async fn guests_hear_of_those_whom_they_can_access() {
     assert_eq!(state(&ada).await.as_object().unwrap().len(), 2);
     let path = format!("/users/{}/status", bob.user_id);
     guest.get(&path, ()).await.error(400, "BAD_REQUEST", "Insufficient permission");
+    server.owner().await.delete(&format!("/users/{}", bob.user_id), ()).await.ok();
+    guest.get(&path, ()).await.error(400, "BAD_REQUEST", "Insufficient permission");
+    ada.get(&path, ()).await.error(400, "BAD_REQUEST", "User is deactivated");
 }
 
 // conformance: status-13
 #[tokio::test]
-async fn who_comes_into_sight_is_seen_whole() {
+async fn newly_accessible_users_are_emitted_completely() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);

@@ -1,13 +1,12 @@
-//! What a change makes visible and invisible: the system groups that name users, and the channels that they can see.
+//! Visibility changes of system groups and channels.
 
 use crate::channels::{channel, channel_with, private_channel, seen};
 use crate::harness::{Client, Queue, TestServer, kind};
 use serde_json::{Value, json};
 use teamchat::api::groups::emit_ended_waiting_periods;
-use teamchat::domain::access::user_rows;
 use teamchat::domain::groups::system::SystemGroup;
-use teamchat::domain::visibility;
 use teamchat::domain::visibility::Scope;
+use teamchat::domain::{rows, visibility};
 use teamchat::http::ApiError;
 use teamchat::types::UserId;
 
@@ -25,7 +24,7 @@ async fn change_user(server: &TestServer, user: &Client, column: &str, value: i6
     let (user_id, is_role) = (user.user_id, column == "role");
     let statement = format!("UPDATE user SET {column} = {value} WHERE user_id = {user_id}");
     let done = server.app().writer.run(move |tx| {
-        let user = user_rows::by_id(tx, UserId(user_id))?.unwrap();
+        let user = rows::user::by_id(tx, UserId(user_id))?.unwrap();
         let scope = if is_role { Scope::Role(&user) } else { Scope::Account(&user) };
         visibility::with_events(tx, scope, |tx| Ok::<_, ApiError>(tx.execute_batch(&statement)?))
     });
@@ -56,7 +55,7 @@ fn peers(stream_id: i64, users: &[&Client]) -> Value {
 
 // conformance: role-8
 #[tokio::test]
-async fn who_becomes_a_guest_loses_public_channels_and_finds_them_again_as_a_member() {
+async fn demoted_users_lose_public_channels_until_promoted() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let joined =
@@ -88,7 +87,7 @@ async fn who_becomes_a_guest_loses_public_channels_and_finds_them_again_as_a_mem
 }
 
 #[tokio::test]
-async fn administrators_hear_of_private_channels_and_archived_ones_where_they_want_to() {
+async fn administrators_receive_private_and_archived_channels_on_request() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let private = private_channel(&ada, "private").await;
@@ -137,7 +136,7 @@ async fn a_group_lets_its_members_know_of_channels_through_other_groups() {
     of_bob.expect(&[deleted(private)]).await;
     of_guest.expect_nothing().await;
 
-    // Who is subscribed loses nothing.
+    // Subscribers lose nothing.
     change_groups(&server, "UPDATE user_group SET deactivated = 0 WHERE id = 100").await;
     of_bob.expect_kinds(&["stream/create", "subscription/peer_add"]).await;
     bob.post("/users/me/subscriptions", json!({"subscriptions": [{"name": "private"}]})).await.ok();
@@ -148,7 +147,7 @@ async fn a_group_lets_its_members_know_of_channels_through_other_groups() {
 }
 
 #[tokio::test]
-async fn who_comes_back_is_in_their_groups_channels_and_settings_again() {
+async fn reactivated_users_regain_groups_channels_and_settings() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     server
@@ -164,7 +163,7 @@ async fn who_comes_back_is_in_their_groups_channels_and_settings_again() {
     ada.patch(&format!("/streams/{both}"), setting).await.ok();
     let mut of_ada = ada.register(()).await;
 
-    // What clients do themselves when they hear of it is not told.
+    // Clients derive these changes themselves, so no events are sent.
     change_user(&server, &bob, "is_active", 0).await;
     of_ada.expect_nothing().await;
     let stream = seen(&ada, both).await;
@@ -175,7 +174,7 @@ async fn who_comes_back_is_in_their_groups_channels_and_settings_again() {
     );
     // The audience of messages does not have them either: it was forgotten.
     ada.send(both, "topic", "hello").await;
-    // Who begins a topic follows it.
+    // Starting a topic follows it.
     of_ada.expect_kinds(&["user_topic", "message"]).await;
 
     change_user(&server, &bob, "is_active", 1).await;
@@ -188,13 +187,13 @@ async fn who_comes_back_is_in_their_groups_channels_and_settings_again() {
     of_ada.expect(&[groups.as_slice(), &[update, peers(both, &[&bob])]].concat()).await;
 }
 
-/// Runs what the scheduler runs when a waiting period has ended.
+/// Runs the scheduled job at the end of a waiting period.
 async fn end_waiting_periods(server: &TestServer) {
     emit_ended_waiting_periods(server.app()).await.unwrap();
 }
 
 #[tokio::test]
-async fn who_becomes_a_full_member_hears_of_it_and_of_what_full_members_see() {
+async fn new_full_members_receive_their_groups_and_channels() {
     const DAY: i64 = 24 * 60 * 60;
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
@@ -205,7 +204,7 @@ async fn who_becomes_a_full_member_hears_of_it_and_of_what_full_members_see() {
     let register = json!({"event_types": ["stream", "subscription", "user_group"]});
     let (mut of_bob, mut of_guest) = (bob.register(&register).await, guest.register(&register).await);
 
-    // Everybody is new again.
+    // All members are new again.
     owner.patch("/realm", json!({"waiting_period_threshold": 3})).await.ok();
     let lost = json!({
         "type": "user_group", "op": "remove_members", "group_id": 5, "user_ids": [ada.user_id, bob.user_id],
@@ -232,7 +231,8 @@ async fn who_becomes_a_full_member_hears_of_it_and_of_what_full_members_see() {
     end_waiting_periods(&server).await;
     of_bob.expect_nothing().await;
 
-    // What ended while the server was down is emitted after the start; what ended before the period changes, before.
+    // A waiting period that ended while the server was down is emitted after the start; one that ended before the
+    // period changes, before the change.
     of_bob.ignore();
     let mut server = server;
     server.stop().await;
@@ -248,9 +248,9 @@ async fn who_becomes_a_full_member_hears_of_it_and_of_what_full_members_see() {
     of_guest.expect_nothing().await;
 }
 
-/// What names somebody comes after them, and goes before them.
+/// Events that name a user are sent after the user becomes visible, and before they disappear.
 #[tokio::test]
-async fn people_come_before_the_channels_that_name_them_and_go_after_them() {
+async fn users_appear_before_their_channels_and_disappear_after() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);

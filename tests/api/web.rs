@@ -1,8 +1,11 @@
 //! The web client's page and files, and sessions of browsers.
 
+use crate::harness::pictures;
 use crate::harness::{Answer, Client, TestServer};
+use flate2::read::GzDecoder;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::io::Read;
 use teamchat::app::{ClientFiles, Options};
 use teamchat::types::Role;
 
@@ -64,25 +67,87 @@ async fn the_page_is_for_browsers_and_its_files_are_cached_under_their_hash() {
         assert_eq!(request.send().await.status, status, "{accepted}");
     }
     let text = String::from_utf8(page(&server, "/").await.bytes).unwrap();
-    let script = text.split('"').find(|part| part.ends_with("/js/main.js")).unwrap().to_owned();
-    let answer = server.anonymous().request_outside(Method::GET, &script).header("Accept-Encoding", "gzip");
-    let answer = answer.send().await;
-    assert_eq!((answer.status, answer.header("content-encoding")), (200, "gzip"));
-    assert_eq!(answer.header("cache-control"), "public, max-age=31536000, immutable");
-    assert_eq!(answer.header("content-security-policy"), "", "the policy of the page counts");
-    assert_eq!(answer.header("vary"), "Accept-Encoding");
-
-    for missing in [script.replace("main.js", "nothing.js"), "/static/0123456789abcdef/js/main.js".to_owned()]
+    let script = text.split('"').find(|part| part.ends_with("/main.js")).unwrap().to_owned();
+    let load = async |accepted: &str| {
+        let request = server.anonymous().request_outside(Method::GET, &script);
+        request.header("Accept-Encoding", accepted).send().await
+    };
+    for (accepted, coding) in
+        [("gzip", "gzip"), ("gzip, deflate, br, zstd", "br"), ("gzip;q=1, br;q=0", "gzip")]
     {
+        let answer = load(accepted).await;
+        assert_eq!((answer.status, answer.header("content-encoding")), (200, coding), "{accepted}");
+        assert_eq!(answer.header("cache-control"), "public, max-age=31536000, immutable");
+        assert_eq!(answer.header("content-security-policy"), "", "the policy of the page counts");
+        assert_eq!(answer.header("vary"), "Accept-Encoding");
+    }
+    let plain = load("identity").await;
+    assert_eq!(plain.header("content-encoding"), "");
+    let mut unpacked = String::new();
+    GzDecoder::new(load("gzip").await.bytes.as_slice()).read_to_string(&mut unpacked).unwrap();
+    assert_eq!(plain.bytes, unpacked.as_bytes());
+    assert!(unpacked.contains("import(\"./later.js\")"), "modules are joined");
+
+    for missing in [script.replace("main.js", "nothing.js"), "/static/0123456789abcdef/main.js".to_owned()] {
         page(&server, &missing).await.error(404, "BAD_REQUEST", "Not found");
     }
 }
 
 #[tokio::test]
-async fn the_client_can_be_left_out() {
+async fn the_manifest_has_the_name_and_icon_of_the_organization() {
+    let server = TestServer::start().await;
+    let owner = server.user("olga", Role::Owner, None, None).await;
+    let nobody = server.anonymous();
+    let load = async |path: &str| {
+        let answer = nobody.request_outside(Method::GET, path).send().await;
+        assert_eq!((answer.status, answer.header("cache-control")), (200, "no-cache"), "{path}");
+        answer
+    };
+    let manifest = async || {
+        let answer = load("/manifest.webmanifest").await;
+        assert_eq!(answer.header("content-type"), "application/manifest+json");
+        serde_json::from_slice::<Value>(&answer.bytes).unwrap()
+    };
+    let before = manifest().await;
+    assert_eq!(
+        (&before["id"], &before["start_url"], &before["scope"]),
+        (&json!("/"), &json!("/"), &json!("/"))
+    );
+    assert_eq!(before["icons"][0]["src"], "/static/images/organization.png");
+    assert_eq!(before["icons"][1]["purpose"], "maskable");
+    let maskable = load(before["icons"][1]["src"].as_str().unwrap()).await;
+    assert_eq!(maskable.header("content-type"), "image/svg+xml");
+    assert!(String::from_utf8(maskable.bytes).unwrap().contains("<path"), "the icon of the program");
+
+    let name = "Quotes \" & <angles>";
+    owner.patch("/realm", json!({"name": name, "description": "We *chat*"})).await.ok();
+    let icon = pictures::png(20, 20);
+    owner
+        .request(Method::POST, "/realm/icon")
+        .multipart((), &[("file", "icon.png", &icon)])
+        .send()
+        .await
+        .ok();
+    let after = manifest().await;
+    assert_eq!((&after["name"], &after["short_name"]), (&json!(name), &json!(name)));
+    assert_eq!(after["description"], "We *chat*");
+    assert_eq!(after["share_target"]["action"], "/share");
+    for (index, has_margin) in [(0, false), (1, true)] {
+        let image = load(after["icons"][index]["src"].as_str().unwrap()).await;
+        assert_eq!(image.header("content-security-policy"), "default-src 'none'; img-src data:");
+        let text = String::from_utf8(image.bytes).unwrap();
+        assert!(text.contains("href=\"data:image/png;base64,iVBOR"), "{text}");
+        assert_eq!(text.contains("<rect"), has_margin, "{text}");
+    }
+    let other = nobody.request_outside(Method::GET, "/manifest_icon/other.svg").send().await;
+    other.error(404, "BAD_REQUEST", "Not found");
+}
+
+#[tokio::test]
+async fn no_web_disables_the_web_client() {
     let server =
         TestServer::start_with(Options { client_files: ClientFiles::Off, ..Options::default() }).await;
-    for path in ["/", "/login/", "/service_worker.js"] {
+    for path in ["/", "/login/", "/service_worker.js", "/manifest.webmanifest"] {
         page(&server, path).await.error(404, "BAD_REQUEST", "Not found");
     }
 }
@@ -125,7 +190,7 @@ async fn a_session_belongs_to_one_browser_and_ends_with_it() {
 
 // conformance: auth-24, auth-25
 #[tokio::test]
-async fn what_another_site_causes_does_not_count() {
+async fn cross_site_requests_are_recognized() {
     let (server, ada) = with_ada().await;
     let session = Session::begin(&server).await;
     let nobody = server.anonymous();
@@ -143,7 +208,7 @@ async fn what_another_site_causes_does_not_count() {
         let login = nobody.request_outside(Method::POST, "/json/fetch_api_key").header(name, value);
         login.send().await.error(403, "CSRF_FAILED", wrong_site);
     }
-    // Neither does a cookie on the paths of API keys, nor a form that another page sends to one of the pages.
+    // A cookie has no effect on the paths of API keys, and a form of another page is refused.
     let msg = "Not logged in: API authentication or user session required";
     post("/api/v1/drafts").header("X-CSRFToken", &session.token).send().await.error(401, "UNAUTHORIZED", msg);
     post("/accounts/logout/").send().await.error(401, "UNAUTHORIZED", msg);

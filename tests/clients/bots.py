@@ -84,7 +84,7 @@ def main():
     server = Server()
     running = []
     try:
-        server.start(["--webhook-hosts", "127.0.0.1,localhost"])
+        server.start(["--webhook-hosts", "127.0.0.1:*,localhost:*"])
         server.create_user(*OLGA[:2], role="owner", password=OLGA[2])
         login = zulip.Client(email=OLGA[0], api_key="x" * 32, site=server.url)
         key = succeeded(login.call_endpoint("fetch_api_key", "POST", {"username": OLGA[0], "password": OLGA[2]}))
@@ -121,7 +121,15 @@ def main():
                 server, "run-bot", [os.path.join(programs, "zulip-run-bot"), "helloworld", "--config-file", config]
             )
             running.append(program)
-            until("start", program, lambda: "starting message handling" in program.last_words())
+            # It says that it starts before it has registered, and does not hear of what is sent before that.
+            greeting = {"type": "stream", "to": "general", "topic": "start", "content": "@**Poller** hello"}
+            topic = [{"operator": "channel", "operand": "general"}, {"operator": "topic", "operand": "start"}]
+
+            def answers_greetings():
+                succeeded(olga.send_message(greeting))
+                return replies(olga, topic, bot["user_id"], 0)
+
+            until("registration", program, answers_greetings)
             answers = ask(bot, "Poller")
             until("answers", program, lambda: len(answers()) == 2)
             if not all(GREETING in answer for answer in answers()):
@@ -159,6 +167,8 @@ def main():
             for name, bot in bots.items():
                 answers = ask(bot, name.title())
                 until(f"answers of {name}", program, lambda: len(answers()) == 2)
+                if any("Failure" in answer for answer in answers()):
+                    raise AssertionError(answers())
 
         with steps.step("a bot server that is gone is told to the owner"):
             running.pop().end()

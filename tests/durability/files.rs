@@ -1,4 +1,4 @@
-//! Which files the commands make, and which they refuse.
+//! Files that commands create and refuse.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -17,7 +17,7 @@ const CREATE: [&str; 8] =
     ["user", "create", "--email", "owner@example.com", "--full-name", "Owner", "--role", "owner"];
 
 #[test]
-fn only_user_create_with_a_named_file_makes_one() {
+fn user_create_creates_a_named_file_only() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     for arguments in [

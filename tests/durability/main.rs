@@ -1,8 +1,14 @@
-//! What was acknowledged is kept, whatever happens to the program and to the disk.
+//! Acknowledged changes survive crashes of the program and faults of the disk.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+#[cfg(target_os = "linux")]
+mod backups;
+#[cfg(target_os = "linux")]
+mod checks;
 #[cfg(target_os = "linux")]
 mod faults;
 mod files;
 mod kills;
 mod program;
+#[cfg(target_os = "linux")]
+mod shim;

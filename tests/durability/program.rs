@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 /// The program, serving a file.
 pub struct Server {
     pub child: Child,
-    /// Where it listens.
+    /// The address of the server.
     pub origin: String,
     /// Open as long as the server lives, which still writes to it.
     _output: BufReader<ChildStdout>,
@@ -49,13 +49,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Already gone, unless the test failed.
+        // Already removed, unless the test failed.
         let _gone = self.child.kill();
         let _gone = self.child.wait();
     }
 }
 
-/// Somebody with an account.
+/// A person with an account.
 #[derive(Clone)]
 pub struct Person {
     http: reqwest::Client,
@@ -65,7 +65,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// Makes an account with the command line.
+    /// Creates an account with the command line.
     pub fn create(db: &Path, name: &str, role: &str) -> Self {
         let email = format!("{name}@example.com");
         // A bot of the owner's needs no password, which would take long to hash.

@@ -120,7 +120,8 @@ describe("an invitation", () => {
     await clickText(dora, ".page__tools button", "Mark all as read");
     await untilText(dora, ".empty a", "general");
     await clickText(dora, ".composer__closed button", "New message");
-    assert.equal(await dora.$eval(".composer__to select", (channel) => channel.selectedOptions[0].textContent), "#general");
+    await dora.waitForSelector(".composer__to [aria-label=Channel]");
+    assert.equal(await dora.$eval(".composer__to [aria-label=Channel]", (channel) => channel.value), "general");
     await clickButton(dora, "Close");
     await go(dora, await at("general", "hello"));
     await compose(dora, "Here I am");

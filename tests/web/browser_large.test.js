@@ -3,32 +3,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickText, drawn, press, setUp, until, untilText } from "./harness.js";
+import { chooseFrom, clickText, drawn, press, setUp, until, untilText } from "./harness.js";
+import { largeOrganization } from "./organization.js";
 
-const PEOPLE = 1000;
-const CHANNELS = 300;
-const MINE = 200;
-const DIRECT = 60;
-const MESSAGES = 20_000;
-
-/** A thousand people, Ada among them, who is in two hundred of three hundred channels and writes with sixty people. */
-function organization() {
-  const names = ["Ada", "Bob", ...Array.from({ length: PEOPLE - 2 }, (_, index) => `Person ${String(index).padStart(3, "0")}`)];
-  const email = (name) => `${name.toLowerCase().replace(" ", ".")}@example.com`;
-  const users = names.map((name, index) => ({ email: email(name), full_name: name, role: index === 0 ? "owner" : "member", ...(index < 2 ? { api_key: `${name}-key`, password: "correct horse" } : {}) }));
-  const channels = Array.from({ length: CHANNELS }, (_, index) => ({ name: `channel ${String(index).padStart(3, "0")}`, subscribers: [...(index < MINE ? [email("Ada")] : []), email("Bob"), email(names[2 + (index % 998)])] }));
-  const messages = [];
-  const now = Math.floor(Date.now() / 1000) - MESSAGES;
-  for (let index = 0; index < DIRECT; index++) messages.push({ sender: email(names[2 + index]), to: [email("Ada")], content: `Hello from ${index}`, read: index % 2 === 0 });
-  for (let index = messages.length; index < MESSAGES; index++) {
-    const channel = (index * 7) % CHANNELS;
-    messages.push({ sender: index % 3 === 0 ? email("Bob") : channels[channel].subscribers.at(-1), channel: channels[channel].name, topic: Math.floor(index / CHANNELS) % 4 === 0 ? "long run" : `topic ${index % 23}`, content: `Message ${index}`, read: index < MESSAGES - 1500 });
-  }
-  for (const [index, message] of messages.entries()) message.date = now + index;
-  return { users, channels, messages };
-}
-
-const bench = setUp({ fixtures: organization() });
+const bench = setUp({ fixtures: largeOrganization() });
 const { as, go } = bench;
 
 const channelId = async (name) => (await bench.server.call("Ada", "GET", "/get_stream_id", { stream: name })).stream_id;
@@ -52,14 +30,28 @@ describe("a large organization", () => {
       ["#channels/all", "dialog .row", 300],
       ["#organization/users", "dialog .row", 50],
       ["#settings/profile", "dialog input", 1],
-      ["#invite", "dialog input[type=checkbox]", 100],
+      ["#invite", "dialog .picker", 1],
       ["#groups/all", "dialog", 1],
     ]) {
       await go(ada, fragment);
       await until(ada, (where, count) => document.querySelectorAll(where).length >= count, selector, least).catch(() => assert.fail(`${fragment} does not show ${least} ${selector}`));
     }
+    // The list of conversations goes on beyond the messages that were fetched first.
+    await go(ada, "#recent");
+    await ada.waitForSelector(".recent .conversation");
+    const listed = await ada.$$eval(".recent .conversation", (rows) => rows.length);
+    await clickText(ada, ".recent__older", "Show older conversations");
+    await until(ada, (before) => document.querySelectorAll(".recent .conversation").length > before, listed);
     await ada.reload();
     await ada.waitForSelector(".sidebar [data-channel]");
+  });
+
+  it("invites into any channel, of which none is listed before it is looked for", async () => {
+    const ada = await as("Ada", "#invite");
+    await untilText(ada, "dialog label", "Further channels");
+    assert.ok((await ada.$$eval("dialog *", (all) => all.length)) < 150);
+    await chooseFrom(ada, "Further channels", "199", "channel 199");
+    await untilText(ada, "dialog .pill", "#channel 199");
   });
 
   it("draws little for a message elsewhere, and keeps the focus, a click under way, and a menu", async () => {

@@ -2,20 +2,24 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickText, eventually, logIn, setUp, until, untilText } from "./harness.js";
+import { clickText, eventually, IS_FIREFOX, logIn, setUp, until, untilText } from "./harness.js";
 
 const bench = setUp();
 const { at, go } = bench;
 
 /** Records notifications and sounds instead of showing them. The worker's are as good as the page's. */
 function record(permission) {
+  // Firefox runs this also in the empty page before, which has no storage.
+  if (self.origin === "null") return;
   const shown = [];
   window.recorded = { shown, closed: [], sounds: 0 };
   const add = (title, options) => shown.push({ title, ...options });
   class Recorder {
-    static permission = permission;
+    // A browser keeps what was allowed.
+    static permission = localStorage.getItem("recorded permission") ?? permission;
     static async requestPermission() {
       Recorder.permission = "granted";
+      localStorage.setItem("recorded permission", "granted");
       return "granted";
     }
     constructor(title, options) {
@@ -27,10 +31,13 @@ function record(permission) {
     }
   }
   window.Notification = Recorder;
-  ServiceWorkerRegistration.prototype.showNotification = async function (title, options) {
-    add(title, options);
-  };
-  ServiceWorkerRegistration.prototype.getNotifications = async ({ tag }) => [{ close: () => window.recorded.closed.push(tag) }];
+  // Firefox under test has no workers.
+  if ("ServiceWorkerRegistration" in window) {
+    ServiceWorkerRegistration.prototype.showNotification = async function (title, options) {
+      add(title, options);
+    };
+    ServiceWorkerRegistration.prototype.getNotifications = async ({ tag }) => [{ close: () => window.recorded.closed.push(tag) }];
+  }
   window.AudioContext = class {
     constructor() {
       window.recorded.sounds += 1;
@@ -58,6 +65,7 @@ async function recording(name, fragment, permission = "granted") {
 const shown = (page) => page.evaluate(() => window.recorded.shown.map(({ title, body }) => [title, body]));
 const sounds = (page) => page.evaluate(() => window.recorded.sounds);
 const setFocus = (page, value) => page.evaluate((is) => window.setFocus(is), value);
+const ofServer = (page) => page.evaluate(async () => (await fetch("/json/users/me/web_push")).json());
 const settle = () => new Promise((resolve) => setTimeout(resolve, 700));
 
 describe("notifications", () => {
@@ -153,6 +161,115 @@ describe("notifications", () => {
     // What the service worker sends after a click.
     await ada.evaluate((data) => navigator.serviceWorker.dispatchEvent(new MessageEvent("message", { data })), { fragment });
     await untilText(ada, ".message-row", "hello");
+  });
+});
+
+/** A subscription of a browser: a point of P-256, and a secret. The browsers of tests have no push service. */
+function fakePush(endpoint) {
+  const keys = {
+    p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+    auth: "BTBZMqHH6r4Tts7J_aSIgg",
+  };
+  const stored = () => JSON.parse(localStorage.getItem("fake push") ?? "null");
+  const subscription = (key) => ({
+    options: { applicationServerKey: Uint8Array.from(key).buffer },
+    toJSON: () => ({ endpoint, keys }),
+    unsubscribe: async () => localStorage.removeItem("fake push"),
+  });
+  PushManager.prototype.subscribe = async ({ userVisibleOnly, applicationServerKey }) => {
+    if (!userVisibleOnly || applicationServerKey.length !== 65) throw new Error("wrong options");
+    localStorage.setItem("fake push", JSON.stringify([...applicationServerKey]));
+    return subscription(applicationServerKey);
+  };
+  PushManager.prototype.getSubscription = async () => stored() && subscription(stored());
+}
+
+/** Firefox under test has no workers. */
+describe("push notifications", { skip: IS_FIREFOX }, () => {
+  const open = async (name, permission) => {
+    const page = await bench.open();
+    await page.evaluateOnNewDocument(record, permission);
+    await page.evaluateOnNewDocument(fakePush, "https://push.example/browser");
+    await logIn(page, bench.server, name);
+    await go(page, "#settings/notifications");
+    await page.waitForSelector("dialog h3");
+    return page;
+  };
+
+  it("are turned on and off for the device, stay on after a start, and end with the session", async () => {
+    const page = await open("Cleo", "default");
+    await clickText(page, "dialog button", "Turn on push notifications on this device");
+    await untilText(page, "dialog p", "This device gets push notifications");
+    assert.deepEqual((await ofServer(page)).subscription, { endpoint: "https://push.example/browser", shows_content: true });
+    await page.evaluate(() => [...document.querySelectorAll("dialog label")].find((label) => label.textContent.includes("Show names and texts")).querySelector("input").click());
+    await eventually(async () => assert.equal((await ofServer(page)).subscription.shows_content, false));
+    // The server lost it, for example with a new password.
+    const lose = (params) => page.evaluate(async (method) => {
+      const token = document.cookie.split("teamchat_csrf=")[1].split(";")[0];
+      await fetch("/json/users/me/web_push", { method, headers: { "X-CSRFToken": token } });
+    }, params);
+    await lose("DELETE");
+    assert.equal((await ofServer(page)).subscription, null);
+    await page.reload();
+    await eventually(async () => assert.notEqual((await ofServer(page)).subscription, null));
+    await go(page, "#settings/notifications");
+    await clickText(page, "dialog button", "Turn off on this device");
+    await untilText(page, "dialog button", "Turn on push notifications on this device");
+    assert.equal((await ofServer(page)).subscription, null);
+    assert.equal(await page.evaluate(() => localStorage.getItem("fake push")), null);
+  });
+
+  it("say what is in the way", async () => {
+    const denied = await open("Cleo", "denied");
+    await untilText(denied, "dialog .problem", "This browser blocks notifications of this page.");
+    const old = await bench.open();
+    await old.evaluateOnNewDocument(() => delete window.PushManager);
+    await logIn(old, bench.server, "Cleo");
+    await go(old, "#settings/notifications");
+    await untilText(old, "dialog .problem", "This browser has no push notifications.");
+    const phone = await bench.open();
+    await phone.setUserAgent("Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1");
+    await phone.evaluateOnNewDocument(() => delete window.PushManager);
+    await logIn(phone, bench.server, "Cleo");
+    await go(phone, "#settings/notifications");
+    await untilText(phone, "dialog .problem", "Add to Home Screen");
+  });
+
+  it("are shown by the service worker, once for each conversation, and lead to it", async () => {
+    const page = await bench.open();
+    await page.browserContext().overridePermissions(bench.server.url, ["notifications"]);
+    await logIn(page, bench.server, "Bob");
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
+    const target = await bench.browser.waitForTarget((one) => one.type() === "service_worker" && one.url().startsWith(bench.server.url));
+    const worker = await target.worker();
+    const session = await page.createCDPSession();
+    const registrations = [];
+    session.on("ServiceWorker.workerRegistrationUpdated", (event) => registrations.push(...event.registrations));
+    await session.send("ServiceWorker.enable");
+    await eventually(async () => assert.ok(registrations.some(({ scopeURL }) => scopeURL.startsWith(bench.server.url))));
+    const { registrationId } = registrations.find(({ scopeURL }) => scopeURL.startsWith(bench.server.url));
+    await page.goto("about:blank");
+    // A push is for those without an open page that has the focus.
+    await eventually(async () => assert.equal(await worker.evaluate(async () => (await self.clients.matchAll({ type: "window" })).length), 0));
+    const push = (data) => session.send("ServiceWorker.deliverPushMessage", { origin: bench.server.url, registrationId, data });
+    const shown = () =>
+      worker.evaluate(async () =>
+        (await self.registration.getNotifications()).map(({ title, body, tag, data }) => [title, body, tag, data.fragment]).sort(),
+      );
+    const notice = { type: "message", id: 5, tag: "dm/9", fragment: "narrow/dm/9/near/5", title: "Bob", body: "one", count: 1, time: 1, close: [] };
+    await push(JSON.stringify(notice));
+    await eventually(async () => assert.deepEqual(await shown(), [["Bob", "one", "dm/9", "narrow/dm/9/near/5"]]));
+    await push(JSON.stringify({ ...notice, id: 6, body: "two", count: 2 }));
+    await eventually(async () => assert.deepEqual(await shown(), [["Bob (2)", "two", "dm/9", "narrow/dm/9/near/5"]]));
+    await push(JSON.stringify({ ...notice, id: 7, tag: "channel/1/x", title: "#general > x", body: "Cleo: three", close: ["dm/9"] }));
+    await eventually(async () => assert.deepEqual(await shown(), [["#general > x", "Cleo: three", "channel/1/x", "narrow/dm/9/near/5"]]));
+    await push("no JSON");
+    await eventually(async () => assert.deepEqual((await shown()).map(([title]) => title), ["#general > x", "New messages"]));
+    // The page closes what is shown once it has the focus.
+    await page.goto(`${bench.server.url}/#inbox`);
+    await page.waitForSelector(".app");
+    await page.bringToFront();
+    await eventually(async () => assert.deepEqual(await shown(), []));
   });
 });
 

@@ -22,12 +22,16 @@ describe("a conversation that moves", () => {
     const ada = await as("Ada", await at("general", "door"));
     await ada.waitForSelector(`[data-id="${id}"]`);
     await clickButton(ada, "Mark as resolved");
-    await untilText(ada, ".header__topic", "✔ door");
+    await ada.waitForSelector(".header [aria-label='Mark as unresolved']");
+    assert.equal(await ada.$eval(".header__topic", (topic) => topic.textContent), "door");
     await untilText(ada, ".message-row", "has marked this topic as resolved");
     await clickButton(ada, "Mark as unresolved");
-    await until(ada, () => document.querySelector(".header__topic")?.textContent === "door");
+    await ada.waitForSelector(".header [aria-label='Mark as resolved']");
     await ada.waitForSelector(`[data-id="${id}"]`);
-    assert.deepEqual(await ada.$$eval(".side-list--topics a", (links) => links.map((link) => link.title).filter((title) => title.includes("door"))), ["door"]);
+    await eventually(async () => {
+      const titles = await ada.$$eval(".side-list--topics a", (links) => links.map((link) => link.title).filter((title) => title.includes("door")));
+      assert.deepEqual(titles, ["door"]);
+    });
     await compose(ada, "Oiled");
     await eventually(async () => {
       const { messages } = await bench.server.call("Bob", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "general"]] });
@@ -65,7 +69,7 @@ describe("a conversation that moves", () => {
     await ada.waitForSelector(`[data-id="${id}"]`);
     await write(ada, "A long answer that I am just wri");
     await rename("Bob", id, "✔ menu");
-    await until(ada, () => document.querySelector(".header__topic")?.textContent === "✔ menu");
+    await until(ada, () => document.querySelector(".header__topic")?.textContent === "menu" && document.querySelector(".header [aria-label='Mark as unresolved']"));
     await ada.keyboard.type("ting");
     assert.equal(await text(ada), "A long answer that I am just writing");
     await eventually(async () => {
@@ -109,7 +113,7 @@ describe("what is written", () => {
   it("is kept as a draft without a recipient, and comes back", async () => {
     const ada = await as("Ada", "#inbox");
     await ada.keyboard.press("c");
-    await ada.waitForSelector(".composer select");
+    await ada.waitForSelector(".composer [aria-label=Channel]");
     await ada.type(".composer .editor__text", "To whom shall I send this");
     await clickButton(ada, "Close");
     await clickText(ada, ".side-item", "Drafts");
@@ -182,6 +186,8 @@ describe("a channel that one is not in", () => {
       const { stream_id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: name });
       const cleo = await as("Cleo", `#narrow/channel/${stream_id}/topic/door`);
       await untilText(cleo, ".message-row", `In ${name}`);
+      // The lists of topics and people may be asked for at this moment, and are refused then.
+      cleo.expected.push(/status of 400 .*\/(topics|members)/);
       await bench.server.call("Ada", "DELETE", "/users/me/subscriptions", { subscriptions: [name], principals: [bench.server.accounts.Cleo.user_id] });
       await untilText(cleo, ".timeline__notice", words);
       if (isPrivate) await until(cleo, () => document.querySelector(".composer__form").hidden);

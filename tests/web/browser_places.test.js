@@ -112,6 +112,66 @@ describe("emoji", () => {
   });
 });
 
+describe("tones of skin", () => {
+  it("are chosen once, and written into messages, not into reactions", async () => {
+    const { id } = await bench.server.send("Bob", "general", "tones", "Good?");
+    const ada = await as("Ada", await at("general", "tones"));
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    await ada.focus(".composer .editor__text");
+    await clickButton(ada, "Emoji");
+    await until(ada, () => document.querySelectorAll(".emoji-section").length > 8);
+    await clickButton(ada, "Medium dark");
+    await until(ada, () => document.querySelector(".emoji-grid button")?.textContent === "👍🏾" && document.querySelector("[aria-label='Medium dark']").ariaChecked === "true");
+    await ada.$eval(".emoji-grid button", (button) => button.click());
+    await until(ada, () => document.querySelector(".composer .editor__text").value === "👍🏾 ");
+    await ada.focus(".composer .editor__text");
+    await ada.keyboard.type("and :clap");
+    await untilText(ada, ".completion__label", ":clap:");
+    await ada.keyboard.press("Enter");
+    await until(ada, () => document.querySelector(".composer .editor__text").value === "👍🏾 and 👏🏾 ");
+    await clickButton(ada, "Send");
+    await untilText(ada, ".message-row .content", "👍🏾 and 👏🏾");
+    await ada.focus(`[data-id="${id}"]`);
+    await ada.keyboard.press(":");
+    await until(ada, () => document.querySelectorAll(".emoji-section").length > 8);
+    assert.equal(await ada.$(".emoji-tones"), null);
+    assert.equal(await ada.$eval(".emoji-grid button", (button) => button.textContent), "👍️".replace("\uFE0F", ""));
+  });
+});
+
+describe("a message from elsewhere", () => {
+  it("gets its channel and topic by typing, and emoji by words for them", async () => {
+    await bench.server.send("Bob", "design", "colours of spring", "Green");
+    const ada = await as("Ada", "#inbox");
+    await ada.waitForSelector(".inbox__list");
+    await ada.keyboard.press("c");
+    await until(ada, () => document.activeElement.getAttribute("aria-label") === "Channel");
+    await ada.keyboard.type("desi");
+    await untilText(ada, ".composer__to .completion__label", "design");
+    await ada.keyboard.press("Enter");
+    await until(ada, () => document.activeElement.getAttribute("aria-label") === "Topic" && document.querySelector(".composer [aria-label=Channel]").value === "design");
+    await ada.keyboard.type("spring");
+    await untilText(ada, ".composer__to .completion__label", "colours of spring");
+    await ada.keyboard.press("ArrowDown");
+    await ada.keyboard.press("Enter");
+    await until(ada, () => document.querySelector(".composer [aria-label=Topic]").value === "colours of spring");
+    await ada.focus(".composer .editor__text");
+    await clickButton(ada, "Emoji");
+    await until(ada, () => document.querySelectorAll(".emoji-section").length > 8);
+    await ada.type(".emoji-picker input", "thumb up");
+    await until(ada, () => document.querySelector(".emoji-grid button")?.title === "+1" && document.querySelectorAll(".emoji-section").length === 1);
+    await ada.keyboard.press("ArrowDown");
+    await ada.keyboard.press("Enter");
+    await until(ada, () => document.querySelector(".composer .editor__text").value === ":+1: ");
+    await clickButton(ada, "Send");
+    await untilText(ada, ".header__topic", "colours of spring");
+    await eventually(async () => {
+      const { messages } = await bench.server.call("Bob", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "design"], ["topic", "colours of spring"]] });
+      assert.match(messages[0].content, /1f44d/);
+    });
+  });
+});
+
 describe("words that run from right to left", () => {
   it("stand in their own order, with names and topics", async () => {
     const { id } = await bench.server.send("Bob", "general", "שלום", "مرحبا Bob، كيف الحال.\n\nAnd in English.");
@@ -122,6 +182,28 @@ describe("words that run from right to left", () => {
     await ada.type(".composer .editor__text", "مرحبا");
     assert.equal(await ada.$eval(".composer .editor__text", (area) => getComputedStyle(area).direction), "rtl");
     assert.equal(await ada.$eval(".header__topic", (topic) => getComputedStyle(topic).direction), "rtl");
+    // In lists, a description does not turn what is said of it.
+    await bench.server.call("Ada", "POST", "/user_groups/create", { name: "מעצבים", description: "كتاب one", members: [] });
+    await go(ada, "#groups/all");
+    await untilText(ada, "dialog .row bdi", "كتاب one");
+    assert.equal(await ada.$eval("dialog .row strong", (name) => getComputedStyle(name).unicodeBidi), "plaintext");
+    const [start, end] = await ada.$eval("dialog .row .muted", (line) => [line.querySelector("bdi").getBoundingClientRect().left, line.getBoundingClientRect().left]);
+    assert.equal(start, end, "the description stands first");
+  });
+});
+
+describe("the right column", () => {
+  it("has the people of the open channel before the others, and follows who comes and goes", async () => {
+    await bench.server.channel("duo", ["Ada", "Bob"]);
+    const ada = await as("Ada", await at("duo", "song"));
+    const column = () => ada.$$eval(".people section:not([hidden])", (sections) => sections.map((section) => [section.querySelector("h3").textContent, ...[...section.querySelectorAll("bdi")].map((name) => name.textContent)]));
+    await eventually(async () => assert.deepEqual(await column(), [["In this channel (2)", "Ada", "Bob"], ["Others", "Cleo"]]));
+    await bench.server.channel("duo", ["Cleo"]);
+    await untilText(ada, ".people h3", "In this channel (3)");
+    await bench.server.call("Ada", "DELETE", "/users/me/subscriptions", { subscriptions: ["duo"], principals: [bench.server.accounts.Bob.user_id] });
+    await eventually(async () => assert.deepEqual((await column())[1], ["Others", "Bob"]));
+    await go(ada, `#narrow/dm/${bench.server.accounts.Bob.user_id}`);
+    await eventually(async () => assert.deepEqual(await column(), [["In this conversation (2)", "Ada", "Bob"], ["Others", "Cleo"]]));
   });
 });
 
@@ -173,8 +255,11 @@ describe("small things", () => {
     await untilText(ada, ".search .completion__label", "sender:Bob");
     await ada.keyboard.press("ArrowDown");
     await ada.keyboard.press("Enter");
-    assert.equal(await ada.evaluate(() => document.activeElement.value), "sender:Bob ");
-    await ada.evaluate(() => { document.activeElement.value = ""; });
+    // It is a term now; Backspace takes it out.
+    await untilText(ada, ".search .pill", "sender: Bob");
+    assert.equal(await ada.evaluate(() => document.activeElement.value), "");
+    await ada.keyboard.press("Backspace");
+    await until(ada, () => !document.querySelector(".search .pill"));
     await ada.keyboard.type("from:bo mauve");
     await ada.keyboard.press("Enter");
     await untilText(ada, ".message-row .highlight", "mauve");
@@ -195,11 +280,18 @@ describe("small things", () => {
     await ada.reload();
     await until(ada, () => [...document.querySelectorAll(".people li")].find((row) => row.textContent.includes("Bob"))?.querySelector("[data-presence=active]"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await ada.evaluate(() => {
+    // The box for messages shows where they go, until they go elsewhere.
+    const drag = (type) => ada.evaluate((name) => {
       const data = new DataTransfer();
       data.items.add(new File(["text"], "notes.txt", { type: "text/plain" }));
-      document.querySelector(".timeline__scroller").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
-    });
+      const event = new DragEvent(name, { dataTransfer: data, bubbles: true, cancelable: true });
+      document.querySelector(".timeline__scroller").dispatchEvent(event);
+      return document.body.dataset.drop ?? null;
+    }, type);
+    assert.equal(await drag("dragover"), "here");
+    await until(ada, () => !("drop" in document.body.dataset));
+    await drag("dragover");
+    assert.equal(await drag("drop"), null);
     await until(ada, () => document.querySelector(".composer .editor__text").value.includes("/user_uploads/"));
   });
 });

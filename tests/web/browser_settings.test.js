@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { choose, clickButton, clickText, eventually, fieldSelector, fillIn, setUp, until, untilText } from "./harness.js";
+import { choose, chooseFrom, clickButton, clickText, eventually, fieldSelector, fillIn, setUp, until, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -18,7 +18,7 @@ describe("one's own settings", () => {
     await until(ada, () => document.documentElement.dataset.theme === "dark");
     const enter = await fieldSelector(ada, "Enter sends");
     await ada.focus(enter);
-    await ada.keyboard.press("Space");
+    await ada.keyboard.press(" ");
     await eventually(async () => assert.equal((await fetched("Ada", "user_settings")).user_settings.enter_sends, true));
     await until(ada, () => document.activeElement?.closest("label")?.textContent === "Enter sends");
     await choose(ada, "Times", "true");
@@ -77,7 +77,7 @@ describe("the organization", () => {
   it("has default channels, to which new people are subscribed", async () => {
     const ada = await as("Ada", "#organization/default-channels-list");
     const id = (await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "design" })).stream_id;
-    await choose(ada, "Add a channel", id);
+    await chooseFrom(ada, "Add a channel", "desi", "design");
     await untilText(ada, "dialog .row", "design");
     await eventually(async () => assert.ok((await fetched("Ada", "default_streams")).realm_default_streams.includes(id)));
     await clickButton(ada, "Remove design");

@@ -46,7 +46,7 @@ describe("two tabs", () => {
     await compose(two, "Written in the second");
     await two.waitForSelector(".message-row[data-state]");
     await one.close();
-    await two.waitForFunction(() => document.querySelectorAll(".message-row[data-state]").length === 2, { timeout: 15_000 });
+    await until(two, () => document.querySelectorAll(".message-row[data-state]").length === 2);
     await bench.server.start();
     await until(two, () => !document.querySelector(".message-row[data-state]") && document.querySelectorAll(".message-row").length === 2);
     assert.deepEqual((await contents("tabs")).toSorted(), ["Written in the first", "Written in the second"]);

@@ -1,11 +1,23 @@
 /**
- * Figures of the web client, measured in one run: node figures.js [messages] [channels]
+ * Figures of the web client, measured in one run:
+ *
+ *   node figures.js [messages] [channels]
+ *   node figures.js large [start] [elsewhere] [switching] [flood]      see figures_large.js
  *
  * Bytes and time to the first message on a cold load with 200 channels; memory after scrolling through 10,000 messages;
  * time from a send in one browser to its picture in another, against a bare page that polls and prints.
  */
 
+import { measureLarge } from "./figures_large.js";
 import { launchBrowser, logIn, openPage, press, startServer, until } from "./harness.js";
+
+const report = (name, value) => console.log(`${name.padEnd(64)} ${value}`);
+
+if (process.argv[2] === "large") {
+  const parts = process.argv.slice(3);
+  await measureLarge(report, parts.length > 0 ? parts : ["start", "elsewhere", "switching", "flood"]);
+  process.exit();
+}
 
 const MESSAGES = Number(process.argv[2] ?? 100_000);
 const CHANNELS = Number(process.argv[3] ?? 200);
@@ -14,7 +26,6 @@ const AT_ONCE = 16;
 const server = await startServer({ people: [{ name: "Ada", role: "owner" }, { name: "Bob" }] });
 const browser = await launchBrowser();
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
-const report = (name, value) => console.log(`${name.padEnd(64)} ${value}`);
 
 const ids = [];
 for (let number = 0; number < CHANNELS; number++) ids.push(await server.channel(`channel ${number}`, ["Ada", "Bob"]));

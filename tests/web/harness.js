@@ -14,6 +14,7 @@ export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BINARY = absolute(process.env.TEAMCHAT_BINARY ?? join(ROOT, "target/release/teamchat"));
 const PYTHON = process.env.TEAMCHAT_PYTHON ?? join(ROOT, "target/clients/python/bin/python");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
 
 /** How long a server may take to listen, in milliseconds: one that begins with thousands of messages writes them first. */
 const START_TIMEOUT = 240_000;
@@ -49,12 +50,17 @@ export async function startServer({ people = [], args = [], fixtures } = {}) {
     child = spawn(BINARY, ["serve", ...kept, "--listen", listen, ...(process.env.TEAMCHAT_WEB_DIR ? ["--web-dir", process.env.TEAMCHAT_WEB_DIR] : []), ...args], { stdio: ["ignore", "pipe", "inherit"], env: ENVIRONMENT });
     url = await new Promise((resolve, reject) => {
       let text = "";
-      const timer = setTimeout(() => reject(new Error(`the server does not say where it listens: ${text}`)), START_TIMEOUT);
+      const timer = setTimeout(() => {
+        child.kill("SIGKILL");
+        reject(new Error(`the server does not say where it listens: ${text}`));
+      }, START_TIMEOUT);
       timer.unref();
       child.stdout.on("data", (data) => {
         text += data;
         const found = /listening\s+(?:\x1b\[\d+m)?(http:\S+?)(?:\x1b|\s)/.exec(text);
-        if (found) resolve(found[1]);
+        if (!found) return;
+        clearTimeout(timer);
+        resolve(found[1]);
       });
       child.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${text}`)));
     });
@@ -103,15 +109,55 @@ export async function startServer({ people = [], args = [], fixtures } = {}) {
   return server;
 }
 
-export const launchBrowser = () => puppeteer.launch({ executablePath: CHROMIUM, headless: true, timeout: START_TIMEOUT, protocolTimeout: START_TIMEOUT, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });
+const FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run", "--disable-background-networking"];
+
+/** Whether the browser is Firefox, which can less of what the protocol for tests has. */
+export const IS_FIREFOX = process.env.TEAMCHAT_BROWSER === "firefox";
+
+/** As `seem` has it for Chromium: what fades in has no colours to be judged yet. */
+const CALM = { "ui.prefersReducedMotion": 1 };
+
+export const launchBrowser = () =>
+  IS_FIREFOX
+    ? puppeteer.launch({ browser: "firefox", executablePath: FIREFOX, headless: true, timeout: START_TIMEOUT, protocolTimeout: START_TIMEOUT, extraPrefsFirefox: CALM })
+    : puppeteer.launch({ executablePath: CHROMIUM, headless: true, timeout: START_TIMEOUT, protocolTimeout: START_TIMEOUT, args: FLAGS });
+
+/** The browser that the files of a run share, or one for this file. Of a shared one, only the contexts of this file are seen. */
+async function openBrowser() {
+  const browserWSEndpoint = process.env.TEAMCHAT_BROWSER_ENDPOINT;
+  if (!browserWSEndpoint) {
+    const browser = await launchBrowser();
+    return { browser, close: () => browser.close() };
+  }
+  const own = new Set();
+  const targetFilter = (target) => {
+    const context = target._getTargetInfo().browserContextId;
+    return context === undefined || own.has(context);
+  };
+  const browser = await puppeteer.connect({ browserWSEndpoint, protocolTimeout: START_TIMEOUT, targetFilter });
+  const create = browser.createBrowserContext.bind(browser);
+  browser.createBrowserContext = async (options) => {
+    const context = await create(options);
+    own.add(context.id);
+    return context;
+  };
+  return { browser, close: () => browser.disconnect() };
+}
+
+/** Chooses a theme, and lets the page believe that it has the focus, as if it were alone. */
+async function seem(page, dark) {
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }, { name: "prefers-reduced-motion", value: "reduce" }]);
+  const session = await page.createCDPSession();
+  await session.send("Emulation.setFocusEmulationEnabled", { enabled: true });
+}
 
 /** A page in a context of its own. What it complains of, and what it asks other servers for, is collected in `problems`. */
 export async function openPage(browser, server, { width = 1440, height = 900, dark = false, touch = false } = {}) {
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
   page.setDefaultTimeout(TIMEOUT);
-  await page.setViewport({ width, height, hasTouch: touch, isMobile: touch, deviceScaleFactor: 1 });
-  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }, { name: "prefers-reduced-motion", value: "reduce" }]);
+  await page.setViewport(IS_FIREFOX ? { width, height } : { width, height, hasTouch: touch, isMobile: touch, deviceScaleFactor: 1 });
+  if (!IS_FIREFOX) await seem(page, dark);
   const problems = [];
   // A page that is loaded anew takes the icon with the count with it.
   const expected = [/ERR_FILE_NOT_FOUND blob:/];
@@ -143,12 +189,23 @@ export async function logIn(page, server, name, fragment = "") {
   await Promise.all([page.waitForSelector(".app"), page.keyboard.press("Enter")]);
 }
 
+/** A function that answers how long the main thread of a page has been busy, in milliseconds of processor time. Chromium only. */
+export async function processorTime(page) {
+  const session = await page.createCDPSession();
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  return async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "TaskDuration").value * 1000;
+  };
+}
+
 /** Begins a session as the form for logging in does, which has tests of its own, and loads the client. */
-async function enter(page, server, name) {
+export async function enter(page, server, name) {
   const login = new URLSearchParams({ username: server.accounts[name].email, password: "correct horse" });
   // A busy machine answers 503 before it hashes a password late.
+  const headers = { "User-Agent": await page.browser().userAgent() };
   const response = await eventually(async () => {
-    const answer = await fetch(`${server.url}/accounts/login/`, { method: "POST", body: login });
+    const answer = await fetch(`${server.url}/accounts/login/`, { method: "POST", body: login, headers });
     assert.equal(answer.status, 200);
     return answer;
   });
@@ -244,6 +301,13 @@ export const fillIn = (page, label, text) =>
 /** Chooses the option with this value in the field with this label. */
 export const choose = (page, label, value) => withField(page, label, (selector) => page.select(selector, String(value)));
 
+/** Types into the field with this label, and takes the choice with this text. */
+export async function chooseFrom(page, label, text, choice) {
+  await fillIn(page, label, text);
+  await untilText(page, ".completions:not([hidden]) .completion__label", choice);
+  await page.keyboard.press("Enter");
+}
+
 /** Clicks the button with this name. */
 export const clickButton = (page, name) => act(page, `[aria-label="${name}"]`, 0);
 
@@ -316,6 +380,7 @@ export async function startParticipant(server, name) {
  * pages are closed; they must not have complained, nor asked another server for anything. */
 export function setUp({ args, fixtures } = {}) {
   let pages = [];
+  let closeBrowser;
   const bench = {
     server: null,
     browser: null,
@@ -352,10 +417,10 @@ export function setUp({ args, fixtures } = {}) {
       bench.server = await startServer({ people: [{ name: "Ada", role: "owner" }, { name: "Bob" }, { name: "Cleo" }], args });
       for (const name of ["general", "design"]) await bench.server.channel(name, ["Ada", "Bob", "Cleo"]);
     }
-    bench.browser = await launchBrowser();
+    ({ browser: bench.browser, close: closeBrowser } = await openBrowser());
   });
   after(async () => {
-    await bench.browser?.close();
+    await closeBrowser?.();
     await bench.server?.close();
   });
   afterEach(async () => {
@@ -370,9 +435,12 @@ export function setUp({ args, fixtures } = {}) {
 
 const AXE = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 
-/** The violations of WCAG 2.2 AA that axe finds in a page, in short. */
-export async function axeViolations(page) {
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }));
+const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+/** The violations of WCAG 2.2 AA that axe finds in a page, in short; or those of one rule. */
+export async function axeViolations(page, rule) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
+  const runOnly = rule ? { type: "rule", values: [rule] } : { type: "tag", values: WCAG };
+  const { violations } = await page.evaluate((only) => window.axe.run(document, { runOnly: only, resultTypes: ["violations"] }), runOnly);
   return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? node.all[0]?.message ?? node.none[0]?.message ?? ""}`).join(" | ")}`);
 }

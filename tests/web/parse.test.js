@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { charactersOf } from "../../web/js/lib/emoji.js";
-import { drawRows, keyedList } from "../../web/js/lib/keyed_list.js";
-import { asList, asObject, asText, decodeComponent, parseJson, parseUrl } from "../../web/js/lib/parse.js";
-import { decodeFragment, encodeFragment } from "../../web/js/selectors/narrow.js";
+import { keyedList } from "../../web/js/lib/keyed_list.js";
+import { asList, asObject, asText, decodeComponent, parseJson, parseUrl, decodeFragment } from "../../web/js/lib/parse.js";
+import { encodeFragment } from "../../web/js/selectors/narrow.js";
 import { choicesState, pollState, todoState } from "../../web/js/views/widgets.js";
 
 /** Values of every type, as JSON has them. The last but one is an object that cannot be made a text of. */
@@ -157,13 +157,5 @@ describe("rows", () => {
     assert.deepEqual(list.texts, ["instead of 1", "row 2", "row 3"]);
     assert.equal(countErrors(() => set()), 0);
     assert.deepEqual(list.texts, ["row 1", "row 2", "row 3"]);
-  });
-
-  it("of a list without keys are replaced, too", () => {
-    globalThis.document = { createElement: () => ({ setAttribute() {}, appendChild(child) { this.text = child; } }), createTextNode: (text) => text };
-    globalThis.Node ??= class {};
-    let rows = [];
-    assert.equal(countErrors(() => { rows = drawRows([1, 2, 3], (id) => (id === 2 ? fail() : { text: `row ${id}` })); }), 1);
-    assert.deepEqual(rows.map(({ text }) => text), ["row 1", "This row cannot be shown.", "row 3"]);
   });
 });

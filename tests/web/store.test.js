@@ -6,7 +6,7 @@ import { REGISTRATION } from "../../web/js/api/endpoints.js";
 import { fragmentOf, matches, narrowKey, parseNarrow } from "../../web/js/selectors/narrow.js";
 import { completionsFor, triggerAt } from "../../web/js/selectors/completions.js";
 import { parseSearch, searchText } from "../../web/js/selectors/search_terms.js";
-import { timelineRows } from "../../web/js/selectors/timeline_rows.js";
+import { differOnlyInReading, isSameRow, timelineRows } from "../../web/js/selectors/timeline_rows.js";
 import { channelSections, directItems } from "../../web/js/selectors/sidebar_items.js";
 import { Range } from "../../web/js/store/messages.js";
 import { createOutbox } from "../../web/js/store/outbox.js";
@@ -160,6 +160,18 @@ describe("rows", () => {
     assert.deepEqual(rows.map(({ isFirstUnread }) => isFirstUnread), [false, true, false, false, false, false]);
     const plain = timelineRows(store, [1, 2, 3], { isMixed: false, firstUnread: null, revealed: new Set() });
     assert.deepEqual(plain.map(({ showsSender }) => showsSender), [true, false, true]);
+  });
+});
+
+describe("a row whose message is read", () => {
+  it("stays as it is, but for that", async () => {
+    const row = (flags, more = {}) => ({ id: 1, rev: 1, day: null, hasBar: false, showsSender: true, isFirstUnread: false, isHidden: false, isUnread: !flags.includes("read"), message: { id: 1, content: "x", flags, rev: 1, ...more } });
+    assert.equal(isSameRow(row([]), row(["read"])), false);
+    assert.equal(differOnlyInReading(row([]), row(["read"], { rev: 2 })), true);
+    assert.equal(differOnlyInReading(row([]), row(["read", "starred"], { rev: 2 })), false);
+    assert.equal(differOnlyInReading(row([]), row(["read"], { rev: 2, content: "y" })), false);
+    assert.equal(differOnlyInReading(row([]), row(["read"], { rev: 2, last_edit_timestamp: 7 })), false);
+    assert.equal(differOnlyInReading(row([]), { ...row(["read"]), showsSender: false }), false);
   });
 });
 

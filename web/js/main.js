@@ -3,16 +3,18 @@
  * @module
  */
 
-import { csrfToken, whenLoggedOut } from "./api/client.js";
+import { catalogueUrl, csrfToken, whenLoggedOut } from "./api/client.js";
 import * as api from "./api/endpoints.js";
 import { parseUrl } from "./lib/parse.js";
 import { effect } from "./lib/signal.js";
+import { languageInUse, t } from "./lib/words.js";
 import { isActive, tabs, takeInput, watchLifecycle } from "./platform/lifecycle.js";
 import { bridge } from "./platform/notifications.js";
 import { go } from "./platform/router.js";
 import { watchViewport } from "./platform/viewport.js";
-import { registerWorker } from "./platform/worker.js";
+import { registerWorker, takeShared } from "./platform/worker.js";
 import { matches, requestTerms } from "./selectors/narrow.js";
+import { isOtherLanguage, languageAtStart, useLanguage } from "./store/language.js";
 import { createSession } from "./store/session.js";
 import { applyPresences } from "./store/users.js";
 import { startAlerts } from "./views/alerts.js";
@@ -21,11 +23,16 @@ import { applyAppearance } from "./views/appearance.js";
 import { showUnreachable } from "./views/banner.js";
 import { failure } from "./views/boundary.js";
 import { leave } from "./views/header.js";
+import { showLogin } from "./views/login.js";
 import { loadOnDemand } from "./views/on_demand.js";
 import { loadOverlays } from "./views/overlays.js";
+import { mayVisit, startVisit } from "./views/visitor.js";
 
 /** When the page has come to rest after the start, in milliseconds. */
-const REST = 3_000;
+const REST = 5_000;
+
+/** How often the copy of the newest conversations is written, in milliseconds. */
+const COPY_INTERVAL = 10_000;
 
 const root = /** @type {HTMLElement} */ (document.getElementById("root"));
 
@@ -38,9 +45,11 @@ function nextPath() {
 async function start() {
   watchViewport();
   let isLoggedIn = true;
+  const words = useLanguage(languageAtStart());
   const session = createSession({ matches, requestTerms, tabs });
   const login = async () => {
-    const { showLogin } = await import("./views/login.js");
+    void session.offline.erase();
+    await words;
     await showLogin(root);
     history.replaceState(null, "", nextPath());
     location.reload();
@@ -51,32 +60,73 @@ async function start() {
     if (session.store.selfId) location.reload();
     else void login();
   });
-  // Without a session the server need not be asked to know that.
-  if (!csrfToken()) return login();
+  // Visitors do not see what a session has left.
+  if (!csrfToken()) void session.offline.erase();
+  // Without a session the server need not be asked to know that, but whether it lets visitors read.
+  if (!csrfToken() && !(await mayVisit(api.serverSettings))) return login();
   session.queue.start();
+  const language = () => session.store.setting("default_language") ?? "en";
 
+  await words;
   // The first state draws the page; later ones change it.
   await new Promise((resolve) => {
     const end = effect(() => {
       if (session.store.generation.value > 0) setTimeout(() => resolve(end()));
-      else if (session.queue.status.value === "offline") showUnreachable(root, () => session.queue.kick());
+      else if (session.queue.status.value === "offline") void showOffline();
     });
   });
+  await useLanguage(language());
   if (location.pathname !== "/") history.replaceState(null, "", nextPath());
   effect(() => applyAppearance(session.store));
   const app = createApp(session);
   root.replaceChildren(app.element);
+  effect(() => {
+    session.store.on("settings");
+    if (isOtherLanguage(language())) changeLanguage();
+  });
   startAlerts(app);
+  if (session.store.isVisitor) startVisit(app);
   watchLifecycle(session.queue, {
     onHide() {
       app.composer.save(true);
       session.flushMarks();
+      void session.flushDeletions();
+      if (!session.store.isVisitor) void session.offline.save();
     },
-    onWake: () => void reportPresence(true),
+    onWake: () => void (session.store.isVisitor || reportPresence(true)),
   });
+  if (session.store.isVisitor) return;
   startPresence();
-  registerWorker();
-  setTimeout(() => void Promise.all([loadOnDemand(), loadOverlays()]).catch(() => {}), REST);
+  registerWorker(catalogueUrl(languageInUse()));
+  void takeShared().then((shared) => {
+    if (!shared) return;
+    app.composer.open({ type: "stream", to: [], topic: "" }, { content: shared.text });
+    if (shared.files.length > 0) app.composer.editor.upload(shared.files);
+  });
+  setInterval(() => void session.offline.save(), COPY_INTERVAL);
+  setTimeout(() => void Promise.all([loadOnDemand(), loadOverlays(), followZone(), keepPush()]).catch(() => {}), REST);
+
+  /** The words of a view stay as they are, so the page starts again, and keeps what is written. */
+  function changeLanguage() {
+    app.composer.save(true);
+    session.flushMarks();
+    location.reload();
+  }
+
+  async function showOffline() {
+    const isShown = (await session.showCopy()) || session.store.generation.peek() > 0;
+    if (!isShown) showUnreachable(root, () => session.queue.kick());
+  }
+
+  async function followZone() {
+    const { followTimeZone } = await import("./views/time_zone.js");
+    await followTimeZone(app);
+  }
+
+  async function keepPush() {
+    const { renewPush } = await import("./views/push.js");
+    await renewPush(app);
+  }
 
   let lastUpdate = -1;
   /** @param {boolean} isPing */
@@ -108,5 +158,5 @@ async function start() {
 
 start().catch((error) => {
   console.error("the page cannot be shown", error);
-  root.replaceChildren(failure("This page"));
+  root.replaceChildren(failure(t("This page")));
 });

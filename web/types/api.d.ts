@@ -1,3 +1,4 @@
+import type * as openapi from "./openapi.js";
 /** Objects of the interface, as far as the client reads them. Members that are not named here are `any`. */
 
 export interface User {
@@ -40,20 +41,8 @@ export interface Channel {
   [member: string]: any;
 }
 
-export interface Reaction {
-  emoji_name: string;
-  emoji_code: string;
-  reaction_type: string;
-  user_id: number;
-}
-
-export interface Submessage {
-  id: number;
-  message_id: number;
-  sender_id: number;
-  msg_type: string;
-  content: string;
-}
+export type Reaction = openapi.MessagesReaction;
+export type Submessage = openapi.Submessage;
 
 export interface Recipient {
   id: number;
@@ -61,30 +50,14 @@ export interface Recipient {
   email: string;
 }
 
-export interface Message {
-  id: number;
-  sender_id: number;
-  sender_full_name: string;
-  avatar_url: string | null;
-  type: "stream" | "private";
-  stream_id?: number;
-  subject: string;
-  display_recipient: string | Recipient[];
-  content: string;
-  timestamp: number;
-  flags: string[];
-  reactions: Reaction[];
-  submessages: Submessage[];
-  is_me_message?: boolean;
-  last_edit_timestamp?: number;
-  last_moved_timestamp?: number;
-  client?: string;
-  match_content?: string;
-  match_subject?: string;
-  /** Counts the changes here, so that a row knows whether it is up to date. */
-  rev: number;
-  [member: string]: any;
-}
+/** A message, whose content and flags the client always asks for. */
+export type Message = openapi.MessageRecord &
+  Required<Pick<openapi.MessageRecord, "content" | "flags">> & {
+    /** Whether it is about to be deleted: it is shown no more. */
+    isLeaving?: boolean;
+    /** Counts the changes here, so that a row knows whether it is up to date. */
+    rev: number;
+  };
 
 /** A pair of operator and operand of a narrow. */
 export interface Term {
@@ -93,25 +66,8 @@ export interface Term {
   negated?: boolean;
 }
 
-export interface Draft {
-  id: number;
-  type: "stream" | "private" | "";
-  to: number[];
-  topic: string;
-  content: string;
-  timestamp: number;
-}
-
-export interface UserGroup {
-  id: number;
-  name: string;
-  description: string;
-  members: number[];
-  direct_subgroup_ids: number[];
-  is_system_group: boolean;
-  deactivated?: boolean;
-  [member: string]: any;
-}
+export type Draft = openapi.Draft;
+export type UserGroup = openapi.GroupsGroupRecord;
 
 export interface Event {
   id: number;
@@ -120,5 +76,36 @@ export interface Event {
   [member: string]: any;
 }
 
-/** The reply to `POST /register`. */
-export type State = Record<string, any>;
+/** Members of the state that the client always asks for, and that every reply has. */
+type Given = "queue_id" | "user_id" | "realm_name" | "user_settings" | "realm_user_settings_defaults" | "server_emoji_data_url";
+
+/** The reply to `POST /register`, and lists that are fetched later. */
+export type State = openapi.State & Required<Pick<openapi.State, Given>> & { realm_exports?: openapi.ExportRecord[]; realm_export_consents?: openapi.Consent[] };
+
+export type UserSettings = openapi.UserSettings;
+
+/** The groups that a permission may name. */
+export type PermissionRules = openapi.PermissionPermission;
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+/** What an operation answers; nothing but its success if that is all. */
+export type Reply<M extends Method, Path extends string> = Path extends keyof openapi.Replies[M] ? openapi.Replies[M][Path] : { result: "success" };
+
+export type Attachment = openapi.AttachmentRecord;
+export type AuditEntry = openapi.AuditRecord;
+export type Bot = openapi.BotRecord;
+export type Export = openapi.ExportRecord;
+export type Folder = openapi.ChannelFolder;
+export type Invite = openapi.InviteRecord;
+export type Linkifier = openapi.LinkifierRecord;
+export type ProfileField = openapi.ProfileField;
+export type Reminder = openapi.ReminderRecord;
+export type ScheduledMessage = openapi.ScheduledMessageRecord;
+export type Snippet = openapi.SavedSnippet;
+export type Status = openapi.StatusRecord;
+export type Integration = openapi.IntegrationRecord;
+export type FlagsForNarrow = openapi.FlagsForNarrow;
+
+/** Fetched messages. `isEarly`: they may be older than the state, so that events about them are missed. */
+export type Messages = Omit<openapi.MessagePage, "messages"> & { messages: Message[]; isEarly?: boolean };

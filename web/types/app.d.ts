@@ -76,7 +76,7 @@ export interface App {
   store: Store;
   route: ReadSignal<Route>;
   composer: Composer;
-  readonly timeline: Timeline | null;
+  timeline: Timeline | null;
   /** The fragment of the view, without that of an overlay. */
   currentFragment(): string;
   fragmentOf(terms: Term[]): string;

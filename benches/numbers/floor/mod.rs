@@ -26,7 +26,7 @@ pub mod read;
 pub mod send;
 pub mod wait;
 
-/// Which floor to start.
+/// A kind of floor.
 pub enum Floor {
     /// Group commit into this file, which is made.
     Send(PathBuf),
@@ -85,13 +85,13 @@ where
                 let answered = answer(request);
                 async move { Ok::<_, Infallible>(answered.await) }
             });
-            // A client that leaves is no news.
+            // Disconnects of clients are expected.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
     }
 }
 
-/// A JSON answer; the status tells the client whether the floor did its work.
+/// A JSON response; the status indicates success.
 fn json(status: u16, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body.into()));
     *response.status_mut() = hyper::StatusCode::from_u16(status).unwrap_or_default();

@@ -27,7 +27,7 @@ thread_local! {
     static READER: RefCell<Option<Connection>> = const { RefCell::new(None) };
 }
 
-/// Makes the file that [`serve`] reads: so many messages, each about `bytes` long as JSON.
+/// Creates the file that [`serve`] reads: messages of about `bytes` bytes of JSON each.
 pub fn create(path: &Path, messages: u64, bytes: usize) -> Outcome<()> {
     #[expect(clippy::disallowed_methods, reason = "a floor shares no code with the server")]
     let mut connection = Connection::open(path)?;
@@ -182,7 +182,7 @@ fn write_row(out: &mut Vec<u8>, row: &Row<'_>) {
     out.extend_from_slice(br#""flags":["read"]}"#);
 }
 
-/// Writes text inside JSON quotation marks, in runs of what needs no escape.
+/// Writes escaped JSON text, copying runs without special characters.
 fn write_escaped(out: &mut Vec<u8>, text: &str) {
     use std::io::Write as _;
     let bytes = text.as_bytes();

@@ -1,4 +1,4 @@
-//! The floor of sending: one thread with the writing connection commits whatever waits, then answers.
+//! The floor of sending: one thread with the writing connection commits all waiting requests, then answers.
 //!
 //! A message row and a search row for each send, with the durability and the search table of the server under test.
 

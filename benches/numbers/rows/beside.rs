@@ -1,4 +1,4 @@
-//! A simple request while others search and render, against the same request with nobody else there.
+//! A simple request while others search and render, compared with the same request without load.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::load::{self, Connection, MakeRequest};
 use crate::report::{Figure, Reach, Spread};
 use crate::seed::{self, SEARCHED};
 
-/// How many search, and how many render, at the same time.
+/// Number of concurrent searches, and of concurrent renderings.
 const OF_EACH: u64 = 8;
 
-/// How much longer the request may take, although those beside it keep both cores of a small machine busy.
+/// Maximum ratio of the response time, with both cores of a small machine busy.
 const REACH: f64 = 3.0;
 
 /// Median and 99th percentile, in 1,000,000 messages. Nothing without the server: it is held against itself.
@@ -58,7 +58,7 @@ pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
     Ok(vec![median, last])
 }
 
-/// Those who search and render until they are stopped.
+/// Clients that search and render until they are stopped.
 struct Others {
     is_over: Arc<AtomicBool>,
     answers: Arc<AtomicUsize>,

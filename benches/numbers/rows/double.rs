@@ -21,7 +21,7 @@ const CROWD: usize = 100;
 /// Resets that are timed.
 const RESETS: usize = 50;
 
-/// How many starts are timed: more than turns, since each takes milliseconds.
+/// Number of timed starts, more than turns because each takes milliseconds.
 const STARTS: usize = 20;
 
 /// Starts, resets, and a crowd.
@@ -113,7 +113,7 @@ fn start_double(binary: &Path, fixtures: &Path, control: Option<SocketAddr>) -> 
     Process::start(command)
 }
 
-/// An address that nobody listens on a moment later.
+/// Returns a free local address.
 fn free_address() -> Outcome<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }

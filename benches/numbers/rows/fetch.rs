@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 const CONNECTIONS: usize = 2;
 
-/// What a view may cost in the larger file, in terms of the smaller.
+/// Maximum ratio of the time in the larger file to the smaller.
 const REACH: f64 = 1.2;
-/// The same for a search, which has to merge what it finds.
+/// The same for a search, which has to merge its results.
 const REACH_OF_SEARCH: f64 = 2.0;
 
 const TOPIC: &str = "a topic";
@@ -39,7 +39,7 @@ pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
     Ok(figures)
 }
 
-/// What clients show, for a user of 200 channels.
+/// Views of clients, for a user of 200 channels.
 fn views() -> Vec<(&'static str, Value, f64)> {
     let correspondent = format!("user{CORRESPONDENT}@example.com");
     vec![

@@ -13,22 +13,22 @@ use crate::report::{Figure, Reach};
 use crate::seed::{self, CHANNEL_OF_10, CHANNEL_WITH_HISTORY, USERS};
 use crate::{Outcome, ours};
 
-/// The first ones only warm the server up: what they cost is not counted.
+/// Number of polls for warming up, which are not counted.
 const FIRST: u64 = 500;
-/// How many connections are opened at the same time.
+/// Number of connections opened concurrently.
 const OPENERS: u64 = 32;
-/// How long memory has to come to rest.
+/// Time for memory usage to settle.
 const REST: Duration = Duration::from_millis(1500);
 /// Files a process opens beside its sockets.
 const SPARE_FILES: usize = 200;
 
 const OWNER: &str = "owner@example.com";
-/// How many people log in at the same time.
+/// Number of concurrent logins.
 const LOGGING_IN: u64 = 4;
-/// What the server may keep after work that has ended.
+/// Maximum memory after the work has ended.
 const AFTER_WORK_MIB: f64 = 24.0;
 
-/// What one side needs.
+/// Memory usage of one side.
 struct Use {
     idle_mib: f64,
     waiting_kib: f64,

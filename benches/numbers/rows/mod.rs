@@ -11,6 +11,7 @@ use crate::seed::Base;
 use crate::{Outcome, ours};
 
 pub mod beside;
+pub mod disk;
 pub mod double;
 pub mod fan_out;
 pub mod fetch;
@@ -22,38 +23,38 @@ pub mod size;
 pub mod start;
 pub mod subscribers;
 
-/// What all rows need to know.
+/// Shared context of all rows.
 pub struct Bench {
     /// The server under test and the file to copy; `None`: only the floors run.
     pub server: Option<Server>,
-    /// Where the files of this run are.
+    /// Directory of the files of this run.
     pub directory: PathBuf,
-    /// How often each side has its turn.
+    /// Number of turns of each side.
     pub rounds: usize,
-    /// How long a turn is.
+    /// Duration of a turn.
     pub span: Duration,
-    /// How many logins there are before memory is looked at.
+    /// Number of logins before memory is measured.
     pub logins: u64,
-    /// How long sends and reads go on before memory is looked at.
+    /// Duration of sends and reads before memory is measured.
     pub work: Duration,
-    /// How often each operation is asked before memory is looked at.
+    /// Number of requests of each operation before memory is measured.
     pub requests: u64,
-    /// How long that may take.
+    /// Time limit of these requests.
     pub requests_for: Duration,
-    /// How many files and sockets a process may have open.
+    /// Maximum number of open files and sockets of a process.
     pub open_files: usize,
 }
 
 /// The server under test.
 pub struct Server {
-    /// Its binary.
+    /// The path of the server's binary.
     pub binary: PathBuf,
     /// The file that others are copied from.
     pub base: Base,
 }
 
 impl Server {
-    /// Starts it on a fresh file with so many messages.
+    /// Starts the server on a new file with this number of messages.
     pub async fn start_with(&self, messages: u64, name: &str) -> Outcome<Process> {
         let file = self.base.file_with(messages, name)?;
         let process = ours::start(&self.binary, &file)?;
@@ -64,15 +65,15 @@ impl Server {
 
 /// One of the servers that take turns.
 pub struct Side<'a> {
-    /// What to call it in notes.
+    /// Name in notes.
     pub name: &'static str,
     /// The server.
     pub process: &'a Process,
-    /// What it is asked.
+    /// Builds the request.
     pub request: MakeRequest,
 }
 
-/// What one side did in its turns.
+/// Measurements of one side in its turns.
 pub struct Turns {
     name: &'static str,
     samples: Vec<Sample>,
@@ -113,7 +114,7 @@ pub async fn take_turns(bench: &Bench, connections: usize, sides: &[Side<'_>]) -
 }
 
 impl Turns {
-    /// Answers a second, turn by turn.
+    /// Responses a second, turn by turn.
     pub fn rates(&self) -> Spread {
         self.samples.iter().map(Sample::rate).collect::<Vec<_>>().into()
     }
@@ -139,7 +140,7 @@ impl Turns {
     }
 }
 
-/// Answers a second; the last of the sides is the floor.
+/// Responses a second; the last of the sides is the floor.
 pub fn compare_rates(what: String, turns: &[Turns], at_least: f64) -> Figure {
     let (measured, against) = split(turns, Turns::rates);
     Figure {
@@ -153,7 +154,7 @@ pub fn compare_rates(what: String, turns: &[Turns], at_least: f64) -> Figure {
     }
 }
 
-/// Time of an answer; the last of the sides is what the first is held against.
+/// Compares response times; the first side is compared with the last.
 pub fn compare_times(what: String, connections: usize, turns: &[Turns], at_most: f64) -> Figure {
     let (measured, against) = split(turns, |turns| turns.times(connections));
     Figure {
@@ -184,7 +185,7 @@ pub fn ratio(measured: Option<&Spread>, against: Option<&Spread>) -> Option<Spre
     Some(measured?.over(against?))
 }
 
-/// A new path in the folder of this run; what a former run left there is removed.
+/// A new path in the folder of this run; an existing file is removed.
 pub fn fresh(bench: &Bench, name: &str) -> Outcome<PathBuf> {
     let file = bench.directory.join(format!("{name}.sqlite"));
     crate::seed::remove(&file)?;

@@ -1,7 +1,8 @@
 //! Resident memory after many small requests of each operation by one user.
 //!
-//! The operations are those of the description that the server itself serves, so that a new one is measured without being
-//! named here. What it is asked with follows from the names of its parameters ([`VALUES`]).
+//! The operations come from the description that the server publishes, so new ones are included automatically.
+//! Parameters are chosen by their names ([`VALUES`]), unless an operation needs others ([`OWN_VALUES`]). The organization
+//! has one thing of each kind ([`THINGS`]), with the id 1 if nothing else is said.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,13 +19,13 @@ use crate::process::Process;
 use crate::report::{Figure, Reach};
 use crate::{Outcome, progress};
 
-/// What the server may hold, in MiB.
+/// Maximum memory of the server in MiB.
 const AT_MOST_MIB: f64 = 40.0;
-/// How long memory has to come to rest.
+/// Time for memory usage to settle.
 const REST: Duration = Duration::from_millis(300);
-/// What is above the limit is looked at again after so long: maintenance has run by then.
+/// Delay before a figure above the limit is measured again, after maintenance.
 const LATER: Duration = Duration::from_secs(75);
-/// How many connections send requests.
+/// Number of connections.
 const CONNECTIONS: u64 = 8;
 
 /// Values of parameters by name; `{n}` is the number of the request. Those with `true` are sent even if the operation does
@@ -87,6 +88,30 @@ const VALUES: &[(&str, &str, bool)] = &[
     ("visibility_policy", "3", false),
 ];
 
+/// Values of parameters for single operations. Optional parameters are sent, too.
+const OWN_VALUES: &[(&str, &[(&str, &str)])] = &[];
+
+/// Things of the organization before the requests: paths, and the forms posted to them.
+const THINGS: &[(&str, &str)] = &[
+    ("/messages", "type=channel&to=1&topic=first&content=hello"),
+    ("/messages/1/reactions", "emoji_name=tada"),
+    ("/bots", "full_name=Helper&short_name=helper&bot_type=2"),
+    ("/drafts", "drafts=[{\"type\":\"stream\",\"to\":[1],\"topic\":\"t\",\"content\":\"c\"}]"),
+    ("/saved_snippets", "title=title&content=text"),
+    ("/user_groups/create", "name=people&description=text&members=[{user}]"),
+    ("/channel_folders/create", "name=folder&description=text"),
+    ("/realm/filters", "pattern=%23(?P<id>[0-9]%2B)&url_template=https://example.com/{id}"),
+    ("/realm/playgrounds", "name=Rust&pygments_language=Rust&url_template=https://example.com/{code}"),
+    ("/realm/profile_fields", "name=Pet&field_type=1"),
+    ("/realm/domains", "domain=example.org&allow_subdomains=false"),
+    ("/scheduled_messages", "type=channel&to=1&topic=t&content=c&scheduled_delivery_timestamp=4000000000"),
+    ("/reminders", "message_id=1&scheduled_delivery_timestamp=4000000000"),
+    ("/invites", "invitee_emails=guest@example.com&stream_ids=[1]"),
+    ("/invites/multiuse", "stream_ids=[1]"),
+    ("/default_stream_groups/create", "group_name=group&description=text&stream_names=[]"),
+    ("/navigation_views", "fragment=narrow/first&is_pinned=true&name=First"),
+];
+
 /// The beginnings of paths to which files are posted.
 const FILES: &[&str] = &["/user_uploads", "/users/me/avatar", "/realm/icon", "/realm/logo", "/realm/emoji/"];
 
@@ -105,7 +130,7 @@ struct Parameter {
     name: String,
     is_in_path: bool,
     is_required: bool,
-    /// What follows the name or `schema:`: the type is in it.
+    /// The text after the name or `schema:`, which contains the type.
     schema: String,
 }
 
@@ -118,14 +143,18 @@ pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
     ours::until_ready(&process).await?;
     let me = ours::call(process.address, &owner.get("/api/v1/users/me", &[])).await?;
     let user = me["user_id"].to_string();
-    let message = [("type", "channel"), ("to", "1"), ("topic", "first"), ("content", "hello")];
-    ours::call(process.address, &owner.post("/api/v1/messages", &message)).await?;
+    for (path, form) in THINGS {
+        let form = form.replace("{user}", &user);
+        let line = format!("POST /api/v1{path}");
+        let request = owner.request(&line, "application/x-www-form-urlencoded", form.as_bytes());
+        ours::call(process.address, &request).await.map_err(|error| format!("{path}: {error}"))?;
+    }
     let description = description(process.address, &owner).await?;
     ours::stop(process)?;
 
     let mut figures = Vec::new();
     for operation in operations(&description) {
-        let what = format!("{} {}", operation.method, operation.path);
+        let what = operation.name();
         progress(&what);
         let file = fresh(bench, "operations")?;
         std::fs::copy(&base, &file)?;
@@ -155,10 +184,12 @@ async fn measure(
     let state = ours::call(process.address, &owner.post("/api/v1/register", &[])).await?;
     let queue = state["queue_id"].as_str().ok_or("register answered without queue_id")?.to_owned();
     let names = Arc::new([("{user}", user.to_owned()), ("{queue}", queue)]);
-    let (sent, succeeded) = send(bench, process.address, owner, &names, &operation).await?;
+    let Tally { requests, successes, refusal } =
+        send(bench, process.address, owner, &names, &operation).await?;
     tokio::time::sleep(REST).await;
     let after = mib(&process)?;
-    let mut notes = vec![format!("{what}: {sent} requests, {succeeded} successes")];
+    let mut notes = vec![format!("{what}: {requests} requests, {successes} successes")];
+    notes.extend(refusal.filter(|_| successes == 0).map(|text| format!("{what}: {text}")));
     if after > AT_MOST_MIB {
         tokio::time::sleep(LATER).await;
         notes.push(format!("{what}: {:.1} MiB a minute later", mib(&process)?));
@@ -179,51 +210,71 @@ fn mib(process: &Process) -> Outcome<f64> {
     Ok(process.resident_kib()? / 1024.0)
 }
 
-/// Sends requests until there were enough or the time is over. Returns how many were sent, and how many were successes.
+/// Requests sent, successes among them, and the first refusal.
+#[derive(Default)]
+struct Tally {
+    requests: u64,
+    successes: u64,
+    refusal: Option<String>,
+}
+
+/// Sends requests until there were enough or the time is over.
 async fn send(
     bench: &Bench,
     address: SocketAddr,
     owner: &Account,
     names: &Arc<[(&'static str, String); 2]>,
     operation: &Arc<Operation>,
-) -> Outcome<(u64, u64)> {
+) -> Outcome<Tally> {
     let (requests, until) = (bench.requests, Instant::now() + bench.requests_for);
     let mut clients = JoinSet::new();
     for client in 0..CONNECTIONS {
         let (owner, names, operation) = (owner.clone(), Arc::clone(names), Arc::clone(operation));
         clients.spawn(async move {
             let mut connection = Connection::open(address).await?;
-            let (mut sent, mut succeeded) = (0, 0);
+            let mut all = Tally::default();
             for number in (client..requests).step_by(CONNECTIONS as usize) {
                 if Instant::now() > until {
                     break;
                 }
                 let request = operation.request(&owner, &*names, number);
-                sent += 1;
+                all.requests += 1;
                 match connection.exchange(&request).await {
-                    Ok(answer) => succeeded += u64::from(answer.status == 200),
+                    Ok(answer) if answer.status < 400 => all.successes += 1,
+                    Ok(answer) => {
+                        let text = || String::from_utf8_lossy(answer.body).trim_end().to_owned();
+                        all.refusal.get_or_insert_with(text);
+                    }
                     // The server may close a connection after a refusal.
                     Err(_) => connection = Connection::open(address).await?,
                 }
             }
-            Outcome::Ok((sent, succeeded))
+            Outcome::Ok(all)
         });
     }
-    let (mut sent, mut succeeded) = (0, 0);
+    let mut all = Tally::default();
     while let Some(client) = clients.join_next().await {
-        let (its, successes) = client??;
-        sent += its;
-        succeeded += successes;
+        let of_client = client??;
+        all.requests += of_client.requests;
+        all.successes += of_client.successes;
+        all.refusal = all.refusal.or(of_client.refusal);
     }
-    Ok((sent, succeeded))
+    Ok(all)
 }
 
 impl Operation {
+    fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
     fn request(&self, owner: &Account, names: &[(&str, String)], number: u64) -> Vec<u8> {
         let mut path = format!("/api/v1{}", self.path);
         let mut others = Vec::new();
         for parameter in &self.parameters {
-            let Some(mut value) = parameter.value() else { continue };
+            let own = OWN_VALUES.iter().filter(|(of, _)| *of == self.name()).flat_map(|(_, values)| *values);
+            let own =
+                own.clone().find(|(name, _)| *name == parameter.name).map(|(_, value)| (*value).to_owned());
+            let Some(mut value) = own.or_else(|| parameter.value()) else { continue };
             value = value.replace("{n}", &number.to_string());
             for (name, known) in names {
                 value = value.replace(name, known);

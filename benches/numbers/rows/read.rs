@@ -10,17 +10,17 @@ use crate::{Outcome, load, ours};
 const CONNECTIONS: usize = 16;
 const MESSAGES: u64 = 10_000;
 
-/// How many bytes a message has as long as no server can be asked.
+/// Assumed size of a message if no server can be asked.
 const SUPPOSED_BYTES: usize = 600;
 
-/// What an answer with 100 messages looks like.
+/// Size and count of the messages in a response.
 pub struct Shape {
     bytes: usize,
     bytes_per_message: usize,
     fields: usize,
 }
 
-/// At 16 connections.
+/// Runs the row at 16 connections.
 pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
     let request = ours::newest_messages(&seed::account(0), CHANNEL_WITH_HISTORY);
     let mut notes = Vec::new();
@@ -49,12 +49,12 @@ pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
     sides.push(Side { name: "floor", process: &floor, request });
     let turns = take_turns(bench, CONNECTIONS, &sides).await?;
     let mut figure =
-        compare_rates(format!("newest 100 of a channel, {CONNECTIONS} connections"), &turns, 0.6);
+        compare_rates(format!("newest 100 of a channel, {CONNECTIONS} connections"), &turns, 0.9);
     figure.notes.extend(notes);
     Ok(vec![figure])
 }
 
-/// Asks once, and holds the answer to what was asked.
+/// Sends one request and validates the response.
 pub async fn shape(
     process: &crate::process::Process,
     request: &load::MakeRequest,

@@ -6,7 +6,7 @@ use crate::report::Figure;
 use crate::seed::{self, CHANNEL_OF_10};
 use crate::{Outcome, ours};
 
-/// At 1, 16 and 64 connections.
+/// Runs the row at 1, 16 and 64 connections.
 pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
     let floor = start_floor(&Floor::Send(fresh(bench, "floor-send")?))?;
     let mut server = None;

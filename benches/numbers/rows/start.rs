@@ -1,4 +1,4 @@
-//! From the start of the process to its first answer, and the size of the binary.
+//! Time from the start of the process to its first response, and the size of the binary.
 
 use super::{Bench, start_floor};
 use crate::floor::Floor;
@@ -6,7 +6,7 @@ use crate::load::{Connection, find};
 use crate::report::{Figure, Reach};
 use crate::{Outcome, ours};
 
-/// With 1,000,000 messages in the file, which the system has in memory after the first start.
+/// Runs the row with 1,000,000 messages in the file, which is in the page cache after the first start.
 pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
     let mut floor_times = Vec::new();
     for _ in 0..bench.rounds {

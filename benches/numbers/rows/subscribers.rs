@@ -5,7 +5,7 @@ use crate::report::Figure;
 use crate::seed::{self, CHANNEL_OF_10, CHANNEL_OF_10000};
 use crate::{Outcome, ours};
 
-/// At 1 and 16 connections. Nothing without the server: it is held against itself.
+/// Runs the row at 1 and 16 connections. It has no floor: the server is compared with itself.
 pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
     let Some(server) = &bench.server else { return Ok(Vec::new()) };
     let process = server.start_with(10_000, "subscribers").await?;

@@ -2,17 +2,17 @@
 
 use crate::domain::accounts::avatar;
 use crate::domain::accounts::avatar::AvatarImage;
-use crate::domain::accounts::create::{NewUser, create_bot as create_account};
+use crate::domain::accounts::create::NewUser;
 use crate::domain::bots::record::OwnBotRecord;
-use crate::domain::bots::sql::{NewBotRow, Service};
-use crate::domain::bots::{rules, sql};
+use crate::domain::bots::{NewBotRow, Service};
 use crate::domain::limits::organization;
 use crate::domain::realm::bot_domain;
 use crate::domain::users::names;
-use crate::http::params::{JsonOrText, Trimmed};
+use crate::domain::{accounts, bots};
+use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
-use crate::types::{BotType, Role, UserId};
+use crate::types::{BotType, JsonOrText, Role, UserId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub struct CreateBotParams {
     default_sending_stream: Option<String>,
     /// The name of the bot's default channel for events.
     default_events_register_stream: Option<String>,
-    /// Whether the bot receives events of all public channels by default.
+    /// True if the bot receives events of all public channels by default.
     default_all_public_streams: Option<bool>,
 }
 
@@ -49,14 +49,14 @@ fn default_bot_type() -> i64 {
 }
 
 fn default_interface() -> i64 {
-    rules::INTERFACES[0]
+    bots::rules::INTERFACES[0]
 }
 
 /// `POST /bots`: creates a bot owned by the caller. A multipart body may have its avatar.
 pub async fn create_bot(mut call: Call<User>, params: CreateBotParams) -> ApiResult<Reply<CreatedBot>> {
     let files = std::mem::take(&mut call.files);
     let image = avatar::from_files(&call.app, call.caller.user_id, files).await?;
-    let domain = bot_domain(&call.info.origin);
+    let domain = bot_domain(call.app.options.public_url.as_deref());
     call.write(move |tx, caller| create(tx, caller, params, &domain, image.as_ref())).await
 }
 
@@ -77,19 +77,19 @@ fn create(
     domain: &str,
     image: Option<&AvatarImage>,
 ) -> ApiResult<Reply<CreatedBot>> {
-    rules::check_can_own_bots(caller)?;
+    bots::rules::check_can_own_bots(caller)?;
     if !caller.role.is_administrator() {
-        rules::check_active_number(tx, caller.user_id, tx.now())?;
-        rules::check_number(tx, caller.user_id, tx.now())?;
+        bots::rules::check_active_number(tx, caller.user_id, tx.now())?;
+        bots::rules::check_number(tx, caller.user_id, tx.now())?;
     }
     organization::BOTS.check(tx, caller, 1)?;
     let full_name = names::check_full_name(&params.full_name)?;
-    let email = rules::bot_email(tx, &params.short_name, domain)?;
-    rules::check_name(tx, &full_name, None)?;
-    let bot_type = rules::check_bot_type(tx, caller, tx.now(), params.bot_type)?;
-    rules::check_interface(params.interface_type)?;
+    let email = bots::rules::bot_email(tx, &params.short_name, domain)?;
+    bots::rules::check_name(tx, &full_name, None)?;
+    let bot_type = bots::rules::check_bot_type(tx.ctx(caller), params.bot_type)?;
+    bots::rules::check_interface(params.interface_type)?;
     let channel = |name: Option<&String>| match name {
-        Some(name) => rules::find_default_channel(tx, caller, tx.now(), name),
+        Some(name) => bots::rules::find_default_channel(tx.ctx(caller), name),
         None => Ok(None),
     };
     let default_sending_stream = channel(params.default_sending_stream.as_ref())?;
@@ -104,28 +104,28 @@ fn create(
         BotType::IncomingWebhook => {
             bot.service_name = params.service_name.map(Trimmed::into_inner).filter(|name| !name.is_empty());
             if let Some(name) = &bot.service_name {
-                rules::check_integration(name)?;
+                bots::rules::check_integration(name)?;
             }
             bot.config_data = serde_json::to_string(&params.config_data)?;
-            rules::check_config_data(&bot.config_data)?;
+            bots::rules::check_config_data(&bot.config_data)?;
         }
         BotType::OutgoingWebhook => {
             let url = params.payload_url.unwrap_or(JsonOrText::Text(String::new()));
             bot.service = Some(Service {
-                base_url: rules::check_payload_url("payload_url", url)?,
+                base_url: bots::rules::check_payload_url("payload_url", url)?,
                 interface: params.interface_type,
-                token: rules::new_token(),
+                token: bots::rules::new_token(),
             });
         }
         BotType::Generic | BotType::Embedded => {}
     }
     let kind = Some((bot_type, caller.user_id));
     let user = NewUser { email, full_name, role: Role::Member, bot: kind, password_hash: None };
-    let (mut user, _) = create_account(tx, &user, domain, &bot)?;
+    let (mut user, _) = accounts::create::create_bot(tx, &user, domain, &bot)?;
     if image.is_some() {
         user.avatar = avatar::set(tx, &user, image)?;
     }
-    let row = sql::load(tx, user.user_id)?
+    let row = bots::load(tx, user.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that was just made has no row"))?;
     let bot = OwnBotRecord::new(&user, row).without_names();
     Reply::data(&CreatedBot { user_id: user.user_id, bot })

@@ -1,17 +1,20 @@
 //! `/bots`: accounts for programs, administered by their owners and by administrators (feature levels 222 and 463).
 
 mod create;
+mod state;
 mod update;
 
-use crate::auth::Ctx;
+use crate::api::resource::{Resource, StatePart};
 use crate::domain::access::channels::Viewer;
+use crate::domain::bots;
+use crate::domain::bots::default_channels;
 use crate::domain::bots::events::BotChange;
 use crate::domain::bots::record::OwnBotRecord;
-use crate::domain::bots::{change, default_channels, events, rules, sql};
 use crate::domain::images::upload::BODY_LIMIT;
-use crate::http::Resource;
+use crate::domain::notices::ownership::Actor;
+use crate::domain::{notices, rows};
 use crate::http::params::NoParams;
-use crate::http::{ApiError, ApiResult, Read, Reply, Route, StatePart, USER, User};
+use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
@@ -21,8 +24,8 @@ use serde::{Deserialize, Serialize};
 pub const RESOURCE: Resource = Resource { name: "bots", routes, state: STATE, set_up, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
-    StatePart { name: "realm_bot", fetch: events::state },
-    StatePart { name: "realm_embedded_bots", fetch: events::embedded_bots },
+    StatePart { name: "realm_bot", fetch: state::state },
+    StatePart { name: "realm_embedded_bots", fetch: state::embedded_bots },
 ];
 
 fn routes() -> Vec<Route> {
@@ -46,11 +49,11 @@ struct Bots {
 
 /// `GET /bots`: lists the caller's active bots, the oldest first.
 fn get_bots(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Bots>> {
-    rules::check_can_own_bots(read.caller)?;
-    let mut bots = sql::list(read, Some(read.caller.user_id))?;
+    bots::rules::check_can_own_bots(read.caller)?;
+    let mut bots = bots::list(read, Some(read.caller.user_id))?;
     bots.retain(|(user, _)| user.is_active);
-    let viewer = Viewer::new(Ctx::new(read, read.caller, read.app.clock.seconds()));
-    bots.iter_mut().try_for_each(|(_, bot)| default_channels::hide_unseen(&viewer, bot))?;
+    let viewer = Viewer::new(read.ctx());
+    bots.iter_mut().try_for_each(|(_, bot)| default_channels::hide_inaccessible(&viewer, bot))?;
     let bots: Vec<_> = bots.into_iter().map(|(user, bot)| OwnBotRecord::new(&user, bot)).collect();
     Reply::data(&Bots { bots })
 }
@@ -71,14 +74,14 @@ struct BotApiKey {
 
 /// `GET /bots/{bot_id}/api_key` (feature level 463). Creates a key if the last one was revoked.
 fn get_bot_api_key(tx: &mut Tx<'_>, caller: &User, params: BotKeyParams) -> ApiResult<Reply<BotApiKey>> {
-    let bot = rules::find_with_key(tx, caller, params.bot_id)?;
-    let row = sql::load(tx, bot.user_id)?
+    let bot = bots::rules::find_with_key(tx, caller, params.bot_id)?;
+    let row = bots::load(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("a bot that is a user has no bot row"))?;
     let api_key = match row.api_key {
         Some(api_key) => api_key,
         None => {
-            let api_key = change::mint_key(tx, bot.user_id)?;
-            events::emit_updated(tx, &bot, BotChange::ApiKey(api_key.clone()))?;
+            let api_key = bots::change::mint_key(tx, bot.user_id)?;
+            bots::events::emit_updated(tx, &bot, BotChange::ApiKey(api_key.clone()))?;
             api_key
         }
     };
@@ -91,15 +94,19 @@ fn regenerate_bot_api_key(
     caller: &User,
     params: BotKeyParams,
 ) -> ApiResult<Reply<BotApiKey>> {
-    let bot = rules::find_with_key(tx, caller, params.bot_id)?;
-    Reply::data(&BotApiKey { api_key: change::regenerate_key(tx, &bot)? })
+    let bot = bots::rules::find_with_key(tx, caller, params.bot_id)?;
+    let api_key = bots::change::regenerate_key(tx, &bot)?;
+    if let Some(owner) = rows::user::owner(tx, bot.bot_owner_id)? {
+        notices::ownership::bot_key_regenerated(tx, &owner, &bot, Actor::User(caller.user_id))?;
+    }
+    Reply::data(&BotApiKey { api_key })
 }
 
 /// Adds the `bot` row and a readable API key to bots of databases that are older than both.
 fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
-    for user_id in sql::list_without_row(tx)? {
-        sql::insert(tx, &sql::NewBotRow { user_id, ..sql::NewBotRow::default() })?;
-        change::mint_key(tx, user_id)?;
+    for user_id in bots::list_without_row(tx)? {
+        bots::insert(tx, &bots::NewBotRow { user_id, ..bots::NewBotRow::default() })?;
+        bots::change::mint_key(tx, user_id)?;
     }
     Ok(())
 }

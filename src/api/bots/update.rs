@@ -1,19 +1,17 @@
 //! `PATCH /bots/{bot_id}` and `DELETE /bots/{bot_id}`.
 
-use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
-use crate::domain::access::user_rows;
-use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::avatar::AvatarImage;
-use crate::domain::accounts::{avatar, change as change_user, deactivation, handover, role};
+use crate::domain::accounts::{avatar, deactivation, handover, role};
+use crate::domain::audit::{Action, Entry};
+use crate::domain::bots::default_channels;
 use crate::domain::bots::events::BotChange;
-use crate::domain::bots::{default_channels, events, rules, sql};
 use crate::domain::notices::ownership::Actor;
-use crate::domain::users::{names, rules as users_rules};
-use crate::http::params::JsonOrText;
+use crate::domain::rows::user::UserRow;
+use crate::domain::{accounts, bots, rows, users};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
-use crate::types::{BotType, Role, UserId};
+use crate::types::{BotType, JsonOrText, Role, UserId};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -43,12 +41,12 @@ pub struct UpdateBotParams {
     default_sending_stream: Option<String>,
     /// The name of the bot's default channel for events. Empty: none.
     default_events_register_stream: Option<String>,
-    /// Whether the bot receives events of all public channels by default.
+    /// True if the bot receives events of all public channels by default.
     default_all_public_streams: Option<bool>,
 }
 
 impl UpdateBotParams {
-    /// Whether the request changes what decides where the bot's messages go and who owns it.
+    /// True if the request changes the destination of the bot's messages or its owner.
     fn changes_more_than_looks(&self) -> bool {
         self.bot_owner_id.is_some()
             || self.config_data.is_some()
@@ -60,7 +58,7 @@ impl UpdateBotParams {
 }
 
 fn default_interface() -> i64 {
-    rules::INTERFACES[0]
+    bots::rules::INTERFACES[0]
 }
 
 /// `PATCH /bots/{bot_id}`: changes a bot, active or not. A multipart body may have a new avatar. Of the bot of an owner,
@@ -91,7 +89,7 @@ pub struct UpdatedBot {
     default_sending_stream: Option<String>,
     /// The bot's default channel for events, if the caller may know of it.
     default_events_register_stream: Option<String>,
-    /// Whether the bot receives events of all public channels by default.
+    /// True if the bot receives events of all public channels by default.
     default_all_public_streams: bool,
     /// The owner's API email; absent for a bot without one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,63 +102,64 @@ fn update(
     params: UpdateBotParams,
     image: Option<&AvatarImage>,
 ) -> ApiResult<(Reply<UpdatedBot>, Option<UserId>)> {
-    let mut bot = rules::find(tx, caller, params.bot_id)?;
+    let mut bot = bots::rules::find(tx, caller, params.bot_id)?;
     if params.changes_more_than_looks() {
-        rules::check_fully_administers(tx, caller, &bot)?;
+        bots::rules::check_fully_administers(tx, caller, &bot)?;
     }
     if let Some(full_name) = &params.full_name {
-        change_name(tx, &bot, full_name)?;
+        accounts::change::set_full_name(tx, &bot, full_name)?;
     }
     if let Some(name) = &params.default_sending_stream {
-        let stream_id = rules::find_default_channel(tx, caller, tx.now(), name)?;
-        sql::set_default_sending_stream(tx, bot.user_id, stream_id)?;
-        events::emit_default_channel(tx, &bot, BotChange::sending_stream)?;
+        let stream_id = bots::rules::find_default_channel(tx.ctx(caller), name)?;
+        bots::set_default_sending_stream(tx, bot.user_id, stream_id)?;
+        bots::events::emit_default_channel(tx, &bot, BotChange::sending_stream)?;
     }
     if let Some(name) = &params.default_events_register_stream {
-        let stream_id = rules::find_default_channel(tx, caller, tx.now(), name)?;
-        sql::set_default_events_register_stream(tx, bot.user_id, stream_id)?;
-        events::emit_default_channel(tx, &bot, BotChange::events_stream)?;
+        let stream_id = bots::rules::find_default_channel(tx.ctx(caller), name)?;
+        bots::set_default_events_register_stream(tx, bot.user_id, stream_id)?;
+        bots::events::emit_default_channel(tx, &bot, BotChange::events_stream)?;
     }
     if let Some(on) = params.default_all_public_streams {
-        sql::set_default_all_public_streams(tx, bot.user_id, on)?;
-        events::emit_updated(tx, &bot, BotChange::DefaultAllPublicStreams(on))?;
+        bots::set_default_all_public_streams(tx, bot.user_id, on)?;
+        bots::events::emit_updated(tx, &bot, BotChange::DefaultAllPublicStreams(on))?;
     }
+    audit(tx, &bot, &params)?;
     let mut service_payload_url = None;
     if let Some(url) = params.service_payload_url {
-        let url = rules::check_payload_url("service_payload_url", url)?;
-        rules::check_interface(params.service_interface)?;
+        let url = bots::rules::check_payload_url("service_payload_url", url)?;
+        bots::rules::check_interface(params.service_interface)?;
         change_service(tx, &bot, &url, params.service_interface)?;
         service_payload_url = Some(url);
     }
     let mut config_data = None;
     if let Some(wanted) = params.config_data {
         let wanted = serde_json::to_string(&wanted)?;
-        rules::check_config_data(&wanted)?;
-        let merged = sql::merge_config_data(tx, bot.user_id, &wanted)?;
-        rules::check_config_data(&merged)?;
+        bots::rules::check_config_data(&wanted)?;
+        let merged = bots::merge_config_data(tx, bot.user_id, &wanted)?;
+        bots::rules::check_config_data(&merged)?;
         config_data = Some(serde_json::from_str::<Value>(&merged)?);
     }
-    // The last of what the giver changes: the URL of an outgoing webhook ends with it.
+    // The last change by the former owner: it also ends the URL of an outgoing webhook.
     let given = match params.bot_owner_id {
         Some(owner_id) => give(tx, caller, &mut bot, owner_id)?,
         None => None,
     };
     if let Some(wanted) = params.role.filter(|wanted| *wanted != bot.role) {
-        users_rules::check_role(caller.role, bot.role, wanted, false)?;
-        rules::check_role(tx, wanted, bot.bot_owner_id)?;
+        users::rules::check_role(caller.role, bot.role, wanted, false)?;
+        bots::rules::check_role(tx, wanted, bot.bot_owner_id)?;
         role::change(tx, &bot, wanted, Actor::User(caller.user_id))?;
     }
-    let bot = user_rows::by_id(tx, bot.user_id)?
+    let bot = rows::user::by_id(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no user row"))?;
     if image.is_some() {
         avatar::set(tx, &bot, image)?;
     }
-    let bot = user_rows::by_id(tx, bot.user_id)?
+    let bot = rows::user::by_id(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no user row"))?;
-    let mut row = sql::load(tx, bot.user_id)?
+    let mut row = bots::load(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
-    default_channels::hide_unseen(&Viewer::new(Ctx::in_job(tx, caller)), &mut row)?;
-    let owner = user_rows::owner(tx, bot.bot_owner_id)?;
+    default_channels::hide_inaccessible(&Viewer::new(tx.ctx(caller)), &mut row)?;
+    let owner = rows::user::owner(tx, bot.bot_owner_id)?;
     let reply = Reply::data(&UpdatedBot {
         full_name: bot.full_name,
         avatar_url: bot.avatar.url(),
@@ -175,13 +174,21 @@ fn update(
     Ok((reply, given))
 }
 
-fn change_name(tx: &mut Tx<'_>, bot: &UserRow, full_name: &str) -> ApiResult<()> {
-    let full_name = names::check_full_name(full_name)?;
-    if full_name == bot.full_name {
+/// Records the changed properties of a bot, without values: addresses and configurations may have secrets.
+fn audit(tx: &Tx<'_>, bot: &UserRow, params: &UpdateBotParams) -> ApiResult<()> {
+    let properties = [
+        ("default_sending_stream", params.default_sending_stream.is_some()),
+        ("default_events_register_stream", params.default_events_register_stream.is_some()),
+        ("default_all_public_streams", params.default_all_public_streams.is_some()),
+        ("service_payload_url", params.service_payload_url.is_some()),
+        ("config_data", params.config_data.is_some()),
+    ];
+    let changed: Vec<&str> =
+        properties.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
+    if changed.is_empty() {
         return Ok(());
     }
-    rules::check_name(tx, &full_name, Some(bot.user_id))?;
-    change_user::set_full_name(tx, bot, &full_name)
+    tx.audit(Entry::new(Action::BotChanged, bot.user_id).after(changed))
 }
 
 /// Gives a bot to a person. Returns the bot's id if it was given: its queues end.
@@ -196,7 +203,7 @@ fn give(tx: &mut Tx<'_>, caller: &Caller, bot: &mut UserRow, owner_id: UserId) -
 
 fn find_new_owner(connection: &Connection, owner_id: UserId) -> ApiResult<UserRow> {
     let refused = |msg: &'static str| Err(ApiError::bad_request(msg));
-    match user_rows::by_id(connection, owner_id)? {
+    match rows::user::by_id(connection, owner_id)? {
         None => refused("Failed to change owner, no such user"),
         Some(owner) if owner.is_system_bot => refused("Failed to change owner, no such user"),
         Some(owner) if !owner.is_active => refused("Failed to change owner, user is deactivated"),
@@ -209,8 +216,8 @@ fn change_service(tx: &mut Tx<'_>, bot: &UserRow, url: &str, interface: i64) -> 
     if bot.bot_type != Some(BotType::OutgoingWebhook) {
         return Err(ApiError::bad_request("Invalid bot type"));
     }
-    sql::set_service(tx, bot.user_id, url, interface)?;
-    events::emit_service(tx, bot)
+    bots::set_service(tx, bot.user_id, url, interface)?;
+    bots::events::emit_service(tx, bot)
 }
 
 /// Parameters of `DELETE /bots/{bot_id}`.
@@ -224,7 +231,7 @@ pub struct DeactivateBotParams {
 pub async fn deactivate_bot(call: Call<User>, params: DeactivateBotParams) -> ApiResult<Reply> {
     let app = Arc::clone(&call.app);
     let job = move |tx: &mut Tx<'_>, caller: &User| {
-        let bot = rules::find(tx, caller, params.bot_id)?;
+        let bot = bots::rules::find(tx, caller, params.bot_id)?;
         if bot.is_active { deactivation::deactivate(tx, &bot) } else { Ok(Vec::new()) }
     };
     let deactivated = call.write(job).await?;

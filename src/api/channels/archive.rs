@@ -1,8 +1,7 @@
 //! `DELETE /streams/{stream_id}`: archives a channel. Its messages can still be read, but none can be sent.
 
-use crate::auth::Ctx;
-use crate::domain::access::channels;
-use crate::domain::membership::archive::{mark_read_for_subscribers, set_archived};
+use crate::domain::access;
+use crate::domain::channel_commands::archive::{mark_read_for_subscribers, set_archived};
 use crate::http::{ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::StreamId;
@@ -17,7 +16,7 @@ pub struct ArchiveParams {
 
 /// `DELETE /streams/{stream_id}`: archives a channel, and marks its messages as read.
 pub fn archive(tx: &mut Tx<'_>, caller: &User, params: ArchiveParams) -> ApiResult<Reply> {
-    let stream = channels::find_to_administer(Ctx::in_job(tx, caller), params.stream_id)?;
+    let stream = access::channels::find_to_administer(tx.ctx(caller), params.stream_id)?;
     set_archived(tx, caller.user_id, &stream, true)?;
     mark_read_for_subscribers(tx, &stream)?;
     Ok(Reply::ok())

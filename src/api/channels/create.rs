@@ -1,13 +1,13 @@
 //! `POST /channels/create`: creates one channel with its first subscribers (feature level 417).
 
-use crate::domain::channels::{rules, sql};
-use crate::domain::limits;
-use crate::domain::limits::{MAX_STREAM_DESCRIPTION_LENGTH, MAX_SUBSCRIPTIONS_PER_REQUEST, organization};
-use crate::domain::membership::create_channel::{CreationParams, NewChannel};
-use crate::domain::membership::{create_channel, subscribe};
-use crate::domain::notices;
-use crate::domain::notices::channels as channel_notices;
-use crate::domain::subscriptions::principals;
+use crate::api::channel_params::CreationParams;
+use crate::domain::channel_commands::create_channel::{NewChannel, NewChannelProperties};
+use crate::domain::channel_commands::parts::{Later, Parts};
+use crate::domain::channel_commands::subscribe::SubscribeResult;
+use crate::domain::channel_commands::{create_channel, subscribe};
+use crate::domain::limits::{MAX_STREAM_DESCRIPTION_LENGTH, organization};
+use crate::domain::subscriptions::{members, principals};
+use crate::domain::{channels, notices, rows};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 /// Parameters of `POST /channels/create`, beside those of a new channel.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// Unique among the channels, upper and lower case alike; at most 60 characters.
+    /// Unique among the channels, regardless of case; at most 60 characters.
     name: String,
     /// Markdown, one line.
     #[serde(default)]
@@ -26,7 +26,7 @@ pub struct CreateParams {
     /// The users to subscribe; may be empty.
     #[serde(default)]
     subscribers: Vec<UserId>,
-    /// Whether the notification bot announces the channel.
+    /// True if the notification bot announces the channel.
     #[serde(default)]
     announce: bool,
 }
@@ -43,44 +43,54 @@ pub async fn create(
     call: Call<User>,
     Params2(params, creation): Params2<CreateParams, CreationParams>,
 ) -> ApiResult<Reply<CreatedChannel>> {
-    let subscriptions = params.subscribers.len();
-    limits::check("subscriptions in one request", subscriptions, MAX_SUBSCRIPTIONS_PER_REQUEST)?;
-    let named = (rules::name(&params.name)?, rules::description(&params.description));
-    let channel = create_channel::prepare_channels(&call, vec![named])
+    organization::check_subscriptions_of_request(&call.caller, 1, params.subscribers.len())?;
+    let named = (channels::rules::name(&params.name)?, channels::rules::description(&params.description));
+    let channel = create_channel::prepare_channels(&call.app, &call.caller, &call.info.origin, vec![named])
         .await?
         .pop()
         .ok_or_else(|| ApiError::internal("one channel was asked for and none was prepared"))?;
-    let job = move |tx: &mut Tx<'_>, caller: &User| create_one(tx, caller, &params, &creation, channel);
-    Reply::data(&CreatedChannel { id: call.write(job).await? })
+    let properties = creation.into_properties();
+    let job = move |tx: &mut Tx<'_>, caller: &User| create_one(tx, caller, &params, &properties, channel);
+    let (id, later) = call.write(job).await?;
+    later.wait(drop).await?;
+    Reply::data(&CreatedChannel { id })
 }
 
 fn create_one(
     tx: &mut Tx<'_>,
     caller: &Caller,
     params: &CreateParams,
-    creation: &CreationParams,
+    properties: &NewChannelProperties,
     channel: NewChannel,
-) -> ApiResult<StreamId> {
+) -> ApiResult<(StreamId, Later<SubscribeResult>)> {
     if caller.is_guest() {
         return Err(ApiError::bad_request("Not allowed for guest users"));
     }
-    if sql::by_name(tx, &channel.name)?.is_some() || rules::looks_like_another(tx, &channel.name, None)? {
+    if channels::by_name(tx, &channel.name)?.is_some()
+        || channels::rules::looks_like_another(tx, &channel.name, None)?
+    {
         return Err(already_exists(&channel.name));
     }
     let subscribers = principals::resolve_ids(tx, &params.subscribers)?;
-    organization::check_subscriptions(tx, caller, subscribers.len())?;
-    let created = create_channel::create_channels(tx, caller, &[channel], creation)?;
+    organization::check_subscriptions(caller, members::count(tx)?, subscribers.len())?;
+    let created = create_channel::create_channels(tx, caller, &[channel], properties)?;
     let [stream] = created.as_slice() else {
         return Err(ApiError::internal("one new channel did not give one row"));
     };
-    subscribe::subscribe_users(tx, &created, &subscribers, &HashMap::new())?;
+    let mut parts = Parts::split(&subscribers, 1);
+    subscribe::subscribe_users(tx, &created, &parts.take_first(), &HashMap::new())?;
     let by = notices::name_of(tx, caller)?;
-    let mut notices = vec![channel_notices::created(stream, &by)];
+    let mut notices = vec![notices::channels::created(notices::common_language(tx)?, stream, &by)];
     if params.announce {
-        notices.extend(channel_notices::announced(tx, &created, &by)?);
+        notices.extend(notices::channels::announced(tx, &created, &by)?);
     }
-    channel_notices::send(tx, notices, caller.user_id)?;
-    Ok(stream.stream_id)
+    notices::channels::send(tx, notices, caller.user_id)?;
+    let stream_id = stream.stream_id;
+    let later = parts.run_later(tx, caller, move |tx, _, users| {
+        let streams: Vec<_> = rows::channel::by_id(tx, stream_id)?.into_iter().collect();
+        subscribe::subscribe_users(tx, &streams, users, &HashMap::new())
+    });
+    Ok((stream_id, later))
 }
 
 fn already_exists(name: &str) -> ApiError {

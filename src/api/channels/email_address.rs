@@ -3,10 +3,7 @@
 //! This server receives no mail, so no channel has an address. The published server answers with the empty string where its
 //! operator set up no gateway for mail; clients then show none.
 
-use crate::auth::Ctx;
-use crate::domain::access::{channels, user_rows};
-use crate::domain::notices;
-use crate::domain::users::sql as users;
+use crate::domain::{access, notices, rows, users};
 use crate::http::{ApiError, ApiResult, Caller, Read, Reply, User};
 use crate::types::{StreamId, UserId};
 use rusqlite::Connection;
@@ -30,8 +27,7 @@ pub struct EmailAddress {
 
 /// `GET /streams/{stream_id}/email_address`: returns an empty `email`.
 pub fn email_address(read: &Read<'_, User>, params: EmailParams) -> ApiResult<Reply<EmailAddress>> {
-    let now = read.app.clock.seconds();
-    channels::find_for_content(Ctx::new(read, read.caller, now), params.stream_id)?;
+    access::channels::find_for_content(read.ctx(), params.stream_id)?;
     check_sender(read, read.caller, params.sender_id)?;
     Reply::data(&EmailAddress { email: String::new() })
 }
@@ -42,7 +38,7 @@ fn check_sender(connection: &Connection, caller: &Caller, sender_id: Option<User
     if gateway.is_some_and(|gateway| gateway.user_id == sender_id) {
         return Ok(());
     }
-    let bot = user_rows::by_id(connection, sender_id)?.filter(|user| user.is_bot() && !user.is_system_bot);
+    let bot = rows::user::by_id(connection, sender_id)?.filter(|user| user.is_bot() && !user.is_system_bot);
     let bot = bot.ok_or_else(|| ApiError::bad_request("No such bot"))?;
     if bot.bot_owner_id == Some(caller.user_id) || caller.role.is_administrator() {
         Ok(())

@@ -1,11 +1,9 @@
 //! `GET /streams`, `GET /streams/{stream_id}` and `GET /get_stream_id`.
 
-use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::channels;
 use crate::domain::access::channels::Viewer;
 use crate::domain::channels::record::{ChannelRecord, Records, record};
-use crate::domain::channels::sql;
-use crate::domain::subscriptions;
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::{access, channels, subscriptions};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{StreamId, UserId};
 use serde::{Deserialize, Serialize};
@@ -65,9 +63,9 @@ pub fn streams(read: &Read<'_, User>, params: StreamsParams) -> ApiResult<Reply<
     }
     let now = read.app.clock.seconds();
     let filter = ChannelFilter::new(read, &params)?;
-    let records = Records::new(read, now)?;
+    let records = Records::new(read, now, &read.app.channel_traffic)?;
     let mut streams = Vec::new();
-    for stream in sql::all(read)? {
+    for stream in channels::all(read)? {
         if filter.includes(&stream)? {
             let mut record = records.of(&stream)?;
             record.is_default = params.include_default.then(|| filter.defaults.contains(&stream.stream_id));
@@ -90,7 +88,7 @@ struct ChannelFilter<'a> {
 impl<'a> ChannelFilter<'a> {
     fn new(read: &'a Read<'_, User>, params: &'a StreamsParams) -> ApiResult<Self> {
         let subscribed_to = |user_id: UserId| -> ApiResult<HashSet<StreamId>> {
-            let own = subscriptions::sql::own(read, user_id)?;
+            let own = subscriptions::own(read, user_id)?;
             Ok(own.into_iter().map(|subscription| subscription.stream_id).collect())
         };
         let owner =
@@ -109,7 +107,7 @@ impl<'a> ChannelFilter<'a> {
                 None => HashSet::new(),
             },
             defaults: if params.include_default {
-                sql::default_streams(read)?.into_iter().collect()
+                channels::default_streams(read)?.into_iter().collect()
             } else {
                 HashSet::new()
             },
@@ -159,14 +157,14 @@ pub struct OneChannel {
 /// `GET /streams/{stream_id}`: one channel.
 pub fn stream(read: &Read<'_, User>, params: StreamParams) -> ApiResult<Reply<OneChannel>> {
     let now = read.app.clock.seconds();
-    let stream = channels::find_for_metadata(read.ctx(), params.stream_id)?;
+    let stream = access::channels::find_for_metadata(read.ctx(), params.stream_id)?;
     Reply::data(&OneChannel { stream: record(read, now, &stream)? })
 }
 
 /// Parameters of `GET /get_stream_id`.
 #[derive(Deserialize)]
 pub struct StreamIdParams {
-    /// The channel's name, upper and lower case alike.
+    /// The channel's name, regardless of case.
     stream: String,
 }
 
@@ -179,9 +177,9 @@ pub struct ChannelId {
 
 /// `GET /get_stream_id`: the id of a channel that the caller may read and that is not archived.
 pub fn stream_id(read: &Read<'_, User>, params: StreamIdParams) -> ApiResult<Reply<ChannelId>> {
-    let found = sql::by_name(read, &params.stream)?.filter(|stream| !stream.is_archived);
+    let found = channels::by_name(read, &params.stream)?.filter(|stream| !stream.is_archived);
     if let Some(stream) = found
-        && channels::has_content_access(read.ctx(), &stream)?
+        && access::channels::has_content_access(read.ctx(), &stream)?
     {
         return Reply::data(&ChannelId { stream_id: stream.stream_id });
     }

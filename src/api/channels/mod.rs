@@ -6,11 +6,11 @@ mod default_streams;
 mod email_address;
 mod list;
 pub mod recently_active;
+mod state;
 mod update;
 
-use crate::domain::channels::events;
-use crate::http::Resource;
-use crate::http::{Route, StatePart, USER};
+use crate::api::resource::{Resource, StatePart};
+use crate::http::{Route, USER};
 use hyper::Method;
 
 /// Channels.
@@ -23,8 +23,8 @@ pub const RESOURCE: Resource = Resource {
 };
 
 const STATE: &[StatePart] = &[
-    StatePart { name: "stream", fetch: events::state },
-    StatePart { name: "default_streams", fetch: events::default_streams_state },
+    StatePart { name: "stream", fetch: state::streams },
+    StatePart { name: "default_streams", fetch: state::default_streams },
 ];
 
 fn routes() -> Vec<Route> {

@@ -1,9 +1,10 @@
-//! The task that emits `is_recently_active` of channels that were silent for too long. What makes them active is a message,
-//! whose job emits it.
+//! Task that emits `is_recently_active` when channels become inactive. A channel becomes active by a message, whose job
+//! emits the event.
 
+use crate::api::resource::Background;
 use crate::app::App;
 use crate::domain::messages::channel_summary;
-use crate::http::{ApiResult, Background};
+use crate::http::ApiResult;
 use crate::scheduler;
 
 /// The task.

@@ -1,37 +1,32 @@
 //! `PATCH /streams/{stream_id}`: changes the properties and group settings of a channel.
 
 use crate::api::channels::default_streams;
-use crate::auth::Ctx;
-use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
+use crate::api::setting_params::PermissionParams;
 use crate::domain::access::channel_viewers::users_who_can_see;
 use crate::domain::access::channels::Viewer;
-use crate::domain::access::{channels, permissions};
-use crate::domain::bots;
-use crate::domain::channel_folders;
+use crate::domain::audit::{Action, Entry};
+use crate::domain::channel_commands::archive;
 use crate::domain::channels::events::{StreamChange, StreamUpdated};
-use crate::domain::channels::group_params::GroupParams;
 use crate::domain::channels::record::is_announcement_only;
 use crate::domain::channels::rules::Privacy;
-use crate::domain::channels::{rules, sql};
-use crate::domain::groups::channel_settings::StreamSetting;
-use crate::domain::groups::realm_settings::RealmGroup;
-use crate::domain::groups::setting;
+use crate::domain::groups::permission::RealmGroup;
+use crate::domain::groups::permission::StreamSetting;
 use crate::domain::groups::setting::{GroupSetting, Owner, SettingChange};
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::limits::{MAX_STREAM_DESCRIPTION_LENGTH, organization};
-use crate::domain::membership::archive;
-use crate::domain::notices::channels as channel_notices;
 use crate::domain::notices::channels::Notice;
 use crate::domain::rendering::render_one_description;
+use crate::domain::rows::channel::{StreamRow, TopicsPolicy};
 use crate::domain::visibility::Scope;
-use crate::domain::{notices, realm, visibility};
+use crate::domain::{access, bots, channel_folders, channels, groups, notices, realm, visibility};
 use crate::events::{Audience, Routed};
-use crate::http::params::{BoundedText, JsonOrText, nullable};
+use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
-use crate::markdown::Words;
 use crate::store::Tx;
-use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, StreamId, fold};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, JsonOrText, Language, StreamId, fold, nullable};
 use serde::Deserialize;
+use serde_json::json;
+use teamchat_markdown::Words;
 
 /// Parameters of `PATCH /streams/{stream_id}`, beside the group settings. Absent properties do not change.
 #[derive(Deserialize)]
@@ -40,29 +35,29 @@ pub struct UpdateParams {
     stream_id: StreamId,
     /// Markdown, one line.
     description: Option<BoundedText<MAX_STREAM_DESCRIPTION_LENGTH>>,
-    /// Unique among the channels, upper and lower case alike; at most 60 characters.
+    /// Unique among the channels, regardless of case; at most 60 characters.
     new_name: Option<String>,
-    /// Whether the channel is private.
+    /// True if the channel is private.
     is_private: Option<bool>,
-    /// Whether it can be read without an account.
+    /// True if it can be read without an account.
     is_web_public: Option<bool>,
-    /// Whether subscribers can read messages that were sent before they subscribed.
+    /// True if subscribers can read messages that were sent before they subscribed.
     history_public_to_subscribers: Option<bool>,
-    /// Whether new users are subscribed; administrators only.
+    /// True if new users are subscribed; administrators only.
     is_default_stream: Option<bool>,
     /// Days, `realm_default` or `unlimited`; owners only.
     message_retention_days: Option<JsonOrText>,
     /// `false` unarchives the channel (feature level 388). `true` does nothing: archiving has its own endpoint.
     is_archived: Option<bool>,
-    /// Whether the empty topic may be used.
+    /// True if the empty topic may be used.
     topics_policy: Option<TopicsPolicy>,
     /// The folder to show it in; null for none.
     #[serde(default, deserialize_with = "nullable")]
     folder_id: Option<Option<i64>>,
 }
 
-/// The parameters for the group settings.
-type GroupChanges = GroupParams<SettingChange>;
+/// The parameters for the permissions.
+type GroupChanges = PermissionParams<StreamSetting, SettingChange>;
 
 /// A description in Markdown and in HTML.
 type RenderedDescription = (String, String);
@@ -75,8 +70,8 @@ pub async fn update(
     let rendered = match &params.description {
         None => None,
         Some(text) => {
-            let text = rules::description(text);
-            let html = render_one_description(&call, &text).await?;
+            let text = channels::rules::description(text);
+            let html = render_one_description(&call.app, &call.caller, &call.info.origin, &text).await?;
             Some((text, html))
         }
     };
@@ -92,31 +87,33 @@ fn update_channel(
     rendered: Option<RenderedDescription>,
 ) -> ApiResult<()> {
     let now = tx.now();
-    let old = channels::find_to_administer(Ctx::new(tx, caller, now), params.stream_id)?;
+    let old = access::channels::find_to_administer(tx.ctx(caller), params.stream_id)?;
     let privacy = check_privacy(tx, caller, params, &old)?;
     if params.is_default_stream.is_some() {
-        permissions::require_default_channels(caller)?;
+        access::permissions::require_default_channels(caller)?;
     }
     let by = notices::name_of(tx, caller)?;
     let (new, notices) = visibility::with_events_between(
         tx,
         Scope::Channel(&old),
         |tx| {
-            let mut change =
-                ChannelChange { old: &old, new: old.clone(), by, updates: Vec::new(), notices: Vec::new() };
+            let language = notices::common_language(tx)?;
+            let (updates, notices) = (Vec::new(), Vec::new());
+            let mut change = ChannelChange { old: &old, new: old.clone(), by, language, updates, notices };
             change.set_privacy(privacy);
             change.set_retention(tx, caller, params)?;
             change.set_topics_policy(tx, caller, params)?;
             change.set_description(rendered);
             change.set_name(tx, params)?;
             change.set_folder(tx, params)?;
-            sql::update(tx, &change.new)?;
+            channels::update(tx, &change.new)?;
+            audit(tx, &old, &change.new)?;
             change.check_description(tx, caller)?;
-            for (setting, value) in groups.given() {
-                change.set_group(tx, caller, setting, value)?;
+            for (setting, value) in &groups.0 {
+                change.set_group(tx, caller, *setting, value)?;
             }
-            if groups.given().next().is_some() {
-                organization::check_group_members(tx, caller, now)?;
+            if !groups.0.is_empty() {
+                organization::check_group_members(tx.ctx(caller))?;
             }
             Ok(change)
         },
@@ -136,11 +133,40 @@ fn update_channel(
     if let Some(is_default) = params.is_default_stream {
         default_streams::set_default(tx, new.stream_id, is_default)?;
     }
-    channel_notices::send(tx, notices, caller.user_id)?;
+    notices::channels::send(tx, notices, caller.user_id)?;
     if params.is_archived == Some(false) {
         archive::set_archived(tx, caller.user_id, &new, false)?;
     }
     Ok(())
+}
+
+/// Records the properties that differ, without the description, which a purge deletes.
+fn audit(tx: &Tx<'_>, old: &StreamRow, new: &StreamRow) -> ApiResult<()> {
+    let properties = |stream: &StreamRow| {
+        json!({
+            "name": stream.name,
+            "invite_only": stream.invite_only,
+            "is_web_public": stream.is_web_public,
+            "history_public_to_subscribers": stream.history_public_to_subscribers,
+            "message_retention_days": stream.message_retention_days,
+            "topics_policy": stream.topics_policy,
+            "folder_id": stream.folder_id,
+        })
+    };
+    let (mut before, mut after) = (properties(old), properties(new));
+    if before == after {
+        return Ok(());
+    }
+    if let (Some(before), Some(after)) = (before.as_object_mut(), after.as_object_mut()) {
+        let same: Vec<String> = before
+            .iter()
+            .filter(|(name, value)| after.get(*name) == Some(value))
+            .map(|(name, _)| name.clone())
+            .collect();
+        before.retain(|name, _| !same.contains(name));
+        after.retain(|name, _| !same.contains(name));
+    }
+    tx.audit(Entry::new(Action::ChannelChanged, new.stream_id).before(before).after(after))
 }
 
 /// Checks a change of who can read the channel. Returns `None` if nothing about that changes.
@@ -150,7 +176,7 @@ fn check_privacy(
     params: &UpdateParams,
     old: &StreamRow,
 ) -> ApiResult<Option<Privacy>> {
-    let viewer = Viewer::new(Ctx::in_job(tx, caller));
+    let viewer = Viewer::new(tx.ctx(caller));
     let before = Privacy {
         invite_only: old.invite_only,
         is_web_public: old.is_web_public,
@@ -160,7 +186,7 @@ fn check_privacy(
         before.changed(params.is_private, params.is_web_public, params.history_public_to_subscribers)?;
     let will_be_default = match params.is_default_stream {
         Some(is_default) => is_default,
-        None => sql::default_streams(tx)?.contains(&old.stream_id),
+        None => channels::default_streams(tx)?.contains(&old.stream_id),
     };
     if after.invite_only && will_be_default {
         return Err(ApiError::bad_request("A default channel cannot be private."));
@@ -177,10 +203,10 @@ fn check_privacy(
     if let Some(is_private) = params.is_private
         && after != before
     {
-        permissions::require(&viewer, RealmGroup::to_create_channel(is_private))?;
+        access::permissions::require(&viewer, RealmGroup::to_create_channel(is_private))?;
     }
     if params.is_web_public == Some(true) {
-        permissions::require_web_public(&viewer)?;
+        access::permissions::require_web_public(&viewer)?;
     }
     Ok((after != before).then_some(after))
 }
@@ -195,6 +221,8 @@ struct ChannelChange<'a> {
     new: StreamRow,
     /// The caller as a mention in notices.
     by: Words,
+    /// The language of notices.
+    language: Language,
     updates: Vec<Routed<StreamUpdated>>,
     notices: Vec<Notice>,
 }
@@ -214,18 +242,24 @@ impl ChannelChange<'_> {
             history_public_to_subscribers: privacy.history_public_to_subscribers,
             is_web_public: privacy.is_web_public,
         });
-        self.notices.push(channel_notices::privacy_changed(self.old, &self.new, &self.by));
+        self.notices.push(notices::channels::privacy_changed(self.language, self.old, &self.new, &self.by));
     }
 
     fn set_retention(&mut self, tx: &Tx<'_>, caller: &Caller, params: &UpdateParams) -> ApiResult<()> {
         let Some(value) = &params.message_retention_days else { return Ok(()) };
-        permissions::require_owner(caller)?;
-        let days = rules::retention(value)?;
+        access::permissions::require_owner(caller)?;
+        let days = channels::rules::retention(value)?;
         if days != self.new.message_retention_days {
             self.new.message_retention_days = days;
             self.push(StreamChange::MessageRetentionDays { value: days });
             let realm_days = realm::settings::MESSAGE_RETENTION_DAYS.get(tx)?;
-            let notice = channel_notices::retention_changed(self.old, &self.new, realm_days, &self.by);
+            let notice = notices::channels::retention_changed(
+                self.language,
+                self.old,
+                &self.new,
+                realm_days,
+                &self.by,
+            );
             self.notices.extend(notice);
         }
         Ok(())
@@ -236,8 +270,8 @@ impl ChannelChange<'_> {
         if policy == self.new.topics_policy {
             return Ok(());
         }
-        permissions::require(&Viewer::new(Ctx::in_job(tx, caller)), RealmGroup::CanSetTopicsPolicy)?;
-        if policy == TopicsPolicy::EmptyTopicOnly && sql::has_named_topics(tx, self.new.stream_id)? {
+        access::permissions::require(&Viewer::new(tx.ctx(caller)), RealmGroup::CanSetTopicsPolicy)?;
+        if policy == TopicsPolicy::EmptyTopicOnly && channels::has_named_topics(tx, self.new.stream_id)? {
             return Err(ApiError::bad_request(format!(
                 "To enable this configuration, all messages in this channel must be in the \
                  {EMPTY_TOPIC_DISPLAY_NAME} topic. Consider renaming other topics to {EMPTY_TOPIC_DISPLAY_NAME}."
@@ -245,7 +279,12 @@ impl ChannelChange<'_> {
         }
         self.new.topics_policy = policy;
         self.push(StreamChange::TopicsPolicy { value: policy });
-        self.notices.push(channel_notices::topics_policy_changed(self.old, &self.new, &self.by));
+        self.notices.push(notices::channels::topics_policy_changed(
+            self.language,
+            self.old,
+            &self.new,
+            &self.by,
+        ));
         Ok(())
     }
 
@@ -258,7 +297,12 @@ impl ChannelChange<'_> {
         self.push(StreamChange::Description { value, rendered_description });
         self.new.description = text;
         self.new.rendered_description = html;
-        self.notices.push(channel_notices::description_changed(self.old, &self.new, &self.by));
+        self.notices.push(notices::channels::description_changed(
+            self.language,
+            self.old,
+            &self.new,
+            &self.by,
+        ));
     }
 
     /// Checks a description that has become longer, after it was written. A shorter one is never refused.
@@ -266,7 +310,7 @@ impl ChannelChange<'_> {
         let length = |stream: &StreamRow| stream.description.len() + stream.rendered_description.len();
         match self.new.creator_id {
             Some(creator_id) if length(&self.new) > length(self.old) => {
-                rules::check_descriptions(tx, caller, creator_id)
+                channels::rules::check_descriptions(tx, caller, creator_id)
             }
             _ => Ok(()),
         }
@@ -274,19 +318,19 @@ impl ChannelChange<'_> {
 
     fn set_name(&mut self, tx: &Tx<'_>, params: &UpdateParams) -> ApiResult<()> {
         let Some(name) = &params.new_name else { return Ok(()) };
-        let name = rules::name(name)?;
+        let name = channels::rules::name(name)?;
         if name == self.new.name {
             return Err(ApiError::bad_request("Channel already has that name."));
         }
         let has_other_letters = fold(&name) != fold(&self.new.name);
-        if has_other_letters && sql::by_name(tx, &name)?.is_some()
-            || rules::looks_like_another(tx, &name, Some(self.new.stream_id))?
+        if has_other_letters && channels::by_name(tx, &name)?.is_some()
+            || channels::rules::looks_like_another(tx, &name, Some(self.new.stream_id))?
         {
             return Err(ApiError::bad_request("Channel name is already in use."));
         }
         self.push(StreamChange::Name { value: name.clone() });
         self.new.name = name;
-        self.notices.push(channel_notices::renamed(&self.new, &self.old.name, &self.by));
+        self.notices.push(notices::channels::renamed(self.language, &self.new, &self.old.name, &self.by));
         Ok(())
     }
 
@@ -310,30 +354,41 @@ impl ChannelChange<'_> {
         let stream_id = self.old.stream_id;
         let old_group = setting.group_of(tx, stream_id)?;
         let Some(after) = change.after(tx, old_group)? else { return Ok(()) };
-        let viewer = Viewer::new(Ctx::in_job(tx, caller));
+        let viewer = Viewer::new(tx.ctx(caller));
         if setting.grants_content_access() && !viewer.can_read(self.old)? {
             return Err(content_access_required());
         }
         if setting.is_about_deleting() && after != GroupSetting::Group(SystemGroup::Nobody.id()) {
-            permissions::require(&viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
+            access::permissions::require(&viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
         }
-        let before = setting::to_wire(tx, old_group)?;
+        let before = groups::setting::to_wire(tx, old_group)?;
         let group = setting.parse(tx, &after)?;
-        setting::set(tx, Owner::Stream(stream_id.0), setting.name(), group)?;
+        groups::setting::set(tx, Owner::Stream(stream_id.0), setting.name(), group)?;
+        let value = |value: &GroupSetting| {
+            serde_json::to_value(value).map(|value| json!({ (setting.name()): value }))
+        };
+        let changed = Entry::new(Action::PermissionChanged, stream_id);
+        tx.audit(changed.before(value(&before)?).after(value(&after)?))?;
         self.push(StreamChange::Permission { property: setting, value: after.clone() });
         if setting == StreamSetting::CanSendMessage {
             self.push_post_policy(old_group, group);
-            let before = channel_notices::group_mentions(tx, &before)?;
-            let after = channel_notices::group_mentions(tx, &after)?;
-            self.notices.push(channel_notices::posting_changed(&self.new, before, after, &self.by));
+            let before = notices::channels::group_mentions(tx, &before)?;
+            let after = notices::channels::group_mentions(tx, &after)?;
+            self.notices.push(notices::channels::posting_changed(
+                self.language,
+                &self.new,
+                before,
+                after,
+                &self.by,
+            ));
         }
         Ok(())
     }
 
     /// Adds updates of the two deprecated properties that follow from `can_send_message_group`.
     fn push_post_policy(&mut self, old_group: GroupId, group: GroupId) {
-        let before = rules::stream_post_policy(Some(old_group));
-        let after = rules::stream_post_policy(Some(group));
+        let before = channels::rules::stream_post_policy(Some(old_group));
+        let after = channels::rules::stream_post_policy(Some(group));
         if before != after {
             self.push(StreamChange::StreamPostPolicy { value: after });
             self.push(StreamChange::IsAnnouncementOnly { value: is_announcement_only(after) });

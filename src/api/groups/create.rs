@@ -1,13 +1,15 @@
 //! `POST /user_groups/create`.
 
 use crate::api::groups::members;
+use crate::api::setting_params::PermissionParams;
+use crate::domain::audit::{Action, Entry};
+use crate::domain::groups;
 use crate::domain::groups::events::{GroupAdded, SubgroupsChanged};
 use crate::domain::groups::membership::Membership;
+use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::permission::{DefaultGroup, UserGroupSetting};
-use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::groups::setting::{DirectGroup, GroupSetting, Owner};
-use crate::domain::groups::sql::GroupRow;
-use crate::domain::groups::{events, realm_settings as realm, rules, setting, sql};
+use crate::domain::groups::{GroupRow, realm_settings};
 use crate::domain::limits::{Accounts, MAX_GROUP_DESCRIPTION_LENGTH, MAX_GROUPS_OF_CREATOR, organization};
 use crate::domain::realm::user_ids::everyone;
 use crate::http::params::BoundedText;
@@ -15,6 +17,7 @@ use crate::http::{ApiError, ApiResult, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::{GroupId, UserId};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// Parameters of `POST /user_groups/create` other than the settings.
 #[derive(Deserialize)]
@@ -31,43 +34,16 @@ pub struct CreateParams {
 }
 
 /// The settings of a new group. Absent ones have their defaults.
-#[derive(Deserialize)]
-#[expect(clippy::struct_field_names, reason = "the names are those of the interface")]
-pub struct NewSettings {
-    /// Who may add members; the creator when absent.
-    can_add_members_group: Option<GroupSetting>,
-    /// Who may join.
-    can_join_group: Option<GroupSetting>,
-    /// Who may leave.
-    can_leave_group: Option<GroupSetting>,
-    /// Who may change the group; the creator when absent.
-    can_manage_group: Option<GroupSetting>,
-    /// Who may mention the group.
-    can_mention_group: Option<GroupSetting>,
-    /// Who may remove members.
-    can_remove_members_group: Option<GroupSetting>,
-}
+type NewSettings = PermissionParams<UserGroupSetting, GroupSetting>;
 
-impl NewSettings {
-    /// Returns the value of a setting: the given one, or the creator if that is the default. `None` for defaults that
-    /// are the same in all groups.
-    fn value(&self, setting: UserGroupSetting, creator: UserId) -> Option<GroupSetting> {
-        let given = match setting {
-            UserGroupSetting::CanAddMembers => &self.can_add_members_group,
-            UserGroupSetting::CanJoin => &self.can_join_group,
-            UserGroupSetting::CanLeave => &self.can_leave_group,
-            UserGroupSetting::CanManage => &self.can_manage_group,
-            UserGroupSetting::CanMention => &self.can_mention_group,
-            UserGroupSetting::CanRemoveMembers => &self.can_remove_members_group,
-        };
-        if given.is_some() || setting.permission().default != DefaultGroup::GroupCreator {
-            return given.clone();
-        }
-        Some(GroupSetting::Direct(DirectGroup {
-            direct_members: vec![creator],
-            direct_subgroups: Vec::new(),
-        }))
+/// Returns the value of a setting: the given one, or the creator if that is the default. `None` for defaults that are the
+/// same in all groups.
+fn value(given: &NewSettings, setting: UserGroupSetting, creator: UserId) -> Option<GroupSetting> {
+    let given = given.0.iter().find(|(name, _)| *name == setting).map(|(_, value)| value.clone());
+    if given.is_some() || setting.permission().default != DefaultGroup::GroupCreator {
+        return given;
     }
+    Some(GroupSetting::Direct(DirectGroup { direct_members: vec![creator], direct_subgroups: Vec::new() }))
 }
 
 /// The reply to `POST /user_groups/create`.
@@ -84,9 +60,9 @@ pub fn create(
     Params2(params, settings): Params2<CreateParams, NewSettings>,
 ) -> ApiResult<Reply<CreatedGroup>> {
     let caller: &Caller = caller;
-    rules::require_member(caller)?;
+    groups::rules::require_member(caller)?;
     let membership = Membership::of(tx, caller.user_id, tx.now())?;
-    if !realm::is_held(tx, caller, &membership, RealmGroup::CanCreateGroups)? {
+    if !realm_settings::is_held(tx, caller, &membership, RealmGroup::CanCreateGroups)? {
         return Err(ApiError::insufficient_permission());
     }
     if !caller.role.is_administrator() {
@@ -96,36 +72,37 @@ pub fn create(
         accounts.check("groups of one creator", statement, 1, MAX_GROUPS_OF_CREATOR)?;
     }
     organization::GROUPS.check(tx, caller, 1)?;
-    members::check_number(params.members.len(), params.subgroups.len())?;
+    members::check_number(caller, params.members.len(), params.subgroups.len())?;
     let members = members::check_active_users(tx, &params.members)?;
-    rules::check_name(&params.name)?;
-    rules::check_unique(tx, &params.name, None)?;
-    let id = sql::insert(tx, &params.name, &params.description, caller.user_id, tx.now())?;
+    groups::rules::check_name(&params.name)?;
+    groups::rules::check_unique(tx, &params.name, None)?;
+    let id = groups::insert(tx, &params.name, &params.description, caller.user_id, tx.now())?;
     for setting in UserGroupSetting::ALL {
-        if let Some(value) = settings.value(setting, caller.user_id) {
-            let group = setting::parse(tx, setting.name(), &setting.permission(), &value)?;
-            setting::set(tx, Owner::Group(id.0), setting.name(), group)?;
+        if let Some(value) = value(&settings, setting, caller.user_id) {
+            let group = groups::setting::parse(tx, &setting.permission(), &value)?;
+            groups::setting::set(tx, Owner::Group(id.0), setting.name(), group)?;
         }
     }
     for user_id in &members {
-        sql::set_member(tx, id, *user_id, true)?;
+        groups::set_member(tx, id, *user_id, true)?;
     }
-    let group = rules::find(tx, id)?;
+    tx.audit(Entry::new(Action::GroupCreated, id).after(json!({ "members": members.len() })))?;
+    let group = groups::rules::find(tx, id)?;
     let audience = everyone(tx)?;
-    tx.emit(GroupAdded::new(events::named(tx, &group)?), audience);
+    tx.emit(GroupAdded::new(groups::events::named(tx, &group)?), audience);
     add_subgroups(tx, &group, &params.subgroups)?;
-    organization::check_group_members(tx, caller, tx.now())?;
+    organization::check_group_members(tx.ctx(caller))?;
     Reply::data(&CreatedGroup { group_id: id })
 }
 
-/// Adds the subgroups. No setting uses the new group yet, so this does not change what anyone can see.
+/// Adds the subgroups. No setting uses the new group yet, so this does not change the visibility of anything.
 fn add_subgroups(tx: &mut Tx<'_>, group: &GroupRow, subgroups: &[GroupId]) -> ApiResult<()> {
     let subgroups = members::check_subgroups(tx, subgroups)?;
     if subgroups.is_empty() {
         return Ok(());
     }
     for subgroup in &subgroups {
-        sql::set_subgroup(tx, group.id, *subgroup, true)?;
+        groups::set_subgroup(tx, group.id, *subgroup, true)?;
     }
     let audience = everyone(tx)?;
     tx.emit(SubgroupsChanged::new(true, group, &subgroups), audience);

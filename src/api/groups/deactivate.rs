@@ -1,13 +1,12 @@
 //! `POST /user_groups/{user_group_id}/deactivate`.
 
-use crate::domain::access::channel_rows;
+use crate::domain::audit::{Action, Entry};
 use crate::domain::groups::events::GroupUpdated;
 use crate::domain::groups::rules::Manager;
 use crate::domain::groups::setting::Owner;
-use crate::domain::groups::{rules, sql};
 use crate::domain::realm::user_ids::everyone;
-use crate::domain::visibility;
 use crate::domain::visibility::Scope;
+use crate::domain::{groups, rows, visibility};
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::{GroupId, StreamId};
@@ -25,8 +24,8 @@ pub struct DeactivateParams {
 /// `POST /user_groups/{user_group_id}/deactivate`: deactivates a group that nothing uses. Its members and settings
 /// stay.
 pub fn deactivate(tx: &mut Tx<'_>, caller: &User, params: DeactivateParams) -> ApiResult<Reply> {
-    let mut group = rules::find_active(tx, params.user_group_id)?;
-    Manager::new(tx, caller, tx.now())?.require(&group, &[])?;
+    let mut group = groups::rules::find_active(tx, params.user_group_id)?;
+    Manager::new(tx.ctx(caller))?.require(&group, &[])?;
     let objections = objections(tx, group.id)?;
     if !objections.is_empty() {
         let msg = "Cannot deactivate user group in use.";
@@ -34,8 +33,9 @@ pub fn deactivate(tx: &mut Tx<'_>, caller: &User, params: DeactivateParams) -> A
         return Err(error.with("objections", objections));
     }
     group.deactivated = true;
+    tx.audit(Entry::new(Action::GroupDeactivated, group.id))?;
     visibility::with_events(tx, Scope::Groups, |tx| {
-        sql::update(tx, &group)?;
+        groups::update(tx, &group)?;
         let audience = everyone(tx)?;
         tx.emit(GroupUpdated::deactivated(&group), audience);
         Ok(())
@@ -43,29 +43,29 @@ pub fn deactivate(tx: &mut Tx<'_>, caller: &User, params: DeactivateParams) -> A
     Ok(Reply::ok())
 }
 
-/// Returns what uses a group: groups that include it, and settings of channels, groups and the organization. Archived
+/// Returns the uses of a group: groups that include it, and settings of channels, groups and the organization. Archived
 /// channels and deactivated groups do not count.
 fn objections(connection: &Connection, group: GroupId) -> ApiResult<Vec<Value>> {
     let mut objections = Vec::new();
-    let supergroups = sql::supergroups(connection, group)?;
+    let supergroups = groups::supergroups(connection, group)?;
     if !supergroups.is_empty() {
         objections.push(json!({ "type": "subgroup", "supergroup_ids": supergroups }));
     }
     let (mut of_channels, mut of_groups, mut of_realm) = (Vec::new(), Vec::new(), Vec::new());
-    let used = sql::settings_that_use(connection, group)?;
+    let used = groups::settings_that_use(connection, group)?;
     for uses in used.chunk_by(|one, other| one.0 == other.0) {
         let Some((owner, _)) = uses.first() else { continue };
         let settings: Vec<&str> = uses.iter().map(|(_, setting)| setting.as_str()).collect();
         match owner {
             Owner::Realm => of_realm.push(json!({ "type": "realm", "settings": settings })),
             Owner::Stream(id) => {
-                let stream = channel_rows::by_id(connection, StreamId(*id))?;
+                let stream = rows::channel::by_id(connection, StreamId(*id))?;
                 if stream.is_some_and(|stream| !stream.is_archived) {
                     of_channels.push(json!({ "type": "channel", "channel_id": id, "settings": settings }));
                 }
             }
             Owner::Group(id) => {
-                if sql::group(connection, GroupId(*id))?.is_some_and(|owner| !owner.deactivated) {
+                if groups::group(connection, GroupId(*id))?.is_some_and(|owner| !owner.deactivated) {
                     of_groups.push(json!({ "type": "user_group", "group_id": id, "settings": settings }));
                 }
             }

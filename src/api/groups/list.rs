@@ -1,10 +1,11 @@
 //! `GET /user_groups`, and the members and subgroups of a group.
 
-use crate::domain::access::user_rows as users;
+use crate::api::resource::{State, StateRequest};
 use crate::domain::groups::events::GroupRecord;
+use crate::domain::groups::membership;
 use crate::domain::groups::membership::Membership;
-use crate::domain::groups::roles::{ActiveUsersByRole, Among};
-use crate::domain::groups::{events, membership, rules, sql};
+use crate::domain::groups::roles::{ActiveUsersByRole, UserFilter};
+use crate::domain::{groups, rows};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{GroupId, UserId};
 use roaring::RoaringBitmap;
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// Parameters of `GET /user_groups`.
 #[derive(Deserialize)]
 pub struct GroupsParams {
-    /// Whether to include deactivated groups.
+    /// True to include deactivated groups.
     #[serde(default)]
     include_deactivated_groups: bool,
 }
@@ -27,8 +28,8 @@ pub struct Groups {
 
 /// `GET /user_groups`: lists all groups.
 pub fn list_groups(read: &Read<'_, User>, params: GroupsParams) -> ApiResult<Reply<Groups>> {
-    rules::require_member(read.caller)?;
-    let groups = events::all(read, params.include_deactivated_groups, read.app.clock.seconds())?;
+    groups::rules::require_member(read.caller)?;
+    let groups = groups::events::all(read, params.include_deactivated_groups, read.app.clock.seconds())?;
     Reply::data(&Groups { user_groups: groups })
 }
 
@@ -37,7 +38,7 @@ pub fn list_groups(read: &Read<'_, User>, params: GroupsParams) -> ApiResult<Rep
 pub struct MembersParams {
     /// The group, which has to be active.
     user_group_id: GroupId,
-    /// Whether to leave out the members of subgroups.
+    /// True to leave out the members of subgroups.
     #[serde(default)]
     direct_member_only: bool,
 }
@@ -51,8 +52,8 @@ pub struct GroupMembers {
 
 /// `GET /user_groups/{user_group_id}/members`: lists user ids, ascending.
 pub fn list_members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply<GroupMembers>> {
-    rules::require_member(read.caller)?;
-    let group = rules::find_active(read, params.user_group_id)?.id;
+    groups::rules::require_member(read.caller)?;
+    let group = groups::rules::find_active(read, params.user_group_id)?.id;
     let users = if params.direct_member_only {
         direct_members(read, group)?
     } else {
@@ -62,9 +63,9 @@ pub fn list_members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<R
 }
 
 fn direct_members(read: &Read<'_, User>, group: GroupId) -> ApiResult<RoaringBitmap> {
-    let roles = ActiveUsersByRole::load(read, Among::Everyone, read.app.clock.seconds())?;
+    let roles = ActiveUsersByRole::load(read, UserFilter::Everyone, read.app.clock.seconds())?;
     let mut users = roles.named_by_groups().remove(&group).unwrap_or_default();
-    users.extend(sql::members(read, group)?.into_iter().filter_map(UserId::bit));
+    users.extend(groups::members(read, group)?.into_iter().filter_map(UserId::bit));
     Ok(users)
 }
 
@@ -75,7 +76,7 @@ pub struct MemberParams {
     user_group_id: GroupId,
     /// The user, a person.
     user_id: UserId,
-    /// Whether to ignore membership through a subgroup.
+    /// True to ignore membership through a subgroup.
     #[serde(default)]
     direct_member_only: bool,
 }
@@ -83,15 +84,15 @@ pub struct MemberParams {
 /// The reply to `GET /user_groups/{user_group_id}/members/{user_id}`.
 #[derive(Serialize)]
 pub struct IsMember {
-    /// Whether the user is a member.
+    /// True if the user is a member.
     pub is_user_group_member: bool,
 }
 
 /// `GET /user_groups/{user_group_id}/members/{user_id}`: whether a user is a member of a group.
 pub fn is_member(read: &Read<'_, User>, params: MemberParams) -> ApiResult<Reply<IsMember>> {
-    rules::require_member(read.caller)?;
-    let group = rules::find_active(read, params.user_group_id)?.id;
-    let user = users::by_id(read, params.user_id)?.filter(|user| !user.is_bot());
+    groups::rules::require_member(read.caller)?;
+    let group = groups::rules::find_active(read, params.user_group_id)?.id;
+    let user = rows::user::by_id(read, params.user_id)?.filter(|user| !user.is_bot());
     let user = user.ok_or_else(|| ApiError::bad_request("No such user"))?;
     if !user.is_active {
         return Err(ApiError::bad_request("User is deactivated"));
@@ -110,7 +111,7 @@ pub fn is_member(read: &Read<'_, User>, params: MemberParams) -> ApiResult<Reply
 pub struct SubgroupsParams {
     /// The group, which has to be active.
     user_group_id: GroupId,
-    /// Whether to leave out the subgroups of subgroups.
+    /// True to leave out the subgroups of subgroups.
     #[serde(default)]
     direct_subgroup_only: bool,
 }
@@ -124,13 +125,20 @@ pub struct Subgroups {
 
 /// `GET /user_groups/{user_group_id}/subgroups`: lists group ids, ascending.
 pub fn list_subgroups(read: &Read<'_, User>, params: SubgroupsParams) -> ApiResult<Reply<Subgroups>> {
-    rules::require_member(read.caller)?;
-    let group = rules::find_active(read, params.user_group_id)?.id;
+    groups::rules::require_member(read.caller)?;
+    let group = groups::rules::find_active(read, params.user_group_id)?.id;
     let mut groups = if params.direct_subgroup_only {
-        sql::subgroups(read, group)?
+        groups::subgroups(read, group)?
     } else {
-        sql::all_subgroups(read, group)?.into_iter().filter(|subgroup| *subgroup != group).collect()
+        groups::all_subgroups(read, group)?.into_iter().filter(|subgroup| *subgroup != group).collect()
     };
     groups.sort_unstable();
     Reply::data(&Subgroups { subgroups: groups })
+}
+
+/// State part `realm_user_groups`.
+pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    let include_deactivated = request.registration.client_capabilities.include_deactivated_groups;
+    let groups = groups::events::all(request.connection, include_deactivated, request.now)?;
+    state.set::<Vec<GroupRecord>>("realm_user_groups", &groups)
 }

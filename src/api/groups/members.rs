@@ -1,26 +1,28 @@
 //! `POST /user_groups/{user_group_id}/members` and `POST /user_groups/{user_group_id}/subgroups`.
 
-use crate::domain::access::user_rows as users;
+use crate::domain::audit::{Action, Entry};
+use crate::domain::groups::GroupRow;
 use crate::domain::groups::events::{MembersChanged, SubgroupsChanged};
 use crate::domain::groups::permission::UserGroupSetting;
 use crate::domain::groups::permission::UserGroupSetting::{
     CanAddMembers, CanJoin, CanLeave, CanManage, CanRemoveMembers,
 };
 use crate::domain::groups::rules::Manager;
-use crate::domain::groups::sql::GroupRow;
-use crate::domain::groups::{rules, setting, sql};
-use crate::domain::limits;
-use crate::domain::limits::{MAX_GROUP_MEMBERS_PER_REQUEST, MAX_SUBGROUPS_PER_REQUEST, organization};
+use crate::domain::limits::{
+    MAX_BULK_GROUP_MESSAGES, MAX_GROUP_MEMBERS_PER_REQUEST, MAX_GROUP_MEMBERS_PER_REQUEST_OF_MEMBER,
+    MAX_SUBGROUPS_PER_REQUEST, organization,
+};
 use crate::domain::notices::channels::group_mention;
 use crate::domain::realm::user_ids::everyone;
 use crate::domain::visibility::Scope;
-use crate::domain::{notices, visibility};
+use crate::domain::{groups, limits, notices, rows, visibility};
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
-use crate::markdown::Composition;
 use crate::store::Tx;
-use crate::types::{GroupId, UserId, distinct};
+use crate::types::{GroupId, Language, UserId, distinct};
 use rusqlite::Connection;
 use serde::Deserialize;
+use serde_json::json;
+use teamchat_markdown::Words;
 
 /// Parameters of `POST /user_groups/{user_group_id}/members`.
 #[derive(Deserialize)]
@@ -43,15 +45,15 @@ pub struct MembersParams {
 
 /// `POST /user_groups/{user_group_id}/members`: adds and removes members and subgroups, all or none.
 pub fn update_members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> ApiResult<Reply> {
-    rules::require_member(caller)?;
+    groups::rules::require_member(caller)?;
     let MembersParams { user_group_id, add, delete, add_subgroups, delete_subgroups } = &params;
     if add.is_empty() && delete.is_empty() && add_subgroups.is_empty() && delete_subgroups.is_empty() {
         return Err(ApiError::bad_request(
             "Nothing to do. Specify at least one of \"add\", \"delete\", \"add_subgroups\" or \"delete_subgroups\".",
         ));
     }
-    check_number(add.len() + delete.len(), add_subgroups.len() + delete_subgroups.len())?;
-    let group = rules::find(tx, *user_group_id)?;
+    check_number(caller, add.len() + delete.len(), add_subgroups.len() + delete_subgroups.len())?;
+    let group = groups::rules::find(tx, *user_group_id)?;
     let mut added = Vec::new();
     let mut removed = Vec::new();
     let named = [add.as_slice(), delete].concat();
@@ -66,8 +68,8 @@ pub fn update_members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> 
         }
         change_subgroups(tx, caller, &group, add_subgroups, delete_subgroups)
     })?;
-    notify(tx, caller, &group, &added, " added you to the group ")?;
-    notify(tx, caller, &group, &removed, " removed you from the group ")?;
+    notify(tx, caller, &group, &added, |language| language.t("{by} added you to the group {group}."))?;
+    notify(tx, caller, &group, &removed, |language| language.t("{by} removed you from the group {group}."))?;
     Ok(Reply::ok())
 }
 
@@ -86,12 +88,12 @@ pub struct SubgroupsParams {
 
 /// `POST /user_groups/{user_group_id}/subgroups`: adds and removes subgroups, all or none.
 pub fn update_subgroups(tx: &mut Tx<'_>, caller: &User, params: SubgroupsParams) -> ApiResult<Reply> {
-    rules::require_member(caller)?;
+    groups::rules::require_member(caller)?;
     if params.add.is_empty() && params.delete.is_empty() {
         return Err(ApiError::bad_request("Nothing to do. Specify at least one of \"add\" or \"delete\"."));
     }
-    check_number(0, params.add.len() + params.delete.len())?;
-    let group = rules::find(tx, params.user_group_id)?;
+    check_number(caller, 0, params.add.len() + params.delete.len())?;
+    let group = groups::rules::find(tx, params.user_group_id)?;
     visibility::with_events(tx, Scope::Groups, |tx| {
         change_subgroups(tx, caller, &group, &params.add, &params.delete)
     })?;
@@ -99,7 +101,7 @@ pub fn update_subgroups(tx: &mut Tx<'_>, caller: &User, params: SubgroupsParams)
 }
 
 fn require(tx: &Tx<'_>, caller: &Caller, group: &GroupRow, settings: &[UserGroupSetting]) -> ApiResult<()> {
-    Manager::new(tx, caller, tx.now())?.require(group, settings)
+    Manager::new(tx.ctx(caller))?.require(group, settings)
 }
 
 fn add_members(
@@ -112,12 +114,12 @@ fn add_members(
     require(tx, caller, group, if joins { &[CanJoin, CanAddMembers] } else { &[CanAddMembers] })?;
     let users = check_active_users(tx, users)?;
     for user_id in &users {
-        if sql::is_member(tx, group.id, *user_id)? {
+        if groups::is_member(tx, group.id, *user_id)? {
             return Err(ApiError::bad_request(format!("User {user_id} is already a member of this group")));
         }
     }
     set_members(tx, group, &users, true)?;
-    organization::check_group_members(tx, caller, tx.now())?;
+    organization::check_group_members(tx.ctx(caller))?;
     Ok(users)
 }
 
@@ -131,7 +133,7 @@ fn remove_members(
     let users = check_active_users(tx, users)?;
     require(tx, caller, group, if leaves { &[CanLeave, CanRemoveMembers] } else { &[CanRemoveMembers] })?;
     for user_id in &users {
-        if !sql::is_member(tx, group.id, *user_id)? {
+        if !groups::is_member(tx, group.id, *user_id)? {
             return Err(ApiError::bad_request(format!("There is no member '{user_id}' in this user group")));
         }
     }
@@ -141,8 +143,14 @@ fn remove_members(
 
 fn set_members(tx: &mut Tx<'_>, group: &GroupRow, users: &[UserId], added: bool) -> ApiResult<()> {
     for user_id in users {
-        sql::set_member(tx, group.id, *user_id, added)?;
+        groups::set_member(tx, group.id, *user_id, added)?;
     }
+    let changed = Entry::new(Action::MembersChanged, group.id);
+    tx.audit(if added {
+        changed.after(json!({ "members": users }))
+    } else {
+        changed.before(json!({ "members": users }))
+    })?;
     let audience = everyone(tx)?;
     tx.emit(MembersChanged::new(added, group.id, users).deactivated(group.deactivated), audience);
     Ok(())
@@ -158,14 +166,14 @@ fn change_subgroups(
     if !add.is_empty() {
         require(tx, caller, group, &[CanAddMembers])?;
         let subgroups = check_subgroups(tx, add)?;
-        let present = sql::subgroups(tx, group.id)?;
+        let present = groups::subgroups(tx, group.id)?;
         if let Some(known) = subgroups.iter().find(|subgroup| present.contains(subgroup)) {
             return Err(ApiError::bad_request(format!(
                 "User group {known} is already a subgroup of this group."
             )));
         }
         // One walk upwards from the group, instead of one downwards from each subgroup.
-        let including = sql::all_supergroups(tx, group.id)?;
+        let including = groups::all_supergroups(tx, group.id)?;
         if subgroups.iter().any(|subgroup| including.contains(subgroup)) {
             return Err(ApiError::bad_request(format!(
                 "User group {} is already a subgroup of one of the passed subgroups.",
@@ -173,12 +181,12 @@ fn change_subgroups(
             )));
         }
         set_subgroups(tx, group, &subgroups, true)?;
-        organization::check_group_members(tx, caller, tx.now())?;
+        organization::check_group_members(tx.ctx(caller))?;
     }
     if !delete.is_empty() {
         require(tx, caller, group, &[CanManage])?;
         let subgroups = check_subgroups(tx, delete)?;
-        let present = sql::subgroups(tx, group.id)?;
+        let present = groups::subgroups(tx, group.id)?;
         if let Some(unknown) = subgroups.iter().find(|subgroup| !present.contains(subgroup)) {
             return Err(ApiError::bad_request(format!(
                 "User group {unknown} is not a subgroup of this group."
@@ -191,24 +199,32 @@ fn change_subgroups(
 
 fn set_subgroups(tx: &mut Tx<'_>, group: &GroupRow, subgroups: &[GroupId], added: bool) -> ApiResult<()> {
     for subgroup in subgroups {
-        sql::set_subgroup(tx, group.id, *subgroup, added)?;
+        groups::set_subgroup(tx, group.id, *subgroup, added)?;
     }
+    let changed = Entry::new(Action::MembersChanged, group.id);
+    let facts = json!({ "subgroups": subgroups });
+    tx.audit(if added { changed.after(facts) } else { changed.before(facts) })?;
     let audience = everyone(tx)?;
     tx.emit(SubgroupsChanged::new(added, group, subgroups), audience);
     Ok(())
 }
 
 /// Checks the number of members and subgroups in a request.
-pub fn check_number(members: usize, subgroups: usize) -> ApiResult<()> {
+pub fn check_number(caller: &Caller, members: usize, subgroups: usize) -> ApiResult<()> {
     limits::check("subgroups in one request", subgroups, MAX_SUBGROUPS_PER_REQUEST)?;
-    limits::check("members in one request", members.saturating_add(subgroups), MAX_GROUP_MEMBERS_PER_REQUEST)
+    let limit = if caller.role.is_administrator() {
+        MAX_GROUP_MEMBERS_PER_REQUEST
+    } else {
+        MAX_GROUP_MEMBERS_PER_REQUEST_OF_MEMBER
+    };
+    limits::check("members in one request", members.saturating_add(subgroups), limit)
 }
 
 /// Checks that all users are active, and returns them ascending and without duplicates.
 pub fn check_active_users(connection: &Connection, users: &[UserId]) -> ApiResult<Vec<UserId>> {
     for user_id in users {
-        if !sql::is_active_user(connection, *user_id)? {
-            return Err(setting::no_such_user(*user_id));
+        if !groups::is_active_user(connection, *user_id)? {
+            return Err(groups::setting::no_such_user(*user_id));
         }
     }
     Ok(distinct(users.to_vec()))
@@ -217,26 +233,30 @@ pub fn check_active_users(connection: &Connection, users: &[UserId]) -> ApiResul
 /// Checks that all groups are active and can be subgroups, and returns them ascending and without duplicates.
 pub fn check_subgroups(connection: &Connection, groups: &[GroupId]) -> ApiResult<Vec<GroupId>> {
     for group in groups {
-        setting::find_subgroup(connection, *group)?;
+        groups::setting::find_subgroup(connection, *group)?;
     }
     Ok(distinct(groups.to_vec()))
 }
 
-/// Notifies people whom another user added or removed by direct message. Bots are not notified.
+/// Notifies people whom another user added or removed by direct message, unless they are many. Bots are not notified.
 fn notify(
     tx: &mut Tx<'_>,
     caller: &Caller,
     group: &GroupRow,
     users: &[UserId],
-    what: &'static str,
+    text: fn(Language) -> &'static str,
 ) -> ApiResult<()> {
+    if users.len() > MAX_BULK_GROUP_MESSAGES {
+        return Ok(());
+    }
     let by = notices::name_of(tx, caller)?;
-    let content = Composition::from(by.words(what).append(group_mention(group)).words("."));
     for user_id in users {
-        let is_person = users::by_id(tx, *user_id)?.is_some_and(|user| !user.is_bot());
+        let is_person = rows::user::by_id(tx, *user_id)?.is_some_and(|user| !user.is_bot());
         if *user_id != caller.user_id && is_person {
             let address = notices::direct_address(tx, *user_id)?;
-            notices::send_as_notification_bot(tx, address, content.clone())?;
+            let text = text(notices::language_of(tx, *user_id)?);
+            let words = Words::filled(text, &[("by", by.clone()), ("group", group_mention(group))]);
+            notices::send_as_notification_bot(tx, address, words.into())?;
         }
     }
     Ok(())

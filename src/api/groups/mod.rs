@@ -1,6 +1,6 @@
 //! `/user_groups`: groups, their settings, members and subgroups.
 //!
-//! Groups decide what users can see, so their changes run inside [`crate::domain::visibility::with_events`].
+//! Groups affect visibility, so their changes run inside [`crate::domain::visibility::with_events`].
 
 mod create;
 mod deactivate;
@@ -11,8 +11,9 @@ mod waiting_period;
 
 pub use waiting_period::emit_ended_waiting_periods;
 
-use crate::domain::groups::{events, system};
-use crate::http::{Resource, Route, StatePart, USER};
+use crate::api::resource::{Resource, StatePart};
+use crate::domain::groups::system;
+use crate::http::{Route, USER};
 use hyper::Method;
 
 /// User groups.
@@ -24,7 +25,7 @@ pub const RESOURCE: Resource = Resource {
     background: Some(waiting_period::BACKGROUND),
 };
 
-const STATE: &[StatePart] = &[StatePart { name: "realm_user_groups", fetch: events::state }];
+const STATE: &[StatePart] = &[StatePart { name: "realm_user_groups", fetch: list::state }];
 
 fn routes() -> Vec<Route> {
     vec![

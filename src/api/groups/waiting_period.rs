@@ -1,6 +1,6 @@
 //! The task that emits the end of waiting periods when new members become full members.
 
-use crate::api::Background;
+use crate::api::resource::Background;
 use crate::app::App;
 use crate::domain::visibility::waiting_period;
 use crate::http::ApiResult;

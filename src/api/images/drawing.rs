@@ -4,10 +4,11 @@
 //! were drawn before.
 
 use bytes::Bytes;
-use flate2::{Compression, Crc, write::ZlibEncoder};
+use flate2::Crc;
+use miniz_oxide::deflate::compress_to_vec_zlib;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// The number of squares on a side of a pattern.
@@ -96,18 +97,20 @@ pub fn speech_bubble(side: u32) -> io::Result<Bytes> {
     })
 }
 
-/// Writes a square of the colour where `is_coloured` says so, and of the ground elsewhere. Lines of pixels for which `row_of`
-/// returns the same are the same: one is drawn for all that follow each other.
+/// Draws a square of the colour where `is_coloured` returns true, and of the background elsewhere. Consecutive lines of
+/// pixels with the same `row_of` are drawn once.
 fn draw<R: Copy + PartialEq>(
     side: u32,
     colour: [u8; 3],
     row_of: impl Fn(u32) -> R,
     is_coloured: impl Fn(u32, R) -> bool,
 ) -> io::Result<Bytes> {
+    /// A level of compression. The compressor must write the same bytes in every version of this program.
+    const FASTEST: u8 = 1;
     const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
     // One bit for each pixel, which selects a colour of the palette; neither filters nor interlacing.
     const FORMAT: [u8; 5] = [1, 3, 0, 0, 0];
-    let mut pixels = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let mut pixels = Vec::new();
     let mut line = vec![0; 1 + side.div_ceil(8) as usize];
     let mut drawn = None;
     for y in 0..side {
@@ -118,13 +121,13 @@ fn draw<R: Copy + PartialEq>(
                 line[1 + (x / 8) as usize] |= 0x80 >> (x % 8);
             }
         }
-        pixels.write_all(&line)?;
+        pixels.extend_from_slice(&line);
     }
     let header = [&side.to_be_bytes()[..], &side.to_be_bytes(), &FORMAT].concat();
     let mut file = SIGNATURE.to_vec();
     chunk(&mut file, *b"IHDR", &header);
     chunk(&mut file, *b"PLTE", &[GROUND, colour].concat());
-    chunk(&mut file, *b"IDAT", &pixels.finish()?);
+    chunk(&mut file, *b"IDAT", &compress_to_vec_zlib(&pixels, FASTEST));
     chunk(&mut file, *b"IEND", &[]);
     Ok(file.into())
 }

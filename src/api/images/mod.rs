@@ -3,17 +3,17 @@
 
 mod drawing;
 
+use crate::api::resource::Resource;
 use crate::app::App;
-use crate::domain::access::user_rows;
 use crate::domain::access::users::{Accessible, UNKNOWN_AVATAR_URL};
 use crate::domain::images::avatar::Avatar;
 use crate::domain::images::public;
 use crate::domain::images::public::EMOJI_DATA_PATH;
-use crate::domain::users::find;
-use crate::http::Resource;
+use crate::domain::{access, rows, users};
 use crate::http::params::NoParams;
-use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, OtherReply, Read, Reply, Route, USER, User};
-use crate::markdown::emoji;
+use crate::http::{
+    ANYONE, Anyone, ApiError, ApiResult, Call, OtherReply, Read, Reply, Route, VISITOR, Visitor,
+};
 use crate::store::Snapshot;
 use crate::types::UserId;
 use bytes::Bytes;
@@ -23,6 +23,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::sync::LazyLock;
+use teamchat_markdown::emoji;
 
 /// Images and static data.
 pub const RESOURCE: Resource = Resource { name: "images", routes, ..Resource::EMPTY };
@@ -32,8 +33,8 @@ const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::GET, "/avatar/{user_id_or_email}", USER, avatar).outside(),
-        Route::read(Method::GET, "/avatar/{user_id_or_email}/medium", USER, medium_avatar).outside(),
+        Route::read(Method::GET, "/avatar/{user_id_or_email}", VISITOR, avatar).outside(),
+        Route::read(Method::GET, "/avatar/{user_id_or_email}/medium", VISITOR, medium_avatar).outside(),
         Route::call(Method::GET, "/user_avatars/1/{path...}", ANYONE, image).outside(),
         Route::call(Method::GET, "/static/images/organization.png", ANYONE, organization).outside(),
         Route::read(Method::GET, UNKNOWN_AVATAR_URL, ANYONE, unknown_avatar).outside(),
@@ -54,33 +55,49 @@ pub struct AvatarParams {
 pub struct ImageParams {
     /// The path of a public image.
     path: String,
-    /// Ignored. It makes the URL change with the image.
+    /// Ignored. The URL changes with the image.
     #[serde(rename = "version")]
     _version: Option<String>,
 }
 
 /// `GET /avatar/{user_id}` and `/avatar/{email}`: redirects to a user's avatar, for clients that do not have its URL
 /// (`user_avatar_url_field_optional`).
-fn avatar(read: &Read<'_, User>, params: AvatarParams) -> ApiResult<Reply> {
+fn avatar(read: &Read<'_, Visitor>, params: AvatarParams) -> ApiResult<Reply> {
     Ok(redirect(avatar_of(read, &params)?.map_or(UNKNOWN_AVATAR_URL.to_owned(), Avatar::url)))
 }
 
 /// `GET /avatar/{user_id}/medium`: redirects to the large version.
-fn medium_avatar(read: &Read<'_, User>, params: AvatarParams) -> ApiResult<Reply> {
+fn medium_avatar(read: &Read<'_, Visitor>, params: AvatarParams) -> ApiResult<Reply> {
     Ok(redirect(avatar_of(read, &params)?.map_or(UNKNOWN_AVATAR_URL.to_owned(), Avatar::medium_url)))
 }
 
 /// The avatar of a user; `None` for the id of one whom the caller cannot access. Users who do not exist have a generated
 /// avatar, as on the published server.
-fn avatar_of(read: &Read<'_, User>, params: &AvatarParams) -> ApiResult<Option<Avatar>> {
+fn avatar_of(read: &Read<'_, Visitor>, params: &AvatarParams) -> ApiResult<Option<Avatar>> {
+    check_visit(read, &params.user_id_or_email)?;
     let accessible = Accessible::to(read, read.caller)?;
     let (user_id, user) = match params.user_id_or_email.parse() {
-        Ok(id) => (UserId(id), user_rows::by_id(read, UserId(id))?),
-        Err(_) => (UserId(0), find::by_email(read, read.caller, &accessible, &params.user_id_or_email)?),
+        Ok(id) => (UserId(id), rows::user::by_id(read, UserId(id))?),
+        Err(_) => {
+            (UserId(0), users::find::by_email(read, read.caller, &accessible, &params.user_id_or_email)?)
+        }
     };
     let Some(user) = user else { return Ok(Some(Avatar { user_id, version: 1, key: None })) };
     let is_known = user.is_system_bot || accessible.contains(user.user_id);
     Ok(is_known.then_some(user.avatar))
+}
+
+/// Refuses a visitor who names a user by email, or more requests for an image than all visitors may make.
+fn check_visit(read: &Read<'_, Visitor>, name: &str) -> ApiResult<()> {
+    if !read.caller.is_visitor() {
+        return Ok(());
+    }
+    access::visitors::check(read, read.caller)?;
+    name.parse::<i64>().map_err(|_| ApiError::not_logged_in())?;
+    if read.app.options.rate_limit {
+        read.app.rate_limiter.count_visit(name, &read.app.clock)?;
+    }
+    Ok(())
 }
 
 fn redirect(location: String) -> Reply {

@@ -3,11 +3,11 @@
 use super::payload::Refusal;
 use super::table::Body;
 use crate::http::form::Form;
-use crate::http::{MAX_JSON_VALUES, has_more_values};
-use crate::markdown::without_controls;
+use crate::types::{MAX_JSON_VALUES, has_more_values};
 use bytes::Bytes;
 use serde_json::Value;
 use std::borrow::Cow;
+use teamchat_markdown::without_controls;
 
 /// The fields of forms that have JSON: Slack's and GitHub's, and Uptime Kuma's.
 const JSON_FIELDS: [&str; 2] = ["payload", "data"];
@@ -17,8 +17,8 @@ const TEXT_FIELDS: [&str; 3] = ["text", "content", "message"];
 
 /// Reads a body. A text is a JSON string.
 ///
-/// JSON is recognized whatever the type of the body says: programs that send JSON as a form are common. JSON that is
-/// nested more than 128 levels deep is refused by the parser.
+/// JSON is recognized regardless of the content type: programs that send JSON as a form are common. JSON that is nested
+/// more than 128 levels deep is refused by the parser.
 pub fn read(kind: Body, content_type: Option<&str>, body: &Bytes) -> Result<Value, Refusal> {
     let form = || Form::new(None, content_type, body.clone(), Vec::new()).ok();
     let field = |names: &[&str]| {
@@ -49,8 +49,8 @@ pub fn read(kind: Body, content_type: Option<&str>, body: &Bytes) -> Result<Valu
     }
 }
 
-/// The same with the texts as the renderer reads them, but for tabs: what an integration does to keep a text in its place
-/// would miss marks between which there is a character that the renderer leaves out.
+/// Returns the value with texts as the renderer reads them, except for tabs. The renderer omits some characters;
+/// escaping a text with such characters could miss marks that it then recognizes.
 fn readable(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(readable_text(text)),
@@ -77,7 +77,7 @@ mod tests {
     const FORM: Option<&str> = Some("application/x-www-form-urlencoded");
 
     #[test]
-    fn json_is_found_wherever_it_stands() {
+    fn json_is_found_in_all_forms_of_bodies() {
         let read_json = |content_type, body: &'static str| read(Body::Json, content_type, &Bytes::from(body));
         for content_type in [None, Some("application/json"), FORM, Some("text/plain")] {
             assert_eq!(read_json(content_type, " {\"a\": \"1&b=2\"}"), Ok(json!({"a": "1&b=2"})));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_without_what_is_left_out() {
+    fn omitted_characters_are_removed_from_texts() {
         let body =
             Bytes::from("{\"a\\u0001\": [\"@\\u0001**all**\", \"x\\r\\n\\r\\t~\\u0085~~\"], \"b\": 1}");
         assert_eq!(read(Body::Json, None, &body), Ok(json!({"a": ["@**all**", "x\n\n\t~~~"], "b": 1})));

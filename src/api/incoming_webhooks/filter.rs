@@ -1,6 +1,6 @@
 //! Filters of events by name: `only_events` and `exclude_events`, lists of patterns with the wildcards of a shell.
 
-/// Which events of a delivery become messages.
+/// Selects the events of a delivery that become messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Filter<'a> {
     /// Patterns of which one has to match.
@@ -10,7 +10,7 @@ pub struct Filter<'a> {
 }
 
 impl Filter<'_> {
-    /// Whether an event passes. Messages without an event always do.
+    /// True if an event passes. Messages without an event always do.
     pub fn passes(&self, event: &str) -> bool {
         let matches = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, event));
         event.is_empty() || (self.only.is_none_or(matches) && !self.exclude.is_some_and(matches))
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_these_and_none_of_those() {
+    fn filters_combine_only_and_exclude() {
         let list = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
         let (only, exclude) = (list(&["push*", "issues"]), list(&["push_tags"]));
         let filter = Filter { only: Some(&only), exclude: Some(&exclude) };

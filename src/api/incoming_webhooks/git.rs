@@ -24,7 +24,7 @@ pub struct Commit<'a> {
 
 /// A push to a branch.
 pub struct Push<'a> {
-    /// Who pushed.
+    /// The user who pushed.
     pub user: &'a str,
     /// The branch.
     pub branch: &'a str,
@@ -34,9 +34,9 @@ pub struct Push<'a> {
     pub commits: Vec<Commit<'a>>,
     /// The number of commits, of which the payload may have only the first.
     pub total: usize,
-    /// Whether the branch is gone.
+    /// True if the branch was deleted.
     pub deleted: bool,
-    /// Whether commits of the branch are gone.
+    /// True for a forced push.
     pub forced: bool,
 }
 
@@ -98,14 +98,14 @@ impl Commit<'_> {
     }
 }
 
-/// Something that happened to a pull request, an issue or another thing with a number.
+/// A change of a pull request, an issue or another numbered object.
 #[derive(Default)]
 pub struct Change<'a> {
-    /// Who did it.
+    /// The acting user.
     pub user: &'a str,
-    /// What they did: `opened`, or Markdown as of [`commented`].
+    /// The action: `opened`, or Markdown as of [`commented`].
     pub action: &'a str,
-    /// What it is: `PR`, `MR`, `issue`.
+    /// The kind of object: `PR`, `MR`, `issue`.
     pub kind: &'a str,
     /// Its number.
     pub number: Option<i64>,
@@ -115,9 +115,9 @@ pub struct Change<'a> {
     pub url: &'a str,
     /// The branches that a pull request leads from and to.
     pub branches: Option<(&'a str, &'a str)>,
-    /// Those to whom it is assigned.
+    /// The assigned users.
     pub assignees: Vec<&'a str>,
-    /// Who was assigned or unassigned.
+    /// The user who was assigned or unassigned.
     pub assigned: Option<&'a str>,
     /// The text that is quoted.
     pub text: Option<&'a str>,

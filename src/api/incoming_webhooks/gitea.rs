@@ -29,12 +29,12 @@ pub const EVENTS: &[&str] = &[
     "wiki",
 ];
 
-/// Makes the messages of a delivery of Gitea.
+/// Creates the messages of a delivery of Gitea.
 pub fn gitea(payload: Payload<'_>, options: &Options<'_>) -> Posts {
     posts(payload, options, GITEA_HEADER)
 }
 
-/// Makes the messages of a delivery of Forgejo.
+/// Creates the messages of a delivery of Forgejo.
 pub fn forgejo(payload: Payload<'_>, options: &Options<'_>) -> Posts {
     posts(payload, options, FORGEJO_HEADER)
 }

@@ -1,4 +1,4 @@
-//! GitHub: `X-GitHub-Event` names the event, the payload says the rest.
+//! GitHub: `X-GitHub-Event` names the event, the payload has the details.
 
 use super::git;
 use super::git::{Change, Commit, Push, branch_topic, commented, numbered_topic};
@@ -51,7 +51,7 @@ pub const EVENTS: &[&str] = &[
     "watch",
 ];
 
-/// Events that are known and say nothing.
+/// Known events that are not shown.
 const IGNORED: &[&str] = &[
     "check_suite",
     "label",
@@ -64,7 +64,7 @@ const IGNORED: &[&str] = &[
     "workflow_run",
 ];
 
-/// Makes the messages of a delivery.
+/// Creates the messages of a delivery.
 pub fn posts(payload: Payload<'_>, options: &Options<'_>) -> Posts {
     let header = options.event(HEADER)?;
     if options.ignore_private_repositories && payload.is_true("/repository/private") {
@@ -81,7 +81,7 @@ pub fn posts(payload: Payload<'_>, options: &Options<'_>) -> Posts {
     Ok(vec![Post::new(topic(event, payload)?, content, event)])
 }
 
-/// The type of an event; `None` if there is nothing to say about it.
+/// The type of an event; `None` if it is not shown.
 fn event_of(
     header: &str,
     payload: Payload<'_>,
@@ -283,7 +283,7 @@ fn pull_request(event: &str, payload: Payload<'_>, named: bool) -> Result<String
         }
         "pull_request_review" => {
             let review = payload.at("/review")?;
-            // A verdict is told by itself; a review without one as published.
+            // Approvals and requests for changes have their own text, other reviews the published one.
             let verdict = match (action, review.find_text("/state")) {
                 ("submitted", Some("approved")) => Some("approved"),
                 ("submitted", Some("changes_requested")) => Some("requested changes to"),

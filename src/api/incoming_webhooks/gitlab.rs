@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// The header that names the event.
 pub const HEADER: &str = "X-Gitlab-Event";
 
-/// The types of events: that of the header, with the action or the kind of thing.
+/// The types of events: that of the header, with the action or the kind of object.
 pub const EVENTS: &[&str] = &[
     "Push Hook",
     "Tag Push Hook",
@@ -46,7 +46,7 @@ pub const EVENTS: &[&str] = &[
     "Deployment Hook",
 ];
 
-/// The header of a server's own hook, whatever happened. What did is in the payload.
+/// The header of all system hooks. The payload has the event.
 const SYSTEM_HOOK: &str = "System Hook";
 
 /// The event of a delivery as hooks of projects name it: `Tag Push Hook` for a server's hook about `tag_push`.
@@ -55,7 +55,7 @@ fn event_of<'p>(header: &'p str, payload: Payload<'p>) -> Result<Cow<'p, str>, R
         return Ok(header.into());
     }
     let name = payload.first_text(&["/event_name", "/object_kind"])?;
-    // What follows two underscores says more of the same event.
+    // A suffix after two underscores is ignored.
     let name = name.split("__").next().unwrap_or_default();
     let words = name.split('_').map(|word| {
         let mut letters = word.chars();
@@ -64,14 +64,14 @@ fn event_of<'p>(header: &'p str, payload: Payload<'p>) -> Result<Cow<'p, str>, R
     Ok(format!("{} Hook", words.collect::<Vec<String>>().join(" ")).into())
 }
 
-/// Makes the messages of a delivery.
+/// Creates the messages of a delivery.
 pub fn posts(payload: Payload<'_>, options: &Options<'_>) -> Posts {
     let header = event_of(options.event(HEADER)?, payload)?;
     let header = header.as_ref();
     let object = "/object_attributes";
     let refined = match header {
         "Issue Hook" | "Confidential Issue Hook" | "Merge Request Hook" | "Wiki Page Hook" => {
-            // What has no action is an update.
+            // The default action is an update.
             let action = payload.find_text(&format!("{object}/action")).unwrap_or("update");
             format!("{header} {action}")
         }
@@ -184,7 +184,7 @@ fn content(header: &str, event: &str, payload: Payload<'_>, named: bool) -> Resu
     }
 }
 
-/// What a status says of a build or pipeline.
+/// Text for the status of a build or pipeline.
 fn stage(status: &str) -> String {
     match status {
         "created" | "pending" => "was created".to_owned(),

@@ -14,7 +14,7 @@ const NEVER: &str = "0001-01-01T00:00:00Z";
 /// The most alerts of one delivery that become messages.
 const MAX_ALERTS: usize = 20;
 
-/// Makes the messages of a delivery of Grafana: one for each alert.
+/// Creates the messages of a delivery of Grafana: one for each alert.
 pub fn grafana(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     if payload.find("/alerts").is_none() {
         return Ok(vec![older(payload)?]);
@@ -98,7 +98,7 @@ fn older(payload: Payload<'_>) -> Result<Post, Refusal> {
     Ok(Post::new(payload.text("/title")?, text.trim_end(), state))
 }
 
-/// Makes the messages of a delivery of Alertmanager: one for each topic and state.
+/// Creates the messages of a delivery of Alertmanager: one for each topic and state.
 pub fn alertmanager(payload: Payload<'_>, options: &Options<'_>) -> Posts {
     let (name_field, desc_field) =
         (options.name_field.unwrap_or("instance"), options.desc_field.unwrap_or("alertname"));

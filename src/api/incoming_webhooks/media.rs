@@ -38,7 +38,7 @@ pub const RADARR_EVENTS: &[&str] = &[
 /// The most episodes that one message names.
 const MAX_NAMED: usize = 10;
 
-/// Makes the message of a delivery of Sonarr.
+/// Creates the message of a delivery of Sonarr.
 pub fn sonarr(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let event = payload.text("/eventType")?;
     if let Some((topic, content)) = of_program("Sonarr", event, payload)? {
@@ -113,7 +113,7 @@ fn from_to(old: Option<&str>, new: Option<&str>) -> String {
     }
 }
 
-/// Makes the message of a delivery of Radarr.
+/// Creates the message of a delivery of Radarr.
 pub fn radarr(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let event = payload.text("/eventType")?;
     if let Some((topic, content)) = of_program("Radarr", event, payload)? {
@@ -177,7 +177,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_season_is_not_named_whole() {
+    fn long_lists_of_episodes_are_truncated() {
         let episode = json!({"seasonNumber": 1, "episodeNumber": 2, "title": "T"});
         let payload = json!({"episodes": vec![episode; MAX_NAMED + 4]});
         let text = episodes(Payload(&payload), "S").unwrap();

@@ -22,21 +22,18 @@ mod slack;
 mod table;
 mod text;
 
-use crate::domain::access::user_rows;
+use crate::api::resource::{Resource, State, StatePart, StateRequest};
+use crate::auth::Ctx;
 use crate::domain::bots::rules::INTEGRATIONS;
 use crate::domain::messages::create::{OutgoingMessage, send};
+use crate::domain::messages::destination;
 use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::rules::mentions;
-use crate::domain::messages::{destination, rules};
-use crate::domain::notices::bots as notices;
 use crate::domain::rendering::render_for;
-use crate::http::Resource;
-use crate::http::params::JsonOrText;
+use crate::domain::{messages, notices, rows};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, VISITOR, Visitor};
-use crate::http::{State, StatePart, StateRequest};
-use crate::markdown::{Words, silenced};
 use crate::store::{Snapshot, Tx};
-use crate::types::UserId;
+use crate::types::{JsonOrText, UserId};
 use bytes::Bytes;
 use filter::Filter;
 use hyper::Method;
@@ -44,6 +41,7 @@ use payload::{Options, Payload, Post, Refusal};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use table::Integration;
+use teamchat_markdown::{Words, silenced};
 
 /// Incoming webhooks.
 pub const RESOURCE: Resource =
@@ -53,7 +51,7 @@ const STATE: &[StatePart] =
     &[StatePart { name: "realm_incoming_webhook_bots", fetch: incoming_webhook_bots }];
 
 /// The largest payload, in bytes. Pushes of many commits have some hundred kilobytes.
-pub const MAX_PAYLOAD_BYTES: usize = 4 << 20;
+const MAX_PAYLOAD_BYTES: usize = 4 << 20;
 
 fn routes() -> Vec<Route> {
     vec![
@@ -76,7 +74,7 @@ struct IntegrationRecord {
     all_event_types: Option<&'static [&'static str]>,
     /// Always empty: nothing needs to be configured.
     config_options: [(); 0],
-    /// What its address can have beside the channel, the topic and the filters of events.
+    /// Parameters of its address beside the channel, the topic and the filters of events.
     url_options: &'static [table::UrlOption],
 }
 
@@ -124,7 +122,7 @@ pub struct DeliverParams {
 async fn deliver(call: Call<Visitor>, params: DeliverParams) -> ApiResult<Reply<DeliveryReply>> {
     let integration = table::find(&params.integration).ok_or_else(ApiError::not_found)?;
     let params = Arc::new(params);
-    let caller = call.caller.0.as_deref().cloned().ok_or_else(|| ApiError::missing("api_key"))?;
+    let caller = call.caller.user().cloned().ok_or_else(|| ApiError::missing("api_key"))?;
     match deliver_as(&call, &params, integration, &caller).await {
         Ok(reply) => Ok(reply),
         Err(failure) => {
@@ -155,11 +153,11 @@ impl From<ApiError> for Failure {
     }
 }
 
-/// What the owner of the bot is told.
+/// A notice to the owner of the bot.
 enum Notice {
     /// The channel does not exist.
     MissingChannel,
-    /// A text about the bot with this name and email, which stand for `{bot}` and `{email}`.
+    /// A text about the bot, in which `{bot}` and `{email}` are replaced by its name and email.
     Text(String),
 }
 
@@ -222,9 +220,9 @@ async fn tell_owner(
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
         caller.reload(tx)?;
         match (notice, stream) {
-            (Notice::MissingChannel, Some(stream)) => notices::missing_channel(tx, &caller, &stream),
+            (Notice::MissingChannel, Some(stream)) => notices::bots::missing_channel(tx, &caller, &stream),
             (Notice::MissingChannel, None) => Ok(()),
-            (Notice::Text(text), _) => notices::notify_owner(tx, &caller, |bot| {
+            (Notice::Text(text), _) => notices::bots::notify_owner(tx, &caller, |bot, _| {
                 let text = text.replace("{bot}", &bot.full_name);
                 match text.split_once("{email}") {
                     Some((before, after)) => {
@@ -249,7 +247,7 @@ struct DeliveryReply {
     account: Option<Account>,
 }
 
-/// Whose key a program has.
+/// Owner of the key that a program uses.
 #[derive(Serialize)]
 struct Account {
     /// The bot's name.
@@ -285,7 +283,7 @@ async fn deliver_as(
     // A large body takes as long to read as its messages take to render.
     let rendering = &call.app.pools.rendering;
     let prepared =
-        call.app.read_in(rendering, Some(caller.accountable()), move |snapshot| delivery.prepare(snapshot));
+        call.app.read_in(rendering, Some(caller.quota_owner()), move |snapshot| delivery.prepare(snapshot));
     let drafts = match prepared.await?.map_err(Failure::Refused)? {
         Prepared::Account => return Ok(describe_account(call, caller).await?),
         Prepared::Messages(drafts) if drafts.is_empty() => return Ok(success(integration)?),
@@ -298,7 +296,7 @@ async fn deliver_as(
             let destination = draft.destination.clone();
             send(tx, &caller, draft)?;
             if let Destination::Channel(stream, _) = destination {
-                notices::channel_without_subscribers(tx, &caller, &stream)?;
+                notices::bots::channel_without_subscribers(tx, &caller, &stream)?;
             }
         }
         Ok(())
@@ -321,16 +319,16 @@ struct Delivery {
     origin: String,
 }
 
-/// What a delivery asks for.
+/// A prepared delivery.
 enum Prepared {
-    /// Messages, rendered; none if there is nothing to say.
+    /// Rendered messages; empty if the event is not shown.
     Messages(Vec<OutgoingMessage>),
-    /// Whose key the program has.
+    /// A request for the owner of the key.
     Account,
 }
 
 impl Delivery {
-    /// Reads the body, and renders the messages that the integration makes of it.
+    /// Reads the body, and renders the messages of the integration.
     fn prepare(&self, snapshot: &Snapshot<'_>) -> ApiResult<Result<Prepared, Refusal>> {
         match self.read() {
             Ok(Some(posts)) => {
@@ -366,14 +364,19 @@ impl Delivery {
         Ok(Some(posts))
     }
 
-    /// Makes a message of a post, and renders it.
+    /// Creates a message of a post, and renders it.
     fn draft(&self, snapshot: &Snapshot<'_>, post: Post) -> ApiResult<OutgoingMessage> {
         let Self { integration, params, sender, now, origin, .. } = self;
         let destination = match &params.stream {
             Some(stream) => {
                 let own_topic = text::line(&post.topic);
                 let topic = params.topic.as_deref().unwrap_or(&own_topic);
-                destination::resolve(snapshot, sender, *now, MessageType::Channel, stream, Some(topic))?
+                destination::resolve(
+                    Ctx::new(snapshot, sender, *now),
+                    MessageType::Channel,
+                    stream,
+                    Some(topic),
+                )?
             }
             None => {
                 let mut user_ids = vec![sender.user_id];
@@ -384,21 +387,21 @@ impl Delivery {
         };
         let content =
             if integration.of_strangers { text::start(&silenced(&post.content)) } else { post.content };
-        let mut content = rules::content(&content)?;
-        let mut rendered = render_for(snapshot, sender, *now, origin, &content)?;
+        let mut content = messages::rules::content(&content)?;
+        let mut rendered = render_for(Ctx::new(snapshot, sender, *now), origin, &content)?;
         // Mentions that the bot has no permission for become silent: that the message arrives is worth more.
-        if mentions::check(snapshot, sender, *now, destination.topic(), &rendered).is_err() {
-            content = rules::content(&silenced(&content))?;
-            rendered = render_for(snapshot, sender, *now, origin, &content)?;
+        if mentions::check(Ctx::new(snapshot, sender, *now), destination.topic(), &rendered).is_err() {
+            content = messages::rules::content(&silenced(&content))?;
+            rendered = render_for(Ctx::new(snapshot, sender, *now), origin, &content)?;
         }
         Ok(OutgoingMessage::new(destination, content, rendered, integration.client()))
     }
 }
 
-/// What Zapier asks for when its owner connects it: whose key it has.
+/// Answers the request that Zapier sends on connecting: the owner of the key.
 async fn describe_account(call: &Call<Visitor>, caller: &Caller) -> ApiResult<Reply<DeliveryReply>> {
     let user =
-        call.app.readers.read(|snapshot| Ok::<_, ApiError>(user_rows::by_id(snapshot, caller.user_id)?));
+        call.app.readers.read(|snapshot| Ok::<_, ApiError>(rows::user::by_id(snapshot, caller.user_id)?));
     let user = user.await?.ok_or_else(|| ApiError::internal("the owner of an API key has no row"))?;
     let account = Account { full_name: user.full_name, email: user.email, id: user.user_id };
     Reply::data(&DeliveryReply { ok: None, account: Some(account) })

@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// The types of Uptime Kuma's events.
 pub const UPTIMEKUMA_EVENTS: &[&str] = &["down", "up", "pending", "maintenance", "certificate", "test"];
 
-/// Makes the message of a delivery of Uptime Kuma.
+/// Creates the message of a delivery of Uptime Kuma.
 pub fn uptimekuma(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let msg = payload.text("/msg")?;
     let monitor = payload.find("/monitor");
@@ -44,7 +44,7 @@ pub fn uptimekuma(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
 /// The types of Healthchecks' events.
 pub const HEALTHCHECKS_EVENTS: &[&str] = &["down", "up"];
 
-/// Makes the message of a delivery of Healthchecks, whose members its owner chooses.
+/// Creates the message of a delivery of Healthchecks, whose members its owner chooses.
 pub fn healthchecks(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let name = payload.text("/name")?;
     let (icon, state) = match payload.text("/status")? {
@@ -70,7 +70,7 @@ pub fn healthchecks(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     Ok(vec![Post::new(shown, content, state)])
 }
 
-/// Makes the message of a delivery of Zabbix, whose members a script of its owner sends.
+/// Creates the message of a delivery of Zabbix, whose members a script of its owner sends.
 pub fn zabbix(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     alert(payload).map(|post| vec![post]).map_err(|_| Refusal::Misconfigured)
 }
@@ -90,7 +90,7 @@ fn alert(payload: Payload<'_>) -> Result<Post, Refusal> {
 /// The types of Proxmox's events, which are its severities.
 pub const PROXMOX_EVENTS: &[&str] = &["info", "notice", "warning", "error", "unknown"];
 
-/// Makes the message of a delivery of Proxmox, whose body the documentation of this integration gives.
+/// Creates the message of a delivery of Proxmox, with the body from docs/integrations.md.
 pub fn proxmox(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let title = payload.text("/title")?;
     let severity = payload.find_text("/severity").unwrap_or("unknown");

@@ -10,7 +10,7 @@ use std::fmt::Write;
 pub fn markdown(text: &str) -> String {
     let mut converted = String::with_capacity(text.len() + 16);
     let mut rest = text;
-    // What stands between backticks is code: a block between three, or within a line between one.
+    // Text between backticks is code: a block between three, or within a line between one.
     while let Some(start) = rest.find('`') {
         let fence = if rest[start..].starts_with("```") { "```" } else { "`" };
         let inside = &rest[start + fence.len()..];
@@ -25,7 +25,7 @@ pub fn markdown(text: &str) -> String {
         converted.push_str(&formatted(&rest[..start]));
         let code = entities(&inside[..end]);
         if fence == "```" {
-            let fence = crate::markdown::unused_fence(&code);
+            let fence = teamchat_markdown::unused_fence(&code);
             let before = if converted.is_empty() || converted.ends_with('\n') { "" } else { "\n" };
             let _infallible = write!(converted, "{before}{fence}\n{}\n{fence}\n", code.trim_matches('\n'));
         } else {
@@ -51,7 +51,7 @@ fn formatted(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('<') {
         converted.push_str(&styled(before));
-        // The next `<` is another beginning: what is between is looked at once.
+        // The next `<` starts another reference, so the text in between is scanned only once.
         match after.find(['<', '>']) {
             Some(end) if end > 0 && after[end..].starts_with('>') => {
                 converted.push_str(&reference(&after[..end]));
@@ -67,7 +67,7 @@ fn formatted(text: &str) -> String {
     converted
 }
 
-/// What stands between `<` and `>`.
+/// Converts the text between `<` and `>`.
 fn reference(inside: &str) -> String {
     let (target, text) = match inside.split_once('|') {
         Some((target, text)) => (target, Some(entities(text))),
@@ -80,7 +80,7 @@ fn reference(inside: &str) -> String {
         Some(("!", command)) => match command.split('^').collect::<Vec<_>>().as_slice() {
             ["channel" | "here" | "everyone"] => "@**all**".to_owned(),
             ["date", seconds, ..] => match seconds.parse::<i64>() {
-                Ok(seconds) => crate::markdown::global_time(seconds),
+                Ok(seconds) => teamchat_markdown::global_time(seconds),
                 Err(_) => name(),
             },
             ["subteam", ..] => name(),
@@ -101,7 +101,7 @@ fn reference(inside: &str) -> String {
     }
 }
 
-/// Converts the marks of bold, emphasized and deleted text, which stand at the edges of words.
+/// Converts the marks of bold, emphasized and deleted text at the edges of words.
 fn styled(text: &str) -> String {
     let text = entities(text);
     let characters: Vec<char> = text.chars().collect();

@@ -1,16 +1,16 @@
-//! What another program sends, read member by member, and the messages that an integration makes of it.
+//! Accessors for the payloads of other programs, and the messages made from them.
 
 use crate::error::ApiError;
 use serde_json::Value;
 
-/// What a delivery says, beside its payload, about the messages that it should become.
+/// Options of a delivery, besides its payload.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
     /// The topic of the address, which replaces that of the integration.
     pub topic: Option<&'a str>,
     /// The branches whose pushes are shown, separated by commas.
     pub branches: Option<&'a str>,
-    /// Whether events of private repositories are ignored.
+    /// True if events of private repositories are ignored.
     pub ignore_private_repositories: bool,
     /// Alertmanager: the label that is the topic.
     pub name_field: Option<&'a str>,
@@ -21,7 +21,7 @@ pub struct Options<'a> {
 }
 
 impl Options<'_> {
-    /// Whether a push to a branch is shown.
+    /// True if pushes to a branch are shown.
     pub fn shows_branch(&self, branch: &str) -> bool {
         self.branches.is_none_or(|branches| branches.split(',').any(|shown| shown.trim() == branch))
     }
@@ -32,7 +32,7 @@ impl Options<'_> {
     }
 }
 
-/// A message that an integration makes of a payload.
+/// A message created from a payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Post {
     /// The topic, unless the address names one.
@@ -50,7 +50,7 @@ impl Post {
     }
 }
 
-/// The messages of a delivery; none if there is nothing to say.
+/// The messages of a delivery; empty if the event is not shown.
 pub type Posts = Result<Vec<Post>, Refusal>;
 
 /// Why a payload is not delivered.
@@ -96,7 +96,7 @@ impl Refusal {
     }
 }
 
-/// How much of a text is read, in bytes: more than a message has room for, and little enough for any conversion.
+/// Maximum length of a text in bytes: more than fits into a message, and small enough for any conversion.
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
 /// A JSON value of a payload. Paths are JSON pointers (RFC 6901): `/repository/name`. Of its texts only the beginning is
@@ -130,7 +130,7 @@ impl<'a> Payload<'a> {
         self.0.as_str().map(beginning)
     }
 
-    /// The first text of several paths that is there.
+    /// The text at the first of several paths that exists.
     pub fn first_text(self, paths: &[&str]) -> Result<&'a str, Refusal> {
         paths.iter().find_map(|path| self.find_text(path)).ok_or(Refusal::Anomalous)
     }
@@ -140,7 +140,7 @@ impl<'a> Payload<'a> {
         self.0.pointer(path).and_then(Value::as_i64).ok_or(Refusal::Anomalous)
     }
 
-    /// Whether the value at a path is `true`.
+    /// True if the value at a path is `true`.
     pub fn is_true(self, path: &str) -> bool {
         self.0.pointer(path).and_then(Value::as_bool).unwrap_or(false)
     }
@@ -162,7 +162,7 @@ impl<'a> Payload<'a> {
         members.map(|(name, value)| (name.as_str(), Payload(value)))
     }
 
-    /// The value as text: a string as it stands, numbers and other values as JSON.
+    /// The value as text: the content of a string, and numbers and other values as JSON.
     pub fn shown(self) -> String {
         match self.as_text() {
             Some(text) => text.to_owned(),

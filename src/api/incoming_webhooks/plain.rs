@@ -1,16 +1,16 @@
-//! Programs in which somebody writes the message: Home Assistant, IFTTT, Zapier, and everything that can send JSON.
+//! Programs whose users write the messages: Home Assistant, IFTTT, Zapier, and programs that send arbitrary JSON.
 
 use super::payload::{Options, Payload, Post, Posts, Refusal};
 use super::text::code_block;
 use serde_json::Value;
 
-/// Makes the message of a delivery of Home Assistant.
+/// Creates the message of a delivery of Home Assistant.
 pub fn homeassistant(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let topic = payload.find_text("/topic").or(payload.find_text("/title")).unwrap_or("homeassistant");
     Ok(vec![Post::new(topic, payload.text("/message")?, "")])
 }
 
-/// Makes the message of a delivery of IFTTT or Zapier.
+/// Creates the message of a delivery of IFTTT or Zapier.
 pub fn topic_and_content(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let text = |name: &str| match payload.0.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -32,7 +32,7 @@ pub fn json(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     Ok(vec![Post::new("JSON", code_block("json", &text), "")])
 }
 
-/// Makes a message of a text.
+/// Creates a message of a text.
 pub fn text(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let text = payload.as_text().unwrap_or_default();
     if text.trim().is_empty() {

@@ -19,7 +19,7 @@ pub const EVENTS: &[&str] = &[
 /// The most lines around the one of an error.
 const MAX_CONTEXT: usize = 10;
 
-/// Makes the message of a delivery.
+/// Creates the message of a delivery.
 pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let post = if let Some(event) = payload.find("/data/event").or(payload.find("/data/error")) {
         error(event)?

@@ -7,7 +7,7 @@ use super::text::{code_block, label, line, link, quote, web_address};
 /// The most blocks, attachments or elements of a list that are read.
 const MAX_ITEMS: usize = 100;
 
-/// Makes the message of a delivery.
+/// Creates the message of a delivery.
 pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     if !payload.0.is_object() {
         return Err(Refusal::Anomalous);
@@ -18,7 +18,7 @@ pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     for item in payload.find_list("/blocks").take(MAX_ITEMS) {
         block(item, &mut pieces);
     }
-    // Beside blocks, the text is only what notifications show.
+    // With blocks, the text is shown in notifications only.
     if pieces.is_empty()
         && let Some(text) = payload.find_text("/text")
     {
@@ -63,7 +63,7 @@ fn image(element: Payload<'_>) -> String {
     if web_address(url).is_some() { link(&title, url) } else { label(&title) }
 }
 
-/// A button with an address as a link. Others need somebody who answers.
+/// A button with a URL as a link. Other buttons need a server that answers.
 fn button(element: Payload<'_>) -> String {
     let title = element.find("/text").map(|text| line(&text_of(text))).unwrap_or_default();
     element.find_text("/url").map(|url| link(&title, url)).unwrap_or_default()

@@ -1,10 +1,10 @@
-//! The table of integrations: for each its function from a payload to messages, and what is particular about it.
+//! The table of integrations: the function from payload to messages, and further properties.
 
 use super::payload::{Options, Payload, Posts};
 use super::{gitea, github, gitlab, grafana, media, monitors, plain, sentry, slack};
 use serde::Serialize;
 
-/// What a body is.
+/// Format of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// JSON, in a form's field `payload` or `data` too.
@@ -18,7 +18,7 @@ pub enum Body {
 pub struct UrlOption {
     /// Its name.
     key: &'static str,
-    /// What it is, for people.
+    /// The name of the service, for people.
     label: &'static str,
     /// The published name of what checks a value: `check_string` or `check_bool`.
     validator: &'static str,
@@ -42,18 +42,18 @@ pub struct Integration {
     pub name: &'static str,
     /// Its name in texts of errors, and within the name of the client of its messages.
     pub title: &'static str,
-    /// What a body is.
+    /// Format of the body.
     pub body: Body,
-    /// The headers that name the event. The first that is there counts.
+    /// The headers that name the event. The first one present is used.
     pub headers: &'static [&'static str],
     /// The types of events that an address can filter.
     pub events: &'static [&'static str],
     /// Parameters of its own that an address can have, as `DeliverParams` reads them.
     pub url_options: &'static [UrlOption],
-    /// Whether people who are not of the organization may write what the messages say: titles, names and addresses that a
-    /// program passes on. Then mentions are silent. It is so unless whoever sets the program up writes the whole text.
+    /// True if people outside the organization control text of the messages: titles, names and addresses that a program
+    /// passes on. Mentions are then silent. False if the user who sets the program up writes the whole text.
     pub of_strangers: bool,
-    /// Makes the messages of a payload.
+    /// Creates the messages of a payload.
     pub posts: fn(Payload<'_>, &Options<'_>) -> Posts,
 }
 
@@ -67,7 +67,7 @@ impl Integration {
         Self { name, title, body: Body::Json, headers, events, url_options, of_strangers: true, posts }
     }
 
-    /// The same, with messages that whoever sets the program up writes.
+    /// The same, for messages written by the user who sets the program up.
     const fn of_members(self) -> Self {
         Self { of_strangers: false, ..self }
     }
@@ -79,7 +79,7 @@ impl Integration {
 }
 
 /// All integrations, by name.
-pub static TABLE: &[Integration] = &[
+static TABLE: &[Integration] = &[
     Integration::new("alertmanager", "Alertmanager", grafana::alertmanager),
     Integration {
         headers: &[gitea::FORGEJO_HEADER, gitea::GITEA_HEADER],

@@ -1,7 +1,7 @@
 //! Markdown of other programs' texts.
 //!
-//! Markdown of messages has no escapes. So what would end a link, a quote or a line is replaced or left out, and
-//! addresses that are not of the web are shown without their link.
+//! The Markdown dialect has no escapes. Text that would end a link, a quote or a line is replaced or omitted, and
+//! addresses other than web addresses are shown without a link.
 
 /// A text in one line, without the brackets that would end a link.
 pub fn label(text: &str) -> String {
@@ -14,13 +14,13 @@ pub fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text for the start of a line, where it can be neither a heading, a list, a quote, a fence nor a command: a character without
-/// width stands before what would be one.
+/// Text for the start of a line. A zero-width character prevents it from becoming a heading, a list, a quote, a fence
+/// or a command.
 pub fn start(text: &str) -> String {
     if begins_block(text) { format!("\u{200b}{text}") } else { text.to_owned() }
 }
 
-/// Whether a line of this beginning is more than words.
+/// True if a line with this beginning is not a plain paragraph.
 fn begins_block(text: &str) -> bool {
     let text = text.trim_start();
     let digits = text.trim_start_matches(|character: char| character.is_ascii_digit());
@@ -34,7 +34,7 @@ fn begins_block(text: &str) -> bool {
     is_numbered || is_item || is_ruler || is_fence || text.starts_with(['#', '>', '|', '/'])
 }
 
-/// Whether brackets come in pairs, and none of them is a link.
+/// True if brackets are balanced, and none of them is a link.
 fn brackets_match(text: &str) -> bool {
     let mut open = 0_usize;
     for character in text.chars() {
@@ -92,7 +92,7 @@ pub fn code(text: &str) -> String {
 
 /// A quote of its own lines, with a line break before it.
 pub fn quote(text: &str) -> String {
-    let text = crate::markdown::close_fences(text.trim());
+    let text = teamchat_markdown::close_fences(text.trim());
     let tildes = text.lines().map(str::trim_end).filter(|line| line.bytes().all(|byte| byte == b'~'));
     let fence = "~".repeat(tildes.map(str::len).max().unwrap_or(0).max(2) + 1);
     format!("\n{fence} quote\n{text}\n{fence}")
@@ -100,20 +100,20 @@ pub fn quote(text: &str) -> String {
 
 /// Code of its own lines.
 pub fn code_block(language: &str, text: &str) -> String {
-    let fence = crate::markdown::unused_fence(text);
+    let fence = teamchat_markdown::unused_fence(text);
     format!("{fence}{language}\n{text}\n{fence}")
 }
 
-/// Bold text in one line; nothing of nothing.
+/// Bold text in one line; empty for empty text.
 pub fn bold(text: &str) -> String {
     let text = line(text).replace("**", "");
     if text.is_empty() { text } else { format!("**{text}**") }
 }
 
-/// A time (RFC 3339) that readers see in their own time zone; as it stands if it is none.
+/// A time (RFC 3339), shown in the time zone of the reader. Other text is unchanged.
 pub fn time(text: &str) -> String {
     match text.trim().parse::<jiff::Timestamp>() {
-        Ok(time) => crate::markdown::global_time(time.as_second()),
+        Ok(time) => teamchat_markdown::global_time(time.as_second()),
         Err(_) => line(text),
     }
 }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_cannot_leave_the_place_they_stand_in() {
+    fn texts_cannot_escape_their_context() {
         assert_eq!(link("[Bug] crash", "https://x.example/1"), "[[Bug] crash](https://x.example/1)");
         assert_eq!(link("a]\n(b", "https://x.example/1"), "[a (b](https://x.example/1)");
         assert_eq!(

@@ -1,18 +1,19 @@
 //! `/invites`: invitation links. [`join`](crate::api::join) has the page that a link opens.
 //!
-//! This server sends no email. An invitation by email is a link for one person, which the notification bot sends to
-//! whoever passes it on: its inviter if they are an administrator, else the administrators.
+//! This server sends no email. An invitation by email is a link for one person, which the notification bot sends to the
+//! inviter if they are an administrator, and otherwise to the administrators.
 
 mod new;
 mod send;
 
 use crate::api::invites::new::InviteParams;
-use crate::domain::groups::realm_settings::RealmGroup;
+use crate::api::resource::Resource;
+use crate::domain::audit::{Action, Entry};
+use crate::domain::groups::permission::RealmGroup;
+use crate::domain::invites;
 use crate::domain::invites::record::{InviteRecord, InviteRow};
-use crate::domain::invites::{events, rules, sql};
-use crate::http::Resource;
 use crate::http::params::NoParams;
-use crate::http::{ApiError, ApiResult, Call, Params2, Read, Reply, Route, USER, User, allowed};
+use crate::http::{ApiError, ApiResult, Call, Params2, Read, Reply, Route, USER, User, ok_unless_refused};
 use crate::store::Tx;
 use crate::types::StreamId;
 use hyper::Method;
@@ -42,11 +43,12 @@ struct Invites {
 /// `GET /invites`: lists the usable invitations that the caller can manage, the oldest first. Administrators manage
 /// everyone's. The link of one for owners is only for owners.
 fn get_invites(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Invites>> {
-    rules::check_can_manage_invites(read.caller)?;
+    invites::rules::check_can_manage_invites(read.caller)?;
     let created_by = (!read.caller.role.is_administrator()).then_some(read.caller.user_id);
-    let invites = sql::list_usable(read, created_by, read.app.clock.seconds())?;
+    let invites = invites::list_usable(read, created_by, read.app.clock.seconds())?;
     let record = |invite: &InviteRow| {
-        let may_give_role = allowed(rules::check_may_give(read.caller, invite.invited_as))?.is_some();
+        let may_give_role =
+            ok_unless_refused(invites::rules::check_may_give(read.caller, invite.invited_as))?.is_some();
         Ok(InviteRecord::new(invite, &read.info.origin, may_give_role))
     };
     let invites = invites.iter().map(record).collect::<ApiResult<_>>()?;
@@ -75,11 +77,11 @@ async fn create_invite_link(
 ) -> ApiResult<Reply<InviteLink>> {
     let origin = call.info.origin.clone();
     call.write(move |tx, caller| {
-        let (permission, now) = (RealmGroup::CreateMultiuseInvite, tx.now());
-        rules::check_can_invite(tx, caller, now, permission, params.invite_as)?;
-        let invite = new::new_invite(tx, caller, now, &params, &link.stream_ids, 1)?;
-        sql::insert(tx, &invite)?;
-        events::changed(tx, Some(caller.user_id))?;
+        let permission = RealmGroup::CreateMultiuseInvite;
+        invites::rules::check_can_invite(tx.ctx(caller), permission, params.invite_as)?;
+        let invite = new::new_invite(tx.ctx(caller), &params, &link.stream_ids, 1)?;
+        invites::insert(tx, &invite)?;
+        invites::events::changed(tx, Some(caller.user_id))?;
         Reply::data(&InviteLink { invite_link: invite.link(&origin).unwrap_or_default() })
     })
     .await
@@ -98,15 +100,17 @@ fn revoke_invite_link(tx: &mut Tx<'_>, caller: &User, params: RevokeParams) -> A
     if invite.is_revoked {
         return Err(ApiError::bad_request("Invitation has already been revoked"));
     }
-    sql::set_revoked(tx, invite.invite_id)?;
-    events::changed(tx, invite.invited_by_user_id)?;
+    invites::set_revoked(tx, invite.invite_id)?;
+    tx.audit(Entry::new(Action::InvitationRevoked, &invite))?;
+    invites::events::changed(tx, invite.invited_by_user_id)?;
     Ok(Reply::ok())
 }
 
 /// `DELETE /invites/{invite_id}`: revokes an email invitation.
 fn revoke_email_invite(tx: &mut Tx<'_>, caller: &User, params: RevokeParams) -> ApiResult<Reply> {
     let invite = new::find(tx, caller, params.invite_id, false)?;
-    sql::delete(tx, invite.invite_id)?;
-    events::changed(tx, invite.invited_by_user_id)?;
+    invites::delete(tx, invite.invite_id)?;
+    tx.audit(Entry::new(Action::InvitationRevoked, &invite))?;
+    invites::events::changed(tx, invite.invited_by_user_id)?;
     Ok(Reply::ok())
 }

@@ -1,13 +1,14 @@
 //! The parameters of new invitations, and checks of their channels and groups.
 
 use crate::auth::Ctx;
-use crate::domain::access::channel_rows;
 use crate::domain::access::channels::Viewer;
 use crate::domain::groups::rules::Manager;
 use crate::domain::invites::record::{InviteRow, random_key};
-use crate::domain::invites::{rules, sql};
-use crate::domain::limits;
-use crate::domain::limits::{Accounts, MAX_CHANNELS_PER_REQUEST, MAX_GROUPS_OF_INVITE, MAX_INVITES};
+use crate::domain::limits::{
+    AccountSet, Accounts, MAX_CHANNELS_PER_REQUEST, MAX_GROUPS_OF_INVITE, MAX_INVITES,
+};
+use crate::domain::realm::settings::MAX_WELCOME_MESSAGE_LENGTH;
+use crate::domain::{invites, limits, rows};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{GroupId, Role, StreamId, distinct};
@@ -16,9 +17,6 @@ use serde::Deserialize;
 
 /// The default validity of an invitation: ten days.
 const DEFAULT_VALIDITY_MINUTES: i64 = 14_400;
-
-/// The maximum length of a welcome text, in characters.
-pub const MAX_WELCOME_LENGTH: usize = 8000;
 
 /// The parameters that reusable links and email invitations share.
 #[derive(Clone, Debug, Deserialize)]
@@ -32,11 +30,11 @@ pub struct InviteParams {
     /// Groups to add the new users to.
     #[serde(default)]
     pub group_ids: Vec<GroupId>,
-    /// Whether to subscribe the new users to the default channels.
+    /// True to subscribe the new users to the default channels.
     #[serde(default)]
     pub include_realm_default_subscriptions: bool,
     /// The text of the welcome bot, at most 8000 characters. Null: the organization's text. Only for administrators.
-    pub welcome_message_custom_text: Option<BoundedText<MAX_WELCOME_LENGTH>>,
+    pub welcome_message_custom_text: Option<BoundedText<MAX_WELCOME_MESSAGE_LENGTH>>,
 }
 
 fn default_validity() -> Option<i64> {
@@ -71,12 +69,12 @@ pub fn find(
     invite_id: i64,
     is_multiuse: bool,
 ) -> ApiResult<InviteRow> {
-    rules::check_can_manage_invites(caller)?;
-    let invite = sql::load(connection, invite_id)?
+    invites::rules::check_can_manage_invites(caller)?;
+    let invite = invites::load(connection, invite_id)?
         .filter(|invite| invite.is_multiuse() == is_multiuse && invite.invited_by_user_id.is_some())
         .ok_or_else(|| ApiError::bad_request("No such invitation"))?;
     if invite.invited_by_user_id != Some(caller.user_id) {
-        rules::check_role(caller, invite.invited_as, true)?;
+        invites::rules::check_role(caller, invite.invited_as, true)?;
     }
     Ok(invite)
 }
@@ -84,37 +82,37 @@ pub fn find(
 /// Checks the channels and groups of an invitation, and that the caller may have `count` more. Returns a new one, without
 /// email and with id 0.
 pub fn new_invite(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
+    ctx: Ctx<'_>,
     params: &InviteParams,
     stream_ids: &[StreamId],
     count: usize,
 ) -> ApiResult<InviteRow> {
-    rules::check_can_manage_invites(caller)?;
+    invites::rules::check_can_manage_invites(ctx.caller)?;
     let stream_ids = distinct(stream_ids.to_vec());
     limits::check("channels in one request", stream_ids.len(), MAX_CHANNELS_PER_REQUEST)?;
     let group_ids = distinct(params.group_ids.clone());
     limits::check("groups in one request", group_ids.len(), MAX_GROUPS_OF_INVITE)?;
-    let accounts = Accounts::of(connection, caller.user_id, now)?;
-    if sql::count_usable(connection, accounts.list(), now)? as usize + count > MAX_INVITES {
+    let accounts = Accounts::of(&ctx, ctx.caller.user_id, ctx.now)?;
+    let with_new =
+        |accounts: &AccountSet| Ok(invites::count_usable(&ctx, accounts.list(), ctx.now)? as usize + count);
+    if !accounts.are_within(MAX_INVITES, with_new)? {
         let msg = format!("You have too many invitations (limit: {MAX_INVITES}). Revoke some of them first.");
         return Err(ApiError::bad_request(msg));
     }
-    check_channels(connection, caller, now, &stream_ids)?;
+    check_channels(ctx, &stream_ids)?;
     if !group_ids.is_empty() {
-        let manager = Manager::new(connection, caller, now)?;
-        group_ids.iter().try_for_each(|group_id| rules::check_group(connection, &manager, *group_id))?;
+        let manager = Manager::new(ctx)?;
+        group_ids.iter().try_for_each(|group_id| invites::rules::check_group(&ctx, &manager, *group_id))?;
     }
     // Ignored for callers who are not administrators, as specified.
-    let welcome_message_custom_text = params.welcome_text().filter(|_| caller.role.is_administrator());
+    let welcome_message_custom_text = params.welcome_text().filter(|_| ctx.caller.role.is_administrator());
     Ok(InviteRow {
         invite_id: 0,
         key: Some(random_key()),
         email: None,
-        invited_by_user_id: Some(caller.user_id),
-        invited: now,
-        expiry_date: params.expiry_date(now)?,
+        invited_by_user_id: Some(ctx.caller.user_id),
+        invited: ctx.now,
+        expiry_date: params.expiry_date(ctx.now)?,
         invited_as: params.invite_as,
         stream_ids,
         group_ids,
@@ -126,17 +124,12 @@ pub fn new_invite(
 }
 
 /// Checks that each channel is a default channel or one that the caller may subscribe others to.
-fn check_channels(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    stream_ids: &[StreamId],
-) -> ApiResult<()> {
-    let viewer = Viewer::new(Ctx::new(connection, caller, now));
+fn check_channels(ctx: Ctx<'_>, stream_ids: &[StreamId]) -> ApiResult<()> {
+    let viewer = Viewer::new(ctx);
     let mut may_add = true;
     for stream_id in stream_ids {
         let mut readable = None;
-        if let Some(stream) = channel_rows::by_id(connection, *stream_id)?
+        if let Some(stream) = rows::channel::by_id(&ctx, *stream_id)?
             && !stream.is_archived
             && viewer.can_read(&stream)?
         {
@@ -144,8 +137,9 @@ fn check_channels(
         }
         let msg = || format!("Invalid channel ID {stream_id}. No invites were sent.");
         let stream = readable.ok_or_else(|| ApiError::bad_request(msg()))?;
-        // A channel that cannot be read is refused before one to which nobody may be added, wherever it is in the list.
-        may_add = may_add && rules::may_add_to_channel(&viewer, &stream)?;
+        // An unreadable channel is reported before one to which the inviter may not add users, regardless of their
+        // order.
+        may_add = may_add && invites::rules::may_add_to_channel(&viewer, &stream)?;
     }
     if !may_add {
         let msg = "You do not have permission to subscribe other users to channels.";

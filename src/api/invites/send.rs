@@ -1,32 +1,33 @@
 //! `POST /invites` and `POST /invites/{invite_id}/resend`: invitations by email.
 //!
-//! This server sends no email. Every person gets a link of their own, which the notification bot tells to be passed on: an
-//! administrator the links of their own invitations. Those of others go to the administrators, who may make accounts anyway:
-//! whoever had the link to an invented address would have a second account.
+//! This server sends no email. The notification bot sends each link to the user who passes it on: to the inviter if
+//! they are an administrator. Links of other inviters go to the administrators, who may create accounts anyway: with
+//! the link to an invented address, an inviter could create a second account.
 
 use crate::api::invites::new;
 use crate::api::invites::new::InviteParams;
-use crate::domain::access::user_rows;
-use crate::domain::domains::check_may_join;
-use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::allowed_domains::check_may_join;
+use crate::domain::audit::{Action, Entry};
+use crate::domain::groups::permission::RealmGroup;
 use crate::domain::invites::record::{InviteRow, random_key};
-use crate::domain::invites::{events, rules, sql};
 use crate::domain::limits::MAX_EMAILS_PER_REQUEST;
+use crate::domain::notices;
 use crate::domain::notices::{direct_address, send_as_notification_bot};
 use crate::domain::realm::user_ids;
-use crate::domain::users::{emails, names, sql as users};
+use crate::domain::users::{emails, names};
+use crate::domain::{invites, rows, users};
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
-use crate::markdown::{Composition, Words};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
 use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use teamchat_markdown::{Composition, Words};
 
-/// How many links the notification bot puts in one message, so that it stays within the maximum length.
+/// Maximum number of links in a message of the notification bot, which bounds its length.
 const LINKS_PER_MESSAGE: usize = 40;
 
-/// How many administrators are told the links of somebody else's invitations: those with the longest accounts.
+/// Maximum number of administrators who receive links of other users' invitations: those with the oldest accounts.
 const MAX_ADMINISTRATORS_TOLD: usize = 20;
 
 /// Parameters of `POST /invites` beyond [`InviteParams`].
@@ -36,7 +37,7 @@ pub struct SendParams {
     invitee_emails: String,
     /// Channels to subscribe the new users to.
     stream_ids: Vec<StreamId>,
-    /// Whether to notify the inviter when somebody joins.
+    /// True to notify the inviter when a user joins.
     #[serde(default = "default_true")]
     notify_referrer_on_join: bool,
 }
@@ -51,11 +52,12 @@ pub async fn send_invites(
     call: Call<User>,
     Params2(params, send): Params2<InviteParams, SendParams>,
 ) -> ApiResult<Reply> {
-    let origin = call.info.origin.clone();
+    call.app.rate_limiter.count_invitations(&call.caller, &call.app.clock)?;
+    let origin = link_origin(&call);
     let skipped = call
         .write(move |tx, caller| {
-            let (permission, now) = (RealmGroup::CanInviteUsers, tx.now());
-            rules::check_can_invite(tx, caller, now, permission, params.invite_as)?;
+            let permission = RealmGroup::CanInviteUsers;
+            invites::rules::check_can_invite(tx.ctx(caller), permission, params.invite_as)?;
             invite_all(tx, caller, &params, &send, &origin)
         })
         .await?;
@@ -83,7 +85,7 @@ fn invite_all(
         let msg = format!("Too many email addresses (limit: {MAX_EMAILS_PER_REQUEST})");
         return Err(ApiError::bad_request(msg));
     }
-    let invitation = new::new_invite(tx, caller, tx.now(), params, &send.stream_ids, emails.len())?;
+    let invitation = new::new_invite(tx.ctx(caller), params, &send.stream_ids, emails.len())?;
     let CheckedEmails { new, invalid, skipped } = check_emails(tx, caller, &emails)?;
     if !invalid.is_empty() {
         let msg = "Some emails did not validate, so we didn't send any invitations.";
@@ -100,11 +102,11 @@ fn invite_all(
             notify_referrer_on_join: send.notify_referrer_on_join,
             ..invitation.clone()
         };
-        invite.invite_id = sql::insert(tx, &invite)?;
+        invite.invite_id = invites::insert(tx, &invite)?;
         invites.push(invite);
     }
     send_links(tx, caller, &invites, origin)?;
-    events::changed(tx, Some(caller.user_id))?;
+    invites::events::changed(tx, Some(caller.user_id))?;
     Ok(skipped)
 }
 
@@ -120,8 +122,8 @@ struct CheckedEmails {
     skipped: Vec<Skipped>,
 }
 
-/// Sorts emails by outcome. An account whose email the caller may not see is not told: the link that is made does not work,
-/// and says so to the invited person.
+/// Sorts emails by outcome. An account whose email the caller may not see is treated as unknown: its link does not
+/// work, and explains this to the invited person.
 fn check_emails(connection: &Connection, caller: &Caller, emails: &[String]) -> ApiResult<CheckedEmails> {
     let mut checked = CheckedEmails { new: Vec::new(), invalid: Vec::new(), skipped: Vec::new() };
     for email in emails {
@@ -171,31 +173,44 @@ fn invitation_failed(msg: &'static str, errors: Vec<Skipped>, sent_invitations: 
         .with("daily_limit_reached", false)
 }
 
-/// Sends invitation links to whoever passes them on, as direct messages of the notification bot: to the caller if they are an
-/// administrator, else to the administrators, and tells the caller so.
+/// The base of invitation links. Other people get the links of members, so without `--public-url` these have no host: the
+/// host that a request names may be another site, to which the link would give the invitation.
+fn link_origin(call: &Call<User>) -> String {
+    if call.caller.role.is_administrator() || call.app.options.public_url.is_some() {
+        call.info.origin.clone()
+    } else {
+        String::new()
+    }
+}
+
+/// Sends invitation links as direct messages of the notification bot: to the caller if they are an administrator, and
+/// otherwise to the administrators, with a notice to the caller.
 fn send_links(tx: &mut Tx<'_>, caller: &Caller, invites: &[InviteRow], origin: &str) -> ApiResult<()> {
     let email = |invite: &InviteRow| Words::default().code(invite.email.as_deref().unwrap_or_default());
     let link =
         |invite: &InviteRow| email(invite).words(": ").address(&invite.link(origin).unwrap_or_default());
     let links: Vec<Words> = invites.iter().map(link).collect();
+    let language = notices::language_of(tx, caller.user_id)?;
     if caller.role.is_administrator() {
-        let intro = Words::new(
+        let intro = Words::new(language.t(
             "This server does not send email. Please give each of these people their own invitation link:",
-        );
+        ));
         return send_lists(tx, caller.user_id, &intro, &links);
     }
-    let full_name = user_rows::by_id(tx, caller.user_id)?.map(|user| user.full_name).unwrap_or_default();
-    let intro = Words::default().user(caller.user_id.0, &full_name).words(
-        " invites these people. This server does not send email: if you agree, please give each of them their own \
-         invitation link:",
-    );
+    let full_name = rows::user::by_id(tx, caller.user_id)?.map(|user| user.full_name).unwrap_or_default();
+    let name = Words::default().user(caller.user_id.0, &full_name);
     for administrator in user_ids::administrator_ids(tx)?.iter().take(MAX_ADMINISTRATORS_TOLD) {
-        send_lists(tx, UserId(administrator.into()), &intro, &links)?;
+        let administrator = UserId(administrator.into());
+        let text = notices::language_of(tx, administrator)?.t(
+            "{name} invites these people. This server does not send email: if you agree, please give each of them their \
+             own invitation link:",
+        );
+        send_lists(tx, administrator, &Words::filled(text, &[("name", name.clone())]), &links)?;
     }
-    let intro = Words::new(
+    let intro = Words::new(language.t(
         "This server does not send email. The administrators have the invitation links of these people, and one of them \
          passes the links on:",
-    );
+    ));
     let emails: Vec<Words> = invites.iter().map(email).collect();
     send_lists(tx, caller.user_id, &intro, &emails)
 }
@@ -220,11 +235,13 @@ pub struct ResendParams {
 /// `POST /invites/{invite_id}/resend`: sends a new link to the caller if they are an administrator, else to the administrators.
 /// The old one stops working: only its digest is stored. The expiry does not change.
 pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiResult<Reply> {
-    let origin = call.info.origin.clone();
+    call.app.rate_limiter.count_invitations(&call.caller, &call.app.clock)?;
+    let origin = link_origin(&call);
     call.write(move |tx, caller| {
         let mut invite = new::find(tx, caller, params.invite_id, false)?;
         let key = random_key();
-        sql::set_key(tx, invite.invite_id, &key)?;
+        invites::set_key(tx, invite.invite_id, &key)?;
+        tx.audit(Entry::new(Action::InvitationSent, &invite))?;
         invite.key = Some(key);
         send_links(tx, caller, &[invite], &origin)?;
         Ok(Reply::ok())
@@ -237,7 +254,7 @@ mod tests {
     use crate::api::invites::send::parse_emails;
 
     #[test]
-    fn emails_are_found_in_what_people_paste() {
+    fn emails_are_parsed_from_pasted_text() {
         let cases: [(&str, &[&str]); 6] = [
             ("", &[]),
             (" ,\n, ", &[]),

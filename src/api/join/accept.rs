@@ -3,34 +3,32 @@
 use crate::api::join::form::{FieldErrors, SignupForm};
 use crate::api::join::welcome;
 use crate::auth::Ctx;
-use crate::domain::access::channel_rows;
-use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels::Viewer;
 use crate::domain::accounts::create::{NewUser, create_without_channels};
 use crate::domain::accounts::first_channel;
-use crate::domain::channels::sql as channels;
+use crate::domain::audit::{Action, Entry, Subject};
+use crate::domain::channel_commands::subscribe;
 use crate::domain::groups::events::MembersChanged;
 use crate::domain::groups::rules::Manager;
-use crate::domain::groups::sql as groups;
 use crate::domain::invites::record::InviteRow;
-use crate::domain::invites::{events, rules, sql};
 use crate::domain::logins::known::LoginSource;
 use crate::domain::logins::sessions;
-use crate::domain::membership::subscribe;
-use crate::domain::realm::bot_domain;
 use crate::domain::realm::user_ids;
-use crate::domain::users::sql as users;
+use crate::domain::rows::channel::StreamRow;
 use crate::domain::visibility::Scope;
-use crate::domain::{keys, logins, realm, visibility};
-use crate::http::{ApiResult, Caller, allowed};
+use crate::domain::{
+    channels, groups, invites, keys, logins, notices, realm, rows, user_settings, users, visibility,
+};
+use crate::http::{ApiResult, ok_unless_refused};
 use crate::store::Tx;
-use crate::types::{GroupId, UserId};
+use crate::types::{GroupId, Language, UserId};
 use rusqlite::Connection;
+use serde_json::json;
 
 /// The client of the new user's key in lists of keys.
 const CLIENT: &str = "join page";
 
-/// What a new user needs to connect a client.
+/// Data with which a new user connects a client.
 #[derive(Clone, Debug)]
 pub struct Joined {
     /// The new user.
@@ -64,7 +62,7 @@ pub enum AcceptResult {
 pub enum Unusable {
     /// It is unknown, expired or revoked, or its inviter may not invite to this role any more.
     Unknown,
-    /// It is the link of the first owner, and somebody can log in already.
+    /// The link of the first owner is used, but an owner exists already.
     SetUp,
     /// The organization is closed.
     Closed,
@@ -72,44 +70,48 @@ pub enum Unusable {
     TooMany,
 }
 
-/// Loads the invitation of a link if it is usable at `now`. The link of the first owner works until anyone can log in.
+/// Loads the invitation of a link if it is usable at `now`. The link of the first owner works until a user can log in.
 pub fn find(connection: &Connection, key: &str, now: i64) -> ApiResult<Result<InviteRow, Unusable>> {
     if realm::is_deactivated(connection)? {
         return Ok(Err(Unusable::Closed));
     }
-    let Some(invite) = sql::load_by_key(connection, key)? else { return Ok(Err(Unusable::Unknown)) };
+    let Some(invite) = invites::load_by_key(connection, key)? else { return Ok(Err(Unusable::Unknown)) };
     if invite.is_for_owner() {
         let is_set_up = invite.is_revoked || users::can_anyone_log_in(connection)?;
         return Ok(if is_set_up { Err(Unusable::SetUp) } else { Ok(invite) });
     }
-    let works = invite.is_usable(now) && rules::find_entitled_inviter(connection, &invite, now)?.is_some();
+    let works =
+        invite.is_usable(now) && invites::rules::find_entitled_inviter(connection, &invite, now)?.is_some();
     Ok(if works { Ok(invite) } else { Err(Unusable::Unknown) })
 }
 
 /// Creates the user with subscriptions, groups and a key, and sends the events and messages that follow. A session begins in
-/// the browser that `browser` describes, if any.
+/// the browser that `browser` describes, if any. `language` is that of the page, and becomes that of the user.
 pub fn accept(
     tx: &mut Tx<'_>,
     form: &SignupForm,
     password_hash: String,
-    origin: &str,
+    domain: &str,
     browser: Option<&LoginSource>,
+    language: Language,
 ) -> ApiResult<AcceptResult> {
     let invite = match find(tx, &form.key, tx.now())? {
         Ok(invite) => invite,
         Err(reason) => return Ok(AcceptResult::Unusable(reason)),
     };
-    let errors = form.check(tx, &invite)?;
+    let errors = form.check(tx, &invite, language)?;
     if !errors.is_empty() {
         return Ok(AcceptResult::Invalid(Box::new((invite, errors))));
     }
-    if rules::has_reached_daily_limit(tx, &invite, tx.now())? {
+    if invites::rules::has_reached_daily_limit(tx, &invite, tx.now())? {
         return Ok(AcceptResult::Unusable(Unusable::TooMany));
     }
     if invite.is_for_owner() {
         realm::settings::set(tx, "name", &form.organization.trim().into())?;
-        sql::set_revoked(tx, invite.invite_id)?;
-        sql::delete_unused_owner_links(tx)?;
+        let named = Entry::new(Action::SettingChanged, Subject::setting("name"));
+        tx.audit(named.after(form.organization.trim()))?;
+        invites::set_revoked(tx, invite.invite_id)?;
+        invites::delete_unused_owner_links(tx)?;
     }
     first_channel::create_if_new(tx)?;
     let new = NewUser {
@@ -119,18 +121,21 @@ pub fn accept(
         bot: None,
         password_hash: Some(password_hash),
     };
-    let user = create_without_channels(tx, &new, &bot_domain(origin))?;
+    let user = create_without_channels(tx, &new, domain)?;
+    if notices::language_of(tx, user.user_id)? != language {
+        user_settings::set(tx, user.user_id, "default_language", &language.code().into())?;
+    }
     users::set_invited_by(tx, user.user_id, invite.invited_by_user_id)?;
-    let (invite_id, invited_by) = (invite.invite_id, invite.invited_by_user_id.map(|user_id| user_id.0));
-    tracing::info!(user_id = user.user_id.0, %invite_id, invited_by, "an invitation was accepted");
+    let facts = json!({ "user_id": user.user_id, "invited_by": invite.invited_by_user_id });
+    tx.audit(Entry::new(Action::InvitationAccepted, &invite).by(user.user_id).after(facts))?;
     let streams = invited_channels(tx, &invite, tx.now())?;
     if !streams.is_empty() {
         subscribe::subscribe_users(tx, &streams, &[user.user_id], &subscribe::Colors::new())?;
     }
     add_to_groups(tx, &invite, user.user_id)?;
-    sql::delete_for_email(tx, &user.delivery_email)?;
+    invites::delete_for_email(tx, &user.delivery_email)?;
     if invite.invited_by_user_id.is_some() {
-        events::changed(tx, invite.invited_by_user_id)?;
+        invites::events::changed(tx, invite.invited_by_user_id)?;
     }
     welcome::send(tx, &invite, &user)?;
     let session = match browser {
@@ -154,21 +159,21 @@ pub fn accept(
 /// Returns the active channels of an invitation to which the inviter may still add others, and the default channels if it
 /// includes them.
 fn invited_channels(connection: &Connection, invite: &InviteRow, now: i64) -> ApiResult<Vec<StreamRow>> {
-    let inviter = rules::find_entitled_inviter(connection, invite, now)?;
+    let inviter = invites::rules::find_entitled_inviter(connection, invite, now)?;
     let mut streams = Vec::new();
     for stream_id in &invite.stream_ids {
-        let Some((stream, inviter)) = channel_rows::by_id(connection, *stream_id)?.zip(inviter.as_ref())
+        let Some((stream, inviter)) = rows::channel::by_id(connection, *stream_id)?.zip(inviter.as_ref())
         else {
             continue;
         };
         let viewer = Viewer::new(Ctx::new(connection, inviter, now));
-        if viewer.can_read(&stream)? && rules::may_add_to_channel(&viewer, &stream)? {
+        if viewer.can_read(&stream)? && invites::rules::may_add_to_channel(&viewer, &stream)? {
             streams.push(stream);
         }
     }
     if invite.include_realm_default_subscriptions {
         for stream_id in channels::default_streams(connection)? {
-            streams.extend(channel_rows::by_id(connection, stream_id)?);
+            streams.extend(rows::channel::by_id(connection, stream_id)?);
         }
     }
     streams.retain(|stream| !stream.is_archived);
@@ -178,16 +183,11 @@ fn invited_channels(connection: &Connection, invite: &InviteRow, now: i64) -> Ap
 }
 
 /// Returns the groups that are active and to which the inviter may still add members.
-fn usable_groups(
-    connection: &Connection,
-    inviter: &Caller,
-    now: i64,
-    group_ids: &[GroupId],
-) -> ApiResult<Vec<GroupId>> {
-    let manager = Manager::new(connection, inviter, now)?;
+fn usable_groups(ctx: Ctx<'_>, group_ids: &[GroupId]) -> ApiResult<Vec<GroupId>> {
+    let manager = Manager::new(ctx)?;
     let mut usable = Vec::new();
     for group_id in group_ids {
-        if allowed(rules::check_group(connection, &manager, *group_id))?.is_some() {
+        if ok_unless_refused(invites::rules::check_group(&ctx, &manager, *group_id))?.is_some() {
             usable.push(*group_id);
         }
     }
@@ -197,12 +197,12 @@ fn usable_groups(
 /// Adds the user to the active groups of an invitation to which the inviter may still add members.
 fn add_to_groups(tx: &mut Tx<'_>, invite: &InviteRow, user_id: UserId) -> ApiResult<()> {
     let now = tx.now();
-    let Some(inviter) = rules::find_entitled_inviter(tx, invite, now)? else { return Ok(()) };
+    let Some(inviter) = invites::rules::find_entitled_inviter(tx, invite, now)? else { return Ok(()) };
     if invite.group_ids.is_empty() {
         return Ok(());
     }
     visibility::with_events(tx, Scope::Members(&[user_id]), |tx| {
-        for group_id in usable_groups(tx, &inviter, now, &invite.group_ids)? {
+        for group_id in usable_groups(tx.ctx(&inviter), &invite.group_ids)? {
             if groups::set_member(tx, group_id, user_id, true)? {
                 let everyone = user_ids::everyone(tx)?;
                 tx.emit(MembersChanged::new(true, group_id, &[user_id]), everyone);

@@ -1,10 +1,10 @@
 //! The sign-up form and its checks.
 
-use crate::domain::domains::check_may_join;
+use crate::domain::allowed_domains::check_may_join;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::users::{emails, names, passwords};
 use crate::http::{ApiError, ApiResult};
-use crate::types::find_forbidden_in_name;
+use crate::types::{Language, fill, find_forbidden_in_name};
 use rusqlite::Connection;
 use serde::Deserialize;
 
@@ -45,7 +45,7 @@ pub struct FieldErrors {
 }
 
 impl FieldErrors {
-    /// Whether there are no errors.
+    /// True if there are no errors.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -58,42 +58,68 @@ impl SignupForm {
     }
 
     /// Checks the fields and returns their errors.
-    pub fn check(&self, connection: &Connection, invite: &InviteRow) -> ApiResult<FieldErrors> {
+    pub fn check(
+        &self,
+        connection: &Connection,
+        invite: &InviteRow,
+        language: Language,
+    ) -> ApiResult<FieldErrors> {
         let mut errors = FieldErrors::default();
         if invite.is_for_owner() {
             let name = self.organization.trim();
             errors.organization = match name.chars().count() {
                 _ if find_forbidden_in_name(name).is_some() => {
-                    Some("The name has characters that cannot be shown.".to_owned())
+                    Some(language.t("The name has characters that cannot be shown.").to_owned())
                 }
-                0 => Some("Please enter a name for your organization.".to_owned()),
+                0 => Some(language.t("Please enter a name for your organization.").to_owned()),
                 1..=MAX_ORGANIZATION_LENGTH => None,
-                _ => Some(format!("The name has at most {MAX_ORGANIZATION_LENGTH} characters.")),
+                _ => Some(fill(
+                    language.t("The name has at most {count} characters."),
+                    &[("count", &MAX_ORGANIZATION_LENGTH.to_string())],
+                )),
             };
         }
         let checked = names::check_full_name(&self.full_name)
             .and_then(|name| names::check_available(connection, &name, None));
         errors.full_name = match self.full_name.trim() {
-            "" => Some("Please enter your name.".to_owned()),
-            _ => error_message(checked)?,
+            "" => Some(language.t("Please enter your name.").to_owned()),
+            _ => error_message(checked)?.map(|msg| shown(language, &msg)),
         };
         let email = self.email_for(invite);
         if !names::is_new_email(email) {
-            errors.email = Some("Please enter your email address.".to_owned());
+            errors.email = Some(language.t("Please enter your email address.").to_owned());
         } else if emails::is_taken(connection, email)? {
-            errors.email = Some("There is an account with this email address already.".to_owned());
+            errors.email =
+                Some(language.t("There is an account with this email address already.").to_owned());
         } else if let Err(refusal) = check_may_join(connection, email)? {
             errors.email = Some(refusal.reason_for_new_user(email));
         }
-        errors.password = password_error(&self.password);
+        errors.password = password_error(&self.password, language);
         Ok(errors)
     }
 }
 
 /// Returns the error of a new password.
-pub fn password_error(password: &str) -> Option<String> {
-    let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
-    (!passwords::has_allowed_length(password)).then(|| format!("A password has {min} to {max} characters."))
+pub fn password_error(password: &str, language: Language) -> Option<String> {
+    let (min, max) = (passwords::MIN_LENGTH.to_string(), passwords::MAX_LENGTH.to_string());
+    let text = language.t("A password has {min} to {max} characters.");
+    (!passwords::has_allowed_length(password)).then(|| fill(text, &[("min", &min), ("max", &max)]))
+}
+
+/// An error of a name in the language of the page: those of the interface are English.
+fn shown(language: Language, msg: &str) -> String {
+    let text = match msg {
+        "Name too long!" => language.t("Name too long!"),
+        "Name too short!" => language.t("Name too short!"),
+        "Invalid characters in name!" => language.t("Invalid characters in name!"),
+        "Invalid format!" => language.t("Invalid format!"),
+        "Name is already in use!" => language.t("Name is already in use!"),
+        "Unique names required in this organization." => {
+            language.t("Unique names required in this organization.")
+        }
+        other => other,
+    };
+    text.to_owned()
 }
 
 /// Returns the message of an error with status 400. Other errors stay errors.

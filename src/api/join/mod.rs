@@ -3,7 +3,7 @@
 //!
 //! - `page`: the handlers; `form`: the submitted fields and their checks; `accept`: creating the user;
 //! - `welcome`: messages of the bots to the new user and to others; `view`: the HTML;
-//! - `password`: `/join/password/{key}/`, on which somebody sets a new password by a link of an administrator.
+//! - `password`: `/join/password/{key}/`, which sets a new password through a link of an administrator.
 //!
 //! The page loads nothing from other sites, cannot be framed, is not cached, and sends no referrer.
 

@@ -5,14 +5,14 @@ use crate::api::join::form::{FieldErrors, SignupForm};
 use crate::api::join::view::SignupPage;
 use crate::api::join::{accept, view};
 use crate::app::ClientFiles;
-use crate::domain::access::user_rows as users;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::logins::known::LoginSource;
-use crate::domain::notices::welcome;
+use crate::domain::realm::bot_domain;
 use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
-use crate::domain::{images, realm};
+use crate::domain::{images, notices, realm, rows};
 use crate::http::{Anyone, ApiResult, Call, OtherReply, Read, Reply, RequestInfo};
+use crate::types::Language;
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use rusqlite::Connection;
@@ -24,8 +24,9 @@ use std::sync::Arc;
 const COOKIE: &str = "teamchat_join";
 
 /// The error of a form whose token does not match the cookie.
-pub const STALE_PAGE: &str =
-    "This page was open for too long, or your browser does not keep cookies. Please try again.";
+pub fn stale_page(language: Language) -> &'static str {
+    language.t("This page was open for too long, or your browser does not keep cookies. Please try again.")
+}
 
 /// The length of the token in the cookie and in the form.
 const TOKEN_LENGTH: usize = 32;
@@ -52,10 +53,10 @@ pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
         Ok(invite) => invite,
         Err(reason) => {
             read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
-            return Ok(view::unusable(&organization(read)?, reason));
+            return Ok(view::unusable(&organization(read, read.info)?, reason));
         }
     };
-    let organization = organization(read)?;
+    let organization = organization(read, read.info)?;
     let signup = SignupForm { organization: organization.name.clone(), ..SignupForm::default() };
     render_signup(read, read.info, organization, &invite, &signup, &FieldErrors::default())
 }
@@ -64,20 +65,21 @@ pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
 pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> {
     let (app, info) = (std::sync::Arc::clone(&call.app), call.info.clone());
     if let Err(error) = app.rate_limiter.count_sign_up(info.peer, &app.clock) {
-        let organization = app.readers.read(|snapshot| organization(snapshot)).await?;
+        let organization = app.readers.read(|snapshot| organization(snapshot, &info)).await?;
         return Ok(view::too_many_attempts(&organization, &error));
     }
     let checked = app.readers.read(|snapshot| -> ApiResult<_> {
         let invite = match accept::find(snapshot, &signup.key, app.clock.seconds())? {
             Ok(invite) => invite,
-            Err(reason) => return Ok(Err(view::unusable(&organization(snapshot)?, reason))),
+            Err(reason) => return Ok(Err(view::unusable(&organization(snapshot, &info)?, reason))),
         };
-        let mut errors = signup.check(snapshot, &invite)?;
+        let language = organization(snapshot, &info)?.language;
+        let mut errors = signup.check(snapshot, &invite, language)?;
         if !has_valid_token(&info, &signup.token) {
-            errors = FieldErrors { page: Some(STALE_PAGE.to_owned()), ..FieldErrors::default() };
+            errors = FieldErrors { page: Some(stale_page(language).to_owned()), ..FieldErrors::default() };
         }
         if !errors.is_empty() {
-            return render_signup(snapshot, &info, organization(snapshot)?, &invite, &signup, &errors)
+            return render_signup(snapshot, &info, organization(snapshot, &info)?, &invite, &signup, &errors)
                 .map(Err);
         }
         Ok(Ok(()))
@@ -88,14 +90,15 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
     let has_web = app.options.client_files != ClientFiles::Off;
     let password_hash =
         passwords::hash_async(&call.app.pools, OnBehalfOf::Stranger, signup.password.clone()).await?;
+    let domain = bot_domain(app.options.public_url.as_deref());
     let (app, job_signup, job_info) = (Arc::clone(&call.app), signup.clone(), info.clone());
     let (page, new_user) = call
         .write(move |tx, _| {
             let source =
                 LoginSource { client: job_info.browser.clone().unwrap_or_default(), address: job_info.peer };
-            let accepted =
-                accept::accept(tx, &job_signup, password_hash, &job_info.origin, has_web.then_some(&source))?;
-            let organization = organization(tx)?;
+            let organization = organization(tx, &job_info)?;
+            let (browser, language) = (has_web.then_some(&source), organization.language);
+            let accepted = accept::accept(tx, &job_signup, password_hash, &domain, browser, language)?;
             Ok(match accepted {
                 AcceptResult::Joined(joined) => {
                     let page = view::joined(&organization, &joined, &job_info.origin);
@@ -110,16 +113,21 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
         })
         .await?;
     if let Some((user_id, welcome_text)) = new_user {
-        welcome::greet(&app, user_id, welcome_text).await;
+        notices::welcome::greet(&app, user_id, welcome_text).await;
     }
     Ok(page)
 }
 
-/// Loads the organization's name and icon.
-pub fn organization(connection: &Connection) -> ApiResult<view::Organization> {
+/// Loads the organization's name and icon, and chooses the language of the page: that of the browser, or else of the
+/// organization.
+pub fn organization(connection: &Connection, info: &RequestInfo) -> ApiResult<view::Organization> {
     let settings = realm::settings::all(connection)?;
     let name = settings.value("name").as_str().unwrap_or_default().to_owned();
-    Ok(view::Organization { name, icon_url: images::realm::RealmImage::Icon.url(&settings) })
+    let language = match info.language {
+        Some(language) => language,
+        None => notices::common_language(connection)?,
+    };
+    Ok(view::Organization { name, language, icon_url: images::realm::RealmImage::Icon.url(&settings) })
 }
 
 /// Renders the sign-up page and sets its cookie.
@@ -132,7 +140,7 @@ fn render_signup(
     errors: &FieldErrors,
 ) -> ApiResult<Reply> {
     let inviter = match invite.invited_by_user_id {
-        Some(user_id) => users::by_id(connection, user_id)?.map(|user| user.full_name),
+        Some(user_id) => rows::user::by_id(connection, user_id)?.map(|user| user.full_name),
         None => None,
     };
     let (token, cookie) = form_token(info);
@@ -149,7 +157,7 @@ pub fn form_token(info: &RequestInfo) -> (String, String) {
     (token, cookie)
 }
 
-/// Whether the token of a form matches the cookie, compared in constant time.
+/// True if the token of a form matches the cookie, compared in constant time.
 pub fn has_valid_token(info: &RequestInfo, submitted: &str) -> bool {
     token_of(info).is_some_and(|token| {
         let different = token.bytes().zip(submitted.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));

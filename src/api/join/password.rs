@@ -1,17 +1,17 @@
-//! `GET` and `POST /join/password/{key}/`: somebody sets a new password, once, by a link that an administrator created.
+//! `GET` and `POST /join/password/{key}/`: a user sets a new password, once, by a link that an administrator created.
 
 use crate::api::join::form::password_error;
-use crate::api::join::page::{STALE_PAGE, form_token, has_valid_token, organization};
+use crate::api::join::page::{form_token, has_valid_token, organization, stale_page};
 use crate::api::join::view;
 use crate::api::join::view::PasswordPage;
 use crate::app::ClientFiles;
-use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::password;
 use crate::domain::accounts::password::Reset;
 use crate::domain::logins;
 use crate::domain::logins::known::LoginSource;
 use crate::domain::logins::sessions;
 use crate::domain::notices::security::PasswordSetBy;
+use crate::domain::rows::user::UserRow;
 use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
 use crate::http::{Anyone, ApiError, ApiResult, Call, Read, Reply, RequestInfo};
@@ -43,7 +43,7 @@ pub struct PasswordForm {
 pub fn show(read: &Read<'_, Anyone>, params: ShowParams) -> ApiResult<Reply> {
     let Some(reset) = password::find_by_reset_key(read, &params.key, read.app.clock.seconds())? else {
         read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
-        return Ok(view::no_such_reset(&organization(read)?));
+        return Ok(view::no_such_reset(&organization(read, read.info)?));
     };
     render(read, read.info, &reset.user, None, None)
 }
@@ -53,15 +53,16 @@ pub fn show(read: &Read<'_, Anyone>, params: ShowParams) -> ApiResult<Reply> {
 pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
     if let Err(error) = app.rate_limiter.count_sign_up(info.peer, &app.clock) {
-        let organization = app.readers.read(|snapshot| organization(snapshot)).await?;
+        let organization = app.readers.read(|snapshot| organization(snapshot, &info)).await?;
         return Ok(view::too_many_attempts(&organization, &error));
     }
     let checked = app.readers.read(|snapshot| -> ApiResult<_> {
         let Some(reset) = password::find_by_reset_key(snapshot, &form.key, app.clock.seconds())? else {
-            return Ok(Some(view::no_such_reset(&organization(snapshot)?)));
+            return Ok(Some(view::no_such_reset(&organization(snapshot, &info)?)));
         };
-        let stale = (!has_valid_token(&info, &form.token)).then_some(STALE_PAGE);
-        let error = password_error(&form.password).filter(|_| stale.is_none());
+        let language = organization(snapshot, &info)?.language;
+        let stale = (!has_valid_token(&info, &form.token)).then(|| stale_page(language));
+        let error = password_error(&form.password, language).filter(|_| stale.is_none());
         if stale.is_none() && error.is_none() {
             return Ok(None);
         }
@@ -74,9 +75,10 @@ pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> 
     let (limiter, origin) = (Arc::clone(&app), info.origin.clone());
     let source = LoginSource { client: info.browser.clone().unwrap_or_default(), address: info.peer };
     let has_web = app.options.client_files != ClientFiles::Off;
+    let job_info = info.clone();
     let job = call.write(move |tx, _| {
         let Some(Reset { user, created_by }) = password::find_by_reset_key(tx, &form.key, tx.now())? else {
-            return Ok::<_, ApiError>((view::no_such_reset(&organization(tx)?), None));
+            return Ok::<_, ApiError>((view::no_such_reset(&organization(tx, &job_info)?), None));
         };
         password::set(tx, &user, &hash, PasswordSetBy::LinkOf(created_by))?;
         let session = if has_web {
@@ -85,7 +87,12 @@ pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> 
         } else {
             None
         };
-        let page = view::password_set(&organization(tx)?, &user.delivery_email, session.as_deref(), &origin);
+        let page = view::password_set(
+            &organization(tx, &job_info)?,
+            &user.delivery_email,
+            session.as_deref(),
+            &origin,
+        );
         Ok((page, Some(user)))
     });
     let (page, user) = job.await?;
@@ -103,7 +110,7 @@ fn render(
     password_error: Option<&str>,
 ) -> ApiResult<Reply> {
     let (token, cookie) = form_token(info);
-    let organization = organization(connection)?;
+    let organization = organization(connection, info)?;
     let email = &user.delivery_email;
     let contents = PasswordPage { organization, email, page_error, password_error, token: &token };
     Ok(view::password(&contents, cookie))

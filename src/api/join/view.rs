@@ -6,7 +6,7 @@ use crate::auth::session;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::users::passwords;
 use crate::http::{ApiError, OtherReply, Reply};
-use crate::types::Role;
+use crate::types::{Language, Piece, Role, fill, pieces};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -35,6 +35,8 @@ static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
 pub struct Organization {
     /// The name of the organization.
     pub name: String,
+    /// The language of the page.
+    pub language: Language,
     /// The URL of the organization's icon.
     pub icon_url: String,
 }
@@ -58,10 +60,11 @@ pub struct SignupPage<'a> {
 /// Renders the sign-up page. Its status is 400 if there are errors.
 pub fn signup(contents: &SignupPage<'_>, cookie: String) -> Reply {
     let is_owner = contents.invite.is_for_owner();
+    let language = contents.organization.language;
     let title = if is_owner {
-        "Set up your server".to_owned()
+        language.t("Set up your server").to_owned()
     } else {
-        format!("Join {}", contents.organization.name)
+        fill(language.t("Join {organization}"), &[("organization", &contents.organization.name)])
     };
     let body = html! {
         h1 { (title) }
@@ -74,38 +77,41 @@ pub fn signup(contents: &SignupPage<'_>, cookie: String) -> Reply {
 
 /// Returns the sentence below the title.
 fn lead(contents: &SignupPage<'_>) -> String {
+    let language = contents.organization.language;
     if contents.invite.is_for_owner() {
-        return "Nobody is here yet. You will be the first, and the owner.".to_owned();
+        return language.t("Nobody is here yet. You will be the first, and the owner.").to_owned();
     }
-    let role = match contents.invite.invited_as {
-        Role::Owner => " as an owner",
-        Role::Administrator => " as an administrator",
-        Role::Moderator => " as a moderator",
-        Role::Member => "",
-        Role::Guest => " as a guest",
+    let text = match (contents.inviter.is_some(), contents.invite.invited_as) {
+        (true, Role::Owner) => language.t("{inviter} invited you as an owner."),
+        (true, Role::Administrator) => language.t("{inviter} invited you as an administrator."),
+        (true, Role::Moderator) => language.t("{inviter} invited you as a moderator."),
+        (true, Role::Member) => language.t("{inviter} invited you."),
+        (true, Role::Guest) => language.t("{inviter} invited you as a guest."),
+        (false, Role::Owner) => language.t("You are invited as an owner."),
+        (false, Role::Administrator) => language.t("You are invited as an administrator."),
+        (false, Role::Moderator) => language.t("You are invited as a moderator."),
+        (false, Role::Member) => language.t("You are invited."),
+        (false, Role::Guest) => language.t("You are invited as a guest."),
     };
-    match &contents.inviter {
-        Some(inviter) => format!("{inviter} invited you{role}."),
-        None => format!("You are invited{role}."),
-    }
+    fill(text, &[("inviter", contents.inviter.as_deref().unwrap_or_default())])
 }
 
 fn fields(contents: &SignupPage<'_>, is_owner: bool) -> Markup {
     let (form, errors) = (contents.form, contents.errors);
-    let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
+    let language = contents.organization.language;
     let organization = Field {
         name: "organization",
-        label: "Organization",
+        label: language.t("Organization"),
         kind: "text",
         autocomplete: "organization",
         value: Some(&form.organization),
-        hint: "The name that everybody sees. You can change it later.",
+        hint: language.t("The name that everybody sees. You can change it later."),
         error: errors.organization.as_deref(),
         is_read_only: false,
     };
     let full_name = Field {
         name: "full_name",
-        label: "Full name",
+        label: language.t("Full name"),
         autocomplete: "name",
         value: Some(&form.full_name),
         hint: "",
@@ -114,7 +120,7 @@ fn fields(contents: &SignupPage<'_>, is_owner: bool) -> Markup {
     };
     let email = Field {
         name: "email",
-        label: "Email",
+        label: language.t("Email"),
         kind: "email",
         autocomplete: "username",
         value: Some(form.email_for(contents.invite)),
@@ -124,11 +130,11 @@ fn fields(contents: &SignupPage<'_>, is_owner: bool) -> Markup {
     };
     let password = Field {
         name: "password",
-        label: "Password",
+        label: language.t("Password"),
         kind: "password",
         autocomplete: "new-password",
         value: None,
-        hint: &format!("{min} to {max} characters."),
+        hint: &password_hint(language),
         error: errors.password.as_deref(),
         is_read_only: false,
     };
@@ -139,7 +145,7 @@ fn fields(contents: &SignupPage<'_>, is_owner: bool) -> Markup {
         (full_name.render())
         (email.render())
         (password.render())
-        button type="submit" { "Create account" }
+        button type="submit" { (language.t("Create account")) }
     }
 }
 
@@ -147,7 +153,7 @@ fn fields(contents: &SignupPage<'_>, is_owner: bool) -> Markup {
 #[derive(Clone, Copy)]
 struct Field<'a> {
     name: &'static str,
-    label: &'static str,
+    label: &'a str,
     kind: &'static str,
     autocomplete: &'static str,
     value: Option<&'a str>,
@@ -179,47 +185,84 @@ impl Field<'_> {
 /// Renders the page after sign-up: the way into the web client, where the session has begun, and how to connect other
 /// clients. It is the only page that shows the API key.
 pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Reply {
-    let title = format!("Welcome, {}", joined.full_name);
+    let language = organization.language;
+    let title = fill(language.t("Welcome, {name}"), &[("name", &joined.full_name)]);
     let file = format!("[api]\nemail={}\nkey={}\nsite={origin}\n", joined.email, joined.api_key);
     let body = html! {
         h1 { (title) }
-        p.lead { "You are in " (joined.organization) "." }
-        @if joined.session.is_some() { a.button href="/" { "Start chatting" } }
-        h2 { "On your phone" }
+        p.lead { (fill(language.t("You are in {organization}."), &[("organization", &joined.organization)])) }
+        @if joined.session.is_some() { a.button href="/" { (language.t("Start chatting")) } }
+        h2 { (language.t("On your phone")) }
         @if is_of_this_machine(origin) {
             p {
-                (origin) " is an address of this machine alone. Whoever runs the server lets others reach it with "
-                code { "serve --listen 0.0.0.0:9991" } ", or with a proxy in front of it."
+                (sentence(
+                    language.t("{origin} is an address of this machine alone. Whoever runs the server lets others reach it \
+                        with {command}, or with a proxy in front of it."),
+                    &[
+                        ("origin", html! { (origin) }),
+                        ("command", html! { code { "serve --listen 0.0.0.0:9991" } }),
+                    ],
+                ))
             }
         } @else {
             p {
-                "Open the " a href=(CLIENTS_URL) rel="noreferrer" target="_blank" { "Zulip app" }
-                ", add this server, and log in with your email and password."
+                (sentence(
+                    language.t("Open the {app}, add this server, and log in with your email and password."),
+                    &[("app", html! { a href=(CLIENTS_URL) rel="noreferrer" target="_blank" { (language.t("Zulip app")) } })],
+                ))
             }
             dl {
-                dt { "Server" } dd { (origin) }
-                dt { "Email" } dd { (joined.email) }
+                dt { (language.t("Server")) } dd { (origin) }
+                dt { (language.t("Email")) } dd { (joined.email) }
             }
         }
-        h2 { "In the terminal, and for scripts" }
-        p {
-            "Run this in a terminal. It makes the file " code { "~/.zuliprc" } ", which only you can read. "
-            strong { "The key is shown this once." }
-        }
-        pre tabindex="0" aria-label="Command that makes ~/.zuliprc" {
-            "(umask 077; cat > ~/.zuliprc) <<'END'\n" (file) "END\n"
-        }
-        p {
-            "Libraries and bots in Python read it by themselves. The terminal client needs to be told: "
-            code { "zulip-term -c ~/.zuliprc" } ", and so does JavaScript: "
-            code { "zulip({ zuliprc: '...' })" } " with the path of the file."
+        // Folded: most people need no key, and whoever looks on should not see it.
+        details {
+            summary { (language.t("For scripts and terminal clients")) }
+            p {
+                (sentence(
+                    language.t("Run this in a terminal. It makes the file {file}, which only you can read."),
+                    &[("file", html! { code { "~/.zuliprc" } })],
+                ))
+                " " strong { (language.t("The key is shown this once.")) }
+            }
+            pre tabindex="0" aria-label=(language.t("Command that makes ~/.zuliprc")) {
+                "(umask 077; cat > ~/.zuliprc) <<'END'\n" (file) "END\n"
+            }
+            p {
+                (sentence(
+                    language.t("Libraries and bots in Python read it by themselves. The terminal client needs to be told: \
+                        {command}, and so does JavaScript: {code} with the path of the file."),
+                    &[
+                        ("command", html! { code { "zulip-term -c ~/.zuliprc" } }),
+                        ("code", html! { code { "zulip({ zuliprc: '...' })" } }),
+                    ],
+                ))
+            }
         }
     };
     let headers = joined.session.as_deref().map(|secret| session::begin(secret, origin)).unwrap_or_default();
     page(200, &title, organization, &body, headers)
 }
 
-/// Whether an address leads to the machine that the browser runs on, whichever that is.
+/// A text with elements in the places of its parameters.
+fn sentence(text: &str, parameters: &[(&str, Markup)]) -> Markup {
+    let shown = |piece: Piece<'_>| match piece {
+        Piece::Text(text) => html! { (text) },
+        Piece::Parameter(name) => {
+            let found = parameters.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| value.clone()).unwrap_or_default()
+        }
+    };
+    html! { @for piece in pieces(text) { (shown(piece)) } }
+}
+
+fn password_hint(language: Language) -> String {
+    let (min, max) = (passwords::MIN_LENGTH.to_string(), passwords::MAX_LENGTH.to_string());
+    fill(language.t("{min} to {max} characters."), &[("min", &min), ("max", &max)])
+}
+
+/// True if an address is a loopback address of the browser's machine.
 fn is_of_this_machine(origin: &str) -> bool {
     match Url::parse(origin).as_ref().ok().and_then(Url::host) {
         Some(Host::Domain(name)) => name == "localhost",
@@ -231,33 +274,34 @@ fn is_of_this_machine(origin: &str) -> bool {
 
 /// Renders the page for a link that does not work, with status 404; 429 if it will work again.
 pub fn unusable(organization: &Organization, reason: Unusable) -> Reply {
+    let language = organization.language;
     let (status, title, words) = match reason {
         Unusable::Unknown => (
             404,
-            "This invitation does not work",
-            "It may have expired, or somebody took it back. Please ask whoever gave it to you for a new link.",
+            language.t("This invitation does not work"),
+            language.t("It may have expired, or somebody took it back. Please ask whoever gave it to you for a new link."),
         ),
         Unusable::SetUp => (
             404,
-            "This server is set up already",
-            "Its owner has an account. If it is yours, log in with its email and password in a client. If the password \
-             is lost, run teamchat user password on the machine of the server.",
+            language.t("This server is set up already"),
+            language.t("Its owner has an account. If it is yours, log in with its email and password in a client. If the password \
+             is lost, run teamchat user password on the machine of the server."),
         ),
         Unusable::Closed => (
             404,
-            "This organization is closed",
-            "Nobody can join it or log in. Whoever runs the server can open it again.",
+            language.t("This organization is closed"),
+            language.t("Nobody can join it or log in. Whoever runs the server can open it again."),
         ),
         Unusable::TooMany => (
             429,
-            "Too many people joined today",
-            "Whoever invited you has invited many others. Please try again tomorrow, or ask an administrator for a link.",
+            language.t("Too many people joined today"),
+            language.t("Whoever invited you has invited many others. Please try again tomorrow, or ask an administrator for a link."),
         ),
     };
     notice(status, title, words, organization, Vec::new())
 }
 
-/// The contents of the page on which somebody sets a new password.
+/// The contents of the page that sets a new password.
 pub struct PasswordPage<'a> {
     /// The organization.
     pub organization: Organization,
@@ -271,13 +315,13 @@ pub struct PasswordPage<'a> {
     pub token: &'a str,
 }
 
-/// Renders the page on which somebody sets a new password. Its status is 400 if there are errors.
+/// Renders the page that sets a new password. Its status is 400 if there are errors.
 pub fn password(contents: &PasswordPage<'_>, cookie: String) -> Reply {
-    let title = "Set a new password";
-    let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
+    let language = contents.organization.language;
+    let title = language.t("Set a new password");
     let email = Field {
         name: "email",
-        label: "Email",
+        label: language.t("Email"),
         kind: "email",
         autocomplete: "username",
         value: Some(contents.email),
@@ -287,23 +331,23 @@ pub fn password(contents: &PasswordPage<'_>, cookie: String) -> Reply {
     };
     let password = Field {
         name: "password",
-        label: "New password",
+        label: language.t("New password"),
         kind: "password",
         autocomplete: "new-password",
         value: None,
-        hint: &format!("{min} to {max} characters."),
+        hint: &password_hint(language),
         error: contents.password_error,
         is_read_only: false,
     };
     let body = html! {
         h1 { (title) }
-        p.lead { "All devices and programs that are logged in will have to log in again." }
+        p.lead { (language.t("All devices and programs that are logged in will have to log in again.")) }
         form method="post" novalidate {
             input type="hidden" name="token" value=(contents.token);
             @if let Some(words) = contents.page_error { p.problem role="alert" { (words) } }
             (email.render())
             (password.render())
-            button type="submit" { "Set password" }
+            button type="submit" { (language.t("Set password")) }
         }
     };
     let status = if contents.page_error.or(contents.password_error).is_none() { 200 } else { 400 };
@@ -312,11 +356,14 @@ pub fn password(contents: &PasswordPage<'_>, cookie: String) -> Reply {
 
 /// Renders the page after a new password was set: the way into the web client, where the session has begun.
 pub fn password_set(organization: &Organization, email: &str, session: Option<&str>, origin: &str) -> Reply {
-    let title = "Your password is set";
+    let language = organization.language;
+    let title = language.t("Your password is set");
+    let lead =
+        language.t("Log in again on your other devices, with the email {email} and your new password.");
     let body = html! {
         h1 { (title) }
-        p.lead { "Log in again on your other devices, with the email " (email) " and your new password." }
-        @if session.is_some() { a.button href="/" { "Start chatting" } }
+        p.lead { (fill(lead, &[("email", email)])) }
+        @if session.is_some() { a.button href="/" { (language.t("Start chatting")) } }
     };
     let headers = session.map(|secret| session::begin(secret, origin)).unwrap_or_default();
     page(200, title, organization, &body, headers)
@@ -324,14 +371,16 @@ pub fn password_set(organization: &Organization, email: &str, session: Option<&s
 
 /// Renders the page for a link to set a password that is unknown, used or expired, with status 404.
 pub fn no_such_reset(organization: &Organization) -> Reply {
-    let words = "It works once, and for a day. Please ask an administrator for a new one.";
-    notice(404, "This link does not work", words, organization, Vec::new())
+    let language = organization.language;
+    let words = language.t("It works once, and for a day. Please ask an administrator for a new one.");
+    notice(404, language.t("This link does not work"), words, organization, Vec::new())
 }
 
 /// Renders the page for a rate-limited client, with status 429.
 pub fn too_many_attempts(organization: &Organization, error: &ApiError) -> Reply {
-    let words = "Please wait some minutes, and then try again.";
-    notice(429, "Too many attempts", words, organization, error.headers().to_vec())
+    let language = organization.language;
+    let words = language.t("Please wait some minutes, and then try again.");
+    notice(429, language.t("Too many attempts"), words, organization, error.headers().to_vec())
 }
 
 fn notice(
@@ -358,7 +407,7 @@ fn page(
 ) -> Reply {
     let html = html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang=(organization.language.code()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";

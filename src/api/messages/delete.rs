@@ -1,34 +1,36 @@
 //! `DELETE /messages/{message_id}`.
 
-use crate::domain::access::{channels, user_rows as users};
-use crate::domain::groups::channel_settings::StreamSetting;
+use crate::auth::Ctx;
+use crate::domain::audit::{Action, Entry};
 use crate::domain::groups::membership::Membership;
-use crate::domain::groups::realm_settings::{RealmGroup, is_held};
+use crate::domain::groups::permission::RealmGroup;
+use crate::domain::groups::permission::StreamSetting;
+use crate::domain::groups::realm_settings::is_held;
+use crate::domain::messages::delete;
 use crate::domain::messages::rules::DeleteFacts;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::messages::{delete, rules};
-use crate::domain::realm;
-use crate::http::{ApiResult, Caller, Reply, User};
+use crate::domain::{access, messages, realm, rows};
+use crate::http::{ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::{MessageId, StreamId};
-use rusqlite::Connection;
 use serde::Deserialize;
+use serde_json::json;
 
 /// Parameters of `DELETE /messages/{message_id}`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// Which message.
+    /// The message.
     message_id: MessageId,
 }
 
-/// `DELETE /messages/{message_id}`: removes a message for everybody.
+/// `DELETE /messages/{message_id}`: removes a message for all users.
 pub fn delete_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
-    let (message, stream) = MessageViewer::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
+    let (message, stream) = MessageViewer::new(tx.ctx(caller)).find_to_change(params.message_id)?;
     let stream_id = stream.as_ref().map(|stream| stream.stream_id);
-    let sender = users::by_id(tx, message.sender_id)?;
+    let sender = rows::user::by_id(tx, message.sender_id)?;
     let owns_sender = sender.is_some_and(|sender| sender.bot_owner_id == Some(caller.user_id));
-    let (may_delete_any, may_delete_own) = permissions(tx, caller, stream_id, tx.now())?;
-    rules::check_may_delete(DeleteFacts {
+    let (may_delete_any, may_delete_own) = permissions(tx.ctx(caller), stream_id)?;
+    messages::rules::check_may_delete(DeleteFacts {
         may_delete_any,
         may_delete_own,
         is_own: message.sender_id == caller.user_id || owns_sender,
@@ -36,8 +38,8 @@ pub fn delete_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> A
         age: tx.now() - message.timestamp,
     })?;
     if message.sender_id != caller.user_id {
-        let (id, sender_id) = (message.id.0, message.sender_id.0);
-        tracing::info!(id, sender_id, "a message of somebody else was deleted");
+        let facts = json!({ "sender_id": message.sender_id, "stream_id": stream_id });
+        tx.audit(Entry::new(Action::MessageDeleted, message.id).before(facts))?;
     }
     match &stream {
         Some(stream) => {
@@ -49,20 +51,17 @@ pub fn delete_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> A
     Ok(Reply::ok())
 }
 
-/// Whether the caller may delete any message, and whether their own, in a channel or a direct conversation.
-fn permissions(
-    connection: &Connection,
-    caller: &Caller,
-    stream_id: Option<StreamId>,
-    now: i64,
-) -> ApiResult<(bool, bool)> {
-    let membership = Membership::of(connection, caller.user_id, now)?;
+/// Returns the caller's permissions to delete any message, and their own, in a channel or a direct conversation.
+fn permissions(ctx: Ctx<'_>, stream_id: Option<StreamId>) -> ApiResult<(bool, bool)> {
+    let membership = Membership::of(&ctx, ctx.caller.user_id, ctx.now)?;
     let held = |organization: RealmGroup, channel: StreamSetting| -> ApiResult<bool> {
-        if is_held(connection, caller, &membership, organization)? {
+        if is_held(&ctx, ctx.caller, &membership, organization)? {
             return Ok(true);
         }
         match stream_id {
-            Some(stream_id) => channels::has_permission(connection, caller, &membership, stream_id, channel),
+            Some(stream_id) => {
+                access::channels::has_permission(&ctx, ctx.caller, &membership, stream_id, channel)
+            }
             None => Ok(false),
         }
     };

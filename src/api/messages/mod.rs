@@ -8,7 +8,7 @@
 //! | `delete`, `delete_topic`, `retention` | deleting messages, on request or when they expire |
 //! | `purge` | removing the words of deleted messages from the search index |
 //! | `flags`, `read_receipts` | changing flags, marking as read, who has read a message |
-//! | `state` | messages in the reply of `POST /register` |
+//! | `register` | messages in the reply of `POST /register` |
 
 mod delete;
 mod delete_topic;
@@ -18,13 +18,13 @@ mod flags;
 mod moves;
 mod purge;
 mod read_receipts;
+mod register;
 mod render;
 pub mod retention;
 mod send;
-mod state;
 
-use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
-use crate::http::{Background, Resource};
+use crate::api::resource::{Background, Resource, StatePart};
+use crate::http::{ADMINISTRATOR, Route, USER, VISITOR};
 use hyper::Method;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use std::sync::Arc;
 pub const RESOURCE: Resource =
     Resource { name: "messages", routes, state: STATE, background: Some(BACKGROUND), ..Resource::EMPTY };
 
-/// Deletes expired messages, and removes what is left of deleted ones.
+/// Deletes expired messages, and purges the remains of deleted ones.
 const BACKGROUND: Background = |app, stopped| {
     let retention = (retention::BACKGROUND)(Arc::clone(&app), stopped.clone());
     let purge = (purge::BACKGROUND)(app, stopped);
@@ -42,16 +42,18 @@ const BACKGROUND: Background = |app, stopped| {
 };
 
 const STATE: &[StatePart] = &[
-    StatePart { name: "message", fetch: state::message },
-    StatePart { name: "starred_messages", fetch: state::starred },
-    StatePart { name: "recent_private_conversations", fetch: state::recent_conversations },
+    StatePart { name: "message", fetch: register::message },
+    StatePart { name: "starred_messages", fetch: register::starred },
+    StatePart { name: "recent_private_conversations", fetch: register::recent_conversations },
 ];
 
 fn routes() -> Vec<Route> {
     vec![
         Route::call(Method::POST, "/messages", USER, send::send_message).for_webhooks(),
-        Route::read(Method::GET, "/messages", USER, fetch::get_messages).slow_if(fetch::is_slow),
-        Route::read(Method::GET, "/messages/{message_id}", USER, fetch::get_message),
+        Route::read(Method::GET, "/messages", VISITOR, fetch::get_messages)
+            .slow_if(fetch::is_slow)
+            .before_slow_read(fetch::before_search),
+        Route::read(Method::GET, "/messages/{message_id}", VISITOR, fetch::get_message),
         Route::call(Method::PATCH, "/messages/{message_id}", USER, edit::update_message),
         Route::write(Method::DELETE, "/messages/{message_id}", USER, delete::delete_message),
         Route::call(Method::GET, "/messages/{message_id}/history", USER, edit::history::get_history),
@@ -69,7 +71,8 @@ fn routes() -> Vec<Route> {
         )
         .on_full_disk(),
         Route::read(Method::GET, "/messages/matches_narrow", USER, fetch::matches_narrow::matches_narrow)
-            .slow_if(fetch::has_slow_narrow),
+            .slow_if(fetch::has_slow_narrow)
+            .before_slow_read(fetch::before_search),
         Route::write(Method::POST, "/messages/flags", USER, flags::update_flags).on_full_disk(),
         Route::call(Method::POST, "/messages/flags/narrow", USER, flags::for_narrow::update_flags_for_narrow)
             .on_full_disk(),

@@ -1,8 +1,9 @@
-//! Removing what the search index and the lists of words and topics still have of deleted and changed messages.
+//! Removal of deleted and changed messages from the search index and the lists of words and topics.
 
+use crate::api::resource::Background;
 use crate::app::App;
-use crate::domain::messages::search::purge;
-use crate::http::{ApiResult, Background};
+use crate::domain::search::purge;
+use crate::http::ApiResult;
 use crate::scheduler;
 use crate::store::Tx;
 use std::sync::Arc;

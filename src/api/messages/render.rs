@@ -1,6 +1,7 @@
 //! `POST /messages/render`: renders a text without sending it.
 
-use crate::domain::messages::rules;
+use crate::auth::Ctx;
+use crate::domain::messages;
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::http::{ApiResult, Call, Caller, Reply, User};
 use serde::{Deserialize, Serialize};
@@ -21,11 +22,11 @@ pub struct RenderedMessage {
 
 /// `POST /messages/render`.
 pub async fn render_message(call: Call<User>, params: RenderParams) -> ApiResult<Reply<RenderedMessage>> {
-    let content = rules::content(&params.content).unwrap_or_default();
+    let content = messages::rules::content(&params.content).unwrap_or_default();
     let (now, caller, origin) = (call.app.clock.seconds(), Caller::clone(&call.caller), call.info.origin);
     let text = content.clone();
-    let rendered = on_snapshot(&call.app, Some(caller.accountable()), &[&text], move |snapshot| {
-        render_for(snapshot, &caller, now, &origin, &content)
+    let rendered = on_snapshot(&call.app, Some(caller.quota_owner()), &[&text], move |snapshot| {
+        render_for(Ctx::new(snapshot, &caller, now), &origin, &content)
     })
     .await?;
     Reply::data(&RenderedMessage { rendered: rendered.html })

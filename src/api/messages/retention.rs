@@ -3,14 +3,13 @@
 //! An expired message is deleted as a user would delete it, with everything that belongs to it and with the events. The
 //! messages themselves are the only state, so that messages that expire while the server is down are deleted later.
 
+use crate::api::resource::Background;
 use crate::app::App;
-use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::channels::rules::SECONDS_PER_DAY;
-use crate::domain::channels::sql as channels;
-use crate::domain::messages::{delete, sql};
-use crate::domain::realm;
+use crate::domain::messages::delete;
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::{channels, messages, realm};
 use crate::http::ApiResult;
-use crate::http::Background;
 use crate::scheduler;
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, TopicId};
@@ -26,8 +25,8 @@ pub const BACKGROUND: Background = |app, stopped| {
 };
 
 /// Deletes a batch of expired messages, the oldest of a conversation first. Returns the time of the next batch: now, or
-/// `None` if nothing had expired. Nothing is deleted for a day after the clock has jumped: what a wrong date deletes is
-/// gone.
+/// `None` if nothing had expired. Nothing is deleted for a day after a jump of the clock, because a wrong date would
+/// delete data permanently.
 pub async fn remove_expired(app: &App) -> ApiResult<Option<i64>> {
     if !app.jump_detector.is_steady(&app.clock) {
         return Ok(None);
@@ -72,11 +71,11 @@ impl Expired {
         let of_realm: i64 = realm::settings::MESSAGE_RETENTION_DAYS.get(connection)?;
         let mut cutoffs = Cutoffs { connection, now, by_days: HashMap::new() };
         for (recipient_id, days) in channels::limited_retention(connection, of_realm)? {
-            let mut found = sql::in_channel_before(connection, recipient_id, cutoffs.of(days)?, BATCH)?;
+            let mut found = messages::in_channel_before(connection, recipient_id, cutoffs.of(days)?, BATCH)?;
             if found.is_empty() {
                 continue;
             }
-            found.truncate(sql::fit_in_job(connection, found.iter().map(|(id, ..)| *id))?);
+            found.truncate(messages::count_for_one_job(connection, found.iter().map(|(id, ..)| *id))?);
             let mut topics: BTreeMap<TopicId, (String, Vec<MessageId>)> = BTreeMap::new();
             for (id, topic_id, subject) in found {
                 let (spelling, ids) = topics.entry(topic_id).or_default();
@@ -90,8 +89,8 @@ impl Expired {
             return Ok(None);
         }
         let mut conversations: BTreeMap<RecipientId, Vec<MessageId>> = BTreeMap::new();
-        let mut found = sql::direct_before(connection, cutoffs.of(of_realm)?, BATCH)?;
-        found.truncate(sql::fit_in_job(connection, found.iter().map(|(id, _)| *id))?);
+        let mut found = messages::direct_before(connection, cutoffs.of(of_realm)?, BATCH)?;
+        found.truncate(messages::count_for_one_job(connection, found.iter().map(|(id, _)| *id))?);
         for (id, recipient_id) in found {
             conversations.entry(recipient_id).or_default().push(id);
         }
@@ -116,7 +115,7 @@ impl Cutoffs<'_> {
         let first = match channels::first_message_since(self.connection, since)? {
             Some(first) => first,
             // All messages are older.
-            None => MessageId(sql::newest_id(self.connection)?.0 + 1),
+            None => MessageId(messages::newest_id(self.connection)?.0 + 1),
         };
         self.by_days.insert(days, first);
         Ok(first)

@@ -1,19 +1,20 @@
 //! `POST /messages`: sends a channel or direct message.
 
+use crate::auth::Ctx;
 use crate::domain::limits::{MAX_LOCAL_ID_LENGTH, MAX_MESSAGE_LENGTH};
 use crate::domain::messages::create::{OutgoingMessage, SentMessage, send};
 use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::sent_names::SentName;
 use crate::domain::messages::widget::Widget;
-use crate::domain::messages::{destination, rules, sent_names};
-use crate::domain::notices::bots as notices;
+use crate::domain::messages::{destination, sent_names};
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::domain::user_topics::policy::VisibilityPolicy;
+use crate::domain::{messages, notices};
 use crate::events::QueueId;
-use crate::http::params::{BoundedText, JsonOrText};
+use crate::http::params::BoundedText;
 use crate::http::{ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
-use crate::types::MessageId;
+use crate::types::{JsonOrText, MessageId};
 use serde::{Deserialize, Serialize};
 
 /// Parameters of `POST /messages`.
@@ -36,10 +37,10 @@ pub struct SendParams {
     /// The client's local id of the message.
     #[serde(default)]
     local_id: Option<BoundedText<MAX_LOCAL_ID_LENGTH>>,
-    /// Whether the sender has read it. Default: depends on the client program.
+    /// True if the sender has read it. Default: depends on the client program.
     #[serde(default)]
     read_by_sender: Option<bool>,
-    /// What the message shows in place of its text, for bots: `widget_type` (`zform`) and `extra_data`, which has the `type`
+    /// A form that bots show in place of the text: `widget_type` (`zform`) and `extra_data`, which has the `type`
     /// (`choices`), a `heading`, and `choices`, each with `short_name`, `long_name` and `reply`.
     #[serde(default)]
     widget_content: Option<BoundedText<MAX_MESSAGE_LENGTH>>,
@@ -66,23 +67,25 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
     let now = call.app.clock.seconds();
     let (client, origin) = (call.info.client.clone(), call.info.origin.clone());
     let caller = Caller::clone(&call.caller);
-    let content = rules::content(&params.content)?;
+    let content = messages::rules::content(&params.content)?;
     let widget = params.widget_content.as_deref().map(Widget::parse).transpose()?;
     let text = content.clone();
     let to = params.to.clone();
     let local_id = params.local_id.map(BoundedText::into_inner);
     let echo = params.queue_id.map(|id| QueueId(id.into())).zip(local_id);
-    let prepared = on_snapshot(&call.app, Some(caller.accountable()), &[&text], move |snapshot| {
-        // Also where the sender may not write any more.
+    let prepared = on_snapshot(&call.app, Some(caller.quota_owner()), &[&text], move |snapshot| {
+        // This holds even if the sender has lost the permission to send.
         if let Some(echo) = &echo
             && let Some(id) = sent_names::find(snapshot, caller.user_id, &SentName::new(echo, &content))?
         {
             return Ok(Err(SentMessage::known(id)));
         }
         let topic = params.topic.as_deref();
-        let destination = destination::resolve(snapshot, &caller, now, params.r#type, &params.to, topic)?;
-        let rendered = render_for(snapshot, &caller, now, &origin, &content)?;
-        let read_by_sender = params.read_by_sender.unwrap_or_else(|| rules::is_read_by_sender(&client));
+        let destination =
+            destination::resolve(Ctx::new(snapshot, &caller, now), params.r#type, &params.to, topic)?;
+        let rendered = render_for(Ctx::new(snapshot, &caller, now), &origin, &content)?;
+        let read_by_sender =
+            params.read_by_sender.unwrap_or_else(|| messages::rules::is_read_by_sender(&client));
         Ok(Ok(OutgoingMessage {
             read_by_sender,
             echo,
@@ -93,8 +96,8 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
     .await;
     let message = match prepared {
         Err(error) if error.code() == "STREAM_DOES_NOT_EXIST" && call.caller.is_bot() => {
-            // Nobody reads the errors of a bot.
-            call.write(move |tx, caller| notices::missing_channel(tx, caller, &to)).await?;
+            // Errors of a bot's requests are usually unread, so its owner is notified.
+            call.write(move |tx, caller| notices::bots::missing_channel(tx, caller, &to)).await?;
             return Err(error);
         }
         prepared => match prepared? {
@@ -109,7 +112,7 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
         };
         let sent = send(tx, caller, message)?;
         if let Some(stream) = channel {
-            notices::channel_without_subscribers(tx, caller, &stream)?;
+            notices::bots::channel_without_subscribers(tx, caller, &stream)?;
         }
         Ok(sent)
     };

@@ -1,33 +1,33 @@
 //! Posts due messages, and handles the responses: replies, retries and reports of failures.
 
 use crate::api::outgoing_webhooks::payload::Payload;
-use crate::api::outgoing_webhooks::post::{Answer, Failure};
+use crate::api::outgoing_webhooks::post::Failure;
 use crate::api::outgoing_webhooks::report::Report;
 use crate::api::outgoing_webhooks::slots::Slots;
 use crate::api::outgoing_webhooks::{payload, post};
 use crate::app::App;
-use crate::domain::access::messages as message_access;
+use crate::auth::Ctx;
 use crate::domain::access::messages::MessageAccess;
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::access::{channel_rows as channels, user_rows as users};
-use crate::domain::bots::sql as bots;
-use crate::domain::bots::sql::Service;
+use crate::domain::bots::Service;
 use crate::domain::messages::create::{OutgoingMessage, send};
 use crate::domain::messages::destination::Destination;
 use crate::domain::messages::markup::Location;
 use crate::domain::messages::record::MessageRow;
+use crate::domain::messages::webhook_queue;
 use crate::domain::messages::webhook_queue::QueuedRow;
-use crate::domain::messages::{rules, sql as messages, webhook_queue};
-use crate::domain::notices::{direct_address, send_as_notification_bot};
+use crate::domain::notices::bots::notify_owner;
 use crate::domain::rendering::{on_snapshot, render_for};
-use crate::http::{ApiError, ApiResult, Caller, allowed};
-use crate::markdown::Words;
+use crate::domain::rows::user::UserRow;
+use crate::domain::{access, bots, messages, rows};
+use crate::http::{ApiError, ApiResult, Caller, ok_unless_refused};
+use crate::http_client::Answer;
 use crate::scheduler;
 use crate::store::Tx;
 use crate::types::{Topic, UserId};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use rusqlite::Connection;
+use teamchat_markdown::Words;
 
 /// The delays before the retries, in seconds.
 const PAUSES: [i64; 3] = [2, 10, 60];
@@ -84,7 +84,7 @@ enum Outcome {
     Quiet,
     /// Posted; the bot sends this reply.
     Reply(String, Answer),
-    /// Failed for good.
+    /// Failed permanently.
     Failed(Report),
     /// Failed, to be retried later.
     Later(Failure),
@@ -101,6 +101,12 @@ async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
             .run(move |tx| webhook_queue::remove(tx, row.id).map(|_| ()).map_err(ApiError::from))
             .await;
     };
+    if app.options.rate_limit
+        && let Some(pause) = app.rate_limiter.count_action(&prepared.caller, &app.clock).pause()
+    {
+        let next_try = app.clock.seconds() + pause;
+        return app.writer.run(move |tx| Ok(webhook_queue::defer(tx, row.id, next_try)?)).await;
+    }
     let outcome = match &prepared.payload {
         None => Outcome::Failed(Report::no_direct_messages()),
         Some(payload) => {
@@ -112,7 +118,7 @@ async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
         Outcome::Quiet => None,
         Outcome::Reply(content, answer) => match send_reply(app, &row, &prepared, content).await {
             Ok(()) => return Ok(()),
-            Err(error) if error.is_passing() => return Err(error),
+            Err(error) if error.is_transient() => return Err(error),
             Err(error) => Some(Report::refused(error.msg(), &answer)),
         },
         Outcome::Failed(report) => Some(report),
@@ -120,7 +126,10 @@ async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
             match PAUSES.get(usize::try_from(row.failed_tries).unwrap_or(usize::MAX)) {
                 Some(pause) => {
                     let next_try = app.clock.seconds() + pause;
-                    return app.writer.run(move |tx| Ok(webhook_queue::put_off(tx, row.id, next_try)?)).await;
+                    return app
+                        .writer
+                        .run(move |tx| Ok(webhook_queue::postpone(tx, row.id, next_try)?))
+                        .await;
                 }
                 None => Some(Report::unavailable(failure)),
             }
@@ -129,7 +138,10 @@ async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
     match report {
         None => {
             app.writer
-                .run(move |tx| webhook_queue::remove(tx, row.id).map(|_| ()).map_err(ApiError::from))
+                .run(move |tx| {
+                    webhook_queue::remove(tx, row.id)?;
+                    Ok(bots::clear_owner_notice(tx, row.bot_id)?)
+                })
                 .await
         }
         Some(report) => fail(app, row, prepared, report).await,
@@ -152,13 +164,13 @@ fn outcome_of(interface: i64, answer: Result<Answer, Failure>) -> Outcome {
 /// Loads the bot and the message, and writes the payload; `None` if the bot is deactivated, or if the message was deleted
 /// or cannot be read by the bot any more.
 fn prepare(app: &App, connection: &Connection, row: &QueuedRow, now: i64) -> ApiResult<Option<Prepared>> {
-    let bot = users::by_id(connection, row.bot_id)?.filter(|bot| bot.is_active);
+    let bot = rows::user::by_id(connection, row.bot_id)?.filter(|bot| bot.is_active);
     let service = bots::load(connection, row.bot_id)?.and_then(|bot| bot.service);
     let message = messages::by_id(connection, row.message_id)?;
     let (Some(bot), Some(service), Some(message)) = (bot, service, message) else { return Ok(None) };
-    let caller = users::caller(connection, bot.user_id)?;
+    let caller = rows::user::caller(connection, bot.user_id)?;
     // The bot may have lost the channel since the message was sent.
-    let access = MessageAccess::new(connection, &caller, now);
+    let access = MessageAccess::new(Ctx::new(connection, &caller, now));
     if !access.can_read(message.recipient_id, message.id)? {
         return Ok(None);
     }
@@ -170,11 +182,11 @@ fn prepare(app: &App, connection: &Connection, row: &QueuedRow, now: i64) -> Api
 
 /// The conversation of the message, to which the bot replies; `None` if its channel is archived.
 fn address_of(connection: &Connection, message: &MessageRow) -> ApiResult<Option<Destination>> {
-    Ok(match message_access::stream_of(connection, message.recipient_id)? {
-        Some(stream_id) => channels::by_id(connection, stream_id)?
+    Ok(match access::messages::stream_of(connection, message.recipient_id)? {
+        Some(stream_id) => rows::channel::by_id(connection, stream_id)?
             .filter(|stream| !stream.is_archived)
             .map(|stream| Destination::Channel(Box::new(stream), Topic::stored(message.subject.clone()))),
-        None => message_access::direct_user_ids(connection, message.recipient_id)?.map(Destination::Direct),
+        None => access::messages::direct_user_ids(connection, message.recipient_id)?.map(Destination::Direct),
     })
 }
 
@@ -189,15 +201,15 @@ async fn send_reply(app: &App, row: &QueuedRow, prepared: &Prepared, content: St
         if let Some(draft) = draft {
             send_as_bot(tx, bot_id, draft)?;
         }
-        Ok(())
+        Ok(bots::clear_owner_notice(tx, bot_id)?)
     };
     app.writer.run(job).await
 }
 
-/// Sends a message with the rights that the bot has now: the other server may have taken long to answer, and its texts
-/// mention nobody whom the bot may not mention.
+/// Sends a message with the current permissions of the bot: the other server may have taken long to answer, and its
+/// text can only mention users and groups that the bot may mention.
 fn send_as_bot(tx: &mut Tx<'_>, bot_id: UserId, draft: OutgoingMessage) -> ApiResult<()> {
-    let caller = users::caller(tx, bot_id)?;
+    let caller = rows::user::caller(tx, bot_id)?;
     send(tx, &caller, draft).map(|_| ())
 }
 
@@ -205,39 +217,35 @@ fn send_as_bot(tx: &mut Tx<'_>, bot_id: UserId, draft: OutgoingMessage) -> ApiRe
 async fn draft(app: &App, prepared: &Prepared, content: &str) -> ApiResult<Option<OutgoingMessage>> {
     let origin = app.options.public_url.clone().unwrap_or_default();
     let now = app.clock.seconds();
-    let content = rules::content(content)?;
+    let content = messages::rules::content(content)?;
     let (caller, message, text) = (prepared.caller.clone(), prepared.message.clone(), content.clone());
     on_snapshot(app, None, &[&text], move |snapshot| {
         let Some(address) = address_of(snapshot, &message)? else { return Ok(None) };
-        let rendered = render_for(snapshot, &caller, now, &origin, &content)?;
+        let rendered = render_for(Ctx::new(snapshot, &caller, now), &origin, &content)?;
         Ok(Some(OutgoingMessage::new(address, content, rendered, CLIENT.to_owned())))
     })
     .await
 }
 
-/// Reports a failure to the conversation and to the bot's owner.
+/// Reports a failure to the conversation, and to the bot's owner if they were not notified of one recently.
 async fn fail(app: &App, row: QueuedRow, prepared: Prepared, report: Report) -> ApiResult<()> {
     let draft = draft(app, &prepared, &report.reply).await?;
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
         if !webhook_queue::remove(tx, row.id)? {
             return Ok(());
         }
-        let owner = users::owner(tx, prepared.bot.bot_owner_id)?;
-        if let Some(reasons) = report.reasons
-            && let Some(owner) = owner.filter(|owner| owner.is_active)
-        {
+        if let Some(reasons) = report.reasons {
             let url = Location::of(tx, &prepared.message)?;
-            let begin = Words::default()
-                .link("A message", url.url())
-                .words(" to your bot ")
-                .user(prepared.bot.user_id.0, &prepared.bot.full_name)
-                .words(" triggered an outgoing webhook.");
-            let address = direct_address(tx, owner.user_id)?;
-            send_as_notification_bot(tx, address, reasons.after(begin))?;
+            notify_owner(tx, &prepared.caller, |bot, language| {
+                let message = Words::default().link(language.t("A message"), url.url());
+                let bot = Words::default().user(bot.user_id.0, &bot.full_name);
+                let text = language.t("{message} to your bot {bot} triggered an outgoing webhook.");
+                reasons.after(language, Words::filled(text, &[("message", message), ("bot", bot)]))
+            })?;
         }
         if let Some(draft) = draft {
-            // A bot that may not write to the conversation any more says nothing in it.
-            allowed(send_as_bot(tx, prepared.bot.user_id, draft))?;
+            // A bot without permission to send to the conversation sends no reply.
+            ok_unless_refused(send_as_bot(tx, prepared.bot.user_id, draft))?;
         }
         Ok(())
     };

@@ -4,19 +4,16 @@
 //! The messages to post are rows of a queue. A row is inserted in the job that sends the message and deleted in the job
 //! that sends the reply, so a restart loses no message, but may post one twice.
 //!
-//! Messages are posted only to hosts that the server's operator allows, and only over `http`: TLS would increase the
-//! size of the binary by more than a tenth. Where `https` is needed, a proxy on the same machine can provide it; bots
+//! Messages are posted only to hosts that the server's operator allows, and only over `http`. Where `https` is needed, a proxy on the same machine can provide it; bots
 //! with an `https` URL are refused when they are created or changed.
 
-mod allowed_hosts;
 pub mod deliver;
 mod payload;
 mod post;
 mod report;
 mod slots;
 
-pub use self::allowed_hosts::AllowedHost;
-use crate::http::{Background, Resource};
+use crate::api::resource::{Background, Resource};
 use crate::scheduler;
 
 /// Outgoing webhooks.

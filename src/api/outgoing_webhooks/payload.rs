@@ -1,12 +1,13 @@
 //! The requests and responses of outgoing webhooks, in Zulip's format and in one compatible with Slack.
 
-use crate::domain::access::messages as message_access;
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::bots::sql::Service;
+use crate::auth::Ctx;
+use crate::domain::access;
+use crate::domain::bots::Service;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::serialize::{MessageFormat, write_one};
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::webhook_queue::QueuedRow;
+use crate::domain::rows::user::UserRow;
 use crate::http::{ApiError, ApiResult, Caller};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -41,7 +42,7 @@ pub fn write(
         "bot_email": user.email,
         "bot_full_name": user.full_name,
         "data": message.content,
-        "message": record(connection, caller, message, now)?,
+        "message": record(Ctx::new(connection, caller, now), message)?,
         "trigger": row.trigger,
         "token": service.token,
     });
@@ -49,9 +50,9 @@ pub fn write(
 }
 
 /// The message in the format of `GET /messages`, with both Markdown and HTML.
-fn record(connection: &Connection, caller: &Caller, message: &MessageRow, now: i64) -> ApiResult<Value> {
+fn record(ctx: Ctx<'_>, message: &MessageRow) -> ApiResult<Value> {
     let form = MessageFormat { apply_markdown: false, allow_empty_topic_name: true };
-    let written = write_one(&MessageViewer::new(connection, caller, now), message.id, form)?;
+    let written = write_one(&MessageViewer::new(ctx), message.id, form)?;
     let mut record: Value = serde_json::from_str(&written)?;
     if let Some(members) = record.as_object_mut() {
         members.remove("flags");
@@ -67,10 +68,10 @@ fn form(
     message: &MessageRow,
     host: &str,
 ) -> ApiResult<Option<Payload>> {
-    let Some(stream_id) = message_access::stream_of(connection, message.recipient_id)? else {
+    let Some(stream_id) = access::messages::stream_of(connection, message.recipient_id)? else {
         return Ok(None);
     };
-    let stream = crate::domain::access::channel_rows::by_id(connection, stream_id)?
+    let stream = crate::domain::rows::channel::by_id(connection, stream_id)?
         .ok_or_else(|| ApiError::internal("the channel of a message has no row"))?;
     let time = message.timestamp.to_string();
     let body = form_urlencoded::Serializer::new(String::new())

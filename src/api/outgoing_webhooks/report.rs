@@ -1,8 +1,10 @@
 //! The published texts about failures: a short one for the conversation, and one with the reasons for the bot's owner.
 
-use crate::api::outgoing_webhooks::post::{Answer, Failure, TIMEOUT};
+use crate::api::outgoing_webhooks::post::{Failure, TIMEOUT};
 use crate::domain::messages::markup::shortened;
-use crate::markdown::{Composition, Words};
+use crate::http_client::Answer;
+use crate::types::Language;
+use teamchat_markdown::{Composition, Words};
 
 /// The longest quote of a response, in characters.
 const SHOWN: usize = 2000;
@@ -19,22 +21,34 @@ pub struct Report {
 /// Why a webhook failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reasons {
-    words: Words,
+    /// A text of the catalogue, and its parameters.
+    text: &'static str,
+    parameters: Vec<(&'static str, Words)>,
     /// The text of an error.
     error: Option<String>,
-    /// What the other server answered.
+    /// The answer of the other server.
     answer: Option<String>,
 }
 
 impl Reasons {
-    /// The message to the owner, which begins with these words.
-    pub fn after(self, begin: Words) -> Composition {
-        let mut content = Composition::from(begin.line_break().append(self.words));
+    fn of(text: &'static str) -> Self {
+        Self { text, ..Self::default() }
+    }
+
+    fn with(mut self, name: &'static str, value: Words) -> Self {
+        self.parameters.push((name, value));
+        self
+    }
+
+    /// The message to the owner, in their language, which begins with these words.
+    pub fn after(self, language: Language, begin: Words) -> Composition {
+        let words = Words::filled(language.t(self.text), &self.parameters);
+        let mut content = Composition::from(begin.line_break().append(words));
         if let Some(error) = self.error {
             content = content.next_line().quote_text(&error);
         }
         if let Some(answer) = self.answer {
-            let words = Words::new("The response contains the following payload:");
+            let words = Words::new(language.t("The response contains the following payload:"));
             content = content.next_line().paragraph(words).next_line().code_block(&answer);
         }
         content
@@ -50,42 +64,42 @@ impl Report {
 
     /// No response, and no retries left.
     pub fn unavailable(failure: Failure) -> Self {
-        let words = match failure {
+        let reasons = match failure {
             Failure::TimedOut => {
                 let seconds = i64::try_from(TIMEOUT.as_secs()).unwrap_or(i64::MAX);
-                Words::new("Request timed out after ").number(seconds).words(" seconds.")
+                Reasons::of("Request timed out after {count} seconds.")
+                    .with("count", Words::default().number(seconds))
             }
-            Failure::NotConnected => Words::new("A connection error occurred. Is my bot server down?"),
-            Failure::NotAllowed => Words::new(
+            Failure::NotConnected => Reasons::of("A connection error occurred. Is my bot server down?"),
+            Failure::NotAllowed => Reasons::of(
                 "The URL configured for the webhook is for a private or disallowed network. Whoever runs this server \
                  allows hosts with --webhook-hosts.",
             ),
             Failure::NoUrl => {
-                Words::new("The webhook has no URL since it has a new owner. Set one in its settings.")
+                Reasons::of("The webhook has no URL since it has a new owner. Set one in its settings.")
             }
-            Failure::Encrypted => Words::new("This server posts webhooks over http, not over https."),
+            Failure::Encrypted => Reasons::of("This server posts webhooks over http, not over https."),
         };
-        let reasons = Reasons { words, ..Reasons::default() };
         Self { reply: "Failure! Bot is unavailable".to_owned(), reasons: Some(reasons) }
     }
 
     /// A response with a status other than 2xx.
     pub fn status(answer: &Answer) -> Self {
         let status = answer.status;
-        let words = Words::new("The webhook got a response with status code ")
-            .emphasis(Words::default().number(status))
-            .words(".");
-        let reasons = Reasons { words, error: None, answer: shown(answer) };
+        let code = Words::default().emphasis(Words::default().number(status));
+        let reasons =
+            Reasons::of("The webhook got a response with status code {status}.").with("status", code);
+        let reasons = Reasons { answer: shown(answer), ..reasons };
         Self { reply: format!("Failure! Third party responded with {status}"), reasons: Some(reasons) }
     }
 
     /// An invalid response, or a reply that could not be sent.
     pub fn refused(msg: &str, answer: &Answer) -> Self {
-        let words = Words::new(
+        let reasons = Reasons::of(
             "The outgoing webhook server attempted to send a message, but that request resulted in the \
              following error:",
         );
-        let reasons = Reasons { words, error: Some(msg.to_owned()), answer: shown(answer) };
+        let reasons = Reasons { error: Some(msg.to_owned()), answer: shown(answer), ..reasons };
         Self { reply: format!("Failure! {msg}"), reasons: Some(reasons) }
     }
 }

@@ -1,19 +1,19 @@
-//! Which messages are posted at a time: bots whose servers are slow hold up themselves and bots of the same maker, and
-//! those of others only if four people have made such bots.
+//! Slots for concurrent posts. Bots with slow servers delay themselves and bots of the same creator, and other bots
+//! only if four people have created such bots.
 
 use crate::domain::messages::webhook_queue::{self, QueuedRow, WaitingBot};
 use rusqlite::Connection;
 
-/// How many messages are posted at a time.
+/// Maximum number of concurrent posts.
 const SLOTS: usize = 64;
 
-/// How many of them are for bots that one person made.
+/// Maximum number of them for bots created by one person.
 const SLOTS_OF_OWNER: usize = 16;
 
-/// How many of them are for one bot.
+/// Maximum number of them for one bot.
 const SLOTS_OF_BOT: usize = 4;
 
-/// How many messages for one bot the server may fail to handle before it tries no more of them for a while.
+/// Number of failed messages for one bot after which its messages are delayed.
 const MAX_FAILED: usize = 16;
 
 /// The messages that are being posted, and those that the server failed to handle.
@@ -29,17 +29,17 @@ struct Slot {
     row_id: i64,
 }
 
-/// What to post now, and when to look again.
+/// Messages to post now, and the time of the next check.
 #[derive(Default)]
 pub struct Due {
-    /// What has got a slot.
+    /// Messages that have a slot.
     pub rows: Vec<QueuedRow>,
     /// When more is due that finds a slot free, UNIX seconds.
     pub next: Option<i64>,
 }
 
 impl Slots {
-    /// Gives the free slots to what is due.
+    /// Assigns the free slots to due messages.
     pub fn fill(&mut self, connection: &Connection, now: i64) -> rusqlite::Result<Due> {
         let mut due = Due::default();
         for bot in webhook_queue::waiting_bots(connection)? {
@@ -69,7 +69,7 @@ impl Slots {
         let count =
             |is_counted: &dyn Fn(&Slot) -> bool| self.running.iter().filter(|slot| is_counted(slot)).count();
         self.running.len() < SLOTS
-            && count(&|slot| slot.bot.accountable == bot.accountable) < SLOTS_OF_OWNER
+            && count(&|slot| slot.bot.quota_owner == bot.quota_owner) < SLOTS_OF_OWNER
             && count(&|slot| slot.bot.bot_id == bot.bot_id) < SLOTS_OF_BOT
     }
 

@@ -1,15 +1,17 @@
 //! `GET /events` and `DELETE /events`.
 
+pub mod heartbeat;
 pub mod register;
 
+use crate::api::queues::heartbeat::Heartbeat;
 use crate::api::queues::register::{RegisterParams, new_queue};
+use crate::api::resource::Resource;
 use crate::app::App;
-use crate::events::{self, Audience, Delivery, Poller, QueueError, QueueId, uniform_event};
-use crate::http::Resource;
+use crate::events;
+use crate::events::{Audience, Delivery, Poller, QueueError, QueueId};
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, Route, USER, User};
 use crate::types::{EventId, Role};
 use hyper::Method;
-use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::future::ready;
@@ -20,14 +22,7 @@ use std::time::Duration;
 /// Event queues.
 pub const RESOURCE: Resource = Resource { name: "queues", routes, ..Resource::EMPTY };
 
-/// A poll without events gets a heartbeat after a random time in this range, in milliseconds. The published server
-/// waits 45 to 55 seconds, but some health checks time out after 50. The range spreads the polls of many clients.
-const HEARTBEAT: std::ops::Range<u64> = 45_000..49_500;
-
-/// Clients give up after 90 seconds.
-const _: () = assert!(HEARTBEAT.start >= 45_000 && HEARTBEAT.end <= 50_000);
-
-/// How long to wait for the delivery of a heartbeat after it was emitted.
+/// Time to wait for the delivery of a heartbeat after it was emitted.
 const HEARTBEAT_ON_ITS_WAY: Duration = Duration::from_secs(5);
 
 fn routes() -> Vec<Route> {
@@ -49,12 +44,6 @@ pub struct EventsParams {
     dont_block: bool,
 }
 
-/// `heartbeat`: what a poll without events is answered with.
-#[derive(Serialize, Deserialize)]
-pub struct Heartbeat {}
-
-uniform_event!(Heartbeat: "heartbeat", version 1);
-
 /// `GET /events`: returns the events of a queue, and waits if there are none. Thousands of requests wait at a time, so
 /// their futures are small: they do not hold what is only needed to create a queue.
 fn get_events(
@@ -71,9 +60,10 @@ fn get_events(
             Box::pin(wait(call.app, call.caller, queue_id, last_event_id, dont_block))
         }
         // By the spec any such call creates a queue; the published server requires `dont_block`. A call without
-        // parameters is more likely a mistake, and would wait in vain.
+        // parameters is more likely a mistake, and would wait forever.
         None if dont_block || registration.is_given() => Box::pin(async move {
-            let queue_id = new_queue(&call, &registration).await?.queue_id;
+            count(&call)?;
+            let queue_id = new_queue(&call.app, &call.caller, &registration).await?.queue_id;
             drop(registration);
             Box::pin(wait(call.app, call.caller, queue_id, last_event_id, dont_block)).await
         }),
@@ -84,11 +74,19 @@ fn get_events(
 /// Counts a poll that gets the same events again for the rate limit, if it is on. Other polls wait, or bring the client
 /// further, and are not limited.
 fn count_repeated(call: &Call<User>, queue_id: &QueueId, last_event_id: Option<i64>) -> ApiResult<()> {
-    let (app, user_id) = (&call.app, call.caller.user_id);
-    if app.options.rate_limit && app.hub.is_repeated(queue_id, user_id, last_event_id.map(EventId)) {
-        return app.rate_limiter.count_request(Some(&call.caller), call.info.peer, &app.clock).check();
+    if call.app.hub.is_repeated(queue_id, call.caller.user_id, last_event_id.map(EventId)) {
+        return count(call);
     }
     Ok(())
+}
+
+/// Counts a poll as a request for the rate limit, if it is on. One that creates a queue counts like `POST /register`.
+fn count(call: &Call<User>) -> ApiResult<()> {
+    let app = &call.app;
+    if !app.options.rate_limit {
+        return Ok(());
+    }
+    app.rate_limiter.count_request(Some(&call.caller), call.info.peer, &app.clock).check()
 }
 
 /// The reply to `GET /events`. Its events are written once for all queues.
@@ -113,9 +111,9 @@ async fn wait(
 ) -> ApiResult<Reply<EventPage>> {
     let last_event_id = last_event_id.map(EventId);
     let refused = |error| refusal(error, &queue_id);
-    let (user_id, accountable) = (caller.user_id, caller.accountable());
-    let poller = Poller { user_id, accountable, pool: &app.pools.slow_reads };
-    let heartbeat = || Duration::from_millis(rand::rng().random_range(HEARTBEAT));
+    let (user_id, quota_owner) = (caller.user_id, caller.quota_owner());
+    let poller = Poller { user_id, quota_owner, pool: &app.pools.slow_reads };
+    let heartbeat = || heartbeat::wait(app.clock.monotonic(), &queue_id, app.hub.len());
     let mut timeout = (!dont_block).then(|| app.options.heartbeat.unwrap_or_else(heartbeat));
     loop {
         let delivery = app.hub.poll(&queue_id, poller, last_event_id, timeout, &app.clock).await;

@@ -3,16 +3,18 @@
 //! The queue is created before the state is read, and the state includes the id of the last event in it, so no event is
 //! lost or delivered twice. The parts of the state are [`StatePart`]s of the resources.
 
+use crate::api::resource::{State, StatePart, StateRequest};
+use crate::app::App;
+use crate::domain::access::visitors;
 use crate::domain::limits;
 use crate::domain::limits::Accounts;
+use crate::domain::subscriptions::record::Subscribers;
 use crate::events;
 use crate::events::{
     Capabilities, DEFAULT_IDLE_SECONDS, Hub, MAX_IDLE_SECONDS, NewQueue, QueueId, Registration, log,
 };
-use crate::http::{
-    ApiError, ApiResult, Call, Caller, Reply, Route, State, StatePart, StateRequest, Subscribers, USER, User,
-};
-use crate::store::Snapshot;
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, VISITOR, Visitor};
+use crate::store::{Snapshot, Tx};
 use crate::types::version::Versions;
 use crate::types::{EventId, UserId};
 use hyper::Method;
@@ -32,7 +34,7 @@ pub type StateParts = fn() -> Vec<&'static StatePart>;
 /// Returns the route of `POST /register`. The parts of the state are a parameter, since no resource imports others.
 pub fn routes(parts: StateParts) -> Vec<Route> {
     vec![
-        Route::call(Method::POST, "/register", USER, move |call, params| register(call, params, parts))
+        Route::call(Method::POST, "/register", VISITOR, move |call, params| register(call, params, parts))
             .on_full_disk(),
     ]
 }
@@ -45,30 +47,30 @@ pub struct RegisterParams {
     event_types: Option<Vec<String>>,
     /// The parts of the state to return; by default those of `event_types`.
     fetch_event_types: Option<Vec<String>>,
-    /// Whether message contents are HTML rather than Markdown.
+    /// True if message contents are HTML rather than Markdown.
     apply_markdown: Option<bool>,
-    /// Whether `avatar_url` may be null if the client can compute it. True by default.
+    /// True if `avatar_url` may be null if the client can compute it. True by default.
     client_gravatar: Option<bool>,
-    /// Whether subscriptions include their subscribers: `true`, `false` or `partial`.
+    /// Subscribers of each subscription: all (`true`), none (`false`) or `partial`.
     include_subscribers: Option<Subscribers>,
-    /// Whether presences have the newer format, keyed by user id.
+    /// True if presences have the newer format, keyed by user id.
     slim_presence: Option<bool>,
     /// Limits the presences in the state to users who were active in this number of days.
     presence_history_limit_days: Option<i64>,
-    /// Whether messages of all public channels are delivered, beside the subscribed ones.
+    /// True if messages of all public channels are delivered, beside the subscribed ones.
     all_public_streams: Option<bool>,
     /// Limits the delivered messages to those that match: pairs of operator and operand.
     narrow: Option<Vec<(String, String)>>,
     /// The optional features that the client supports.
     client_capabilities: Option<Capabilities>,
-    /// How long the queue lives when nobody polls it: seconds, at most 604800 (7 days), or `mobile` for 12 hours. 10 minutes
+    /// The lifetime of the queue without polls: seconds, at most 604800 (7 days), or `mobile` for 12 hours. 10 minutes
     /// by default. A queue that is far behind ends earlier.
     idle_queue_timeout: Option<IdleTimeout>,
     /// The older name of `idle_queue_timeout`, in seconds.
     queue_lifespan_secs: Option<i64>,
 }
 
-/// How long a queue lives when nobody polls it.
+/// The lifetime of a queue without polls.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged, expecting = "{} is neither a number of seconds nor \"mobile\"")]
 pub enum IdleTimeout {
@@ -90,7 +92,7 @@ pub enum IdlePreset {
 const MOBILE_IDLE_SECONDS: i64 = 12 * 3600;
 
 impl RegisterParams {
-    /// Whether any of the parameters was passed.
+    /// True if any of the parameters was passed.
     pub fn is_given(&self) -> bool {
         self.event_types.is_some()
             || self.fetch_event_types.is_some()
@@ -111,8 +113,8 @@ impl RegisterParams {
         self.fetch_event_types.as_deref().or(self.event_types.as_deref())
     }
 
-    /// How long the queue lives when nobody polls it, if the client asked for something. As published, 0 is the default, and
-    /// more than a week is a week.
+    /// The requested lifetime of the queue without polls, if any. As published, 0 is the default, and more than a week
+    /// is a week.
     fn idle_seconds(&self) -> Option<i64> {
         let seconds = match self.idle_queue_timeout {
             Some(IdleTimeout::Seconds(seconds)) => seconds,
@@ -168,19 +170,18 @@ fn check_narrow(narrow: &[(String, String)]) -> ApiResult<()> {
         .try_for_each(|(_, operand)| limits::check_length("narrow", operand, MAX_NARROW_OPERAND_LENGTH))
 }
 
-/// `POST /register`.
-async fn register(call: Call<User>, params: RegisterParams, parts: StateParts) -> ApiResult<Reply<State>> {
-    let registered = new_queue(&call, &params).await?;
-    let (app, user_id) = (Arc::clone(&call.app), call.caller.accountable());
+/// `POST /register`. Visitors get the state of what they may read, and no queue.
+async fn register(call: Call<Visitor>, params: RegisterParams, parts: StateParts) -> ApiResult<Reply<State>> {
+    if call.caller.is_visitor() {
+        return state_of_visitor(call, params, parts).await;
+    }
+    let registered = new_queue(&call.app, &call.caller, &params).await?;
+    let (app, user_id) = (Arc::clone(&call.app), call.caller.quota_owner());
     let is_short = params.wanted().is_some_and(<[String]>::is_empty);
     let registration = Arc::clone(&registered.registration);
     let idle_seconds = params.idle_queue_timeout.map(|_| registration.idle_seconds());
     let read = move |snapshot: &Snapshot<'_>| state(snapshot, &call, &params, &registration, parts);
-    let state = if is_short {
-        app.readers.read(read).await
-    } else {
-        app.read_in(&app.pools.slow_reads, Some(user_id), read).await
-    };
+    let state = app.read_in_if(!is_short, &app.pools.slow_reads, Some(user_id), read).await;
     let (mut state, last_event_id) = match state {
         Ok(state) => state,
         Err(error) => {
@@ -189,7 +190,7 @@ async fn register(call: Call<User>, params: RegisterParams, parts: StateParts) -
         }
     };
     app.hub.start_at(&registered.queue_id, last_event_id);
-    state.set::<str>("queue_id", &registered.queue_id.0)?;
+    set_queue_id(&mut state, Some(&registered.queue_id.0))?;
     state.set::<i64>("last_event_id", &last_event_id.0)?;
     if let Some(seconds) = idle_seconds {
         set_idle_timeout(&mut state, seconds)?;
@@ -197,46 +198,77 @@ async fn register(call: Call<User>, params: RegisterParams, parts: StateParts) -
     Reply::data(&state)
 }
 
-/// How long the queue lives when nobody polls it, in seconds; for clients that said how long they want it.
+/// The state of what visitors may read.
+async fn state_of_visitor(
+    call: Call<Visitor>,
+    params: RegisterParams,
+    parts: StateParts,
+) -> ApiResult<Reply<State>> {
+    let app = Arc::clone(&call.app);
+    let read = move |snapshot: &Snapshot<'_>| {
+        visitors::check(snapshot, &call.caller)?;
+        let refuse = |name: &str| {
+            Err(ApiError::bad_request(format!("Invalid '{name}' parameter for anonymous request")))
+        };
+        if params.client_gravatar == Some(true) {
+            return refuse("client_gravatar");
+        }
+        if params.include_subscribers.unwrap_or_default() != Subscribers::No {
+            return refuse("include_subscribers");
+        }
+        // These concern queues and presences.
+        let params = RegisterParams { all_public_streams: None, presence_history_limit_days: None, ..params };
+        let registration = params.registration(&call.caller, &call.app.hub)?;
+        state(snapshot, &call, &params, &registration, parts)
+    };
+    let user_id = Some(Caller::VISITOR.user_id);
+    let (mut state, _) = app.read_in(&app.pools.slow_reads, user_id, read).await?;
+    set_queue_id(&mut state, None)?;
+    Reply::data(&state)
+}
+
+/// Identifies the queue; null for visitors, who have none.
+fn set_queue_id(state: &mut State, queue_id: Option<&str>) -> ApiResult<()> {
+    state.set::<Option<String>>("queue_id", &queue_id.map(str::to_owned))
+}
+
+/// Reports the lifetime of the queue without polls, in seconds, to clients that chose one.
 fn set_idle_timeout(state: &mut State, seconds: i64) -> ApiResult<()> {
     state.set::<Option<i64>>("idle_queue_timeout_secs", &Some(seconds))
 }
 
-/// Creates a queue and stores its row. The queue gets all events from now on.
-pub async fn new_queue(call: &Call<User>, params: &RegisterParams) -> ApiResult<NewQueue> {
-    let registration = Arc::new(params.registration(&call.caller, &call.app.hub)?);
-    let queue = NewQueue {
-        queue_id: QueueId::random(),
-        user_id: call.caller.user_id,
-        registration: Arc::clone(&registration),
-    };
-    let app = &call.app;
+/// Creates a queue, which gets all events from now on. Its row may not be on the disk yet. Should a crash lose it, the client
+/// registers again, and has missed nothing: no later change was acknowledged either.
+pub async fn new_queue(app: &App, caller: &Caller, params: &RegisterParams) -> ApiResult<NewQueue> {
+    let registration = Arc::new(params.registration(caller, &app.hub)?);
+    let queue = NewQueue { queue_id: QueueId::random(), user_id: caller.user_id, registration };
     let (user_id, now) = (queue.user_id, app.clock.seconds());
     let counted = app.readers.read(|snapshot| -> ApiResult<Vec<UserId>> {
         Ok(Accounts::of(snapshot, user_id, now)?.user_ids().to_vec())
     });
-    let counted = counted.await?;
-    app.hub.add(queue.queue_id.clone(), (user_id, &counted), registration, app.clock.monotonic());
-    let row = queue.clone();
-    let written = app.writer.run(move |tx| -> ApiResult<()> { Ok(events::insert_queue(tx, &row)?) }).await;
-    if let Err(error) = written {
-        app.hub.remove(&queue.queue_id);
-        return Err(error);
-    }
+    let head = app.hub.add(&queue, &counted.await?, app.clock.monotonic());
+    let (row, hub, queue_id) = (queue.clone(), Arc::clone(&app.hub), queue.queue_id.clone());
+    let insert = move |tx: &mut Tx<'_>| -> ApiResult<()> { Ok(events::insert_queue(tx, &row, head)?) };
+    let lost = move || {
+        hub.remove(&queue_id);
+    };
+    app.writer.run_ahead(insert, lost).await?;
     Ok(queue)
 }
 
 fn state(
     connection: &Connection,
-    call: &Call<User>,
+    call: &Call<Visitor>,
     params: &RegisterParams,
     registration: &Registration,
     parts: StateParts,
 ) -> ApiResult<(State, EventId)> {
     // The role may have changed while the queue was written. Its event comes before `last_event_id`, so that the client
-    // would never hear of it.
+    // would never receive it.
     let mut caller = Caller::clone(&call.caller);
-    caller.reload(connection)?;
+    if !caller.is_visitor() {
+        caller.reload(connection)?;
+    }
     let request = StateRequest {
         connection,
         caller: &caller,

@@ -1,21 +1,20 @@
 //! `/realm`: the organization's settings and its deactivation.
 //!
-//! - `update`: `PATCH /realm`; `params` reads the settings from a request, `rules` checks them;
+//! - `update`: `PATCH /realm`; `rules` for its parameters that are no settings;
 //! - [`state`]: the organization in the response of `POST /register`; [`policies`]: deprecated forms of permissions.
 
-pub mod params;
 pub mod policies;
 mod rules;
 pub mod state;
 mod update;
 
-use crate::api::realm::params::MAX_WELCOME_MESSAGE_LENGTH;
-use crate::domain::notices::welcome;
-use crate::domain::realm;
+pub use update::change_as_operator;
+
+use crate::api::resource::{Resource, StatePart};
+use crate::domain::realm::settings::MAX_WELCOME_MESSAGE_LENGTH;
+use crate::domain::{notices, realm};
 use crate::http::params::BoundedText;
-use crate::http::{
-    ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, OWNER, Owner, Reply, Resource, Route, StatePart,
-};
+use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, OWNER, Owner, Reply, Route};
 use crate::store::Tx;
 use crate::types::MessageId;
 use hyper::Method;
@@ -61,7 +60,9 @@ async fn send_test_message(
     if text.is_empty() {
         return Err(ApiError::bad_request("Message must not be empty"));
     }
-    Reply::data(&TestMessage { message_id: welcome::send(&call.app, call.caller.user_id, text).await? })
+    Reply::data(&TestMessage {
+        message_id: notices::welcome::send(&call.app, call.caller.user_id, text).await?,
+    })
 }
 
 /// Parameters of `POST /realm/deactivate`.
@@ -74,7 +75,7 @@ pub struct DeactivateParams {
     _deactivation_reason: Option<String>,
 }
 
-/// `POST /realm/deactivate`: deactivates the organization, so that nobody can log in. Deletes nothing; the command
+/// `POST /realm/deactivate`: deactivates the organization, so that no user can log in. Deletes nothing; the command
 /// `teamchat organization reactivate` reverts it.
 fn deactivate(tx: &mut Tx<'_>, _caller: &Owner, params: DeactivateParams) -> ApiResult<Reply> {
     if params.deletion_delay_days.is_some() {
@@ -82,9 +83,7 @@ fn deactivate(tx: &mut Tx<'_>, _caller: &Owner, params: DeactivateParams) -> Api
             "This server does not delete the data of an organization. Whoever runs it can delete the file.";
         return Err(ApiError::bad_request(msg));
     }
-    tracing::info!("the organization was deactivated");
-    realm::set_deactivated(tx, true)?;
-    realm::events::emit_deactivated(tx)?;
+    realm::events::set_deactivated(tx, true)?;
     Ok(Reply::ok())
 }
 

@@ -1,7 +1,7 @@
 //! Deprecated numeric policies of permissions that are groups now. The number is that of the narrowest choice that
 //! includes everyone with the permission (feature levels 264, 266, 280 and 352).
 
-use crate::domain::groups::sql;
+use crate::domain::groups;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::groups::waiting_period::WaitingPeriod;
 use crate::http::ApiResult;
@@ -50,11 +50,11 @@ fn narrowest_system_group(connection: &Connection, group: GroupId, now: i64) -> 
         return Ok(system);
     }
     let mut widest = SystemGroup::Nobody;
-    for included in sql::all_subgroups(connection, group)? {
+    for included in groups::all_subgroups(connection, group)? {
         widest = widest.max(SystemGroup::with_id(included).unwrap_or(SystemGroup::Nobody));
     }
     let waiting_period = WaitingPeriod::load(connection, now)?;
-    for (role, date_joined) in sql::roles_of_members(connection, group)? {
+    for (role, date_joined) in groups::roles_of_members(connection, group)? {
         let is_new = role == Role::Member && waiting_period.is_new(date_joined);
         widest = widest.max(SystemGroup::of(role, is_new));
     }
@@ -64,7 +64,7 @@ fn narrowest_system_group(connection: &Connection, group: GroupId, now: i64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::realm::settings;
+    use crate::domain::realm;
     use SystemGroup::{Administrators, Everyone, FullMembers, Members, Moderators, Nobody, Owners};
 
     const DAY: i64 = 24 * 60 * 60;
@@ -131,7 +131,7 @@ mod tests {
                 .execute("INSERT INTO user_group (id, kind, name) VALUES (?1, 'system', ?2)", row)
                 .unwrap();
         }
-        settings::set(&connection, "waiting_period_threshold", &3.into()).unwrap();
+        realm::settings::set(&connection, "waiting_period_threshold", &3.into()).unwrap();
         // Users 1 to 4: a moderator, an old member, a new member, a guest.
         for (user_id, role, joined) in [(1, 300, 0), (2, 400, 0), (3, 400, 9 * DAY), (4, 600, 0)] {
             let sql = "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, date_joined)
@@ -140,7 +140,7 @@ mod tests {
         }
         let group = |members: &[i64], subgroups: &[GroupId]| {
             let members: Vec<_> = members.iter().map(|id| crate::types::UserId(*id)).collect();
-            sql::insert_anonymous(&connection, &members, subgroups).unwrap()
+            groups::insert_anonymous(&connection, &members, subgroups).unwrap()
         };
         let inner = group(&[1], &[Administrators.id()]);
         let cases = [

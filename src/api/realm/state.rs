@@ -1,27 +1,26 @@
 //! The organization in the response of `POST /register`.
 
 use crate::api::realm::policies;
+use crate::api::resource::{State, StateRequest};
 use crate::domain::groups::membership::Membership;
-use crate::domain::groups::realm_settings::{RealmGroup, is_held};
-use crate::domain::groups::setting;
+use crate::domain::groups::permission::RealmGroup;
+use crate::domain::groups::realm_settings::is_held;
 use crate::domain::groups::setting::Owner;
 use crate::domain::images::realm::RealmImage;
+use crate::domain::realm::bot_domain;
 use crate::domain::realm::settings::PROPERTIES;
-use crate::domain::realm::{bot_domain, settings};
-use crate::http::{ApiResult, State, StateRequest};
-use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, Property};
+use crate::domain::{groups, realm};
+use crate::http::ApiResult;
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, OnWire};
 use serde::Serialize;
 use std::collections::HashMap;
-
-/// Settings that only derive other fields and are not on the wire themselves.
-const NOT_SHOWN: &[&str] = &["icon_version", "logo_version", "night_logo_version", "rendered_description"];
 
 /// The group that holds each permission, by the permission's name.
 struct Permissions(HashMap<String, GroupId>);
 
 impl Permissions {
     fn load(request: &StateRequest<'_>) -> ApiResult<Self> {
-        Ok(Self(setting::all_of(request.connection, Owner::Realm)?))
+        Ok(Self(groups::setting::all_of(request.connection, Owner::Realm)?))
     }
 
     fn group(&self, permission: RealmGroup) -> GroupId {
@@ -54,7 +53,7 @@ struct RealmState {
     realm_logo_url: String,
     /// The address of its logo on a dark background.
     realm_night_logo_url: String,
-    /// Whether people can log in with a password.
+    /// True if people can log in with a password.
     realm_email_auth_enabled: bool,
     /// The ways to log in.
     realm_authentication_methods: AuthenticationMethods,
@@ -62,7 +61,7 @@ struct RealmState {
     realm_allow_edit_history: bool,
     /// Deprecated: whether channel messages need a topic.
     realm_mandatory_topics: bool,
-    /// What clients show for the empty topic.
+    /// The name that clients show for the empty topic.
     realm_empty_topic_display_name: &'static str,
     /// Deprecated: the same as `realm_jitsi_server_url`.
     jitsi_server_url: Option<String>,
@@ -79,26 +78,26 @@ struct AuthenticationMethods {
 /// A way to log in.
 #[derive(Serialize)]
 struct AuthenticationMethod {
-    /// Whether people can use it.
+    /// True if people can use it.
     enabled: bool,
-    /// Whether the organization can enable it.
+    /// True if the organization can enable it.
     available: bool,
-}
-
-/// The settings that are on the wire.
-pub fn shown() -> impl Iterator<Item = &'static Property> {
-    PROPERTIES.iter().filter(|property| !NOT_SHOWN.contains(&property.name))
 }
 
 /// State part `realm`: all settings and permissions, and the deprecated fields derived from them.
 pub fn realm(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let settings = settings::all(request.connection)?;
-    for property in shown() {
+    let settings = realm::settings::all(request.connection)?;
+    for property in PROPERTIES.iter().filter(|row| row.on_wire != OnWire::Hidden) {
         state.insert(format!("realm_{}", property.name), settings.value(property.name).clone());
+    }
+    if request.caller.is_visitor() {
+        // As published: clients show visitors no presence, and offer them no editing.
+        state.insert("realm_presence_disabled".into(), true.into());
+        state.insert("realm_allow_message_editing".into(), false.into());
     }
     let permissions = Permissions::load(request)?;
     for permission in RealmGroup::ALL {
-        let value = setting::to_wire(request.connection, permissions.group(permission))?;
+        let value = groups::setting::to_wire(request.connection, permissions.group(permission))?;
         state.insert(format!("realm_{}", permission.name()), serde_json::to_value(value)?);
     }
     let policy = |permission, choices| {
@@ -118,7 +117,7 @@ pub fn realm(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         realm_wildcard_mention_policy: policy(RealmGroup::CanMentionManyUsers, policies::WILDCARD_MENTION)?,
         realm_url: origin.clone(),
         realm_uri: origin.clone(),
-        realm_bot_domain: bot_domain(origin),
+        realm_bot_domain: bot_domain(request.app.options.public_url.as_deref()),
         realm_date_created: date_created,
         realm_icon_url: RealmImage::Icon.url(&settings),
         realm_logo_url: RealmImage::Logo.url(&settings),
@@ -134,20 +133,20 @@ pub fn realm(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     })
 }
 
-/// What the caller may do in the organization.
+/// The caller's permissions in the organization.
 #[derive(Serialize)]
 struct OwnPermissions {
-    /// Whether they may create public channels.
+    /// True if they may create public channels.
     can_create_public_streams: bool,
-    /// Whether they may create private channels.
+    /// True if they may create private channels.
     can_create_private_streams: bool,
     /// Deprecated: whether they may create channels of either kind.
     can_create_streams: bool,
-    /// Whether they may create channels that are web-public.
+    /// True if they may create channels that are web-public.
     can_create_web_public_streams: bool,
-    /// Whether they may subscribe others to channels.
+    /// True if they may subscribe others to channels.
     can_subscribe_other_users: bool,
-    /// Whether they may invite people by email.
+    /// True if they may invite people by email.
     can_invite_others_to_realm: bool,
 }
 
@@ -157,7 +156,7 @@ pub fn own_permissions(request: &StateRequest<'_>, state: &mut State) -> ApiResu
     let may = |permission| is_held(request.connection, request.caller, &membership, permission);
     let public = may(RealmGroup::CanCreatePublicChannel)?;
     let private = may(RealmGroup::CanCreatePrivateChannel)?;
-    let web_public = settings::ENABLE_SPECTATOR_ACCESS.get(request.connection)?
+    let web_public = realm::settings::ENABLE_SPECTATOR_ACCESS.get(request.connection)?
         && may(RealmGroup::CanCreateWebPublicChannel)?;
     state.add(&OwnPermissions {
         can_create_public_streams: public,
@@ -173,7 +172,8 @@ pub fn own_permissions(request: &StateRequest<'_>, state: &mut State) -> ApiResu
 mod tests {
     #[test]
     fn bots_get_an_address_that_looks_like_one() {
-        for (origin, domain) in [
+        assert_eq!(crate::domain::realm::bot_domain(None), "bots.invalid");
+        for (url, domain) in [
             ("https://chat.example.com", "chat.example.com"),
             ("http://chat.example.com:9991", "chat.example.com"),
             ("http://localhost:9991", "bots.invalid"),
@@ -181,7 +181,7 @@ mod tests {
             ("http://[::1]", "bots.invalid"),
             ("nonsense", "bots.invalid"),
         ] {
-            assert_eq!(crate::domain::realm::bot_domain(origin), domain, "{origin}");
+            assert_eq!(crate::domain::realm::bot_domain(Some(url)), domain, "{url}");
         }
     }
 }

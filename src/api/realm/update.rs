@@ -1,20 +1,23 @@
 //! `PATCH /realm`.
 
-use crate::api::realm::params::RealmChanges;
 use crate::api::realm::rules;
-use crate::auth::Ctx;
-use crate::domain::access::channels;
-use crate::domain::groups::realm_settings::{RealmGroup, RealmPermissionUpdated};
+use crate::api::setting_params::{self, PermissionParams, SettingParams, settable};
+use crate::app::App;
+use crate::domain::audit::{Action, Entry, Subject};
+use crate::domain::groups::permission::RealmGroup;
+use crate::domain::groups::realm_settings;
+use crate::domain::groups::realm_settings::RealmPermissionUpdated;
 use crate::domain::groups::setting::{Owner, SettingChange};
-use crate::domain::groups::{realm_settings, setting};
-use crate::domain::realm::settings::MODERATION_REQUEST_CHANNEL_ID;
-use crate::domain::realm::{events, settings, user_ids as users};
+use crate::domain::realm::settings::{MODERATION_REQUEST_CHANNEL_ID, RealmTable};
+use crate::domain::realm::user_ids;
 use crate::domain::rendering::render_one_description;
-use crate::domain::visibility;
 use crate::domain::visibility::Scope;
-use crate::http::{Administrator, ApiError, ApiResult, Call, Caller, Params2, Reply};
+use crate::domain::{access, groups, realm, visibility};
+use crate::http::form::Form;
+use crate::http::{Administrator, ApiError, ApiResult, Call, Caller, Parameters, Params2, Reply};
 use crate::store::Tx;
-use crate::types::{Role, StreamId};
+use crate::types::{ChangedBy, Kind, Origin, Property, Role, StreamId, nearest_name};
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -27,18 +30,73 @@ pub struct RealmParams {
     string_id: Option<String>,
 }
 
+/// The settings of the organization that a request changes.
+type RealmSettings = SettingParams<RealmTable>;
+
+/// The permissions of the organization that a request changes.
+type RealmGroups = PermissionParams<RealmGroup, SettingChange>;
+
 /// `PATCH /realm`: changes any of the settings, all or none. Returns the values that changed, with `updated` in place
 /// of strings.
 pub async fn update(
     call: Call<Administrator>,
-    Params2(changes, other): Params2<RealmChanges, RealmParams>,
+    Params2(settings, Params2(permissions, other)): Params2<RealmSettings, Params2<RealmGroups, RealmParams>>,
 ) -> ApiResult<Reply<RealmUpdate>> {
-    let description = changes.values.iter().find(|(property, _)| property.name == "description");
-    let rendered_description = match description {
-        Some((_, text)) => Some(render_one_description(&call, text.as_str().unwrap_or_default()).await?),
-        None => None,
+    let rendered_description = render(&call.app, &call.caller, &call.info.origin, &settings).await?;
+    let job = move |tx: &mut Tx<'_>, caller: &Administrator| {
+        apply(tx, caller, settings, &permissions, &other, rendered_description)
     };
-    call.write(move |tx, caller| apply(tx, caller, changes, &other, rendered_description)).await
+    Reply::data(&call.write(job).await?)
+}
+
+/// Renders the description of a request.
+async fn render(
+    app: &App,
+    caller: &Caller,
+    origin: &str,
+    settings: &RealmSettings,
+) -> ApiResult<Option<String>> {
+    let description = settings.values.iter().find(|(property, _)| property.name == "description");
+    let Some((_, text)) = description else { return Ok(None) };
+    Ok(Some(render_one_description(app, caller, origin, text.as_str().unwrap_or_default()).await?))
+}
+
+/// Changes a setting for the operator, by the rules of `PATCH /realm` and with the sight of an owner. Returns the settings that
+/// changed.
+pub async fn change_as_operator(
+    app: &App,
+    owner: Caller,
+    name: &str,
+    value: &str,
+) -> ApiResult<Map<String, Value>> {
+    let read = |value: &str| {
+        let query = form_urlencoded::Serializer::new(String::new()).append_pair(name, value).finish();
+        let form = Form::new(Some(&query), None, Bytes::new(), Vec::new())?;
+        let params = Params2::<RealmSettings, Params2<RealmGroups, RealmParams>>::read(&form)?;
+        if form.ignored().is_empty() { Ok(params) } else { Err(unknown(name)) }
+    };
+    // Some values are JSON in the interface: words such as unlimited are written without quotes here.
+    let is_word = serde_json::from_str::<Value>(value).is_err();
+    let params = match read(value) {
+        Err(error) if is_word => read(&Value::from(value).to_string()).map_err(|_| error),
+        params => params,
+    };
+    let Params2(settings, Params2(permissions, other)) = params?;
+    let rendered = render(app, &owner, "", &settings).await?;
+    let changed = app.writer.run(move |tx| {
+        tx.set_origin(Origin::OPERATOR);
+        apply(tx, &owner, settings, &permissions, &other, rendered)
+    });
+    Ok(changed.await?.0)
+}
+
+/// The refusal of a name that is no setting, with the most similar one.
+fn unknown(name: &str) -> ApiError {
+    let names = settable::<RealmTable>().map(|row| row.name);
+    let names = names.chain(RealmGroup::ALL.iter().map(|permission| permission.name()));
+    let nearest = nearest_name(name, names);
+    let tip = nearest.map(|nearest| format!("; did you mean '{nearest}'?")).unwrap_or_default();
+    ApiError::bad_request(format!("There is no setting '{name}'{tip}"))
 }
 
 /// The reply to `PATCH /realm`: the settings that changed. Texts are not repeated: their values are `updated`.
@@ -48,12 +106,13 @@ pub struct RealmUpdate(Map<String, Value>);
 
 fn apply(
     tx: &mut Tx<'_>,
-    caller: &Administrator,
-    changes: RealmChanges,
+    caller: &Caller,
+    settings: RealmSettings,
+    permissions: &RealmGroups,
     other: &RealmParams,
     rendered_description: Option<String>,
-) -> ApiResult<Reply<RealmUpdate>> {
-    check_owner(caller, &changes, other)?;
+) -> ApiResult<RealmUpdate> {
+    check_owner(caller, &settings, permissions, other)?;
     if let Some(methods) = &other.authentication_methods {
         rules::check_authentication_methods(methods)?;
     }
@@ -61,45 +120,51 @@ fn apply(
         return Err(ApiError::bad_request("Must be a demo organization."));
     }
     if let Some(html) = rendered_description {
-        settings::set(tx, "rendered_description", &html.into())?;
+        realm::settings::set(tx, "rendered_description", &html.into())?;
     }
     let mut answer = Map::new();
-    for (property, written) in changes.values {
-        let value = check_value(tx, caller, property.name, written)?;
+    for (property, written) in settings.values {
+        let value = check_value(tx, caller, property, written)?;
         if set(tx, property.name, &value)? {
             let shown = if value.is_string() { "updated".into() } else { value };
             answer.insert(property.name.to_owned(), shown);
         }
     }
-    for (permission, change) in &changes.groups {
+    for (permission, change) in &permissions.0 {
         if let Some(value) = set_group(tx, *permission, change)? {
             answer.insert(permission.name().to_owned(), value);
         }
     }
-    Reply::data(&RealmUpdate(answer))
+    Ok(RealmUpdate(answer))
 }
 
 /// Checks that the caller is an owner, if a change requires it.
-fn check_owner(caller: &Caller, changes: &RealmChanges, other: &RealmParams) -> ApiResult<()> {
+fn check_owner(
+    caller: &Caller,
+    settings: &RealmSettings,
+    permissions: &RealmGroups,
+    other: &RealmParams,
+) -> ApiResult<()> {
+    let changed_by = settings.values.iter().map(|(row, _)| row.changed_by);
+    let mut changed_by =
+        changed_by.chain(permissions.0.iter().map(|(group, _)| group.permission().changed_by));
     let needs_owner = other.authentication_methods.is_some()
         || other.string_id.is_some()
-        || changes.values.iter().any(|(property, _)| rules::requires_owner(property.name))
-        || changes.groups.iter().any(|(permission, _)| rules::permission_requires_owner(*permission));
+        || changed_by.any(|users| users == ChangedBy::Owner);
     if needs_owner && caller.role != Role::Owner { Err(ApiError::owners_only()) } else { Ok(()) }
 }
 
 /// Checks a value and returns the one to store. Channels have to be accessible to the caller.
-fn check_value(tx: &Tx<'_>, caller: &Caller, name: &str, written: Value) -> ApiResult<Value> {
-    let is_channel = name.ends_with("_stream_id") || name.ends_with("_channel_id");
-    if !is_channel {
-        return rules::value(name, written);
+fn check_value(tx: &Tx<'_>, caller: &Caller, property: &Property, written: Value) -> ApiResult<Value> {
+    if property.kind != Kind::Channel {
+        return setting_params::check(property, written);
     }
     let Some(stream_id) = written.as_i64().filter(|id| *id >= 0) else { return Ok((-1).into()) };
-    let stream = channels::find_for_metadata(Ctx::in_job(tx, caller), StreamId(stream_id))?;
+    let stream = access::channels::find_for_metadata(tx.ctx(caller), StreamId(stream_id))?;
     if stream.is_archived {
-        return Err(channels::no_such_channel());
+        return Err(access::channels::no_such_channel());
     }
-    if name == MODERATION_REQUEST_CHANNEL_ID.name()
+    if property.name == MODERATION_REQUEST_CHANNEL_ID.name()
         && !stream.invite_only
         && MODERATION_REQUEST_CHANNEL_ID.get(tx)? != stream_id
     {
@@ -108,14 +173,14 @@ fn check_value(tx: &Tx<'_>, caller: &Caller, name: &str, written: Value) -> ApiR
     Ok(written)
 }
 
-/// Sets a setting and what depends on it. Returns whether it changed.
+/// Sets a setting and dependent ones. Returns true if it changed.
 fn set(tx: &mut Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
     match name {
         "waiting_period_threshold" => {
             visibility::waiting_period::emit_ended(tx)?;
-            visibility::with_events(tx, Scope::WaitingPeriod, |tx| events::set(tx, name, value))
+            visibility::with_events(tx, Scope::WaitingPeriod, |tx| realm::events::set(tx, name, value))
         }
-        _ => events::set(tx, name, value),
+        _ => realm::events::set(tx, name, value),
     }
 }
 
@@ -123,12 +188,15 @@ fn set(tx: &mut Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
 fn set_group(tx: &mut Tx<'_>, permission: RealmGroup, change: &SettingChange) -> ApiResult<Option<Value>> {
     let before = realm_settings::group(tx, permission)?;
     let Some(after) = change.after(tx, before)? else { return Ok(None) };
-    let group = setting::parse(tx, permission.name(), &permission.permission(), &after)?;
+    let group = groups::setting::parse(tx, &permission.permission(), &after)?;
     let value = serde_json::to_value(&after)?;
-    tracing::info!(setting = permission.name(), "a permission of the organization was changed");
+    let changed = Entry::new(Action::PermissionChanged, Subject::setting(permission.name()));
+    tx.audit(
+        changed.before(serde_json::to_value(groups::setting::to_wire(tx, before)?)?).after(value.clone()),
+    )?;
     let set = |tx: &mut Tx<'_>| {
-        setting::set(tx, Owner::Realm, permission.name(), group)?;
-        let everyone = users::everyone(tx)?;
+        groups::setting::set(tx, Owner::Realm, permission.name(), group)?;
+        let everyone = user_ids::everyone(tx)?;
         tx.emit(RealmPermissionUpdated::new(permission, after), everyone);
         Ok(())
     };

@@ -1,15 +1,17 @@
 //! `GET`, `POST` and `DELETE /reminders`.
 
-use crate::api::reminders::record::{ReminderRecord, ReminderRow};
-use crate::api::reminders::{record, sql, text};
+use crate::api::reminders::text;
+use crate::auth::Ctx;
 use crate::domain::limits::{Accounts, MAX_OWNED_LENGTH, MAX_REMINDERS};
+use crate::domain::messages::reminders::record::{ReminderRecord, ReminderRow};
+use crate::domain::messages::reminders::{record, sql};
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rendering::render_for;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, User};
 use crate::scheduler;
 use crate::store::Tx;
-use crate::types::MessageId;
+use crate::types::{MessageId, UserId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -54,11 +56,11 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
     }
     let (caller, origin) = (Caller::clone(&call.caller), call.info.origin.clone());
     // The message that is quoted may be long.
-    let prepared = app.read_in(&app.pools.rendering, Some(caller.accountable()), move |snapshot| {
-        let message = MessageViewer::new(snapshot, &caller, now).find(params.message_id)?;
+    let prepared = app.read_in(&app.pools.rendering, Some(caller.quota_owner()), move |snapshot| {
+        let message = MessageViewer::new(Ctx::new(snapshot, &caller, now)).find(params.message_id)?;
         let note = text::note(&params.note.unwrap_or_default())?;
         let content = text::of_message(snapshot, &caller, &message, &note)?;
-        let rendered = render_for(snapshot, &caller, now, &origin, &content)?;
+        let rendered = render_for(Ctx::new(snapshot, &caller, now), &origin, &content)?;
         Ok(ReminderRow {
             reminder_id: 0,
             user_id: caller.user_id,
@@ -74,7 +76,7 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
     let mut row = prepared.await?;
     let id = call
         .write(move |tx, caller| {
-            MessageViewer::new(tx, caller, tx.now()).find(row.message_id)?;
+            MessageViewer::new(tx.ctx(caller)).find(row.message_id)?;
             let accounts = Accounts::of(tx, row.user_id, tx.now())?;
             let statement =
                 "SELECT count(*) FROM reminder WHERE user_id IN (SELECT value FROM json_each(?1))";
@@ -89,6 +91,16 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
         .await?;
     scheduler::wake(&app);
     Reply::data(&CreatedReminder { reminder_id: id })
+}
+
+/// Deletes the reminders of a user, with events, and returns their number.
+pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
+    let rows = sql::of_user(tx, user_id)?;
+    for row in &rows {
+        sql::delete(tx, row.reminder_id)?;
+        record::emit_removed(tx, row);
+    }
+    Ok(rows.len())
 }
 
 /// Parameters of `DELETE /reminders/{reminder_id}`.

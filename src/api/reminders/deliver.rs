@@ -1,12 +1,13 @@
 //! Sends reminders when they are due.
 
-use crate::api::reminders::record::ReminderRow;
-use crate::api::reminders::{record, sql, text};
+use crate::api::reminders::text;
 use crate::app::App;
-use crate::domain::access::user_rows as users;
+use crate::auth::Ctx;
+use crate::domain::messages::reminders::record::ReminderRow;
+use crate::domain::messages::reminders::{record, sql};
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::notices::{BotMessage, direct_address};
-use crate::domain::realm;
+use crate::domain::{realm, rows};
 use crate::http::ApiResult;
 use crate::scheduler;
 use crate::scheduler::DuePosition;
@@ -32,7 +33,7 @@ async fn deliver(app: &App, row: ReminderRow) -> ApiResult<()> {
         app.read_in(&app.pools.rendering, None, move |snapshot| prepare(snapshot, &to_render, now));
     let message = match prepared.await {
         // The server is to blame and not the reminder, which is tried again.
-        Err(error) if error.is_passing() => return Err(error),
+        Err(error) if error.is_transient() => return Err(error),
         message => message,
     };
     if let Err(error) = &message {
@@ -59,11 +60,16 @@ async fn deliver(app: &App, row: ReminderRow) -> ApiResult<()> {
 
 /// Renders the reminder with the current message, or as it was created if the user can no longer see the message.
 fn prepare(connection: &Connection, row: &ReminderRow, now: i64) -> ApiResult<BotMessage> {
-    let caller = users::caller(connection, row.user_id)?;
-    let content = match MessageViewer::new(connection, &caller, now).find(row.message_id) {
+    let caller = rows::user::caller(connection, row.user_id)?;
+    let content = match MessageViewer::new(Ctx::new(connection, &caller, now)).find(row.message_id) {
         Ok(message) => text::of_message(connection, &caller, &message, &row.note)?,
-        Err(error) if error.is_passing() => return Err(error),
+        Err(error) if error.is_transient() => return Err(error),
         Err(_) => row.content.clone(),
     };
-    BotMessage::new(connection, &caller, now, &row.origin, direct_address(connection, row.user_id)?, content)
+    BotMessage::new(
+        Ctx::new(connection, &caller, now),
+        &row.origin,
+        direct_address(connection, row.user_id)?,
+        content,
+    )
 }

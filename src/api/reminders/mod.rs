@@ -1,14 +1,13 @@
 //! Reminders of messages (feature levels 381, 399 and 415): the notification bot sends a link to a message at a given
 //! time.
 
-mod change;
+pub mod change;
 pub mod deliver;
-pub mod record;
-mod sql;
 mod text;
 
-use crate::http::{ApiResult, Route, State, StatePart, StateRequest, USER};
-use crate::http::{Background, Resource};
+use crate::api::resource::{Background, Resource, State, StatePart, StateRequest};
+use crate::domain::messages::reminders::{record, sql};
+use crate::http::{ApiResult, Route, USER};
 use crate::scheduler;
 use hyper::Method;
 

@@ -4,7 +4,9 @@ use crate::domain::access::users::{Accessible, UNKNOWN_USER};
 use crate::domain::limits::{MAX_MESSAGE_LENGTH, MAX_REMINDER_NOTE_LENGTH};
 use crate::domain::messages::markup::{Location, enumerated, framed, mentions_of_others, silent_mention};
 use crate::domain::messages::record::MessageRow;
+use crate::domain::user_settings;
 use crate::http::{ApiError, ApiResult, Caller};
+use crate::types::{Language, fill};
 use rusqlite::Connection;
 
 /// Checks the length of a note, and returns it without leading line breaks and trailing white space.
@@ -26,16 +28,22 @@ pub fn of_message(
     note: &str,
 ) -> ApiResult<String> {
     let place = Location::of(connection, message)?;
-    let (kind, whereto) = match &place {
-        Location::Channel { link, .. } => ("message", format!("in {link}")),
+    let language = Language::of(&user_settings::DEFAULT_LANGUAGE.get(connection, reader.user_id)?);
+    let (is_direct, whereto) = match &place {
+        Location::Channel { link, .. } => (false, link.clone()),
         Location::Direct { people, .. } => {
-            let others = mentions_of_others(connection, people, message.sender_id)?;
-            ("direct message", format!("to {}", enumerated(&others)))
+            (true, enumerated(&mentions_of_others(connection, people, message.sender_id)?))
         }
     };
-    let mut text = format!("You requested a reminder for the following {kind}.");
+    let begin = match (is_direct, note.is_empty()) {
+        (false, true) => language.t("You requested a reminder for the following message."),
+        (false, false) => language.t("You requested a reminder for the following message. Note:"),
+        (true, true) => language.t("You requested a reminder for the following direct message."),
+        (true, false) => language.t("You requested a reminder for the following direct message. Note:"),
+    };
+    let mut text = begin.to_owned();
     if !note.is_empty() {
-        text.push_str(" Note:\n > ");
+        text.push_str("\n > ");
         text.push_str(note);
     }
     let sender = if Accessible::to(connection, reader)?.contains(message.sender_id) {
@@ -45,13 +53,20 @@ pub fn of_message(
     };
     let url = place.url();
     // The content of a widget is data, which cannot be quoted.
-    let widget = [("/poll", "poll"), ("/todo", "todo list")]
-        .into_iter()
-        .find(|(command, _)| message.content.starts_with(command));
-    if let Some((_, widget)) = widget {
-        return Ok(format!("{text}\n\n{sender} [sent]({url}) a {widget} {whereto}."));
+    let is = |command: &str| message.content.starts_with(command);
+    let sentence = match (is_direct, is("/poll"), is("/todo")) {
+        (false, true, _) => language.t("{sender} [sent]({url}) a poll in {place}."),
+        (false, _, true) => language.t("{sender} [sent]({url}) a todo list in {place}."),
+        (true, true, _) => language.t("{sender} [sent]({url}) a poll to {place}."),
+        (true, _, true) => language.t("{sender} [sent]({url}) a todo list to {place}."),
+        (false, false, false) => language.t("{sender} [said]({url}) in {place}:"),
+        (true, false, false) => language.t("{sender} [said]({url}) to {place}:"),
+    };
+    let sentence = fill(sentence, &[("sender", &sender), ("url", url), ("place", &whereto)]);
+    if is("/poll") || is("/todo") {
+        return Ok(format!("{text}\n\n{sentence}"));
     }
-    let text = format!("{text}\n\n{sender} [said]({url}) {whereto}:\n");
+    let text = format!("{text}\n\n{sentence}\n");
     let room = MAX_MESSAGE_LENGTH.saturating_sub(text.chars().count());
     Ok(text + &framed("quote", &message.content, room))
 }

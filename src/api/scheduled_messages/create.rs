@@ -2,17 +2,19 @@
 
 use crate::api::scheduled_messages::record::{ScheduledMessageRecord, ScheduledMessageRow, Target};
 use crate::api::scheduled_messages::{record, sql};
+use crate::auth::Ctx;
 use crate::domain::files::references;
 use crate::domain::limits::{Accounts, MAX_OWNED_LENGTH, MAX_SCHEDULED_MESSAGES};
+use crate::domain::messages;
+use crate::domain::messages::destination;
 use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::rules::mentions;
-use crate::domain::messages::{destination, rules};
 use crate::domain::rendering::{on_snapshot, render_for};
-use crate::http::params::{JsonOrText, NoParams};
+use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, User};
 use crate::scheduler;
 use crate::store::Tx;
-use crate::types::UserId;
+use crate::types::{JsonOrText, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -48,7 +50,7 @@ pub struct CreateParams {
     topic: Option<String>,
     /// UNIX seconds.
     scheduled_delivery_timestamp: i64,
-    /// Whether the message is marked as read for the sender. By default it is if the client is one for people, except
+    /// True if the message is marked as read for the sender. By default it is if the client is one for people, except
     /// for messages to oneself, which would go unnoticed.
     read_by_sender: Option<bool>,
 }
@@ -73,18 +75,19 @@ pub async fn create_scheduled_message(
     let to = only_ids(params.r#type, params.to)?;
     let (client, origin) = (call.info.client.clone(), call.info.origin.clone());
     let caller = Caller::clone(&call.caller);
-    let content = rules::content(&params.content)?;
+    let content = messages::rules::content(&params.content)?;
     let text = content.clone();
     let (mut address, mut row, path_ids) =
-        on_snapshot(&app, Some(caller.accountable()), &[&text], move |snapshot| {
+        on_snapshot(&app, Some(caller.quota_owner()), &[&text], move |snapshot| {
             let topic = params.topic.as_deref();
-            let address = destination::resolve(snapshot, &caller, now, params.r#type, &to, topic)?;
-            let rendered = render_for(snapshot, &caller, now, &origin, &content)?;
-            mentions::check(snapshot, &caller, now, address.topic(), &rendered)?;
+            let address = destination::resolve(Ctx::new(snapshot, &caller, now), params.r#type, &to, topic)?;
+            let rendered = render_for(Ctx::new(snapshot, &caller, now), &origin, &content)?;
+            mentions::check(Ctx::new(snapshot, &caller, now), address.topic(), &rendered)?;
             let target = Target::of(&address);
             let is_note = matches!(&target, Target::Direct(people) if people.len() == 1);
-            let read_by_sender =
-                params.read_by_sender.unwrap_or_else(|| rules::is_read_by_sender(&client) && !is_note);
+            let read_by_sender = params
+                .read_by_sender
+                .unwrap_or_else(|| messages::rules::is_read_by_sender(&client) && !is_note);
             let row = ScheduledMessageRow {
                 scheduled_message_id: 0,
                 sender_id: caller.user_id,
@@ -103,7 +106,7 @@ pub async fn create_scheduled_message(
         .await?;
     let id = call
         .write(move |tx, caller| {
-            destination::recheck(tx, caller, tx.now(), &mut address)?;
+            destination::recheck(tx.ctx(caller), &mut address)?;
             let statement = "SELECT count(*) FROM scheduled_message
                  WHERE sender_id IN (SELECT value FROM json_each(?1)) AND NOT sent";
             let accounts = Accounts::of(tx, caller.user_id, tx.now())?;

@@ -3,22 +3,23 @@
 use crate::api::scheduled_messages::record::{ScheduledMessageRow, Target};
 use crate::api::scheduled_messages::{record, sql};
 use crate::app::App;
+use crate::auth::Ctx;
 use crate::domain::access::channels::no_channel_with_id;
-use crate::domain::access::{channel_rows as channels, user_rows as users};
 use crate::domain::files::references;
 use crate::domain::messages::create::{OutgoingMessage, send};
 use crate::domain::messages::destination;
 use crate::domain::messages::destination::Destination;
+use crate::domain::notices;
 use crate::domain::notices::{BotMessage, direct_address};
-use crate::domain::realm;
 use crate::domain::rendering::{on_snapshot, render_for};
+use crate::domain::{realm, rows};
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::markdown::{Composition, Words};
 use crate::scheduler;
 use crate::scheduler::DuePosition;
 use crate::store::Snapshot;
 use crate::types::Topic;
 use rusqlite::Connection;
+use teamchat_markdown::{Composition, Words};
 
 /// The largest delay, in seconds. A message that is later fails instead of being sent.
 const MAX_DELAY: i64 = 10 * 60;
@@ -65,7 +66,7 @@ async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
         Err(error) => Err(error),
     };
     match sent {
-        Err(error) if !error.is_passing() => fail(app, row, &error).await,
+        Err(error) if !error.is_transient() => fail(app, row, &error).await,
         sent => sent,
     }
 }
@@ -76,20 +77,20 @@ fn prepare(
     row: &ScheduledMessageRow,
     now: i64,
 ) -> ApiResult<(Caller, OutgoingMessage)> {
-    let caller = users::caller(connection, row.sender_id)?;
+    let caller = rows::user::caller(connection, row.sender_id)?;
     if now - row.scheduled_delivery_timestamp > MAX_DELAY {
         return Err(ApiError::bad_request("Message could not be sent at the scheduled time."));
     }
     let mut address = match &row.target {
         Target::Channel(stream_id, topic) => {
-            let stream = channels::by_id(connection, *stream_id)?;
+            let stream = rows::channel::by_id(connection, *stream_id)?;
             let stream = stream.ok_or_else(|| no_channel_with_id(stream_id.0))?;
             Destination::Channel(Box::new(stream), Topic::stored(topic.clone()))
         }
         Target::Direct(people) => Destination::Direct(people.clone()),
     };
-    destination::recheck(connection, &caller, now, &mut address)?;
-    let rendered = render_for(connection, &caller, now, &row.origin, &row.content)?;
+    destination::recheck(Ctx::new(connection, &caller, now), &mut address)?;
+    let rendered = render_for(Ctx::new(connection, &caller, now), &row.origin, &row.content)?;
     let draft = OutgoingMessage {
         read_by_sender: row.read_by_sender,
         ..OutgoingMessage::new(address, row.content.clone(), rendered, row.client.clone())
@@ -99,14 +100,15 @@ fn prepare(
 
 /// Marks a message as failed and sends its sender the reason, unless the account is deactivated.
 async fn fail(app: &App, mut row: ScheduledMessageRow, error: &ApiError) -> ApiResult<()> {
-    let words = Words::new("The message you scheduled for ")
-        .time(row.scheduled_delivery_timestamp)
-        .words(" was not sent because of the following error:");
-    let content = Composition::from(words)
-        .quote_text(error.msg())
-        .paragraph(Words::new("[View scheduled messages](#scheduled)"));
+    let time = Words::default().time(row.scheduled_delivery_timestamp);
     let notice = app.readers.read(|snapshot| {
-        users::caller(snapshot, row.sender_id)?;
+        rows::user::caller(snapshot, row.sender_id)?;
+        let language = notices::language_of(snapshot, row.sender_id)?;
+        let text =
+            language.t("The message you scheduled for {time} was not sent because of the following error:");
+        let content = Composition::from(Words::filled(text, &[("time", time)]))
+            .quote_text(error.msg())
+            .paragraph(Words::new(language.t("[View scheduled messages](#scheduled)")));
         BotMessage::composed(snapshot, direct_address(snapshot, row.sender_id)?, content)
     });
     let notice = notice.await;

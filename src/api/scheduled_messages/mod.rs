@@ -7,10 +7,10 @@ mod create;
 pub mod deliver;
 pub mod record;
 mod sql;
-mod update;
+pub mod update;
 
-use crate::http::{ApiResult, Route, State, StatePart, StateRequest, USER};
-use crate::http::{Background, Resource};
+use crate::api::resource::{Background, Resource, State, StatePart, StateRequest};
+use crate::http::{ApiResult, Route, USER};
 use crate::scheduler;
 use hyper::Method;
 

@@ -24,13 +24,13 @@ pub struct ScheduledMessageRow {
     pub scheduled_delivery_timestamp: i64,
     /// The name of the client that scheduled it.
     pub client: String,
-    /// Whether the message will be marked as read for the sender.
+    /// True if the message will be marked as read for the sender.
     pub read_by_sender: bool,
     /// The server's address as used by the client, for links in the rendered message.
     pub origin: String,
-    /// Whether an attempt to send it failed.
+    /// True if an attempt to send it failed.
     pub failed: bool,
-    /// Whether it was sent. The texts of sent messages are removed from the row.
+    /// True if it was sent. The texts of sent messages are removed from the row.
     pub sent: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct ScheduledMessageRecord {
     scheduled_message_id: i64,
     /// `stream` for a message to a channel, `private` for a direct one.
     r#type: MessageType,
-    /// The channel; or the recipients of a direct message, without the sender unless there is nobody else.
+    /// The channel; or the recipients of a direct message, without the sender unless there is no other.
     to: To,
     /// Channel messages only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +61,7 @@ pub struct ScheduledMessageRecord {
     rendered_content: String,
     /// When it is sent, in UNIX seconds.
     scheduled_delivery_timestamp: i64,
-    /// Whether it could not be sent at its time; it is not tried again until it is changed.
+    /// True if it could not be sent at its time; it is not tried again until it is changed.
     failed: bool,
 }
 
@@ -73,7 +73,7 @@ enum To {
 }
 
 impl ScheduledMessageRecord {
-    /// The record of a row. The recipients of a direct message do not include the sender, unless there is nobody else.
+    /// The record of a row. The recipients of a direct message do not include the sender, unless they are the only one.
     pub fn new(row: &ScheduledMessageRow) -> Self {
         let (r#type, to, topic) = match &row.target {
             Target::Channel(stream_id, topic) => {

@@ -3,20 +3,22 @@
 use crate::api::scheduled_messages::create::{check_length, only_ids};
 use crate::api::scheduled_messages::record::{ScheduledMessageRow, Target};
 use crate::api::scheduled_messages::{record, sql};
+use crate::auth::Ctx;
 use crate::domain::files::references;
+use crate::domain::messages;
+use crate::domain::messages::destination;
 use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::rules::mentions;
-use crate::domain::messages::{destination, rules};
 use crate::domain::rendering::render_for;
-use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, RequestInfo, User};
-use crate::markdown::Rendered;
 use crate::scheduler;
 use crate::store::Tx;
+use crate::types::{JsonOrText, UserId};
 use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
+use teamchat_markdown::Rendered;
 
 /// Parameters of `PATCH /scheduled_messages/{scheduled_message_id}`.
 #[derive(Deserialize)]
@@ -62,13 +64,7 @@ impl UpdateParams {
     }
 
     /// Resolves and checks the new destination; `None` if only the time changes.
-    fn address(
-        &mut self,
-        connection: &Connection,
-        caller: &Caller,
-        now: i64,
-        target: &Target,
-    ) -> ApiResult<Option<Destination>> {
+    fn address(&mut self, ctx: Ctx<'_>, target: &Target) -> ApiResult<Option<Destination>> {
         if self.r#type.is_none() && self.to.is_none() && self.content.is_none() && self.topic.is_none() {
             return Ok(None);
         }
@@ -82,7 +78,7 @@ impl UpdateParams {
             None => JsonOrText::Json(to),
         };
         let topic = self.topic.as_deref().unwrap_or(topic);
-        Ok(Some(destination::resolve(connection, caller, now, kind, &to, Some(topic))?))
+        Ok(Some(destination::resolve(ctx, kind, &to, Some(topic))?))
     }
 }
 
@@ -94,13 +90,13 @@ pub async fn update_scheduled_message(call: Call<User>, params: UpdateParams) ->
     let (caller, origin) = (Caller::clone(&call.caller), info.origin.clone());
     let (id, content) = (params.scheduled_message_id, params.content.clone());
     // The stored content may be long.
-    let rendering = app.read_in(&app.pools.rendering, Some(caller.accountable()), move |snapshot| {
+    let rendering = app.read_in(&app.pools.rendering, Some(caller.quota_owner()), move |snapshot| {
         let row = find(snapshot, &caller, id)?;
         let content = match &content {
-            Some(content) => rules::content(content)?,
+            Some(content) => messages::rules::content(content)?,
             None => row.content,
         };
-        let rendered = render_for(snapshot, &caller, now, &origin, &content)?;
+        let rendered = render_for(Ctx::new(snapshot, &caller, now), &origin, &content)?;
         Ok((content, rendered))
     });
     let rendering = rendering.await?;
@@ -120,8 +116,8 @@ fn update(
     if row.failed && params.scheduled_delivery_timestamp.is_none() {
         return Err(record::not_in_the_future());
     }
-    if let Some(address) = params.address(tx, caller, tx.now(), &row.target)? {
-        mentions::check(tx, caller, tx.now(), address.topic(), &rendered)?;
+    if let Some(address) = params.address(tx.ctx(caller), &row.target)? {
+        mentions::check(tx.ctx(caller), address.topic(), &rendered)?;
         row.target = Target::of(&address);
     }
     if params.content.is_some() {
@@ -156,6 +152,17 @@ pub fn delete_scheduled_message(tx: &mut Tx<'_>, caller: &User, params: DeletePa
     sql::delete(tx, row.scheduled_message_id)?;
     record::emit_removed(tx, &row);
     Ok(Reply::ok())
+}
+
+/// Deletes the scheduled messages of a user, with events, and returns their number.
+pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
+    let rows = sql::of_sender(tx, user_id)?;
+    for row in &rows {
+        references::release_scheduled(tx, row.scheduled_message_id)?;
+        sql::delete(tx, row.scheduled_message_id)?;
+        record::emit_removed(tx, row);
+    }
+    Ok(rows.len())
 }
 
 /// Loads a message of the caller that is not sent yet. Messages of other users do not exist for the caller.

@@ -1,15 +1,15 @@
 //! `POST /submessage`: adds a vote, a task or another change to a poll or to-do list.
 
 use crate::api::submessages::rules;
-use crate::domain::limits;
 use crate::domain::limits::{
-    Accounts, MAX_SUBMESSAGE_LENGTH, MAX_SUBMESSAGES_LENGTH, MAX_SUBMESSAGES_LENGTH_OF_SENDER,
+    AccountSet, Accounts, MAX_SUBMESSAGE_LENGTH, MAX_SUBMESSAGES_LENGTH, MAX_SUBMESSAGES_LENGTH_OF_SENDER,
     MAX_SUBMESSAGES_OF_SENDER,
 };
 use crate::domain::messages::record::{Submessage, attribute};
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::messages::{audience, sql as messages, submessages, widget};
+use crate::domain::messages::{audience, submessages, widget};
 use crate::domain::user_topics::auto_follow;
+use crate::domain::{limits, messages};
 use crate::events::uniform_event;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Reply, User};
@@ -41,7 +41,7 @@ pub struct SubmessageAdded {
     message_id: MessageId,
     /// Identifies the submessage; later ones have greater ids.
     submessage_id: i64,
-    /// Who sent it.
+    /// The sender.
     sender_id: UserId,
     /// The data, as JSON in a text.
     content: String,
@@ -51,7 +51,7 @@ uniform_event!(SubmessageAdded: "submessage", version 1);
 
 /// `POST /submessage`.
 pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) -> ApiResult<Reply> {
-    let (message, _) = MessageViewer::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
+    let (message, _) = MessageViewer::new(tx.ctx(caller)).find_to_change(params.message_id)?;
     let there = submessages::of_message(tx, message.id)?;
     let is_author = message.sender_id == caller.user_id;
     // Others can add submessages only after the sender of the message has added one.
@@ -82,15 +82,15 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
 /// Checks that a message with these submessages takes another one of a sender. The first is the message's own: the poll or
 /// list that its text begins.
 fn check_limits(there: &[Submessage], accounts: &Accounts<'_>, content: &str) -> ApiResult<()> {
-    let (mut count, mut of_sender, mut length) = (1, content.len(), content.len());
-    for (number, submessage) in there.iter().enumerate() {
-        length += submessage.content.len();
-        if accounts.contains(submessage.sender_id) && number > 0 {
-            count += 1;
-            of_sender += submessage.content.len();
-        }
-    }
-    limits::check("submessages", count, MAX_SUBMESSAGES_OF_SENDER)?;
-    limits::check("submessages", of_sender, MAX_SUBMESSAGES_LENGTH_OF_SENDER)?;
-    limits::check("submessages", length, MAX_SUBMESSAGES_LENGTH)
+    let length = content.len() + there.iter().map(|submessage| submessage.content.len()).sum::<usize>();
+    let of = |accounts: &AccountSet| {
+        let own = there.iter().skip(1).filter(|submessage| accounts.contains(submessage.sender_id));
+        own.map(|submessage| submessage.content.len()).collect::<Vec<_>>()
+    };
+    let what = "submessages";
+    accounts.check_counted(what, MAX_SUBMESSAGES_OF_SENDER, |accounts| of(accounts).len() + 1)?;
+    accounts.check_counted(what, MAX_SUBMESSAGES_LENGTH_OF_SENDER, |accounts| {
+        of(accounts).iter().sum::<usize>() + content.len()
+    })?;
+    limits::check(what, length, MAX_SUBMESSAGES_LENGTH)
 }

@@ -4,7 +4,7 @@
 pub mod add;
 mod rules;
 
-use crate::http::Resource;
+use crate::api::resource::Resource;
 use crate::http::{Route, USER};
 use hyper::Method;
 

@@ -100,7 +100,7 @@ mod tests {
 
     // conformance: sub-14, sub-17, sub-18, sub-19, sub-20, sub-22, sub-23, sub-24, sub-25, sub-26, sub-27
     #[test]
-    fn what_clients_add_is_checked() {
+    fn submessages_are_validated() {
         let new_task = json!({"type": "new_task", "key": 2, "task": "a", "desc": "", "completed": false});
         let good = [
             ("poll", json!({"type": "vote", "key": "1,1", "vote": -1}), false),

@@ -1,15 +1,14 @@
 //! `GET /users/me/subscriptions`, `GET /users/{user_id}/subscriptions/{stream_id}`, `GET /streams/{stream_id}/members`,
 //! and the subscriptions in the state of `POST /register`.
 
+use crate::api::resource::{State, StateRequest};
 use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
-use crate::domain::access::{channel_rows, channels as access, user_rows, users};
-use crate::domain::channels;
 use crate::domain::channels::record::Records;
-use crate::domain::subscriptions::record::{SubscriberLists, SubscriptionRecord};
-use crate::domain::subscriptions::sql;
-use crate::domain::subscriptions::sql::{NotificationDefaults, OwnSubscription};
-use crate::http::{ApiError, ApiResult, Read, Reply, State, StateRequest, Subscribers, User};
+use crate::domain::subscriptions::record::{SubscriberLists, Subscribers, SubscriptionRecord};
+use crate::domain::subscriptions::{NotificationDefaults, OwnSubscription};
+use crate::domain::{access, channels, rows, subscriptions};
+use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{StreamId, UserId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -18,7 +17,7 @@ use std::sync::Arc;
 /// Parameters of `GET /users/me/subscriptions`.
 #[derive(Deserialize)]
 pub struct SubscriptionsParams {
-    /// Whether each subscription includes its list of subscribers: `true`, `false` or `partial`.
+    /// Subscribers of each subscription: all (`true`), none (`false`) or `partial`.
     #[serde(default)]
     include_subscribers: Subscribers,
 }
@@ -33,12 +32,12 @@ pub struct Subscriptions {
 /// `GET /users/me/subscriptions`: the caller's subscriptions to channels that are not archived, by name.
 pub fn subscriptions(read: &Read<'_, User>, params: SubscriptionsParams) -> ApiResult<Reply<Subscriptions>> {
     let now = read.app.clock.seconds();
-    let own = sql::own(read, read.caller.user_id)?;
+    let own = subscriptions::own(read, read.caller.user_id)?;
     let own: HashMap<StreamId, OwnSubscription> = own.into_iter().map(|own| (own.stream_id, own)).collect();
-    let records = Records::new(read, now)?;
+    let records = Records::new(read, now, &read.app.channel_traffic)?;
     let mut lists = SubscriberLists::load(read, params.include_subscribers, now)?;
     let mut subscriptions = Vec::with_capacity(own.len());
-    for stream in channels::sql::all(read)?.iter().filter(|stream| !stream.is_archived) {
+    for stream in channels::all(read)?.iter().filter(|stream| !stream.is_archived) {
         if let Some(own) = own.get(&stream.stream_id) {
             let mut record = SubscriptionRecord::new(Arc::new(records.of(stream)?), Some(own));
             lists.add_to(&mut record);
@@ -60,21 +59,21 @@ pub struct StatusParams {
 /// The reply to `GET /users/{user_id}/subscriptions/{stream_id}`.
 #[derive(Serialize)]
 pub struct IsSubscribed {
-    /// Whether the user is subscribed.
+    /// True if the user is subscribed.
     pub is_subscribed: bool,
 }
 
 /// `GET /users/{user_id}/subscriptions/{stream_id}`: returns `is_subscribed`.
 pub fn status(read: &Read<'_, User>, params: StatusParams) -> ApiResult<Reply<IsSubscribed>> {
-    let user = user_rows::by_id(read, params.user_id)?.filter(|user| !user.is_system_bot);
+    let user = rows::user::by_id(read, params.user_id)?.filter(|user| !user.is_system_bot);
     let user = user.ok_or_else(|| ApiError::bad_request("No such user"))?;
     if !user.is_active {
         return Err(ApiError::bad_request("User is deactivated"));
     }
-    users::check(read, read.caller, &user)?;
-    let stream = access::find_for_metadata(read.ctx(), params.stream_id)?;
+    access::users::check(read, read.caller, &user)?;
+    let stream = access::channels::find_for_metadata(read.ctx(), params.stream_id)?;
     Reply::data(&IsSubscribed {
-        is_subscribed: channel_rows::is_subscribed(read, user.user_id, stream.stream_id)?,
+        is_subscribed: rows::channel::is_subscribed(read, user.user_id, stream.stream_id)?,
     })
 }
 
@@ -94,19 +93,20 @@ pub struct SubscriberIds {
 
 /// `GET /streams/{stream_id}/members`: the ids of the active users who are subscribed to a channel, ascending.
 pub fn members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply<SubscriberIds>> {
-    let stream = access::find_for_metadata(read.ctx(), params.stream_id)?;
-    let subscribers: Vec<u32> = channel_rows::subscribers(read, stream.stream_id)?.iter().collect();
+    let stream = access::channels::find_for_metadata(read.ctx(), params.stream_id)?;
+    let subscribers: Vec<u32> = rows::channel::subscribers(read, stream.stream_id)?.iter().collect();
     Reply::data(&SubscriberIds { subscribers })
 }
 
 /// The `subscriptions`, `unsubscribed` and `never_subscribed` of `POST /register`. Every channel whose metadata the
-/// caller may see is in one of the three lists, which are sorted by name.
+/// caller may see is in one of the three lists, which are sorted by name. Visitors see their channels as if they were
+/// subscribed.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let (connection, capabilities) = (request.connection, request.registration.client_capabilities);
     let viewer = Viewer::new(Ctx::new(connection, request.caller, request.now));
-    let records = Records::new(connection, request.now)?;
+    let records = Records::new(connection, request.now, &request.app.channel_traffic)?;
     let mut lists = SubscriberLists::load(connection, request.include_subscribers, request.now)?;
-    let own = sql::own_with_ended(connection, request.caller.user_id)?;
+    let own = subscriptions::own_with_ended(connection, request.caller.user_id)?;
     let mut own: HashMap<StreamId, _> = own.into_iter().map(|own| (own.0.stream_id, own)).collect();
     if !capabilities.notification_settings_null {
         let defaults = NotificationDefaults::load(connection, request.caller.user_id)?;
@@ -115,8 +115,13 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         }
     }
     let (mut subscribed, mut unsubscribed, mut never_subscribed) = (Vec::new(), Vec::new(), Vec::new());
-    for stream in channels::sql::all(connection)? {
+    for stream in channels::all(connection)? {
         if (stream.is_archived && !capabilities.archived_channels) || !viewer.can_see(&stream)? {
+            continue;
+        }
+        if request.caller.is_visitor() {
+            let own = OwnSubscription::of_visitor(&stream, subscribed.len());
+            subscribed.push(SubscriptionRecord::new(Arc::new(records.of(&stream)?), Some(&own)));
             continue;
         }
         let own = own.get(&stream.stream_id);

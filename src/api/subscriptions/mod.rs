@@ -6,8 +6,8 @@ mod properties;
 pub mod subscribe;
 mod unsubscribe;
 
-use crate::http::Resource;
-use crate::http::{Route, StatePart, USER};
+use crate::api::resource::{Resource, StatePart};
+use crate::http::{Route, USER};
 use hyper::Method;
 
 /// Subscriptions.
@@ -20,7 +20,7 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/users/me/subscriptions", USER, list::subscriptions).slow(),
         Route::call(Method::POST, "/users/me/subscriptions", USER, subscribe::subscribe),
         Route::call(Method::PATCH, "/users/me/subscriptions", USER, patch::patch),
-        Route::write(Method::DELETE, "/users/me/subscriptions", USER, unsubscribe::unsubscribe),
+        Route::call(Method::DELETE, "/users/me/subscriptions", USER, unsubscribe::unsubscribe),
         Route::write(Method::POST, "/users/me/subscriptions/properties", USER, properties::update_many),
         Route::write(Method::PATCH, "/users/me/subscriptions/{stream_id}", USER, properties::update_one),
         Route::read(Method::GET, "/users/{user_id}/subscriptions/{stream_id}", USER, list::status),

@@ -3,8 +3,8 @@
 
 use crate::api::subscriptions::subscribe::{RequestedChannel, SubscribeParams, SubscribeReply};
 use crate::api::subscriptions::{subscribe, unsubscribe};
-use crate::domain::membership::create_channel::CreationParams;
-use crate::domain::membership::unsubscribe::UnsubscribeResult;
+use crate::domain::channel_commands::create_channel::NewChannelProperties;
+use crate::domain::channel_commands::unsubscribe::UnsubscribeResult;
 use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use crate::store::Tx;
 use serde::{Deserialize, Serialize};
@@ -36,8 +36,9 @@ pub async fn patch(call: Call<User>, params: PatchParams) -> ApiResult<Reply<Pat
     }
     let channels = subscribe::prepare(&call, &params.add).await?;
     let job = move |tx: &mut Tx<'_>, caller: &User| {
-        let (options, creation) = (SubscribeParams::default(), CreationParams::default());
-        let subscribed = subscribe::subscribe_to_channels(tx, caller, &options, &creation, channels)?;
+        let (options, properties) = (SubscribeParams::default(), NewChannelProperties::default());
+        // One user is one job.
+        let (subscribed, _) = subscribe::subscribe_to_channels(tx, caller, &options, &properties, channels)?;
         let unsubscribed = unsubscribe::unsubscribe_caller(tx, caller, &params.delete)?;
         Reply::data(&PatchReply { subscribed, unsubscribed })
     };

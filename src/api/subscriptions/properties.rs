@@ -1,18 +1,14 @@
 //! `POST /users/me/subscriptions/properties` and `PATCH /users/me/subscriptions/{stream_id}`: changes the colour,
 //! muting, pinning and notifications of the caller's subscriptions.
 
-use crate::auth::Ctx;
-use crate::domain::access::{channel_rows, channels};
-use crate::domain::limits;
 use crate::domain::limits::MAX_PROPERTIES_PER_REQUEST;
 use crate::domain::subscriptions::events::SubscriptionUpdated;
 use crate::domain::subscriptions::rules::SubscriptionProperty;
-use crate::domain::subscriptions::sql;
+use crate::domain::{access, limits, rows, subscriptions};
 use crate::events::Audience;
-use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
-use crate::types::StreamId;
+use crate::types::{JsonOrText, StreamId};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -74,11 +70,11 @@ fn update(
     stream_id: StreamId,
     property: &SubscriptionProperty,
 ) -> ApiResult<()> {
-    let stream = channels::find_for_content(Ctx::in_job(tx, caller), stream_id)?;
-    if !channel_rows::is_subscribed(tx, caller.user_id, stream_id)? {
+    let stream = access::channels::find_for_content(tx.ctx(caller), stream_id)?;
+    if !rows::channel::is_subscribed(tx, caller.user_id, stream_id)? {
         return Err(ApiError::bad_request(format!("Not subscribed to channel ID {stream_id}")));
     }
-    sql::update_property(tx, caller.user_id, stream_id, property)?;
+    subscriptions::update_property(tx, caller.user_id, stream_id, property)?;
     for (property, value) in property.event_values() {
         let event = SubscriptionUpdated::new(stream_id, property, value, stream.is_archived);
         tx.emit(event, Audience::user(caller.user_id));

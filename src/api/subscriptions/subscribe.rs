@@ -1,27 +1,27 @@
 //! `POST /users/me/subscriptions`: subscribes users to channels, and creates those that do not exist.
 
-use crate::auth::Ctx;
-use crate::domain::access::channel_rows::StreamRow;
+use crate::api::channel_params::CreationParams;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::permissions::may_add_others;
-use crate::domain::access::user_rows::UserRow;
+use crate::domain::audit::{Action, Entry};
+use crate::domain::channel_commands::create_channel;
+use crate::domain::channel_commands::create_channel::{NewChannel, NewChannelProperties};
+use crate::domain::channel_commands::parts::{Later, Parts};
+use crate::domain::channel_commands::subscribe::{Colors, SubscribeResult, subscribe_users};
 use crate::domain::limits::{
-    MAX_BULK_NEW_SUBSCRIPTION_MESSAGES, MAX_CHANNELS_PER_REQUEST, MAX_STREAM_DESCRIPTION_LENGTH,
-    MAX_SUBSCRIPTIONS_PER_REQUEST, organization,
+    MAX_BULK_NEW_SUBSCRIPTION_MESSAGES, MAX_CHANNELS_PER_REQUEST, MAX_STREAM_DESCRIPTION_LENGTH, organization,
 };
-use crate::domain::membership::create_channel;
-use crate::domain::membership::create_channel::{CreationParams, NewChannel};
-use crate::domain::membership::subscribe::{SubscribeResult, subscribe_users};
-use crate::domain::notices::channels as channel_notices;
 use crate::domain::notices::channels::Notice;
+use crate::domain::rows::channel::StreamRow;
 use crate::domain::subscriptions::principals::Principals;
-use crate::domain::subscriptions::{principals, rules};
-use crate::domain::{channels, limits, notices};
+use crate::domain::subscriptions::{members, principals};
+use crate::domain::{channels, limits, notices, rows, subscriptions};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::{UserId, fold};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::collections::{HashMap, HashSet};
 
 /// An element of `subscriptions`.
@@ -42,14 +42,14 @@ pub struct SubscribeParams {
     subscriptions: Vec<RequestedChannel>,
     /// The users, by id or API email; by default the caller.
     principals: Option<Principals>,
-    /// Whether the request fails if the caller may not subscribe the users to one of the channels. Otherwise such
+    /// True to refuse the request if the caller may not subscribe the users to one of the channels. Otherwise such
     /// channels are returned in `unauthorized`. True by default.
     #[serde(default = "default_true")]
     authorization_errors_fatal: bool,
-    /// Whether the notification bot announces new channels.
+    /// True if the notification bot announces new channels.
     #[serde(default)]
     announce: bool,
-    /// Whether the notification bot informs users that others subscribed (feature level 397). True by default.
+    /// True if the notification bot informs users that others subscribed (feature level 397). True by default.
     #[serde(default = "default_true")]
     send_new_subscription_messages: bool,
 }
@@ -78,7 +78,7 @@ pub struct SubscribeReply {
     /// Names of channels to which the caller may not subscribe the users.
     #[serde(skip_serializing_if = "Option::is_none")]
     unauthorized: Option<Vec<String>>,
-    /// Whether the subscribed users got messages; absent unless requested.
+    /// True if the subscribed users got messages; absent unless requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     new_subscription_messages_sent: Option<bool>,
 }
@@ -95,12 +95,20 @@ pub async fn subscribe(
     Params2(params, creation): Params2<SubscribeParams, CreationParams>,
 ) -> ApiResult<Reply<SubscribeReply>> {
     let users = params.principals.as_ref().map_or(1, Principals::len);
-    let subscriptions = params.subscriptions.len().saturating_mul(users);
-    limits::check("subscriptions in one request", subscriptions, MAX_SUBSCRIPTIONS_PER_REQUEST)?;
+    organization::check_subscriptions_of_request(&call.caller, params.subscriptions.len(), users)?;
     let channels = prepare(&call, &params.subscriptions).await?;
-    let job =
-        move |tx: &mut Tx<'_>, caller: &User| subscribe_to_channels(tx, caller, &params, &creation, channels);
-    Reply::data(&call.write(job).await?)
+    let properties = creation.into_properties();
+    let job = move |tx: &mut Tx<'_>, caller: &User| {
+        subscribe_to_channels(tx, caller, &params, &properties, channels)
+    };
+    let (mut reply, later) = call.write(job).await?;
+    later
+        .wait(|SubscribeResult { mut subscribed, mut already_subscribed }| {
+            reply.result.subscribed.append(&mut subscribed);
+            reply.result.already_subscribed.append(&mut already_subscribed);
+        })
+        .await?;
+    Reply::data(&reply)
 }
 
 /// Checks the names and colours of the requested channels, and renders their descriptions.
@@ -108,7 +116,8 @@ pub async fn prepare(call: &Call<User>, requested: &[RequestedChannel]) -> ApiRe
     limits::check("channels in one request", requested.len(), MAX_CHANNELS_PER_REQUEST)?;
     let named = requested.iter().map(name_and_description).collect::<ApiResult<Vec<_>>>()?;
     let colors = requested.iter().map(color).collect::<ApiResult<Vec<_>>>()?;
-    let channels = create_channel::prepare_channels(call, named).await?;
+    let channels =
+        create_channel::prepare_channels(&call.app, &call.caller, &call.info.origin, named).await?;
     Ok(channels.into_iter().zip(colors).map(|(channel, color)| PreparedChannel { channel, color }).collect())
 }
 
@@ -118,22 +127,24 @@ fn name_and_description(requested: &RequestedChannel) -> ApiResult<(String, Stri
 }
 
 fn color(requested: &RequestedChannel) -> ApiResult<Option<String>> {
-    requested.color.as_deref().map(|text| rules::color("add.color", text)).transpose()
+    requested.color.as_deref().map(|text| subscriptions::rules::color("add.color", text)).transpose()
 }
 
-/// Subscribes users to existing channels, creates the missing ones, and sends the notices about both.
+/// Subscribes users to existing channels, creates the missing ones, and sends the notices about both. With many users,
+/// follow-up jobs subscribe the others.
 pub fn subscribe_to_channels(
     tx: &mut Tx<'_>,
     caller: &Caller,
     params: &SubscribeParams,
-    creation: &CreationParams,
+    properties: &NewChannelProperties,
     channels: Vec<PreparedChannel>,
-) -> ApiResult<SubscribeReply> {
+) -> ApiResult<(SubscribeReply, Later<SubscribeResult>)> {
     if caller.is_guest() {
         return Err(ApiError::bad_request("Not allowed for guest users"));
     }
     let users = principals::resolve(tx, caller, params.principals.as_ref())?;
-    organization::check_subscriptions(tx, caller, users.len().saturating_mul(channels.len()))?;
+    let added = users.len().saturating_mul(channels.len());
+    organization::check_subscriptions(caller, members::count(tx)?, added)?;
     let for_others = users.iter().any(|user| user.user_id != caller.user_id);
     let (mut colors, mut existing, mut missing) = (HashMap::new(), Vec::new(), Vec::new());
     let mut names = HashSet::new();
@@ -141,7 +152,7 @@ pub fn subscribe_to_channels(
         if !names.insert(fold(&channel.name)) {
             continue;
         }
-        match channels::sql::by_name(tx, &channel.name)? {
+        match channels::by_name(tx, &channel.name)? {
             Some(stream) => {
                 colors.extend(color.map(|color| (stream.stream_id, color)));
                 existing.push(stream);
@@ -149,35 +160,124 @@ pub fn subscribe_to_channels(
             None => missing.push((color, channel)),
         }
     }
-    let (mut streams, unauthorized) = authorize(tx, caller, existing, for_others)?;
+    let (existing, unauthorized) = authorize(tx, caller, existing, for_others)?;
     if params.authorization_errors_fatal {
         unauthorized.check_empty()?;
     }
     let (new_colors, new_channels): (Vec<_>, Vec<_>) = missing.into_iter().unzip();
-    let created = create_channel::create_channels(tx, caller, &new_channels, creation)?;
+    let created = create_channel::create_channels(tx, caller, &new_channels, properties)?;
     for (stream, color) in created.iter().zip(new_colors) {
         colors.extend(color.map(|color| (stream.stream_id, color)));
     }
-    let existing = streams.clone();
-    streams.extend(created.iter().cloned());
-
-    let user_ids: Vec<UserId> = users.iter().map(|user| user.user_id).collect();
-    let result = subscribe_users(tx, &streams, &user_ids, &colors)?;
     let sends = params.send_new_subscription_messages;
-    let sent = sends && users.len() <= MAX_BULK_NEW_SUBSCRIPTION_MESSAGES;
-    let notices = notices(
-        tx,
-        caller,
-        &created,
-        params.announce,
-        sent.then_some((users.as_slice(), existing.as_slice(), &result)),
-    )?;
-    channel_notices::send(tx, notices, caller.user_id)?;
-    Ok(SubscribeReply {
+    let mut request = Subscribing {
+        existing,
+        created,
+        colors,
+        for_others,
+        sends_messages: sends && users.len() <= MAX_BULK_NEW_SUBSCRIPTION_MESSAGES,
+    };
+    let user_ids: Vec<UserId> = users.iter().map(|user| user.user_id).collect();
+    let mut parts = Parts::split(&user_ids, request.existing.len() + request.created.len());
+    let (result, to_users) = request.subscribe(tx, caller, &parts.take_first())?;
+    let by = notices::name_of(tx, caller)?;
+    let language = notices::common_language(tx)?;
+    let mut notices: Vec<Notice> =
+        request.created.iter().map(|stream| notices::channels::created(language, stream, &by)).collect();
+    if params.announce {
+        notices.extend(notices::channels::announced(tx, &request.created, &by)?);
+    }
+    notices.extend(to_users);
+    notices::channels::send(tx, notices, caller.user_id)?;
+    let reply = SubscribeReply {
         result,
         unauthorized: (!params.authorization_errors_fatal).then(|| unauthorized.into_names()),
-        new_subscription_messages_sent: sends.then_some(sent),
-    })
+        new_subscription_messages_sent: sends.then_some(request.sends_messages),
+    };
+    let later = parts.run_later(tx, caller, move |tx, caller, users| {
+        request.reload(tx, caller)?;
+        let (result, to_users) = request.subscribe(tx, caller, users)?;
+        notices::channels::send(tx, to_users, caller.user_id)?;
+        Ok(result)
+    });
+    Ok((reply, later))
+}
+
+/// A request whose users are subscribed by one or more jobs.
+struct Subscribing {
+    existing: Vec<StreamRow>,
+    created: Vec<StreamRow>,
+    colors: Colors,
+    /// True if the caller is not the only user.
+    for_others: bool,
+    /// True if users get a message about channels to which others subscribed them.
+    sends_messages: bool,
+}
+
+impl Subscribing {
+    /// Subscribes some of the users. Returns the notices to them, which are not yet sent.
+    fn subscribe(
+        &self,
+        tx: &mut Tx<'_>,
+        caller: &Caller,
+        users: &[UserId],
+    ) -> ApiResult<(SubscribeResult, Vec<Notice>)> {
+        let streams = [self.existing.as_slice(), &self.created].concat();
+        let result = subscribe_users(tx, &streams, users, &self.colors)?;
+        let others: Vec<UserId> =
+            users.iter().copied().filter(|user_id| *user_id != caller.user_id).collect();
+        if !others.is_empty() {
+            for stream in &streams {
+                let changed = Entry::new(Action::SubscribersChanged, stream.stream_id);
+                tx.audit(changed.after(json!({ "user_ids": others })))?;
+            }
+        }
+        let notices =
+            if self.sends_messages { self.notices(tx, caller, users, &result)? } else { Vec::new() };
+        Ok((result, notices))
+    }
+
+    /// Loads the channels again for a later job, and checks that the caller may still subscribe the users to those that
+    /// this request has not created.
+    fn reload(&mut self, tx: &Tx<'_>, caller: &Caller) -> ApiResult<()> {
+        let existing = reload(tx, &self.existing)?;
+        let (existing, unauthorized) = authorize(tx, caller, existing, self.for_others)?;
+        unauthorized.check_empty()?;
+        self.existing = existing;
+        self.created = reload(tx, &self.created)?;
+        Ok(())
+    }
+
+    /// The notices to users whom others subscribed to existing channels.
+    fn notices(
+        &self,
+        tx: &Tx<'_>,
+        caller: &Caller,
+        users: &[UserId],
+        result: &SubscribeResult,
+    ) -> ApiResult<Vec<Notice>> {
+        let by = notices::name_of(tx, caller)?;
+        let mut notices = Vec::new();
+        for &user_id in users.iter().filter(|user_id| **user_id != caller.user_id) {
+            let Some(names) = result.subscribed.get(&user_id) else { continue };
+            if rows::user::by_id(tx, user_id)?.is_none_or(|user| user.is_bot()) {
+                continue;
+            }
+            let names: HashSet<&String> = names.iter().collect();
+            let streams: Vec<_> =
+                self.existing.iter().filter(|stream| names.contains(&stream.name)).cloned().collect();
+            if !streams.is_empty() {
+                let language = notices::language_of(tx, user_id)?;
+                notices.push(notices::channels::subscribed(language, user_id, &streams, &by));
+            }
+        }
+        Ok(notices)
+    }
+}
+
+fn reload(tx: &Tx<'_>, streams: &[StreamRow]) -> ApiResult<Vec<StreamRow>> {
+    let streams = streams.iter().filter_map(|stream| rows::channel::by_id(tx, stream.stream_id).transpose());
+    Ok(streams.collect::<Result<_, _>>()?)
 }
 
 /// The names of channels to which the caller may not subscribe the users.
@@ -209,7 +309,7 @@ fn authorize(
     streams: Vec<StreamRow>,
     for_others: bool,
 ) -> ApiResult<(Vec<StreamRow>, UnauthorizedChannels)> {
-    let viewer = Viewer::new(Ctx::in_job(tx, caller));
+    let viewer = Viewer::new(tx.ctx(caller));
     let mut allowed = Vec::new();
     let mut unauthorized = UnauthorizedChannels::default();
     for stream in streams {
@@ -222,32 +322,4 @@ fn authorize(
         }
     }
     Ok((allowed, unauthorized))
-}
-
-/// The notices to the new channels, to the announcement channel, and to users whom others subscribed to existing
-/// channels.
-fn notices(
-    tx: &Tx<'_>,
-    caller: &Caller,
-    created: &[StreamRow],
-    announce: bool,
-    to_users: Option<(&[UserRow], &[StreamRow], &SubscribeResult)>,
-) -> ApiResult<Vec<Notice>> {
-    let by = notices::name_of(tx, caller)?;
-    let mut notices: Vec<Notice> =
-        created.iter().map(|stream| channel_notices::created(stream, &by)).collect();
-    if announce {
-        notices.extend(channel_notices::announced(tx, created, &by)?);
-    }
-    let Some((users, existing, result)) = to_users else { return Ok(notices) };
-    for user in users.iter().filter(|user| user.user_id != caller.user_id && !user.is_bot()) {
-        let Some(names) = result.subscribed.get(&user.user_id) else { continue };
-        let names: HashSet<&String> = names.iter().collect();
-        let streams: Vec<_> =
-            existing.iter().filter(|stream| names.contains(&stream.name)).cloned().collect();
-        if !streams.is_empty() {
-            notices.push(channel_notices::subscribed(user.user_id, &streams, &by));
-        }
-    }
-    Ok(notices)
 }

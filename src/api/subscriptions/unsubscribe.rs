@@ -1,19 +1,21 @@
 //! `DELETE /users/me/subscriptions`: unsubscribes the caller or other users from channels.
 
-use crate::auth::Ctx;
-use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels::Viewer;
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::groups::channel_settings::StreamSetting;
-use crate::domain::limits::{MAX_CHANNELS_PER_REQUEST, MAX_SUBSCRIPTIONS_PER_REQUEST};
-use crate::domain::membership::unsubscribe::{UnsubscribeResult, unsubscribe_users};
+use crate::domain::audit::{Action, Entry};
+use crate::domain::channel_commands::parts::{Later, Parts};
+use crate::domain::channel_commands::unsubscribe::{UnsubscribeResult, unsubscribe_users};
+use crate::domain::groups::permission::StreamSetting;
+use crate::domain::limits::{MAX_CHANNELS_PER_REQUEST, organization};
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::rows::user::UserRow;
 use crate::domain::subscriptions::principals;
 use crate::domain::subscriptions::principals::Principals;
-use crate::domain::{channels, limits};
-use crate::http::{ApiError, ApiResult, Caller, Reply, User};
+use crate::domain::{channels, limits, rows};
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
-use crate::types::UserId;
+use crate::types::{StreamId, UserId};
 use serde::Deserialize;
+use serde_json::json;
 
 /// Parameters of `DELETE /users/me/subscriptions`.
 #[derive(Deserialize)]
@@ -25,21 +27,64 @@ pub struct UnsubscribeParams {
 }
 
 /// `DELETE /users/me/subscriptions`: users leave channels, and messages there become read for them.
-pub fn unsubscribe(
-    tx: &mut Tx<'_>,
-    caller: &User,
-    params: UnsubscribeParams,
-) -> ApiResult<Reply<UnsubscribeResult>> {
+pub async fn unsubscribe(call: Call<User>, params: UnsubscribeParams) -> ApiResult<Reply<UnsubscribeResult>> {
     let users = params.principals.as_ref().map_or(1, Principals::len);
-    let subscriptions = params.subscriptions.len().saturating_mul(users);
-    limits::check("subscriptions in one request", subscriptions, MAX_SUBSCRIPTIONS_PER_REQUEST)?;
+    organization::check_subscriptions_of_request(&call.caller, params.subscriptions.len(), users)?;
+    let job = move |tx: &mut Tx<'_>, caller: &User| unsubscribe_from_channels(tx, caller, &params);
+    let (mut result, later) = call.write(job).await?;
+    later
+        .wait(|mut other| {
+            result.removed.append(&mut other.removed);
+            result.not_removed.append(&mut other.not_removed);
+        })
+        .await?;
+    Reply::data(&result)
+}
+
+/// Unsubscribes users. With many, follow-up jobs unsubscribe the others.
+fn unsubscribe_from_channels(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    params: &UnsubscribeParams,
+) -> ApiResult<(UnsubscribeResult, Later<UnsubscribeResult>)> {
     let users = principals::resolve(tx, caller, params.principals.as_ref())?;
     let streams = channels_by_name(tx, caller, &params.subscriptions)?;
-    if users.iter().any(|user| !controls(caller, user)) && !may_remove_others(tx, caller, &streams)? {
-        return Err(ApiError::insufficient_permission());
+    let for_others = users.iter().any(|user| !controls(caller, user));
+    if for_others {
+        check_may_remove_others(tx, caller, &streams)?;
     }
-    let user_ids: Vec<UserId> = users.iter().map(|user| user.user_id).collect();
-    Reply::data(&unsubscribe_users(tx, &streams, &user_ids)?)
+    let mut user_ids: Vec<UserId> = users.iter().map(|user| user.user_id).collect();
+    // The caller leaves last: the permission to unsubscribe others may end with the subscription.
+    user_ids.sort_by_key(|user_id| *user_id == caller.user_id);
+    let mut parts = Parts::split(&user_ids, streams.len());
+    let result = unsubscribe_and_audit(tx, caller, &streams, &parts.take_first())?;
+    let stream_ids: Vec<StreamId> = streams.into_iter().map(|stream| stream.stream_id).collect();
+    let later = parts.run_later(tx, caller, move |tx, caller, users| {
+        let streams = stream_ids.iter().filter_map(|id| rows::channel::by_id(tx, *id).transpose());
+        let streams = streams.collect::<Result<Vec<_>, _>>()?;
+        if for_others {
+            check_may_remove_others(tx, caller, &streams)?;
+        }
+        unsubscribe_and_audit(tx, caller, &streams, users)
+    });
+    Ok((result, later))
+}
+
+/// Unsubscribes users, and records those who are not the caller.
+fn unsubscribe_and_audit(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    streams: &[StreamRow],
+    users: &[UserId],
+) -> ApiResult<UnsubscribeResult> {
+    let others: Vec<UserId> = users.iter().copied().filter(|user_id| *user_id != caller.user_id).collect();
+    if !others.is_empty() {
+        for stream in streams {
+            let changed = Entry::new(Action::SubscribersChanged, stream.stream_id);
+            tx.audit(changed.before(json!({ "user_ids": others })))?;
+        }
+    }
+    unsubscribe_users(tx, streams, users)
 }
 
 /// Unsubscribes the caller from the channels with these names.
@@ -55,12 +100,12 @@ pub fn unsubscribe_caller(
 /// Loads the channels with these names, each once. Fails if one does not exist, or not for the caller.
 fn channels_by_name(tx: &Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<Vec<StreamRow>> {
     limits::check("channels in one request", names.len(), MAX_CHANNELS_PER_REQUEST)?;
-    let viewer = Viewer::new(Ctx::in_job(tx, caller));
+    let viewer = Viewer::new(tx.ctx(caller));
     let mut streams: Vec<StreamRow> = Vec::new();
     let mut missing = Vec::new();
     for name in names {
         let name = channels::rules::name(name)?;
-        match channels::sql::by_name(tx, &name)? {
+        match channels::by_name(tx, &name)? {
             Some(stream) if viewer.can_see(&stream)? => {
                 if !streams.iter().any(|other| other.stream_id == stream.stream_id) {
                     streams.push(stream);
@@ -75,20 +120,20 @@ fn channels_by_name(tx: &Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult
     Err(ApiError::bad_request(format!("Channel(s) ({}) do not exist", missing.join(", "))))
 }
 
-/// Whether a user is the caller, or a bot of theirs.
+/// True if a user is the caller, or a bot of theirs.
 fn controls(caller: &Caller, user: &UserRow) -> bool {
     user.user_id == caller.user_id || (user.is_bot() && user.bot_owner_id == Some(caller.user_id))
 }
 
-/// Whether the caller may unsubscribe others from all of these channels.
-fn may_remove_others(tx: &Tx<'_>, caller: &Caller, streams: &[StreamRow]) -> ApiResult<bool> {
-    let viewer = Viewer::new(Ctx::in_job(tx, caller));
+/// Checks that the caller may unsubscribe others from all of these channels.
+fn check_may_remove_others(tx: &Tx<'_>, caller: &Caller, streams: &[StreamRow]) -> ApiResult<()> {
+    let viewer = Viewer::new(tx.ctx(caller));
     for stream in streams {
         let may = viewer.may_administer(stream)?
             || viewer.has_permission(stream, StreamSetting::CanRemoveSubscribers)?;
         if !may {
-            return Ok(false);
+            return Err(ApiError::insufficient_permission());
         }
     }
-    Ok(true)
+    Ok(())
 }

@@ -1,14 +1,24 @@
-//! `GET /attachments` and `DELETE /attachments/{attachment_id}`: the caller's uploaded files.
+//! `GET /attachments` and `DELETE /attachments/{attachment_id}`: uploaded files.
 
-use crate::domain::files::access;
+use crate::auth::Ctx;
+use crate::domain::access::messages::MessageAccess;
+use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::files::record::AttachmentRecord;
-use crate::domain::files::references;
-use crate::domain::files::sql;
-use crate::domain::files::sql::AttachmentRow;
-use crate::http::params::NoParams;
-use crate::http::{ApiError, ApiResult, Caller, Read, Reply, User};
+use crate::domain::files::{AttachmentRow, references};
+use crate::domain::{files, users};
+use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::store::Tx;
+use crate::types::UserId;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Parameters of `GET /attachments`.
+#[derive(Deserialize)]
+pub struct ListParams {
+    /// The user whose files to list; the caller by default. Administrators list those files of others that they may delete,
+    /// with the linking messages that they may read.
+    user_id: Option<UserId>,
+}
 
 /// The reply to `GET /attachments`.
 #[derive(Serialize)]
@@ -18,12 +28,29 @@ pub struct Attachments {
     upload_space_used: u64,
 }
 
-/// `GET /attachments`: the caller's newest files, ascending.
-pub fn get_attachments(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Attachments>> {
-    let rows = sql::of_user(read, read.caller.user_id)?;
-    let attachments = rows.into_iter().map(|row| AttachmentRecord::load(read, row));
-    let attachments = attachments.collect::<Result<_, _>>()?;
-    Reply::data(&Attachments { attachments, upload_space_used: sql::space_used(read)? })
+/// `GET /attachments`: the newest files of a user, ascending.
+pub fn get_attachments(read: &Read<'_, User>, params: ListParams) -> ApiResult<Reply<Attachments>> {
+    let user_id = params.user_id.unwrap_or(read.caller.user_id);
+    let is_own = user_id == read.caller.user_id;
+    if !is_own {
+        if !read.caller.role.is_administrator() {
+            return Err(ApiError::administrators_only());
+        }
+        users::find::by_id(read, user_id)?;
+    }
+    let access = MessageAccess::new(read.ctx());
+    let mut attachments = Vec::new();
+    for file in files::of_user(read, user_id)? {
+        if !may_delete(read.ctx(), &file)? {
+            continue;
+        }
+        let mut record = AttachmentRecord::load(read, file)?;
+        if !is_own {
+            record.retain_messages(|id| Ok(access.recipient_of(id)?.is_some()))?;
+        }
+        attachments.push(record);
+    }
+    Reply::data(&Attachments { attachments, upload_space_used: files::space_used(read)? })
 }
 
 /// Parameters of `DELETE /attachments/{attachment_id}`.
@@ -37,18 +64,22 @@ pub struct RemoveParams {
 /// `DELETE /attachments/{attachment_id}`. Messages that link to the file do not change.
 pub fn remove_attachment(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
     let none = || ApiError::bad_request("Invalid attachment");
-    let file = sql::by_id(tx, params.attachment_id)?.ok_or_else(none)?;
-    if !may_delete(tx, caller, &file)? {
+    let file = files::by_id(tx, params.attachment_id)?.ok_or_else(none)?;
+    if !may_delete(tx.ctx(caller), &file)? {
         return Err(none());
+    }
+    if file.user_id != caller.user_id {
+        let deleted = Subject::with_id("file", params.attachment_id);
+        tx.audit(Entry::new(Action::FileDeleted, deleted).before(json!({ "user_id": file.user_id })))?;
     }
     references::delete(tx, &file)?;
     Ok(Reply::ok())
 }
 
-fn may_delete(tx: &Tx<'_>, caller: &Caller, file: &AttachmentRow) -> ApiResult<bool> {
-    if file.user_id == caller.user_id {
+fn may_delete(ctx: Ctx<'_>, file: &AttachmentRow) -> ApiResult<bool> {
+    if file.user_id == ctx.caller.user_id {
         return Ok(true);
     }
-    Ok(caller.role.is_administrator()
-        && (!sql::is_claimed(tx, file.id)? || access::may_load(tx, caller, tx.now(), file)?))
+    Ok(ctx.caller.role.is_administrator()
+        && (!files::is_claimed(&ctx, file.id)? || files::access::may_load(ctx, file)?))
 }

@@ -1,14 +1,14 @@
 //! Background removal of files without references, and of the contents of aborted uploads and deleted files.
 
 use crate::app::App;
-use crate::domain::files::references;
-use crate::domain::files::{blobs, sql};
+use crate::domain::files;
+use crate::domain::files::{blobs, references};
 use crate::http::ApiResult;
 use crate::scheduler;
 use crate::scheduler::{DUE_START, DuePosition};
 use crate::store::{Snapshot, Tx};
 
-/// How long a file that no message links to is kept, in seconds: five weeks.
+/// Retention of a file that no message links to, in seconds: five weeks.
 const UNREFERENCED_RETENTION: i64 = 5 * 7 * 24 * 60 * 60;
 
 /// Removes everything that is due, a part in each job. Returns when the next removal is due, in UNIX seconds. Nothing is
@@ -25,13 +25,13 @@ fn next_removal(snapshot: &Snapshot<'_>, after: DuePosition) -> ApiResult<Option
     if after > DUE_START {
         return Ok(None);
     }
-    let file = sql::longest_unclaimed(snapshot)?.map(|(_, since)| since + UNREFERENCED_RETENTION);
+    let file = files::longest_unclaimed(snapshot)?.map(|(_, since)| since + UNREFERENCED_RETENTION);
     let content = blobs::next_deletion(snapshot)?.map(|(_, from)| from);
     Ok(file.into_iter().chain(content).min().map(|time| ((time, 0), ())))
 }
 
 fn clean_some(tx: &mut Tx<'_>) -> ApiResult<()> {
-    if let Some((file, since)) = sql::longest_unclaimed(tx)?
+    if let Some((file, since)) = files::longest_unclaimed(tx)?
         && since + UNREFERENCED_RETENTION <= tx.now()
     {
         references::delete(tx, &file)?;

@@ -1,12 +1,12 @@
 //! `GET /user_uploads/{realm_id}/{filename}`: downloads a file at the URL that messages link to.
 
-use crate::api::uploads::ranges::{Wanted, wanted};
 use crate::app::App;
-use crate::domain::files::access;
-use crate::domain::files::sql::AttachmentRow;
-use crate::domain::files::{blobs, media_types};
+use crate::auth::Ctx;
+use crate::domain::files;
+use crate::domain::files::{AttachmentRow, blobs, media_types};
+use crate::http::ranges::{Wanted, wanted};
 use crate::http::{
-    Anyone, ApiError, ApiResult, Call, Conditions, OtherReply, Read, Reply, ReplyBody, StreamedReply, User,
+    Anyone, ApiError, ApiResult, Call, Caller, Conditions, OtherReply, Read, Reply, ReplyBody, StreamedReply,
     Visitor,
 };
 use bytes::Bytes;
@@ -32,9 +32,8 @@ const PDF: &str = "application/pdf";
 
 /// Files never change, but permissions to download them do, so shared caches must not store them, and browsers ask each time:
 /// the next person at one may not have the file. Only programs with a key of their own need not.
-fn cache_control(caller: Option<&User>) -> &'static str {
-    let has_key = caller.is_some_and(|caller| caller.credential.api_key_id().is_some());
-    if has_key { "private, immutable" } else { "private, no-cache" }
+fn cache_control(caller: &Caller) -> &'static str {
+    if caller.credential.api_key_id().is_some() { "private, immutable" } else { "private, no-cache" }
 }
 
 /// Parameters of `GET /user_uploads/{realm_id}/{filename}`.
@@ -44,7 +43,7 @@ pub struct FileParams {
     pub realm_id: String,
     /// The rest of the file's path id.
     pub filename: String,
-    /// Whether browsers save the file rather than show it.
+    /// True if browsers save the file rather than show it.
     #[serde(default)]
     download: bool,
 }
@@ -58,13 +57,23 @@ impl FileParams {
 
 /// `GET /user_uploads/{realm_id}/{filename}`.
 pub async fn get_file(call: Call<Visitor>, params: FileParams) -> ApiResult<Reply> {
+    let path_id = params.path_id();
+    count_visit(&call, &path_id)?;
     let now = call.app.clock.seconds();
-    let file = call.app.readers.read(|snapshot| {
-        let viewer = call.caller.0.as_ref();
-        access::find(snapshot, viewer, now, &params.path_id())
-    });
+    let file = call
+        .app
+        .readers
+        .read(|snapshot| files::access::find(Ctx::new(snapshot, &call.caller, now), &path_id));
     let file = file.await?;
-    serve(&call.app, call.info.conditions.as_deref(), call.caller.0.as_ref(), &file, params.download)
+    serve(&call.app, call.info.conditions.as_deref(), &call.caller, &file, params.download)
+}
+
+/// Counts a visitor's request for a file. Beyond the limit the file is refused as one that they may not load.
+pub fn count_visit(call: &Call<Visitor>, path_id: &str) -> ApiResult<()> {
+    if !call.caller.is_visitor() || !call.app.options.rate_limit {
+        return Ok(());
+    }
+    call.app.rate_limiter.count_visit(path_id, &call.app.clock).map_err(|_| ApiError::not_logged_in())
 }
 
 /// `GET /user_uploads/download/{realm_id}/{filename}`: the same, for browsers to save.
@@ -96,7 +105,7 @@ pub fn redirect_old_thumbnail(_read: &Read<'_, Anyone>, params: OldThumbnailPara
 pub fn serve(
     app: &Arc<App>,
     conditions: Option<&Conditions>,
-    caller: Option<&User>,
+    caller: &Caller,
     file: &AttachmentRow,
     download: bool,
 ) -> ApiResult<Reply> {
@@ -118,12 +127,12 @@ pub fn serve(
         }
     };
     let length = part.end - part.start;
-    let stream = blobs::stream(Arc::clone(app), file.content_id, part);
-    Ok(ReplyBody::Streamed(StreamedReply { status, content_type, headers, length, stream }).into())
+    let source = Box::new(blobs::parts(Arc::clone(app), file.content_id, part.start));
+    Ok(ReplyBody::Streamed(StreamedReply { status, content_type, headers, length, source }).into())
 }
 
 /// Headers of every response with a file.
-pub fn common_headers(etag: &str, content_type: &str, caller: Option<&User>) -> Vec<(&'static str, String)> {
+pub fn common_headers(etag: &str, content_type: &str, caller: &Caller) -> Vec<(&'static str, String)> {
     let policy = if content_type == PDF { CONTENT_SECURITY_POLICY_OF_PDF } else { CONTENT_SECURITY_POLICY };
     vec![
         ("ETag", etag.to_owned()),

@@ -10,14 +10,14 @@
 mod attachments;
 pub mod cleaning;
 mod download;
-mod ranges;
 mod signed_urls;
 mod thumbnail;
 mod upload;
 
-use crate::domain::files::{blobs, sql};
+use crate::api::resource::{Background, Resource};
+use crate::domain::files;
+use crate::domain::files::blobs;
 use crate::http::{ANYONE, ApiResult, Route, USER, VISITOR};
-use crate::http::{Background, Resource};
 use crate::scheduler;
 use crate::store::Tx;
 use hyper::Method;
@@ -54,7 +54,7 @@ const THUMBNAIL: &str = "/user_uploads/thumbnail/{realm_id}/{filename...}";
 
 /// Creates the shared row, and schedules the deletion of uploads that the last stop interrupted.
 fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
-    sql::set_up(tx, rand::random::<[u8; 32]>())?;
+    files::set_up(tx, rand::random::<[u8; 32]>())?;
     blobs::schedule_deletion_of_unfinished(tx)?;
     Ok(())
 }

@@ -1,11 +1,13 @@
 //! Signed URLs, with which a file can be downloaded without credentials for a minute. They are for programs that cannot
-//! send credentials, such as media players and browsers that a client opens.
+//! send credentials, such as media players and browsers that a client opens. A URL has the rights of the user who asked
+//! for it, at the time of the download: it ends with their account and with their access to the file.
 
 use crate::api::uploads::download::{FileParams, serve};
-use crate::domain::files::access;
-use crate::domain::files::sql;
-use crate::domain::files::sql::AttachmentRow;
-use crate::http::{Anyone, ApiError, ApiResult, Call, Reply, User};
+use crate::auth::Ctx;
+use crate::domain::files::AttachmentRow;
+use crate::domain::{files, rows};
+use crate::http::{Anyone, ApiError, ApiResult, Call, Caller, Reply, User, ok_unless_refused};
+use crate::types::UserId;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -14,7 +16,7 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-/// How long a URL is valid, in seconds.
+/// Validity of a URL in seconds.
 const VALIDITY: i64 = 60;
 
 /// The characters of a file name that are percent-encoded in a path.
@@ -31,9 +33,9 @@ pub struct TemporaryUrl {
 pub async fn get_temporary_url(call: Call<User>, params: FileParams) -> ApiResult<Reply<TemporaryUrl>> {
     let now = call.app.clock.seconds();
     let url = call.app.readers.read(|snapshot| {
-        let file =
-            access::find(snapshot, Some(&call.caller), now, &params.path_id()).map_err(as_operation)?;
-        let token = sign(snapshot, file.id, now + VALIDITY)?;
+        let file = files::access::find(Ctx::new(snapshot, &call.caller, now), &params.path_id())
+            .map_err(as_operation)?;
+        let token = sign(snapshot, file.id, call.caller.user_id, now + VALIDITY)?;
         let name = utf8_percent_encode(file_name(&file), PLAIN_IN_PATH);
         Ok::<_, ApiError>(format!("/user_uploads/temporary/{token}/{name}"))
     });
@@ -51,11 +53,11 @@ fn as_operation(refusal: ApiError) -> ApiError {
 /// Parameters of `GET /user_uploads/temporary/{token}/{filename}`.
 #[derive(Deserialize)]
 pub struct TemporaryParams {
-    /// The file's id and the time of expiry, signed.
+    /// The ids of the file and of the user, and the time of expiry, signed.
     token: String,
     /// The last part of the file's path id.
     filename: String,
-    /// Whether browsers save the file rather than show it.
+    /// True if browsers save the file rather than show it.
     #[serde(default)]
     download: bool,
 }
@@ -64,41 +66,46 @@ pub struct TemporaryParams {
 pub async fn get_file_by_temporary_url(call: Call<Anyone>, params: TemporaryParams) -> ApiResult<Reply> {
     let now = call.app.clock.seconds();
     let file = call.app.readers.read(|snapshot| {
-        let id = verify(snapshot, &params.token, now)?;
-        let id = id.ok_or_else(|| ApiError::bad_request("Invalid token"))?;
-        let file = sql::by_id(snapshot, id)?.ok_or_else(access::does_not_exist)?;
+        let invalid = || ApiError::bad_request("Invalid token");
+        let (id, user_id) = verify(snapshot, &params.token, now)?.ok_or_else(invalid)?;
+        let file = files::by_id(snapshot, id)?.ok_or_else(files::access::does_not_exist)?;
+        let caller = ok_unless_refused(rows::user::caller(snapshot, user_id))?.ok_or_else(invalid)?;
+        if !files::access::may_load(Ctx::new(snapshot, &caller, now), &file)? {
+            return Err(invalid());
+        }
         if file_name(&file) != params.filename {
             return Err(ApiError::bad_request("Invalid filename"));
         }
         Ok(file)
     });
-    serve(&call.app, call.info.conditions.as_deref(), None, &file.await?, params.download)
+    serve(&call.app, call.info.conditions.as_deref(), &Caller::VISITOR, &file.await?, params.download)
 }
 
 fn file_name(file: &AttachmentRow) -> &str {
     file.path_id.rsplit('/').next().unwrap_or_default()
 }
 
-/// Signs a token for a file that is valid until a time in UNIX seconds.
-fn sign(connection: &Connection, id: i64, until: i64) -> ApiResult<String> {
-    let mut bytes = [id.to_be_bytes(), until.to_be_bytes()].concat();
+/// Signs a token for a file and a user that is valid until a time in UNIX seconds.
+fn sign(connection: &Connection, id: i64, user_id: UserId, until: i64) -> ApiResult<String> {
+    let mut bytes = [id.to_be_bytes(), user_id.0.to_be_bytes(), until.to_be_bytes()].concat();
     let signature = new_mac(connection)?.chain_update(&bytes).finalize();
     bytes.extend_from_slice(&signature.into_bytes());
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// The file id of a token; `None` if the signature is invalid or the token has expired.
-fn verify(connection: &Connection, token: &str, now: i64) -> ApiResult<Option<i64>> {
+/// The file and the user of a token; `None` if the signature is invalid or the token has expired.
+fn verify(connection: &Connection, token: &str, now: i64) -> ApiResult<Option<(i64, UserId)>> {
     let Ok(bytes) = URL_SAFE_NO_PAD.decode(token) else { return Ok(None) };
-    let Some((signed, signature)) = bytes.split_at_checked(16) else { return Ok(None) };
+    let Some((signed, signature)) = bytes.split_at_checked(24) else { return Ok(None) };
     if new_mac(connection)?.chain_update(signed).verify_slice(signature).is_err() {
         return Ok(None);
     }
     let number = |at: usize| signed.get(at..at + 8)?.try_into().ok().map(i64::from_be_bytes);
-    Ok(number(0).filter(|_| number(8).is_some_and(|until| now < until)))
+    let is_valid = number(16).is_some_and(|until| now < until);
+    Ok(number(0).zip(number(8).map(UserId)).filter(|_| is_valid))
 }
 
 fn new_mac(connection: &Connection) -> ApiResult<Hmac<Sha256>> {
-    Hmac::new_from_slice(&sql::secret(connection)?)
+    Hmac::new_from_slice(&files::secret(connection)?)
         .map_err(|error| ApiError::internal(format_args!("the key of signed addresses is unusable: {error}")))
 }

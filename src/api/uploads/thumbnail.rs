@@ -1,29 +1,30 @@
 //! `GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}`: the thumbnails that messages show.
 
-use crate::api::uploads::download::{FileParams, common_headers, not_modified, serve};
-use crate::api::uploads::ranges::{Wanted, wanted};
-use crate::domain::files::access;
-use crate::domain::files::sql;
+use crate::api::uploads::download::{FileParams, common_headers, count_visit, not_modified, serve};
+use crate::auth::Ctx;
+use crate::domain::files;
 use crate::domain::files::thumbnails::CONTENT_TYPE;
+use crate::http::ranges::{Wanted, wanted};
 use crate::http::{ApiError, ApiResult, Call, OtherReply, Reply, Visitor};
 
 /// `GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}`. Requires permission to download the image.
 pub async fn get_thumbnail(call: Call<Visitor>, params: FileParams) -> ApiResult<Reply> {
     let path = params.path_id();
     let (path_id, format) = path.rsplit_once('/').ok_or_else(ApiError::not_found)?;
+    count_visit(&call, path_id)?;
     let now = call.app.clock.seconds();
     let found = call.app.readers.read(|snapshot| {
-        let file = access::find(snapshot, call.caller.0.as_ref(), now, path_id)?;
-        let body = sql::thumbnail(snapshot, file.id, format)?.ok_or_else(ApiError::not_found)?;
+        let file = files::access::find(Ctx::new(snapshot, &call.caller, now), path_id)?;
+        let body = files::thumbnail(snapshot, file.id, format)?.ok_or_else(ApiError::not_found)?;
         Ok::<_, ApiError>((file, body))
     });
     let (file, body) = found.await?;
     let conditions = call.info.conditions.as_deref();
     if body.is_empty() {
-        return serve(&call.app, conditions, call.caller.0.as_ref(), &file, false);
+        return serve(&call.app, conditions, &call.caller, &file, false);
     }
     let etag = format!("\"{}-{format}\"", file.content_id);
-    let headers = common_headers(&etag, CONTENT_TYPE, call.caller.0.as_ref());
+    let headers = common_headers(&etag, CONTENT_TYPE, &call.caller);
     if wanted(conditions, body.len() as u64, &etag) == Wanted::NotModified {
         return Ok(not_modified(CONTENT_TYPE, headers));
     }

@@ -1,15 +1,15 @@
 //! `POST /user_uploads`: uploads one file.
 
 use crate::app::{App, DISK_RESERVE_MIB, Options};
+use crate::domain::files;
 use crate::domain::files::blobs::Incoming;
-use crate::domain::files::sql::AttachmentRow;
-use crate::domain::files::{blobs, media_types, names, record, sql, thumbnails};
-use crate::domain::limits::{MAX_FILE_UPLOAD_SIZE_MIB, UPLOAD_SHARE_OF_GUEST, UPLOAD_SHARE_OF_MEMBER};
+use crate::domain::files::{AttachmentRow, blobs, media_types, names, thumbnails};
+use crate::domain::limits::{Accounts, MAX_FILE_UPLOAD_SIZE_MIB, MAX_FILES};
+use crate::domain::upload_quota::{UploadQuota, Usage};
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Caller, FilePart, MultipartStream, Reply, User};
 use crate::store::Tx;
 use crate::types::{Role, UserId};
-use rusqlite::Connection;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub async fn upload_file(
     };
     let app = Arc::clone(&call.app);
     limits.check_disk(app.writer.free_space(), at_least)?;
-    let mut content = Incoming::begin(Arc::clone(&app), limits.accountable).await?;
+    let mut content = Incoming::begin(Arc::clone(&app), limits.quota_owner).await?;
     match receive(&app, &limits, &mut files, &file, &mut content).await {
         Ok(()) => finish(call, limits, file, content).await,
         Err(error) => {
@@ -62,24 +62,29 @@ async fn receive(
     content: &mut Incoming,
 ) -> ApiResult<()> {
     let content_id = content.content_id;
-    // What is uploaded at the same time counts as well.
+    // Concurrent uploads count as well.
     let used_by_others = || {
         app.readers.read(|snapshot| {
+            if !limits.quota.is_limited() {
+                return Ok(None);
+            }
             let now = app.clock.seconds();
-            let (all, own) = blobs::unfinished(snapshot, content_id, limits.accountable, now)?;
-            let used = limits.used(snapshot)?;
-            Ok::<_, ApiError>(Used { all: used.all + all, own: used.own + own })
+            let (all, own) = blobs::unfinished(snapshot, content_id, limits.quota_owner, now)?;
+            let used = Usage::load(snapshot, limits.quota_owner)?;
+            Ok::<_, ApiError>(Some(Usage { all: used.all + all, own: used.own + own, ..used }))
         })
     };
-    let (mut used, mut used_at) = (Used::default(), None);
+    let (mut used, mut next_look) = (None, 0);
     while let Some(piece) = files.chunk().await? {
         content.write(piece).await?;
         limits.check_size(content.size)?;
-        if used_at.is_none_or(|size| content.size >= size + MIB) {
+        if content.size >= next_look {
             used = used_by_others().await?;
-            used_at = Some(content.size);
+            next_look = content.size + MIB;
         }
-        limits.check_quota(used, content.size)?;
+        if let Some(used) = used {
+            limits.quota.check(used, content.size)?;
+        }
         limits.check_disk(app.writer.free_space(), 0)?;
     }
     let mut skipped = 0;
@@ -95,18 +100,18 @@ async fn receive(
     content.flush().await
 }
 
-/// Makes thumbnails and inserts the file.
+/// Creates thumbnails and inserts the file.
 async fn finish(
     call: Call<User>,
     limits: Limits,
     file: FilePart,
     content: Incoming,
 ) -> ApiResult<Reply<Uploaded>> {
-    let name = names::kept_name(&file.file_name);
+    let name = names::stored_name(&file.file_name);
     let content_type = media_types::of_upload(file.content_type.as_deref(), &name);
     let (content_id, size) = (content.content_id, content.size);
     let made =
-        thumbnails::make(&call.app, call.caller.accountable(), content_id, size, &content_type).await?;
+        thumbnails::make(&call.app, call.caller.quota_owner(), content_id, size, &content_type).await?;
     let row = AttachmentRow {
         id: 0,
         user_id: call.caller.user_id,
@@ -137,41 +142,37 @@ fn add(
     mut row: AttachmentRow,
     thumbnails: &[(&'static str, Vec<u8>)],
 ) -> ApiResult<AttachmentRow> {
-    limits.check_quota(limits.used(tx)?, row.size)?;
+    if limits.quota.is_limited() {
+        limits.quota.check(Usage::load(tx, limits.quota_owner)?, row.size)?;
+    }
+    if !limits.role.is_administrator() {
+        let statement = "SELECT count(*) FROM attachment WHERE user_id IN (SELECT value FROM json_each(?1))";
+        Accounts::of(tx, row.user_id, tx.now())?.check("uploaded files", statement, 1, MAX_FILES)?;
+    }
     if !blobs::finish(tx, row.content_id, tx.now())? {
         return Err(ApiError::internal("the content of an upload was removed before its file was saved"));
     }
-    row.path_id = names::new_path_id(sql::realm_id(tx)?, &row.name);
+    row.path_id = names::new_path_id(files::realm_id(tx)?, &row.name);
     row.create_time = tx.now();
-    row.id = sql::insert(tx, &row)?;
+    row.id = files::insert(tx, &row)?;
     for (format, bytes) in thumbnails {
-        sql::insert_thumbnail(tx, row.id, format, bytes)?;
+        files::insert_thumbnail(tx, row.id, format, bytes)?;
     }
-    record::emit_added(tx, row.clone())?;
+    files::record::emit_added(tx, row.clone())?;
     Ok(row)
-}
-
-/// How many bytes are taken.
-#[derive(Clone, Copy, Default)]
-struct Used {
-    /// By all files.
-    all: u64,
-    /// By those of the uploader, and of bots for whom the same person answers.
-    own: u64,
 }
 
 /// The limits on uploads.
 #[derive(Clone, Copy)]
 struct Limits {
     /// The person for whom the file counts.
-    accountable: UserId,
-    /// Their role.
+    quota_owner: UserId,
+    /// The role of the uploader.
     role: Role,
     /// The largest size of a file, in MiB.
     file_mib: u64,
-    /// The largest size of all files together, in MiB.
-    quota_mib: Option<u64>,
-    /// What has to stay free on the disk, in MiB.
+    quota: UploadQuota,
+    /// Space to leave free on the disk, in MiB.
     reserve_mib: u64,
 }
 
@@ -179,24 +180,8 @@ impl Limits {
     fn of(options: &Options, caller: &Caller) -> Self {
         let file_mib = options.max_file_upload_size_mib.unwrap_or(MAX_FILE_UPLOAD_SIZE_MIB);
         let reserve_mib = options.disk_reserve_mib.unwrap_or(DISK_RESERVE_MIB);
-        let (accountable, role) = (caller.accountable(), caller.role);
-        Self { accountable, role, file_mib, quota_mib: options.upload_quota_mib, reserve_mib }
-    }
-
-    fn used(&self, connection: &Connection) -> rusqlite::Result<Used> {
-        let own =
-            if self.quota_mib.is_some() { sql::space_used_by(connection, self.accountable)? } else { 0 };
-        Ok(Used { all: sql::space_used(connection)?, own })
-    }
-
-    /// The part of the quota that one person may use.
-    fn share_of(&self, quota: u64) -> u64 {
-        let share = match self.role {
-            Role::Owner | Role::Administrator => quota,
-            Role::Moderator | Role::Member => quota / UPLOAD_SHARE_OF_MEMBER,
-            Role::Guest => quota / UPLOAD_SHARE_OF_GUEST,
-        };
-        share.max(self.file_mib.saturating_mul(MIB).min(quota))
+        let (quota_owner, role) = (caller.quota_owner(), caller.role);
+        Self { quota_owner, role, file_mib, quota: UploadQuota::of(options), reserve_mib }
     }
 
     fn check_size(&self, size: u64) -> ApiResult<()> {
@@ -208,8 +193,8 @@ impl Limits {
         Err(ApiError::bad_request(msg))
     }
 
-    /// Checks that the disk has room for so many more bytes and everything else. `free` is `None` if the system does not
-    /// tell.
+    /// Checks that the disk has room for this number of further bytes and the reserve. `free` is `None` if it is
+    /// unknown.
     fn check_disk(&self, free: Option<u64>, size: u64) -> ApiResult<()> {
         let needed = self.reserve_mib.saturating_mul(MIB).saturating_add(size);
         if free.is_none_or(|free| free >= needed) {
@@ -217,18 +202,5 @@ impl Limits {
         }
         let msg = "The server's disk is almost full: no files can be uploaded";
         Err(ApiError::new(507, "INTERNAL_SERVER_ERROR", msg))
-    }
-
-    fn check_quota(&self, used: Used, size: u64) -> ApiResult<()> {
-        let Some(quota_mib) = self.quota_mib else { return Ok(()) };
-        let quota = quota_mib.saturating_mul(MIB);
-        let refuse = |msg: &'static str| Err(ApiError::new(400, "REALM_UPLOAD_QUOTA", msg));
-        if used.all.saturating_add(size) > quota {
-            return refuse("Upload would exceed your organization's upload quota.");
-        }
-        if used.own.saturating_add(size) > self.share_of(quota) {
-            return refuse("Upload would exceed your share of your organization's upload quota.");
-        }
-        Ok(())
     }
 }

@@ -1,13 +1,15 @@
 //! `/settings` and `/realm/user_settings_defaults`: users' settings, and the organization's defaults for new users.
 
-mod params;
+mod state;
 mod update;
 
-use crate::api::user_settings::params::DefaultValues;
-use crate::domain::user_settings::{defaults, events, sql};
-use crate::http::Resource;
+use crate::api::resource::{Resource, StatePart};
+use crate::api::setting_params::{SettingParams, check};
+use crate::domain::audit::{Action, Entry, Subject};
+use crate::domain::user_settings;
+use crate::domain::user_settings::table::Defaults;
 use crate::http::params::NoParams;
-use crate::http::{ADMINISTRATOR, Administrator, ApiResult, Read, Reply, Route, StatePart, USER};
+use crate::http::{ADMINISTRATOR, Administrator, ApiResult, Read, Reply, Route, USER};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
@@ -17,10 +19,10 @@ use serde::Serialize;
 pub const RESOURCE: Resource = Resource { name: "user_settings", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
-    StatePart { name: "user_settings", fetch: events::user_settings },
-    StatePart { name: "realm_user_settings_defaults", fetch: events::realm_defaults },
-    StatePart { name: "update_display_settings", fetch: events::legacy_display },
-    StatePart { name: "update_global_notifications", fetch: events::legacy_notifications },
+    StatePart { name: "user_settings", fetch: state::user_settings },
+    StatePart { name: "realm_user_settings_defaults", fetch: state::realm_defaults },
+    StatePart { name: "update_display_settings", fetch: state::legacy_display },
+    StatePart { name: "update_global_notifications", fetch: state::legacy_notifications },
 ];
 
 fn routes() -> Vec<Route> {
@@ -37,25 +39,27 @@ fn routes() -> Vec<Route> {
 fn update_defaults(
     tx: &mut Tx<'_>,
     _caller: &Administrator,
-    DefaultValues(settings): DefaultValues,
+    settings: SettingParams<Defaults>,
 ) -> ApiResult<Reply> {
-    settings.check()?;
-    let current = defaults::all(tx)?;
-    for (property, value) in &settings.0 {
-        if current.value(property.name) != value {
-            sql::set_default(tx, property.name, value)?;
-            events::emit_default_updated(tx, property.name, value)?;
+    let current = user_settings::defaults(tx)?;
+    for (property, written) in settings.values {
+        let value = check(property, written)?;
+        if *current.value(property.name) != value {
+            user_settings::set_default(tx, property.name, &value)?;
+            let changed = Entry::new(Action::DefaultChanged, Subject::setting(property.name));
+            tx.audit(changed.before(current.value(property.name).clone()).after(value.clone()))?;
+            user_settings::events::emit_default_updated(tx, property.name, &value)?;
         }
     }
     Ok(Reply::ok())
 }
 
-/// Whether a user consents to exports of their private data.
+/// A user's consent to exports of their private data.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Consent {
     /// Identifies the user.
     user_id: UserId,
-    /// Whether their private data may be exported.
+    /// True if their private data may be exported.
     consented: bool,
 }
 
@@ -69,7 +73,7 @@ struct Consents {
 /// `GET /export/realm/consents`: lists all active people with their setting `allow_private_data_export` (feature level
 /// 295).
 fn get_consents(read: &Read<'_, Administrator>, _params: NoParams) -> ApiResult<Reply<Consents>> {
-    let consents: Vec<Consent> = sql::list_by_person(read, "allow_private_data_export")?
+    let consents: Vec<Consent> = user_settings::list_by_person(read, "allow_private_data_export")?
         .into_iter()
         .map(|(user_id, value)| Consent { user_id, consented: value.as_deref() == Some("true") })
         .collect();

@@ -1,22 +1,22 @@
 //! `PATCH /settings` and its older aliases `/settings/display` and `/settings/notifications`.
 
-use crate::api::user_settings::params::SettingValues;
+use crate::api::setting_params::{SettingParams, check};
 use crate::auth::password_attempts::Wrong;
-use crate::domain::access::user_rows;
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::accounts::{change, password};
-use crate::domain::domains::check_may_join;
-use crate::domain::logins;
+use crate::domain::accounts::password;
+use crate::domain::allowed_domains::check_may_join;
 use crate::domain::logins::known;
-use crate::domain::realm;
 use crate::domain::realm::bot_domain;
 use crate::domain::realm::settings::{EMAIL_CHANGES_DISABLED, NAME_CHANGES_DISABLED, RealmSetting};
-use crate::domain::user_settings::{all, events};
+use crate::domain::rows::user::UserRow;
+use crate::domain::user_settings::all;
+use crate::domain::user_settings::table::UserTable;
 use crate::domain::users::passwords::OnBehalfOf;
-use crate::domain::users::{emails, passwords, sql as users};
+use crate::domain::users::{emails, passwords};
+use crate::domain::{accounts, logins, realm, rows, user_settings, users};
 use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
+use crate::types::Property;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ pub struct AccountParams {
 
 /// The checked changes, with the password already hashed.
 struct Update {
-    settings: SettingValues,
+    settings: Vec<(&'static Property, Value)>,
     full_name: Option<String>,
     email: Option<String>,
     password: CheckedPassword,
@@ -47,7 +47,7 @@ struct Update {
     domain: String,
 }
 
-/// What was checked and hashed of the passwords of a request.
+/// Result of checking and hashing the passwords of a request.
 #[derive(Default)]
 struct CheckedPassword {
     /// The stored hash that the old password matched; `None` if none was asked for.
@@ -59,14 +59,15 @@ struct CheckedPassword {
 /// `PATCH /settings`: changes the caller's settings, name, email and password, all or none.
 pub async fn update(
     call: Call<User>,
-    Params2(settings, account): Params2<SettingValues, AccountParams>,
+    Params2(settings, account): Params2<SettingParams<UserTable>, AccountParams>,
 ) -> ApiResult<Reply> {
     if call.caller.is_bot() {
         return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
     }
-    settings.check()?;
+    let checked = |(row, written)| Ok((row, check(row, written)?));
+    let settings = settings.values.into_iter().map(checked).collect::<ApiResult<_>>()?;
     if let Some(timezone) = &account.timezone
-        && !change::is_timezone(timezone)
+        && !accounts::change::is_timezone(timezone)
     {
         return Err(ApiError::bad_request("Invalid timezone: Value error, Not a recognized time zone"));
     }
@@ -77,14 +78,14 @@ pub async fn update(
         email: account.email.map(Trimmed::into_inner),
         password,
         timezone: account.timezone,
-        domain: bot_domain(&call.info.origin),
+        domain: bot_domain(call.app.options.public_url.as_deref()),
     };
     call.write(move |tx, caller| apply(tx, caller, &update)).await?;
     Ok(Reply::ok())
 }
 
-/// Checks the old password where the changes need it, and hashes the new one. A new email needs it if there is
-/// a password: whoever changes the email, which is the login, takes the account over.
+/// Checks the old password where the changes need it, and hashes the new one. A new email needs it if there is a
+/// password, because the email is the login.
 async fn check_passwords(call: &Call<User>, account: &AccountParams) -> ApiResult<CheckedPassword> {
     if account.new_password.is_none() && account.email.is_none() {
         return Ok(CheckedPassword::default());
@@ -94,7 +95,7 @@ async fn check_passwords(call: &Call<User>, account: &AccountParams) -> ApiResul
         .app
         .readers
         .read(|snapshot| -> ApiResult<_> {
-            let user = user_rows::by_id(snapshot, user_id)?
+            let user = rows::user::by_id(snapshot, user_id)?
                 .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
             let stored = users::load_password(snapshot, &user.delivery_email)?.and_then(|(_, hash, _)| hash);
             let enabled: bool = realm::settings::PASSWORD_AUTH_ENABLED.get(snapshot)?;
@@ -134,7 +135,7 @@ async fn check_password(
         .await?;
     let begun = app.rate_limiter.passwords.begin(&account, peer, is_known, &app.clock).await;
     let attempt = begun.map_err(|error| too_many_attempts(&error))?;
-    let whose = OnBehalfOf::User(call.caller.accountable());
+    let whose = OnBehalfOf::User(call.caller.quota_owner());
     let right = match passwords::verify(&app.pools, whose, password, stored).await {
         Ok(right) => right,
         Err(error) => {
@@ -165,7 +166,7 @@ fn too_many_attempts(error: &ApiError) -> ApiError {
 }
 
 fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
-    let user = user_rows::by_id(tx, caller.user_id)?
+    let user = rows::user::by_id(tx, caller.user_id)?
         .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
     let new_email = update.email.as_ref().filter(|email| **email != user.delivery_email);
     let needs_password = update.password.new_hash.is_some() || new_email.is_some();
@@ -188,32 +189,37 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
         // Ignored rather than refused, as on the published server.
         && may_change(tx, caller, &NAME_CHANGES_DISABLED)?
     {
-        change::set_full_name(tx, &user, full_name)?;
+        accounts::change::set_full_name(tx, &user, full_name)?;
     }
     if let Some(timezone) = &update.timezone
         && *timezone != user.timezone
     {
         users::set_timezone(tx, user.user_id, timezone)?;
         let value = Value::from(timezone.as_str());
-        events::emit_setting_updated(tx, user.user_id, &user.email, "timezone", &value)?;
-        change::emit_timezone(tx, &user, timezone)?;
+        user_settings::events::emit_setting_updated(tx, user.user_id, &user.email, "timezone", &value)?;
+        accounts::change::emit_timezone(tx, &user, timezone)?;
     }
     set(tx, &user, &update.settings, &update.domain)
 }
 
-/// Whether a caller may make a change that the setting `disabled` reserves for administrators.
+/// Returns true if a caller may make a change that the setting `disabled` reserves for administrators.
 fn may_change(tx: &Tx<'_>, caller: &Caller, disabled: &RealmSetting<bool>) -> ApiResult<bool> {
     Ok(caller.role.is_administrator() || !disabled.get(tx)?)
 }
 
 /// Sets the settings whose values differ, and emits them.
-fn set(tx: &mut Tx<'_>, user: &UserRow, changes: &SettingValues, domain: &str) -> ApiResult<()> {
+fn set(
+    tx: &mut Tx<'_>,
+    user: &UserRow,
+    changes: &[(&'static Property, Value)],
+    domain: &str,
+) -> ApiResult<()> {
     let current = all(tx, user.user_id)?;
-    for (property, value) in &changes.0 {
+    for (property, value) in changes {
         if current.value(property.name) == value {
             continue;
         }
-        change::set_setting(tx, user, property.name, value)?;
+        accounts::change::set_setting(tx, user, property.name, value)?;
         if property.name == "email_address_visibility" {
             emails::apply_visibility_change(tx, user.user_id, current.value(property.name), domain)?;
         }

@@ -1,8 +1,8 @@
 //! `POST /users`: an administrator creates an account.
 
 use crate::domain::accounts::create::{NewUser, check_new_user, create_with_domain};
-use crate::domain::domains::check_may_join;
-use crate::domain::notices::welcome;
+use crate::domain::allowed_domains::check_may_join;
+use crate::domain::notices;
 use crate::domain::realm::bot_domain;
 use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
@@ -45,19 +45,19 @@ pub async fn create_user(
         return Err(ApiError::bad_request("The password is too weak."));
     }
     let password_hash = Some(
-        passwords::hash_async(&call.app.pools, OnBehalfOf::User(call.caller.accountable()), password).await?,
+        passwords::hash_async(&call.app.pools, OnBehalfOf::User(call.caller.quota_owner()), password).await?,
     );
-    let domain = bot_domain(&call.info.origin);
+    let domain = bot_domain(call.app.options.public_url.as_deref());
     let new = NewUser { email, full_name, role: Role::Member, bot: None, password_hash };
     let job = move |tx: &mut Tx<'_>, _: &Administrator| {
         check_account(tx, &new.email, &new.full_name)?;
         let user = create_with_domain(tx, &new, &domain)?;
-        welcome::send_hello(tx, &user)?;
+        notices::welcome::send_hello(tx, &user)?;
         Ok(user)
     };
     let app = Arc::clone(&call.app);
     let user_id = call.write(job).await?.user_id;
-    welcome::greet(&app, user_id, None).await;
+    notices::welcome::greet(&app, user_id, None).await;
     Reply::data(&CreatedUser { user_id })
 }
 

@@ -1,14 +1,12 @@
 //! `DELETE /users/{user_id}`, `DELETE /users/me` and `POST /users/{user_id}/reactivate`.
 
-use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
-use crate::domain::access::permissions;
-use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::deactivation;
-use crate::domain::bots;
-use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::groups::permission::RealmGroup;
 use crate::domain::notices::ownership::Actor;
-use crate::domain::users::{find, names, rules, sql};
+use crate::domain::rows::user::UserRow;
+use crate::domain::users::names;
+use crate::domain::{access, bots, users};
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
@@ -27,16 +25,16 @@ pub struct DeactivateUserParams {
 /// is an ignored parameter: this server sends no mail.
 pub async fn deactivate_user(call: Call<User>, params: DeactivateUserParams) -> ApiResult<Reply> {
     deactivate(call, move |tx, caller| {
-        let user = find::by_id(tx, params.user_id)?;
+        let user = users::find::by_id(tx, params.user_id)?;
         // Bots are deactivated with `DELETE /bots/{bot_id}`.
         if user.is_bot() {
-            return Err(find::no_such_user());
+            return Err(users::find::no_such_user());
         }
         if !user.is_active {
             return Err(ApiError::bad_request("User is deactivated"));
         }
-        let (_, owners) = sql::count_people(tx)?;
-        rules::check_deactivation(caller, &user, owners)?;
+        let (_, owners) = users::count_people(tx)?;
+        users::rules::check_deactivation(caller, &user, owners)?;
         Ok(user)
     })
     .await
@@ -45,11 +43,11 @@ pub async fn deactivate_user(call: Call<User>, params: DeactivateUserParams) -> 
 /// `DELETE /users/me`: deactivates the caller and their bots.
 pub async fn deactivate_own_user(call: Call<User>, _params: NoParams) -> ApiResult<Reply> {
     deactivate(call, |tx, caller| {
-        let (people, owners) = sql::count_people(tx)?;
+        let (people, owners) = users::count_people(tx)?;
         if !caller.is_bot() {
-            rules::check_own_deactivation(caller, people, owners)?;
+            users::rules::check_own_deactivation(caller, people, owners)?;
         }
-        find::by_id(tx, caller.user_id)
+        users::find::by_id(tx, caller.user_id)
     })
     .await
 }
@@ -79,11 +77,11 @@ pub struct ReactivateUserParams {
 /// `POST /users/{user_id}/reactivate`: reactivates a person or bot, whose keys and sessions of before end. Owners are
 /// reactivated by owners. Does nothing for an active one.
 pub fn reactivate_user(tx: &mut Tx<'_>, caller: &User, params: ReactivateUserParams) -> ApiResult<Reply> {
-    let user = find::by_id(tx, params.user_id)?;
+    let user = users::find::by_id(tx, params.user_id)?;
     if user.is_system_bot {
-        return Err(find::no_such_user());
+        return Err(users::find::no_such_user());
     }
-    rules::check_may_administer(caller, &user)?;
+    users::rules::check_may_administer(caller, &user)?;
     if user.is_active {
         return Ok(Reply::ok());
     }
@@ -95,8 +93,8 @@ pub fn reactivate_user(tx: &mut Tx<'_>, caller: &User, params: ReactivateUserPar
         if !deactivation::has_active_owner(tx, &user)? {
             bots::rules::check_fully_administers(tx, caller, &user)?;
         }
-        let viewer = Viewer::new(Ctx::in_job(tx, caller));
-        permissions::require(&viewer, RealmGroup::CanCreateBots)?;
+        let viewer = Viewer::new(tx.ctx(caller));
+        access::permissions::require(&viewer, RealmGroup::CanCreateBots)?;
         if !caller.role.is_administrator() {
             bots::rules::check_active_number(tx, user.user_id, tx.now())?;
         }

@@ -1,14 +1,13 @@
 //! `GET /users/me`, `GET /users`, `GET /users/{user_id}` and `GET /users/{email}`.
 
-use crate::domain::access::users;
 use crate::domain::access::users::Accessible;
-use crate::domain::messages::narrow::executor::newest_received;
 use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::narrow::executor::newest_received;
 use crate::domain::profile_fields::values;
 use crate::domain::users::record::UserRecord;
-use crate::domain::users::{find, sql};
+use crate::domain::{access, users};
 use crate::http::params::NoParams;
-use crate::http::{ApiResult, Read, Reply, User};
+use crate::http::{ApiResult, Read, Reply, User, Visitor};
 use crate::types::UserId;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +17,7 @@ pub struct UsersParams {
     /// Accepted and ignored: avatars are always served by this server.
     #[serde(rename = "client_gravatar")]
     _client_gravatar: Option<bool>,
-    /// Whether to include `profile_data`.
+    /// True to include `profile_data`.
     #[serde(default)]
     include_custom_profile_fields: bool,
     /// The users to list; all when absent.
@@ -33,7 +32,7 @@ pub struct UserParams {
     /// Accepted and ignored: avatars are always served by this server.
     #[serde(rename = "client_gravatar")]
     _client_gravatar: Option<bool>,
-    /// Whether to include `profile_data`.
+    /// True to include `profile_data`.
     #[serde(default)]
     include_custom_profile_fields: bool,
 }
@@ -49,8 +48,8 @@ pub struct OwnUser {
 
 /// `GET /users/me` (spec, "get own user").
 pub fn own_user(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<OwnUser>> {
-    let user = find::by_id(read, read.caller.user_id)?;
-    let max_message_id = newest_received(&MessageViewer::new(read, read.caller, read.app.clock.seconds()))?;
+    let user = users::find::by_id(read, read.caller.user_id)?;
+    let max_message_id = newest_received(&MessageViewer::new(read.ctx()))?;
     let user = UserRecord::for_caller(&user, read.caller).with_profile_data(values::of(read, user.user_id)?);
     Reply::data(&OwnUser { user, max_message_id })
 }
@@ -62,11 +61,13 @@ pub struct Users {
     pub members: Vec<UserRecord>,
 }
 
-/// `GET /users`: lists all users, with placeholders for those the caller cannot access.
-pub fn list_users(read: &Read<'_, User>, params: UsersParams) -> ApiResult<Reply<Users>> {
+/// `GET /users`: lists all users, with placeholders for those the caller cannot access. Visitors get no custom fields.
+pub fn list_users(read: &Read<'_, Visitor>, params: UsersParams) -> ApiResult<Reply<Users>> {
+    access::visitors::check(read, read.caller)?;
     let accessible = Accessible::to(read, read.caller)?;
-    let mut profiles = if params.include_custom_profile_fields { Some(values::all(read)?) } else { None };
-    let members: Vec<UserRecord> = sql::all(read)?
+    let with_profiles = params.include_custom_profile_fields && !read.caller.is_visitor();
+    let mut profiles = if with_profiles { Some(values::all(read)?) } else { None };
+    let members: Vec<UserRecord> = users::all(read)?
         .iter()
         .filter(|user| params.user_ids.as_ref().is_none_or(|ids| ids.contains(&user.user_id)))
         .map(|user| {
@@ -94,8 +95,8 @@ pub struct OneUser {
 
 /// `GET /users/{user_id}` and `GET /users/{email}`.
 pub fn user(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply<OneUser>> {
-    let user = find::by_id_or_email(read, read.caller, &params.user_id_or_email)?;
-    users::check(read, read.caller, &user)?;
+    let user = users::find::by_id_or_email(read, read.caller, &params.user_id_or_email)?;
+    access::users::check(read, read.caller, &user)?;
     let mut record = UserRecord::for_caller(&user, read.caller);
     if params.include_custom_profile_fields {
         record = record.with_profile_data(values::of(read, user.user_id)?);

@@ -1,23 +1,23 @@
-//! `/users`: listing, creating, updating and deactivating users. `domain::accounts` has the commands that these
-//! operations share with others, `domain::access::users` the rule of who can access whom.
+//! `/users`: listing, creating, updating and deactivating users. `domain::accounts` has the shared commands,
+//! `domain::access::users` the access rules.
 
 mod create_user;
 mod deactivate;
 mod get;
 mod own_avatar;
 mod password_reset;
+mod state;
 mod update;
 
+use crate::api::resource::{Resource, StatePart};
 use crate::domain::images::upload::BODY_LIMIT;
-use crate::domain::users::events;
-use crate::http::Resource;
-use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
+use crate::http::{ADMINISTRATOR, Route, USER, VISITOR};
 use hyper::Method;
 
 /// The resource of `/users`.
 pub const RESOURCE: Resource = Resource { name: "users", routes, state: STATE, ..Resource::EMPTY };
 
-const STATE: &[StatePart] = &[StatePart { name: "realm_user", fetch: events::state }];
+const STATE: &[StatePart] = &[StatePart { name: "realm_user", fetch: state::state }];
 
 fn routes() -> Vec<Route> {
     vec![
@@ -25,7 +25,7 @@ fn routes() -> Vec<Route> {
         Route::call(Method::DELETE, "/users/me", USER, deactivate::deactivate_own_user),
         Route::call(Method::POST, "/users/me/avatar", USER, own_avatar::upload_avatar).body_limit(BODY_LIMIT),
         Route::write(Method::DELETE, "/users/me/avatar", USER, own_avatar::delete_avatar),
-        Route::read(Method::GET, "/users", USER, get::list_users).slow(),
+        Route::read(Method::GET, "/users", VISITOR, get::list_users).slow(),
         Route::call(Method::POST, "/users", ADMINISTRATOR, create_user::create_user),
         Route::read(Method::GET, "/users/{user_id_or_email}", USER, get::user),
         Route::call(Method::PATCH, "/users/{user_id_or_email}", USER, update::update_user),

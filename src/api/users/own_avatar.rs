@@ -1,10 +1,9 @@
 //! `POST` and `DELETE /users/me/avatar`.
 
-use crate::domain::access::user_rows;
 use crate::domain::accounts::avatar;
 use crate::domain::accounts::avatar::AvatarImage;
 use crate::domain::images::upload;
-use crate::domain::realm;
+use crate::domain::{realm, rows};
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use crate::store::Tx;
@@ -33,7 +32,7 @@ pub struct OwnAvatar {
 
 fn set(tx: &mut Tx<'_>, caller: &User, image: Option<&AvatarImage>) -> ApiResult<Reply<OwnAvatar>> {
     check_allowed(tx, caller)?;
-    let user = user_rows::by_id(tx, caller.user_id)?
+    let user = rows::user::by_id(tx, caller.user_id)?
         .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
     let avatar = avatar::set(tx, &user, image)?;
     Reply::data(&OwnAvatar { avatar_url: avatar.url() })

@@ -1,8 +1,8 @@
-//! `POST /users/{user_id}/password_reset`: an administrator creates a link with which somebody sets a new password. Not part
+//! `POST /users/{user_id}/password_reset`: an administrator creates a link for setting a new password. Not part
 //! of the published interface, whose server sends such links by email.
 
 use crate::domain::accounts::password;
-use crate::domain::users::find;
+use crate::domain::users;
 use crate::http::{Administrator, ApiResult, Call, Reply};
 use crate::types::UserId;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub async fn create_reset_link(
 ) -> ApiResult<Reply<ResetLink>> {
     let origin = call.info.origin.clone();
     call.write(move |tx, caller| {
-        let user = find::by_id(tx, params.user_id)?;
+        let user = users::find::by_id(tx, params.user_id)?;
         let (key, expires) = password::create_reset(tx, caller, &user)?;
         let link = format!("{origin}/join/password/{key}/");
         Reply::data(&ResetLink { password_reset_link: link, expiry_date: expires })

@@ -1,12 +1,12 @@
 //! `PATCH /users/{user_id}` and `PATCH /users/{email}`: an administrator changes an account.
 
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::accounts::{change, role};
-use crate::domain::bots;
+use crate::domain::accounts::role;
+use crate::domain::audit::{Action, Entry};
 use crate::domain::notices::ownership::Actor;
-use crate::domain::profile_values::change as profile_values;
 use crate::domain::profile_values::change::{RenderedChanges, ValueChange};
-use crate::domain::users::{emails, find, names, rules, sql};
+use crate::domain::rows::user::UserRow;
+use crate::domain::users::{emails, names};
+use crate::domain::{accounts, bots, profile_values, users};
 use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
@@ -35,7 +35,7 @@ pub async fn update_user(call: Call<User>, params: UpdateUserParams) -> ApiResul
     let values = match params.profile_data.take() {
         Some(changes) => {
             call.app.readers.read(|snapshot| check(snapshot, &call.caller, &params)).await?;
-            Some(profile_values::render(&call, changes).await?)
+            Some(profile_values::change::render(&call.app, &call.caller, changes).await?)
         }
         None => None,
     };
@@ -45,11 +45,11 @@ pub async fn update_user(call: Call<User>, params: UpdateUserParams) -> ApiResul
 
 /// Finds the user and checks that the caller may change them.
 fn check(connection: &Connection, caller: &Caller, params: &UpdateUserParams) -> ApiResult<UserRow> {
-    let user = find::by_id_or_email(connection, caller, &params.user_id_or_email)?;
+    let user = users::find::by_id_or_email(connection, caller, &params.user_id_or_email)?;
     if user.is_system_bot {
-        return Err(find::no_such_user());
+        return Err(users::find::no_such_user());
     }
-    rules::check_may_administer(caller, &user)?;
+    users::rules::check_may_administer(caller, &user)?;
     Ok(user)
 }
 
@@ -66,8 +66,8 @@ fn apply(
     if let Some(wanted) = params.role
         && wanted != user.role
     {
-        let is_only_owner = user.role == Role::Owner && user.is_active && sql::count_people(tx)?.1 == 1;
-        rules::check_role(caller.role, user.role, wanted, is_only_owner && !user.is_bot())?;
+        let is_only_owner = user.role == Role::Owner && user.is_active && users::count_people(tx)?.1 == 1;
+        users::rules::check_role(caller.role, user.role, wanted, is_only_owner && !user.is_bot())?;
         if user.is_bot() {
             bots::rules::check_role(tx, wanted, user.bot_owner_id)?;
         }
@@ -77,13 +77,14 @@ fn apply(
     if let Some(full_name) = &params.full_name
         && !full_name.trim().is_empty()
     {
-        change::set_full_name(tx, &user, full_name)?;
+        accounts::change::set_full_name(tx, &user, full_name)?;
     }
     if let Some(values) = values {
         if user.is_bot() {
             return Err(ApiError::bad_request("Bots have no profile fields."));
         }
-        profile_values::set(tx, caller, user.user_id, values)?;
+        tx.audit(Entry::new(Action::ProfileChanged, user.user_id))?;
+        profile_values::change::set(tx, caller, user.user_id, values)?;
     }
     if let Some(new_email) = &params.new_email
         && **new_email != user.delivery_email

@@ -1,139 +1,87 @@
 //! The files of the web client.
 
 use crate::app::ClientFiles;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use crate::http::unpacked;
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use rust_embed::RustEmbed;
-use sha2::{Digest, Sha256};
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::io::Write;
 use std::path::{Component, Path};
-use std::sync::{LazyLock, OnceLock};
 
-/// What stands in the files where the hash belongs.
+/// Placeholder of the hash in the files.
 const HASH_PLACEHOLDER: &str = "/static/HASH/";
 
 /// The hash in the paths of files that are read from a folder. They may change at any time, so nothing caches them.
 const FOLDER_HASH: &str = "folder";
 
-#[derive(RustEmbed)]
-#[folder = "web/"]
-struct Embedded;
+/// The files that the build script joins and compresses.
+mod embedded {
+    /// A file. Text is compressed, other files are not.
+    pub struct File {
+        /// The path.
+        pub path: &'static str,
+        /// The content, unless it is compressed.
+        pub plain: Option<&'static [u8]>,
+        /// The content, compressed with gzip.
+        pub gzip: Option<&'static [u8]>,
+        /// The content, compressed with Brotli.
+        pub brotli: Option<&'static [u8]>,
+    }
+
+    include!(concat!(env!("OUT_DIR"), "/web_files.rs"));
+}
 
 /// A file, as it is served.
 pub struct Asset {
     /// The media type.
     pub content_type: &'static str,
-    /// The content.
-    pub body: Bytes,
-    /// The content compressed with gzip, when somebody asked for it.
-    packed: OnceLock<Bytes>,
+    /// True if the content under this path never changes.
+    pub is_immutable: bool,
+    content: Content,
+}
+
+enum Content {
+    Embedded(&'static embedded::File),
+    InFolder(Bytes),
 }
 
 impl Asset {
-    fn new(content_type: &'static str, body: Bytes) -> Self {
-        Self { content_type, body, packed: OnceLock::new() }
-    }
-
-    /// The content compressed with gzip.
-    pub fn packed(&self) -> Bytes {
-        let pack = || {
-            let mut encoder = GzEncoder::new(Vec::with_capacity(self.body.len() / 3), Compression::best());
-            // Writing to memory does not fail; a stream that is cut short would be refused by the browser.
-            let packed = encoder.write_all(&self.body).and_then(|()| encoder.finish());
-            packed.map(Bytes::from).unwrap_or_default()
+    /// The content, and its compression.
+    pub fn body(&self, accepts_brotli: bool, accepts_gzip: bool) -> (Bytes, Option<&'static str>) {
+        let file = match &self.content {
+            Content::Embedded(file) => file,
+            Content::InFolder(content) => return (content.clone(), None),
         };
-        self.packed.get_or_init(pack).clone()
-    }
-}
-
-/// The embedded files, by path.
-struct Bundle {
-    hash: String,
-    files: HashMap<String, Asset>,
-}
-
-static BUNDLE: LazyLock<Bundle> = LazyLock::new(Bundle::new);
-
-impl Bundle {
-    fn new() -> Self {
-        let mut names: Vec<Cow<'static, str>> = Embedded::iter().collect();
-        names.sort_unstable();
-        let mut digest = Sha256::new();
-        let mut found = Vec::new();
-        for name in names {
-            let (Some(content_type), Some(file)) = (media_type(&name), Embedded::get(&name)) else {
-                continue;
-            };
-            digest.update(name.as_bytes());
-            digest.update(file.metadata.sha256_hash());
-            found.push((name, content_type, file.data));
+        match (file.plain, file.brotli, file.gzip) {
+            (Some(plain), ..) => (Bytes::from_static(plain), None),
+            (_, Some(brotli), _) if accepts_brotli => (Bytes::from_static(brotli), Some("br")),
+            (_, _, Some(gzip)) if accepts_gzip => (Bytes::from_static(gzip), Some("gzip")),
+            (_, _, gzip) => (unpacked(gzip.unwrap_or_default()), None),
         }
-        let hash = URL_SAFE_NO_PAD.encode(digest.finalize().iter().take(9).copied().collect::<Vec<u8>>());
-        let assets = found.into_iter().map(|(name, content_type, data)| {
-            let body = match with_hash(&data, &hash) {
-                Some(body) => body,
-                None => match data {
-                    Cow::Borrowed(data) => Bytes::from_static(data),
-                    Cow::Owned(data) => Bytes::from(data),
-                },
-            };
-            (name.into_owned(), Asset::new(content_type, body))
-        });
-        Self { files: assets.collect(), hash }
-    }
-}
-
-/// A file that was found.
-pub enum Found {
-    /// One of the program's own.
-    Embedded(&'static Asset),
-    /// One from a folder.
-    InFolder(Asset),
-}
-
-impl Found {
-    /// The file.
-    pub fn asset(&self) -> &Asset {
-        match self {
-            Self::Embedded(asset) => asset,
-            Self::InFolder(asset) => asset,
-        }
-    }
-
-    /// Whether the content under this path never changes.
-    pub fn is_immutable(&self) -> bool {
-        matches!(self, Self::Embedded(_))
     }
 }
 
 /// Finds the file at `path` of the version with this hash, or of any version.
-pub fn find(source: &ClientFiles, hash: Option<&str>, path: &str) -> Option<Found> {
+pub fn find(source: &ClientFiles, hash: Option<&str>, path: &str) -> Option<Asset> {
+    let content_type = media_type(path)?;
     match source {
         ClientFiles::Off => None,
         ClientFiles::Embedded => {
-            let is_current = hash.is_none_or(|hash| hash == BUNDLE.hash);
-            BUNDLE.files.get(path).filter(|_| is_current).map(Found::Embedded)
+            let is_current = hash.is_none_or(|hash| hash == embedded::HASH);
+            let file = embedded::FILES.iter().find(|file| is_current && file.path == path)?;
+            Some(Asset { content_type, is_immutable: true, content: Content::Embedded(file) })
         }
         ClientFiles::Folder(folder) => {
             let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-            let content_type = media_type(path)?;
             let is_current = hash.is_none_or(|hash| hash == FOLDER_HASH);
             let data = std::fs::read(folder.join(path)).ok().filter(|_| is_plain && is_current)?;
-            let body = with_hash(&data, FOLDER_HASH).unwrap_or_else(|| Bytes::from(data));
-            Some(Found::InFolder(Asset::new(content_type, body)))
+            let content = Content::InFolder(with_hash(&data).unwrap_or_else(|| Bytes::from(data)));
+            Some(Asset { content_type, is_immutable: false, content })
         }
     }
 }
 
-/// The content with the hash in its place; `None` if it has no such place.
-fn with_hash(data: &[u8], hash: &str) -> Option<Bytes> {
+/// The content of a file in a folder with the hash in its place; `None` if it has no such place.
+fn with_hash(data: &[u8]) -> Option<Bytes> {
     let text = std::str::from_utf8(data).ok().filter(|text| text.contains(HASH_PLACEHOLDER))?;
-    Some(Bytes::from(text.replace(HASH_PLACEHOLDER, &format!("/static/{hash}/"))))
+    Some(Bytes::from(text.replace(HASH_PLACEHOLDER, &format!("/static/{FOLDER_HASH}/"))))
 }
 
 /// The media type of a served file. Files with other endings, such as notes for developers, are not served.
@@ -143,9 +91,10 @@ fn media_type(path: &str) -> Option<&'static str> {
         "html" => "text/html; charset=utf-8",
         "css" => "text/css; charset=utf-8",
         "js" => "text/javascript; charset=utf-8",
+        // The other JSON files configure tools.
+        "json" if path.starts_with("words/") => "application/json",
         "svg" => "image/svg+xml",
         "png" => "image/png",
-        "webmanifest" => "application/manifest+json",
         _ => return None,
     })
 }
@@ -158,9 +107,12 @@ mod tests {
     fn files_are_found_under_their_hash_and_nothing_else_is() {
         let found = |source: &ClientFiles, hash: Option<&str>, path: &str| find(source, hash, path).is_some();
         let embedded = ClientFiles::Embedded;
-        assert!(found(&embedded, Some(&BUNDLE.hash), "js/main.js"));
-        assert!(!found(&embedded, Some("0123456789abcdef"), "js/main.js"), "another version");
+        assert!(found(&embedded, Some(embedded::HASH), "main.js"));
+        assert!(!found(&embedded, Some("0123456789abcdef"), "main.js"), "another version");
+        assert!(!found(&embedded, None, "js/main.js"), "joined");
+        assert!(found(&embedded, Some(embedded::HASH), "words/de.json"));
         assert!(!found(&embedded, None, "README.md"), "not for browsers");
+        assert!(!found(&embedded, None, "tsconfig.json"), "not for browsers");
         assert!(!found(&ClientFiles::Off, None, "index.html"));
 
         let folder = ClientFiles::Folder(Path::new(env!("CARGO_MANIFEST_DIR")).join("web"));
@@ -172,7 +124,9 @@ mod tests {
     #[test]
     fn a_page_names_its_files_under_the_hash() {
         let page = find(&ClientFiles::Embedded, None, "index.html").unwrap();
-        let text = std::str::from_utf8(&page.asset().body).unwrap();
-        assert!(!text.contains("HASH") && text.contains(&format!("/static/{}/js/main.js", BUNDLE.hash)));
+        let (text, coding) = page.body(false, false);
+        let text = std::str::from_utf8(&text).unwrap();
+        assert_eq!(coding, None);
+        assert!(!text.contains("HASH") && text.contains(&format!("/static/{}/main.js", embedded::HASH)));
     }
 }

@@ -1,14 +1,17 @@
 //! The web client: pages at `/` and `/login/`, and the files that they load.
 //!
-//! - `assets`: the files, compressed once, under one hash of all their contents;
+//! - `assets`: the files, joined and compressed by the build script, under one hash of all their contents;
+//! - `manifest`: the manifest of the installed page, and its icons;
 //! - `pages`: the handlers and the headers of pages.
 //!
-//! The client itself is in `web/`, as written: there is no build step.
+//! The client itself is in `web/`. `--web-dir` serves it as written.
 
 mod assets;
+mod manifest;
 mod pages;
 
-use crate::http::{ANYONE, Resource, Route};
+use crate::api::resource::Resource;
+use crate::http::{ANYONE, Route};
 use hyper::Method;
 
 /// The resource of the web client.
@@ -23,6 +26,8 @@ fn routes() -> Vec<Route> {
         page("/accounts/login/"),
         page("/desktop_home/"),
         Route::read(Method::GET, "/service_worker.js", ANYONE, pages::service_worker).outside(),
+        Route::read(Method::GET, "/manifest.webmanifest", ANYONE, manifest::manifest).outside(),
+        Route::read(Method::GET, manifest::ICON_PATH, ANYONE, manifest::icon).outside(),
         Route::read(Method::GET, "/static/{hash}/{path...}", ANYONE, pages::asset).outside(),
     ]
 }

@@ -1,12 +1,12 @@
 //! Pages and files of the web client over HTTP.
 
-use crate::api::web::assets::{Found, find};
+use crate::api::web::assets::{Asset, find};
 use crate::http::params::NoParams;
 use crate::http::{Anyone, ApiError, ApiResult, OtherReply, Read, Reply};
 use serde::Deserialize;
 
-/// What a page may load and do: everything from this server, nothing inline, and no HTML but through the policies of the
-/// two modules that need them: one for the messages' HTML, one for the address of the service worker.
+/// Content security policy of pages: everything from this server, nothing inline, and no HTML except through the
+/// policies of the two modules that need them: one for the HTML of messages, one for the URL of the service worker.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
      media-src 'self' blob:; connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; \
      base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types message worker";
@@ -44,16 +44,14 @@ pub struct AssetParams {
 pub fn asset(read: &Read<'_, Anyone>, params: AssetParams) -> ApiResult<Reply> {
     let found = find(&read.app.options.client_files, Some(&params.hash), &params.path);
     let found = found.ok_or_else(ApiError::not_found)?;
-    // Scripts and styles do what the policy of the page that loads them allows.
-    let is_part =
-        ["text/javascript", "text/css"].iter().any(|kind| found.asset().content_type.starts_with(kind));
-    Ok(reply(read, &found, if found.is_immutable() { IMMUTABLE } else { "no-store" }, !is_part))
+    // Scripts and styles are subject to the policy of the page that loads them.
+    let is_part = ["text/javascript", "text/css"].iter().any(|kind| found.content_type.starts_with(kind));
+    Ok(reply(read, &found, if found.is_immutable { IMMUTABLE } else { "no-store" }, !is_part))
 }
 
-/// The reply with a file. The headers about what a page may do are as long as a small module, so only what can be a page of
-/// its own has them.
-fn reply(read: &Read<'_, Anyone>, found: &Found, cache_control: &str, can_be_page: bool) -> Reply {
-    let asset = found.asset();
+/// The reply with a file. Security headers are as long as a small module, so only files that can be opened as a page
+/// have them.
+fn reply(read: &Read<'_, Anyone>, asset: &Asset, cache_control: &str, can_be_page: bool) -> Reply {
     let mut headers = vec![
         ("Cache-Control", cache_control.to_owned()),
         ("Cross-Origin-Resource-Policy", "same-origin".to_owned()),
@@ -66,10 +64,9 @@ fn reply(read: &Read<'_, Anyone>, found: &Found, cache_control: &str, can_be_pag
             ("X-Frame-Options", "DENY".to_owned()),
         ]);
     }
-    let is_packed = read.info.accepts_gzip && asset.content_type != "image/png";
-    if is_packed {
-        headers.push(("Content-Encoding", "gzip".to_owned()));
+    let (body, coding) = asset.body(read.info.accepts_brotli, read.info.accepts_gzip);
+    if let Some(coding) = coding {
+        headers.push(("Content-Encoding", coding.to_owned()));
     }
-    let body = if is_packed { asset.packed() } else { asset.body.clone() };
     Reply::other(OtherReply { status: 200, content_type: asset.content_type, headers, body })
 }

@@ -1,13 +1,13 @@
 //! The users who can see a channel, as a set: the receivers of its events.
 
-use crate::domain::access::channel_rows;
-use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels::AccessFacts;
 use crate::domain::groups::channel_settings;
-use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::membership::GroupMembers;
-use crate::domain::groups::roles::{ActiveUsersByRole, Among, FEW};
-use crate::http::ApiResult;
+use crate::domain::groups::permission::StreamSetting;
+use crate::domain::groups::roles::{ActiveUsersByRole, MAX_POINT_LOOKUPS, UserFilter};
+use crate::domain::rows;
+use crate::domain::rows::channel::StreamRow;
+use crate::error::ApiResult;
 use crate::types::{GroupId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 /// The users who can see a channel. Where many channels are asked about, [`ChannelViewers`] loads the users once.
 pub fn users_who_can_see(connection: &Connection, now: i64, stream: &StreamRow) -> ApiResult<RoaringBitmap> {
-    ChannelViewers::load(connection, Among::Everyone, now)?.users_who_can_see(connection, stream)
+    ChannelViewers::load(connection, UserFilter::Everyone, now)?.users_who_can_see(connection, stream)
 }
 
 /// Evaluates who sees channels, for many channels. A snapshot of roles and groups: it has to be loaded again after they
@@ -29,12 +29,12 @@ pub struct ChannelViewers {
 
 impl ChannelViewers {
     /// Loads the users that are asked about, and no others. `now` decides who is a new member.
-    pub fn load(connection: &Connection, among: Among<'_>, now: i64) -> ApiResult<Self> {
+    pub fn load(connection: &Connection, among: UserFilter<'_>, now: i64) -> ApiResult<Self> {
         Ok(Self { groups: GroupMembers::load(connection, among, now)?, settings: None })
     }
 
     /// The same for questions about most channels, whose settings are loaded at once. They must not change meanwhile.
-    pub fn load_with_settings(connection: &Connection, among: Among<'_>, now: i64) -> ApiResult<Self> {
+    pub fn load_with_settings(connection: &Connection, among: UserFilter<'_>, now: i64) -> ApiResult<Self> {
         let settings = channel_settings::that_show_channels(connection)?;
         Ok(Self { settings: Some(settings), ..Self::load(connection, among, now)? })
     }
@@ -117,12 +117,12 @@ impl ChannelViewers {
 
     fn subscribers(&self, connection: &Connection, stream: &StreamRow) -> ApiResult<RoaringBitmap> {
         let active = &self.roles().active;
-        if active.len() > FEW as u64 {
-            return Ok(channel_rows::subscribers(connection, stream.stream_id)? & active);
+        if active.len() > MAX_POINT_LOOKUPS as u64 {
+            return Ok(rows::channel::subscribers(connection, stream.stream_id)? & active);
         }
         let mut subscribers = RoaringBitmap::new();
         for bit in active {
-            if channel_rows::is_subscribed(connection, UserId::from(bit), stream.stream_id)? {
+            if rows::channel::is_subscribed(connection, UserId::from(bit), stream.stream_id)? {
                 subscribers.insert(bit);
             }
         }
@@ -135,10 +135,9 @@ mod tests {
     use super::*;
     use crate::auth::Ctx;
     use crate::domain::access::channels::Viewer;
-    use crate::domain::access::user_rows;
     use crate::domain::groups::setting::{Owner, set};
-    use crate::domain::groups::sql::insert_anonymous;
-    use crate::domain::groups::system;
+    use crate::domain::groups::{insert_anonymous, system};
+    use crate::domain::rows;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -173,13 +172,13 @@ mod tests {
             let group = insert_anonymous(connection, &members, &subgroups).unwrap();
             set(connection, Owner::Stream(stream_id.0), setting.name(), group).unwrap();
         }
-        channel_rows::by_id(connection, stream_id).unwrap().unwrap()
+        rows::channel::by_id(connection, stream_id).unwrap().unwrap()
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn one_viewer_sees_what_the_sets_say(
+        fn viewer_and_set_evaluation_agree(
             users in vec((prop::sample::select(vec![100, 200, 300, 400, 400, 600, 600]), prop::bool::weighted(0.8)),
                 USERS as usize),
             channel in channel(),
@@ -202,17 +201,17 @@ mod tests {
                     prop_assert!(!is_in(&seen_by));
                     continue;
                 }
-                let caller = user_rows::caller(&connection, user_id).unwrap();
+                let caller = rows::user::caller(&connection, user_id).unwrap();
                 let can_see = Viewer::new(Ctx::new(&connection, &caller, NOW)).can_see(&stream).unwrap();
                 prop_assert_eq!(is_in(&seen_by), can_see, "user {}", id);
-                let mut alone = ChannelViewers::load(&connection, Among::Users(&[user_id]), NOW).unwrap();
+                let mut alone = ChannelViewers::load(&connection, UserFilter::Users(&[user_id]), NOW).unwrap();
                 let seen_by_one = alone.users_who_can_see(&connection, &stream).unwrap();
                 prop_assert_eq!(seen_by_one, user_id.bit().into_iter().filter(|_| can_see).collect());
             }
-            let subscribers = channel_rows::subscribers(&connection, stream.stream_id).unwrap();
-            let mut all = ChannelViewers::load(&connection, Among::Everyone, NOW).unwrap();
+            let subscribers = rows::channel::subscribers(&connection, stream.stream_id).unwrap();
+            let mut all = ChannelViewers::load(&connection, UserFilter::Everyone, NOW).unwrap();
             let without = all.without_subscription(&connection, &stream).unwrap();
-            let mut loaded = ChannelViewers::load_with_settings(&connection, Among::Everyone, NOW).unwrap();
+            let mut loaded = ChannelViewers::load_with_settings(&connection, UserFilter::Everyone, NOW).unwrap();
             prop_assert_eq!(&without, &loaded.without_subscription(&connection, &stream).unwrap());
             prop_assert_eq!(without | subscribers, seen_by);
         }

@@ -5,47 +5,48 @@
 //! A channel that the caller cannot see is not found: [`find_for_content`] and [`find_for_metadata`] refuse it in the
 //! words for a channel that does not exist.
 
-use crate::auth::Ctx;
-use crate::domain::access::channel_rows;
-use crate::domain::access::channel_rows::StreamRow;
+use crate::auth::{Caller, Ctx};
 use crate::domain::access::user_set::UserSet;
-use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::access::visitors;
 use crate::domain::groups::membership::Membership;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::domain::groups::permission::StreamSetting;
+use crate::domain::rows;
+use crate::domain::rows::channel::StreamRow;
+use crate::error::{ApiError, ApiResult};
 use crate::types::StreamId;
 use rusqlite::Connection;
 use std::cell::OnceCell;
 
 /// A channel whose messages the caller may read.
 pub fn find_for_content(ctx: Ctx<'_>, stream_id: StreamId) -> ApiResult<StreamRow> {
-    let stream = channel_rows::by_id(&ctx, stream_id)?.ok_or_else(no_such_channel)?;
+    let stream = rows::channel::by_id(&ctx, stream_id)?.ok_or_else(no_such_channel)?;
     if has_content_access(ctx, &stream)? { Ok(stream) } else { Err(no_such_channel()) }
 }
 
 /// A channel that the caller may know of.
 pub fn find_for_metadata(ctx: Ctx<'_>, stream_id: StreamId) -> ApiResult<StreamRow> {
-    let stream = channel_rows::by_id(&ctx, stream_id)?.ok_or_else(no_such_channel)?;
+    let stream = rows::channel::by_id(&ctx, stream_id)?.ok_or_else(no_such_channel)?;
     if has_metadata_access(ctx, &stream)? { Ok(stream) } else { Err(no_such_channel()) }
 }
 
-/// Whether the caller may read messages of the channel: those of the time of their subscription, and with
+/// True if the caller may read messages of the channel: those received during their subscription, and with
 /// [`has_full_history`] all of them.
 pub fn has_content_access(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
     Viewer::new(ctx).can_read(stream)
 }
 
-/// Whether the caller may know that the channel is there, and its settings.
+/// True if the caller may see the channel and its settings.
 pub fn has_metadata_access(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
     Viewer::new(ctx).can_see(stream)
 }
 
-/// Whether the caller may read every message of the channel, also those from before they subscribed.
+/// True if the caller may read every message of the channel, including those from before they subscribed.
 pub fn has_full_history(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
     Ok(stream.has_public_history() && has_content_access(ctx, stream)?)
 }
 
-/// Whether the caller has a permission in a channel. A guest never has one that may not be given to everyone, whatever
-/// groups they are in.
+/// True if the caller has a permission in a channel. A guest never has one that may not be given to everyone, even
+/// through a group.
 pub fn has_permission(
     connection: &Connection,
     caller: &Caller,
@@ -86,6 +87,8 @@ pub fn no_such_channel() -> ApiError {
 /// | is no guest, and may subscribe themselves or others | yes | yes |
 /// | is no guest, and may administer the channel | no | yes |
 /// | is an administrator of the organization | no | yes |
+///
+/// Visitors, who have no account, have a rule of their own: [`visitors::may_read`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessFacts<S> {
     /// The channel is private.
@@ -100,14 +103,14 @@ pub struct AccessFacts<S> {
     pub administrators: S,
     /// The subscribers.
     pub subscribers: S,
-    /// Those who may add subscribers, or subscribe themselves without an invitation.
+    /// Users who may add subscribers, or subscribe themselves without an invitation.
     pub may_subscribe: S,
-    /// Those who may administer the channel.
+    /// Users who may administer the channel.
     pub may_administer: S,
 }
 
 impl<S: UserSet> AccessFacts<S> {
-    /// Who can read messages.
+    /// Users who can read messages.
     pub fn can_read(&self) -> S {
         if self.is_web_public {
             return self.active.clone();
@@ -116,7 +119,7 @@ impl<S: UserSet> AccessFacts<S> {
         self.subscribers.or(&unsubscribed_readers.without(&self.guests))
     }
 
-    /// Who can see that the channel exists, and its settings.
+    /// Users who can see the channel and its settings.
     pub fn can_see(&self) -> S {
         self.can_read().or(&self.administrators).or(&self.may_administer.without(&self.guests))
     }
@@ -144,18 +147,24 @@ impl<'a> Viewer<'a> {
         Ok(self.membership.get_or_init(|| membership))
     }
 
-    /// Whether they have a permission in a channel.
+    /// True if the viewer has a permission in a channel.
     pub fn has_permission(&self, stream: &StreamRow, setting: StreamSetting) -> ApiResult<bool> {
         has_permission(&self.ctx, self.ctx.caller, self.membership()?, stream.stream_id, setting)
     }
 
-    /// Whether they can read messages of a channel.
+    /// True if the viewer can read messages of a channel.
     pub fn can_read(&self, stream: &StreamRow) -> ApiResult<bool> {
+        if self.ctx.caller.is_visitor() {
+            return visitors::may_read(&self.ctx, stream);
+        }
         Ok(self.facts(stream)?.can_read())
     }
 
-    /// Whether they can see a channel.
+    /// True if the viewer can see a channel.
     pub fn can_see(&self, stream: &StreamRow) -> ApiResult<bool> {
+        if self.ctx.caller.is_visitor() {
+            return visitors::may_read(&self.ctx, stream);
+        }
         Ok(self.facts(stream)?.can_see())
     }
 
@@ -173,7 +182,7 @@ impl<'a> Viewer<'a> {
             return Ok(facts);
         }
         facts.subscribers =
-            channel_rows::is_subscribed(&self.ctx, self.ctx.caller.user_id, stream.stream_id)?;
+            rows::channel::is_subscribed(&self.ctx, self.ctx.caller.user_id, stream.stream_id)?;
         if facts.subscribers || facts.guests {
             return Ok(facts);
         }
@@ -183,7 +192,7 @@ impl<'a> Viewer<'a> {
         Ok(facts)
     }
 
-    /// Whether they may change a channel's settings: its administrators, and those of the organization.
+    /// True if the viewer may change a channel's settings: its administrators, and those of the organization.
     pub fn may_administer(&self, stream: &StreamRow) -> ApiResult<bool> {
         Ok(self.ctx.caller.role.is_administrator()
             || self.has_permission(stream, StreamSetting::CanAdministerChannel)?)
@@ -193,7 +202,7 @@ impl<'a> Viewer<'a> {
 /// Loads a channel that the caller may change. A reader without the permission gets `CANNOT_ADMINISTER_CHANNEL`, everyone
 /// else the error of a channel that does not exist.
 pub fn find_to_administer(ctx: Ctx<'_>, stream_id: StreamId) -> ApiResult<StreamRow> {
-    let stream = channel_rows::by_id(&ctx, stream_id)?.ok_or_else(no_such_channel)?;
+    let stream = rows::channel::by_id(&ctx, stream_id)?.ok_or_else(no_such_channel)?;
     let viewer = Viewer::new(ctx);
     if viewer.may_administer(&stream)? {
         return Ok(stream);
@@ -225,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn who_can_read_and_who_can_see() {
+    fn reading_and_seeing_follow_the_rules() {
         // Private, web-public, subscribed, guest, administrator, may subscribe, may administer the channel.
         let cases = [
             ("", true, true),

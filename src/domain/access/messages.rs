@@ -1,14 +1,15 @@
-//! Which messages a user received, and which they may read.
+//! Received and readable messages of a user.
 //!
-//! A message is stored once, whoever receives it. Who received a channel message follows from spans of subscription to
-//! the channel that it was sent to. The spans of its new channel do not cover a message that was moved, so its receivers
-//! are stored, as one set for all messages with the same receivers ([`MovedReceipts`]). In a channel with
-//! public history everything may be read, elsewhere what was received.
+//! A message is stored once for all receivers. The receivers of a channel message follow from spans of subscription to
+//! the channel that it was sent to. The spans of its new channel do not cover a moved message, so its receivers are
+//! stored, as one set for all messages with the same receivers ([`MovedReceipts`]). In a channel with public history
+//! all messages are readable, elsewhere the received ones.
 
-use crate::auth::Ctx;
-use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::{channel_rows, channels};
-use crate::http::{ApiResult, Caller};
+use crate::auth::{Caller, Ctx};
+use crate::domain::access::channels;
+use crate::domain::rows;
+use crate::domain::rows::channel::StreamRow;
+use crate::error::ApiResult;
 use crate::store::bitmap;
 use crate::types::{MessageId, RecipientId, StreamId, TopicId, UserId};
 use roaring::RoaringBitmap;
@@ -38,7 +39,7 @@ pub struct ConversationAccess {
 }
 
 impl ConversationAccess {
-    /// Whether the user received a message of the conversation.
+    /// True if the user received a message of the conversation.
     pub fn has_received(&self, id: MessageId) -> bool {
         contains(&self.received, id)
     }
@@ -57,14 +58,24 @@ pub struct MessageAccess<'a> {
 
 impl<'a> MessageAccess<'a> {
     /// A user's access at a time.
-    pub fn new(connection: &'a Connection, caller: &'a Caller, now: i64) -> Self {
-        Self { connection, caller, now, conversations: RefCell::default() }
+    pub fn new(ctx: Ctx<'a>) -> Self {
+        Self {
+            connection: ctx.connection,
+            caller: ctx.caller,
+            now: ctx.now,
+            conversations: RefCell::default(),
+        }
+    }
+
+    /// The snapshot as the user sees it.
+    pub fn ctx(&self) -> Ctx<'a> {
+        Ctx::new(self.connection, self.caller, self.now)
     }
 
     /// The user's access to a conversation.
     pub fn conversation(&self, recipient_id: RecipientId) -> ApiResult<Rc<ConversationAccess>> {
         self.cached(recipient_id, || match stream_of(self.connection, recipient_id)? {
-            Some(stream_id) => match channel_rows::by_id(self.connection, stream_id)? {
+            Some(stream_id) => match rows::channel::by_id(self.connection, stream_id)? {
                 Some(stream) => self.load_channel(stream),
                 None => Ok(ConversationAccess::default()),
             },
@@ -91,7 +102,7 @@ impl<'a> MessageAccess<'a> {
     }
 
     fn load_channel(&self, stream: StreamRow) -> ApiResult<ConversationAccess> {
-        if !channels::has_content_access(Ctx::new(self.connection, self.caller, self.now), &stream)? {
+        if !channels::has_content_access(self.ctx(), &stream)? {
             return Ok(ConversationAccess::default());
         }
         let moved = moved_receipts(self.connection, stream.recipient_id)?;
@@ -115,18 +126,18 @@ impl<'a> MessageAccess<'a> {
         Ok(self.can_read(recipient_id, id)?.then_some(recipient_id))
     }
 
-    /// Whether the user received a message.
+    /// True if the user received a message.
     pub fn has_received(&self, recipient_id: RecipientId, id: MessageId) -> ApiResult<bool> {
         Ok(self.conversation(recipient_id)?.has_received(id))
     }
 
-    /// Whether the user may read a message.
+    /// True if the user may read a message.
     pub fn can_read(&self, recipient_id: RecipientId, id: MessageId) -> ApiResult<bool> {
         Ok(contains(&self.conversation(recipient_id)?.visible, id))
     }
 }
 
-/// Whether an id is in one of these ranges.
+/// True if an id is in one of these ranges.
 pub fn contains(ranges: &Ranges, id: MessageId) -> bool {
     id.bit().is_some_and(|id| {
         let index = ranges.partition_point(|range| *range.end() < id);
@@ -219,7 +230,7 @@ pub struct MovedReceipts {
     pub row_id: i64,
     /// The messages.
     pub message_ids: RoaringBitmap,
-    /// Who received them.
+    /// The receivers.
     pub user_ids: RoaringBitmap,
 }
 

@@ -1,16 +1,18 @@
-//! Access to users: who can see whom, by the organization's `can_access_all_users_group` (feature levels 225, 228, 232).
+//! Access to users, by the organization's `can_access_all_users_group` (feature levels 225, 228, 232).
 //!
 //! `Ties` has the rule. [`Accessible`] evaluates it for one viewer, [`users_with_access_to`] for one user and all viewers.
 //! Of users whom a viewer cannot access, messages, lists and events have the id and [`UNKNOWN_USER`]. Events about a user
 //! go to [`audience`].
 
-use crate::domain::access::user_rows;
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::groups::realm_settings::{RealmGroup, group};
+use crate::auth::Caller;
+use crate::domain::groups::permission::RealmGroup;
+use crate::domain::groups::realm_settings::group;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::realm::user_ids;
+use crate::domain::rows;
+use crate::domain::rows::user::UserRow;
+use crate::error::{ApiError, ApiResult};
 use crate::events::Audience;
-use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -21,7 +23,7 @@ pub const UNKNOWN_USER: &str = "Unknown user";
 /// Their image.
 pub const UNKNOWN_AVATAR_URL: &str = "/static/images/unknown-user-avatar.png";
 
-/// Their API email. It contains the id, which the reader has anyway.
+/// Their API email, and that of all users for visitors. It contains the id, which the reader has anyway.
 pub fn unknown_email(user_id: UserId) -> String {
     format!("user{user_id}@{}", crate::domain::realm::DUMMY_DOMAIN)
 }
@@ -29,7 +31,7 @@ pub fn unknown_email(user_id: UserId) -> String {
 /// The reasons for which a guest can access a user. Either side may be a set: the users whom one guest can access, or
 /// the guests who can access one user.
 ///
-/// Where the organization lets only members access everybody, a guest accesses a user if
+/// If only members can access all users, a guest can access a user for one of these reasons:
 ///
 /// | the guest and the user | accessed |
 /// |---|---|
@@ -82,13 +84,13 @@ impl Accessible {
             is_self: user_id.bit().into_iter().collect(),
             is_bot: user_ids::bot_ids(connection)?,
             is_active: user_ids::active_ids(connection)?,
-            share_channel: user_rows::channel_partners(connection, user_id)?,
-            share_conversation: user_rows::direct_partners(connection, user_id)?,
+            share_channel: rows::user::channel_partners(connection, user_id)?,
+            share_conversation: rows::user::direct_partners(connection, user_id)?,
         };
         Ok(Self::Only(ties.accessible()))
     }
 
-    /// Whether a user is one of them.
+    /// True if a user is one of them.
     pub fn contains(&self, user_id: UserId) -> bool {
         match self {
             Self::Everybody => true,
@@ -96,7 +98,7 @@ impl Accessible {
         }
     }
 
-    /// Returns the ids, without the server's own bots: everybody knows these, and no event is about them.
+    /// Returns the ids, without the system bots: all users can access these, and there are no events about them.
     pub fn ids(self, connection: &Connection) -> ApiResult<RoaringBitmap> {
         let all = user_ids::all_ids(connection)?;
         Ok(match self {
@@ -106,7 +108,7 @@ impl Accessible {
     }
 }
 
-/// Whether there are users whom guests cannot access.
+/// True if there are users whom guests cannot access.
 pub fn is_restricted(connection: &Connection) -> ApiResult<bool> {
     Ok(group(connection, RealmGroup::CanAccessAllUsers)? != SystemGroup::Everyone.id())
 }
@@ -138,7 +140,7 @@ pub fn filter_by_access_to_all(
     let mut all = candidates;
     if is_restricted(connection)? {
         for user_id in subjects {
-            if let Some(user) = user_rows::by_id(connection, *user_id)? {
+            if let Some(user) = rows::user::by_id(connection, *user_id)? {
                 all &= users_with_access_to(connection, &user)?;
             }
         }
@@ -157,8 +159,8 @@ pub fn users_with_access_to(connection: &Connection, user: &UserRow) -> ApiResul
         is_self: user.user_id.bit().into_iter().collect(),
         is_bot: RoaringBitmap::new(),
         is_active: if user.is_active { guests.clone() } else { RoaringBitmap::new() },
-        share_channel: user_rows::channel_partners(connection, user.user_id)?,
-        share_conversation: user_rows::direct_partners(connection, user.user_id)?,
+        share_channel: rows::user::channel_partners(connection, user.user_id)?,
+        share_conversation: rows::user::direct_partners(connection, user.user_id)?,
     };
     Ok(active - (guests - ties.accessible()))
 }
@@ -242,16 +244,16 @@ mod tests {
     }
 
     fn accessed_by(connection: &Connection, user_id: i64) -> Vec<u32> {
-        let user = user_rows::by_id(connection, UserId(user_id)).unwrap().unwrap();
+        let user = rows::user::by_id(connection, UserId(user_id)).unwrap().unwrap();
         let accessible = Accessible::to_user(connection, user.user_id, user.role).unwrap();
         accessible.ids(connection).unwrap().into_iter().collect()
     }
 
-    /// What is done, and whom guest 2, guest 3 and guest 6 access then.
+    /// A change, and the users accessible to guests 2, 3 and 6 afterwards.
     type Case = (fn(&Connection), [Vec<u32>; 3]);
 
     #[test]
-    fn guests_access_those_with_whom_they_share_something() {
+    fn guests_access_users_with_shared_conversations() {
         let all = vec![1, 2, 3, 4, 5, 6];
         let cases: [Case; 7] = [
             (|_| {}, [all.clone(), all.clone(), all.clone()]),
@@ -320,7 +322,7 @@ mod tests {
                 talk(&connection, &people);
             }
             for user_id in 1..=6 {
-                let user = user_rows::by_id(&connection, UserId(user_id)).unwrap().unwrap();
+                let user = rows::user::by_id(&connection, UserId(user_id)).unwrap().unwrap();
                 let who = users_with_access_to(&connection, &user).unwrap();
                 for viewer in user_ids::active_ids(&connection).unwrap() {
                     let accessed = accessed_by(&connection, viewer.into()).contains(&(user_id as u32));

@@ -1,19 +1,19 @@
 //! Creating people and bots, for the command line, administrators, owners of bots and invitations.
 
-use crate::domain::access::channel_rows;
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::access::{user_rows, users};
-use crate::domain::bots::sql::NewBotRow;
-use crate::domain::membership::subscribe;
+use crate::domain::audit::{Action, Entry};
+use crate::domain::bots::NewBotRow;
+use crate::domain::channel_commands::subscribe;
 use crate::domain::realm::{DUMMY_DOMAIN, user_ids};
+use crate::domain::rows::user::UserRow;
 use crate::domain::users::events::{UserAdded, emit_added};
-use crate::domain::users::{emails, names, sql as users_sql};
-use crate::domain::{bots, channels, groups, user_settings};
+use crate::domain::users::{emails, names};
+use crate::domain::{access, bots, channels, groups, realm, rows, user_settings, users};
+use crate::error::{ApiError, ApiResult};
 use crate::events::Audience;
-use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{BotType, Role, UserId};
 use rusqlite::Connection;
+use serde_json::json;
 
 /// The user to create.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub fn create_with_domain(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiRe
 /// Creates a user without subscriptions and welcome message, and emits `realm_user` events to everyone.
 pub fn create_without_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<UserRow> {
     let (full_name, email) = check_new_user(tx, &new.email, &new.full_name)?;
-    let row = users_sql::NewUserRow {
+    let row = users::NewUserRow {
         email: &email,
         full_name: &full_name,
         role: new.role,
@@ -72,16 +72,17 @@ pub fn create_without_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> 
         password_hash: new.password_hash.as_deref(),
         date_joined: tx.now(),
     };
-    let user_id = users_sql::insert(tx, &row)?;
-    tracing::info!(
-        user_id = user_id.0,
-        role = new.role.name(),
-        is_bot = new.bot.is_some(),
-        "an account was created"
-    );
-    user_settings::sql::copy_defaults(tx, user_id)?;
+    let user_id = users::insert(tx, &row)?;
+    let facts = json!({ "role": new.role.name(), "is_bot": new.bot.is_some() });
+    tx.audit(Entry::new(Action::AccountCreated, user_id).after(facts))?;
+    user_settings::copy_defaults(tx, user_id)?;
+    let language: String = realm::settings::DEFAULT_LANGUAGE.get(tx)?;
+    let name = user_settings::DEFAULT_LANGUAGE.name();
+    if new.bot.is_none() && language != "en" && user_settings::get(tx, user_id, name)?.is_none() {
+        user_settings::set(tx, user_id, name, &language.into())?;
+    }
     let user = hide_email(tx, user_id, domain)?;
-    let who = users::users_with_access_to(tx, &user)?;
+    let who = access::users::users_with_access_to(tx, &user)?;
     emit_added(tx, &user, &who)?;
     let others = user_ids::active_ids(tx)? - who;
     tx.emit(UserAdded::unknown(user_id), Audience::set(others));
@@ -91,11 +92,11 @@ pub fn create_without_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> 
 
 /// Returns the new user's row, after setting a dummy email if the organization's defaults hide the real one.
 fn hide_email(tx: &Tx<'_>, user_id: UserId, domain: &str) -> ApiResult<UserRow> {
-    let mut user = user_rows::by_id(tx, user_id)?
+    let mut user = rows::user::by_id(tx, user_id)?
         .ok_or_else(|| ApiError::internal("the user who was just made has no row"))?;
     let api_email = emails::api_email(tx, &user, domain)?;
     if api_email != user.email {
-        users_sql::set_emails(tx, user_id, &api_email, &user.delivery_email)?;
+        users::set_emails(tx, user_id, &api_email, &user.delivery_email)?;
         user.email = api_email;
     }
     Ok(user)
@@ -103,8 +104,8 @@ fn hide_email(tx: &Tx<'_>, user_id: UserId, domain: &str) -> ApiResult<UserRow> 
 
 fn subscribe_to_defaults(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
     let mut streams = Vec::new();
-    for stream_id in channels::sql::default_streams(tx)? {
-        streams.extend(channel_rows::by_id(tx, stream_id)?);
+    for stream_id in channels::default_streams(tx)? {
+        streams.extend(rows::channel::by_id(tx, stream_id)?);
     }
     if !streams.is_empty() {
         subscribe::subscribe_users(tx, &streams, &[user_id], &subscribe::Colors::new())?;
@@ -121,8 +122,9 @@ pub fn create_bot(
     bot: &NewBotRow,
 ) -> ApiResult<(UserRow, String)> {
     bots::rules::check_role(tx, user.role, user.bot.map(|(_, owner)| owner))?;
+    bots::rules::check_name(tx, user.full_name.trim(), None)?;
     let user = create_with_domain(tx, user, domain)?;
-    bots::sql::insert(tx, &NewBotRow { user_id: user.user_id, ..bot.clone() })?;
+    bots::insert(tx, &NewBotRow { user_id: user.user_id, ..bot.clone() })?;
     let api_key = bots::change::mint_key(tx, user.user_id)?;
     bots::events::emit_added(tx, &user)?;
     Ok((user, api_key))

@@ -1,30 +1,29 @@
 //! Deactivation and reactivation of accounts.
 //!
-//! A deactivated user keeps subscriptions, group memberships and settings, but they have no effect: what is sent to their
-//! channels meanwhile is not received. API keys stay too, so that requests with one are refused with the reason. They end with
-//! the reactivation: the account may have been deactivated because somebody else had them. Sessions of
-//! browsers end at once.
+//! A deactivated user keeps subscriptions, group memberships and settings, but they have no effect: messages sent in
+//! the meantime are not received. API keys stay until the reactivation, so that requests with one are refused with the
+//! reason. They are then revoked, because a stolen key may be the reason for the deactivation. Sessions of browsers and
+//! links that set passwords, for and by the user, end immediately.
 
-use crate::domain::access::channel_rows;
 use crate::domain::access::channel_viewers::ChannelViewers;
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::access::{user_rows, users};
 use crate::domain::accounts::{handover, password, role};
+use crate::domain::audit::{Action, Entry};
 use crate::domain::bots::events::BotChange;
 use crate::domain::channels::events::PeersChanged;
-use crate::domain::groups::roles::Among;
+use crate::domain::groups::roles::UserFilter;
 use crate::domain::logins::sessions;
-use crate::domain::notices::ownership;
 use crate::domain::notices::ownership::Actor;
-use crate::domain::subscriptions::sql as subscriptions;
+use crate::domain::rows::user::UserRow;
 use crate::domain::user_settings::events::emit_export_consent;
 use crate::domain::users::events::{UserChange, UserUpdated};
-use crate::domain::users::sql as users_sql;
 use crate::domain::visibility::Scope;
-use crate::domain::{bots, files, invites, logins, presence, user_settings, user_status, visibility};
+use crate::domain::{
+    access, bots, files, invites, logins, notices, presence, rows, subscriptions, user_settings, user_status,
+    users, visibility,
+};
+use crate::error::ApiResult;
 use crate::events;
 use crate::events::Audience;
-use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{Role, UserId};
 use rusqlite::Connection;
@@ -32,11 +31,11 @@ use rusqlite::Connection;
 /// Deactivates a user and their bots, and revokes their invitations. Returns the deactivated users, whose event queues
 /// the caller removes with [`crate::events::Hub::remove_of`] after the job.
 pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
-    if invites::sql::revoke_all_of(tx, user.user_id, tx.now())? {
+    if invites::revoke_all_of(tx, user.user_id, tx.now())? {
+        tx.audit(Entry::new(Action::InvitationRevoked, user.user_id).before("all"))?;
         invites::events::changed(tx, None)?;
     }
-    tracing::info!(user_id = user.user_id.0, "an account was deactivated");
-    let mut all = users_sql::active_bots_of(tx, user.user_id)?;
+    let mut all = users::active_bots_of(tx, user.user_id)?;
     all.push(user.clone());
     for user in &all {
         deactivate_one(tx, user)?;
@@ -47,15 +46,17 @@ pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
 }
 
 fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
+    tx.audit(Entry::new(Action::AccountDeactivated, user.user_id))?;
     visibility::with_events(tx, Scope::Account(user), |tx| {
         emit_channels_left(tx, user)?;
-        users_sql::set_active(tx, user.user_id, false)?;
+        users::set_active(tx, user.user_id, false)?;
         end_spans(tx, user.user_id)?;
         sessions::end_others(tx, user.user_id, None)?;
+        password::delete_resets(tx, user.user_id)?;
         events::delete_queues_of(tx, user.user_id)?;
-        files::sql::expire_unclaimed_of(tx, user.user_id)?;
+        files::expire_unclaimed_of(tx, user.user_id)?;
         let after = UserRow { is_active: false, ..user.clone() };
-        let who = users::users_with_access_to(tx, &after)?;
+        let who = access::users::users_with_access_to(tx, &after)?;
         tx.emit(activity(user.user_id, false), Audience::set(who));
         bots::events::emit_updated(tx, user, BotChange::IsActive(false))
     })
@@ -63,10 +64,10 @@ fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
 
 /// Emits the end of a user's subscriptions to those who can see the channels.
 fn emit_channels_left(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
-    let mut viewers = ChannelViewers::load(tx, Among::Everyone, tx.now())?;
+    let mut viewers = ChannelViewers::load(tx, UserFilter::Everyone, tx.now())?;
     let users = user.user_id.bit().into_iter().collect();
     for own in subscriptions::own(tx, user.user_id)? {
-        if let Some(stream) = channel_rows::by_id(tx, own.stream_id)? {
+        if let Some(stream) = rows::channel::by_id(tx, own.stream_id)? {
             let seen = viewers.users_who_can_see(tx, &stream)? - &users;
             let event = PeersChanged::removed(vec![stream.stream_id], &users, stream.is_archived);
             tx.emit(event, Audience::set(seen));
@@ -84,8 +85,7 @@ fn end_spans(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     Ok(())
 }
 
-/// Begins new spans of a user's subscriptions. Those of accounts that older versions deactivated have no end yet; they
-/// go on.
+/// Begins new spans of a user's subscriptions. Open spans of accounts that older versions deactivated continue.
 fn begin_spans(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     end_spans(tx, user_id)?;
     let next = subscriptions::next_message_id(tx)?;
@@ -98,16 +98,16 @@ fn begin_spans(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
 /// Reactivates an account, and ends all its keys and sessions of before. A person logs in again; a bot has a new key. A bot
 /// whose owner is deactivated is given to `by`, and one whose owner has become a guest becomes a guest.
 pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: Actor) -> ApiResult<()> {
-    tracing::info!(user_id = user.user_id.0, "an account was reactivated");
+    tx.audit(Entry::new(Action::AccountReactivated, user.user_id))?;
     let set_active = |tx: &mut Tx<'_>| {
         logins::end_all(tx, user.user_id)?;
-        password::delete_reset(tx, user.user_id)?;
-        users_sql::set_active(tx, user.user_id, true)?;
+        password::delete_resets(tx, user.user_id)?;
+        users::set_active(tx, user.user_id, true)?;
         begin_spans(tx, user.user_id)
     };
     let after = UserRow { is_active: true, ..user.clone() };
     visibility::with_events_between(tx, Scope::Account(user), set_active, |tx, (), changes| {
-        let who = users::users_with_access_to(tx, &after)? - changes.gained_user(user.user_id);
+        let who = access::users::users_with_access_to(tx, &after)? - changes.gained_user(user.user_id);
         tx.emit(activity(user.user_id, true), Audience::set(who.clone()));
         // Clients do not keep these of deactivated users.
         user_status::introduce(tx, &after, &who)?;
@@ -119,15 +119,15 @@ pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: Actor) -> ApiResult<()> {
         let consented = user_settings::ALLOW_PRIVATE_DATA_EXPORT.get(tx, user.user_id)?;
         emit_export_consent(tx, user.user_id, consented)
     })?;
-    if user.is_bot() { renew_bot(tx, &after, by) } else { ownership::reactivated(tx, &after, by) }
+    if user.is_bot() { renew_bot(tx, &after, by) } else { notices::ownership::reactivated(tx, &after, by) }
 }
 
 /// Gives a reactivated bot its new key, and an owner if it has no active one.
 fn renew_bot(tx: &mut Tx<'_>, bot: &UserRow, by: Actor) -> ApiResult<()> {
-    let owner = user_rows::owner(tx, bot.bot_owner_id)?;
+    let owner = rows::user::owner(tx, bot.bot_owner_id)?;
     if let Actor::User(user_id) = by
         && !has_active_owner(tx, bot)?
-        && let Some(new_owner) = user_rows::by_id(tx, user_id)?
+        && let Some(new_owner) = rows::user::by_id(tx, user_id)?
     {
         return handover::give(tx, bot, &new_owner, by).map(|_| ());
     }
@@ -136,12 +136,12 @@ fn renew_bot(tx: &mut Tx<'_>, bot: &UserRow, by: Actor) -> ApiResult<()> {
     if owner.role == Role::Guest && bot.role != Role::Guest {
         role::change(tx, bot, Role::Guest, by)?;
     }
-    ownership::bot_reactivated(tx, &owner, bot, by)
+    notices::ownership::bot_reactivated(tx, &owner, bot, by)
 }
 
-/// Whether a bot has an owner who is active. A bot that is reactivated without one gets another owner.
+/// True if a bot has an active owner. Otherwise it gets another owner when it is reactivated.
 pub fn has_active_owner(connection: &Connection, bot: &UserRow) -> ApiResult<bool> {
-    Ok(user_rows::owner(connection, bot.bot_owner_id)?.is_some_and(|owner| owner.is_active))
+    Ok(rows::user::owner(connection, bot.bot_owner_id)?.is_some_and(|owner| owner.is_active))
 }
 
 fn activity(user_id: UserId, is_active: bool) -> UserUpdated {

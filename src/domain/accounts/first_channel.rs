@@ -1,9 +1,9 @@
 //! The channel of a new organization, so that the people who come find a place to talk.
 
-use crate::domain::access::channel_rows::TopicsPolicy;
+use crate::domain::channels;
 use crate::domain::channels::rules::Privacy;
-use crate::domain::channels::sql as channels;
-use crate::http::ApiResult;
+use crate::domain::rows::channel::TopicsPolicy;
+use crate::error::ApiResult;
 use crate::store::Tx;
 use rusqlite::Connection;
 
@@ -13,8 +13,8 @@ const NAME: &str = "general";
 /// Its description, one line of plain text.
 const DESCRIPTION: &str = "For everybody, about everything that has no channel of its own yet.";
 
-/// Creates a public channel that new people are subscribed to, if the organization never had people or channels. Nobody
-/// is there yet to receive events about it.
+/// Creates a public channel that new users are subscribed to, if the organization never had users or channels. There
+/// are no clients yet, so it emits no events.
 pub fn create_if_new(tx: &Tx<'_>) -> ApiResult<()> {
     if !is_new(tx)? {
         return Ok(());

@@ -4,6 +4,7 @@ pub mod avatar;
 pub mod change;
 pub mod create;
 pub mod deactivation;
+pub mod delete;
 pub mod first_channel;
 pub mod handover;
 pub mod password;

@@ -1,32 +1,33 @@
 //! Changing the role of a user.
 
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::access::users as access;
+use crate::domain::accounts::password;
+use crate::domain::audit::{Action, Entry};
 use crate::domain::channels::events::emit_default_streams_to;
-use crate::domain::notices::ownership;
 use crate::domain::notices::ownership::Actor;
+use crate::domain::rows::user::UserRow;
+use crate::domain::users::emails;
 use crate::domain::users::events::{UserChange, UserUpdated};
-use crate::domain::users::{emails, sql};
 use crate::domain::visibility::Scope;
-use crate::domain::{bots, invites, visibility};
-use crate::http::ApiResult;
+use crate::domain::{access, bots, invites, notices, users, visibility};
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::Role;
 
 /// Gives a user a role that they do not have yet. The caller's permission has to be checked before.
 ///
-/// Everybody who can access the user receives the role. The user receives the real emails, channels and users that the
-/// role shows or hides. Invitations that the user may not give any more are revoked, and bots of a new guest become guests:
-/// their owner would see by them what guests do not. A person is told who changed their role.
+/// Changes a role. All users who can access the user receive the event. The user receives the real emails, channels and
+/// users that the role shows or hides. Invitations that exceed the new role are revoked, links that set passwords end, for
+/// the user and by the user, and bots of a new guest become guests, whose owner could otherwise see more through them. The notification bot reports the change to the user.
 pub fn change(tx: &mut Tx<'_>, user: &UserRow, role: Role, by: Actor) -> ApiResult<()> {
-    tracing::info!(user_id = user.user_id.0, ?by, from = ?user.role, to = ?role, "a role was changed");
+    tx.audit(Entry::new(Action::RoleChanged, user.user_id).before(user.role.name()).after(role.name()))?;
     let after = UserRow { role, ..user.clone() };
     visibility::with_events(tx, Scope::Role(user), |tx| {
-        sql::set_role(tx, user.user_id, role)?;
-        let audience = access::audience(tx, &after)?;
+        users::set_role(tx, user.user_id, role)?;
+        let audience = access::users::audience(tx, &after)?;
         tx.emit(UserUpdated::new(user.user_id, UserChange::Role { role }), audience);
         bots::change::role_changed(tx, user)?;
         invites::rules::revoke_unentitled(tx, user.user_id)?;
+        password::delete_resets(tx, user.user_id)?;
         if !user.is_active {
             return Ok(());
         }
@@ -37,9 +38,9 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, role: Role, by: Actor) -> ApiResu
         Ok(())
     })?;
     if role == Role::Guest {
-        for bot in sql::active_bots_of(tx, user.user_id)?.iter().filter(|bot| bot.role != Role::Guest) {
+        for bot in users::active_bots_of(tx, user.user_id)?.iter().filter(|bot| bot.role != Role::Guest) {
             change(tx, bot, Role::Guest, by)?;
         }
     }
-    ownership::role_changed(tx, user, role, by)
+    notices::ownership::role_changed(tx, user, role, by)
 }

@@ -3,14 +3,14 @@
 mod word_tree;
 
 use self::word_tree::WordTree;
+use crate::error::ApiResult;
 use crate::events::Audience;
-use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{UserId, fold};
 use rusqlite::Connection;
 
 /// The writer's cache of the words of all users, read from the file once. It is correct because every job that changes
-/// words changes it too, and because a failed job drops what it changed (see `Tx::cache_mut`).
+/// words updates it, and a failed job drops its changes (see `Tx::cache_mut`).
 #[derive(Default)]
 struct AlertWords(Option<WordTree>);
 

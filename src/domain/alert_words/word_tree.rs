@@ -17,12 +17,12 @@ pub struct WordTree {
     searches: Cell<u64>,
 }
 
-/// A place in the tree: the text on the way to it is the beginning of at least one word.
+/// A node of the tree: the text on the path to it is a prefix of at least one word.
 #[derive(Default)]
 struct Node {
-    /// What follows the text of the parent, in bytes.
+    /// The text after that of the parent, in bytes.
     label: Box<[u8]>,
-    /// Who has the word that ends here, ascending. Empty where none does.
+    /// Users of the word that ends here, ascending. Empty if there is none.
     user_ids: Vec<UserId>,
     /// Ordered by the first bytes of their labels, which differ.
     children: Vec<Node>,
@@ -48,7 +48,7 @@ impl WordTree {
         }
         let text = fold(text);
         let text = text.as_bytes();
-        // A word that stands in many places counts once.
+        // Repeated words count once.
         let search = self.searches.get() + 1;
         self.searches.set(search);
         let mut user_ids = Vec::new();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_where_they_stand_alone() {
+    fn alert_words_match_whole_words() {
         let tree =
             tree(&[("été", 1), ("two words", 2), ("c++", 3), ("c", 4), ("two", 5), ("two", 6), ("è", 7)]);
         let cases: [(&str, &[i64]); 16] = [

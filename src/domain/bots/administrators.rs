@@ -1,10 +1,10 @@
-//! Who administers bots, as sets: the receivers of their events.
+//! Administrators of bots, as sets: the receivers of their events.
 
-use crate::domain::access::user_rows;
-use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::rules::Administration;
 use crate::domain::realm::user_ids;
-use crate::http::ApiResult;
+use crate::domain::rows;
+use crate::domain::rows::user::UserRow;
+use crate::error::ApiResult;
 use crate::types::{Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -21,7 +21,7 @@ pub struct Administrators {
 impl Administrators {
     /// Loads those of a bot.
     pub fn of(connection: &Connection, bot: &UserRow) -> ApiResult<Self> {
-        let owner = user_rows::owner(connection, bot.bot_owner_id)?;
+        let owner = rows::user::owner(connection, bot.bot_owner_id)?;
         let owner = owner.map(|owner| (owner.user_id, owner.role));
         Ok(RealmAdministrators::load(connection)?.of_bot(owner))
     }
@@ -66,7 +66,7 @@ impl RealmAdministrators {
         changed
     }
 
-    /// Those who administer the bot of somebody, who has this role.
+    /// Administrators of a bot with this owner and role.
     pub fn of_bot(&self, owner: Option<(UserId, Role)>) -> Administrators {
         let owner_role = owner.map(|(_, role)| role);
         let mut full = match Administration::of(Role::Administrator, false, owner_role) {

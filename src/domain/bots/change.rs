@@ -1,17 +1,16 @@
-//! Commands on bots: keys, owner, and what a person's role changes.
+//! Commands on bots: keys, owner, and effects of a person's role.
 
-use crate::domain::access::user_rows;
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::access::users as access;
+use crate::domain::audit::{Action, Entry};
 use crate::domain::bots::administrators::{Administrators, RealmAdministrators};
 use crate::domain::bots::events::BotChange;
 use crate::domain::bots::{events, sql};
-use crate::domain::keys;
+use crate::domain::rows::user::UserRow;
 use crate::domain::users::events::{UserChange, UserUpdated};
-use crate::domain::users::sql as users;
-use crate::http::ApiResult;
+use crate::domain::{access, keys, rows, users};
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
+use serde_json::json;
 
 /// The client of a bot's key in lists of keys.
 const CLIENT: &str = "bot";
@@ -23,7 +22,7 @@ pub fn mint_key(tx: &Tx<'_>, bot_id: UserId) -> ApiResult<String> {
     Ok(api_key)
 }
 
-/// Gives a bot a key that was chosen by somebody else, for fixtures.
+/// Sets a given key of a bot, for fixtures.
 pub fn insert_key(tx: &Tx<'_>, bot_id: UserId, api_key: &str) -> ApiResult<()> {
     keys::insert(tx, bot_id, CLIENT, api_key)?;
     Ok(sql::set_api_key(tx, bot_id, Some(api_key))?)
@@ -50,27 +49,28 @@ pub fn clear_revoked_key(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
 /// Sets a bot's owner and replaces all its keys, and emits both to the users who can access the bot or administer it.
 /// Returns the bot as it is afterwards.
 pub fn set_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<UserRow> {
-    let from = bot.bot_owner_id.map(|owner_id| owner_id.0);
-    tracing::info!(bot_id = bot.user_id.0, from, to = owner_id.0, "a bot was given to another owner");
+    let from = json!({ "owner_id": bot.bot_owner_id });
+    let given = Entry::new(Action::BotOwnerChanged, bot.user_id);
+    tx.audit(given.before(from).after(json!({ "owner_id": owner_id })))?;
     let before = Administrators::of(tx, bot)?;
     keys::delete_all(tx, bot.user_id)?;
     mint_key(tx, bot.user_id)?;
     users::set_bot_owner(tx, bot.user_id, owner_id)?;
     let after = UserRow { bot_owner_id: Some(owner_id), ..bot.clone() };
     events::emit_owner_changed(tx, &after, &before)?;
-    let audience = access::audience(tx, &after)?;
+    let audience = access::users::audience(tx, &after)?;
     tx.emit(UserUpdated::new(bot.user_id, UserChange::Owner { bot_owner_id: owner_id }), audience);
     Ok(after)
 }
 
-/// Emits what the new role of a person shows and hides of bots: to the person, and of the person's own bots to
-/// administrators. `user` has the role of before; the new one is stored.
+/// Emits the bots that a person's new role shows and hides: to the person, and for the person's own bots to
+/// administrators. `user` has the previous role; the new one is stored.
 pub fn role_changed(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     let after = RealmAdministrators::load(tx)?;
     let before = after.with_role_of(user);
     let concerns_all = after != before;
     for (bot, _) in sql::list(tx, (!concerns_all).then_some(user.user_id))? {
-        let owner = user_rows::owner(tx, bot.bot_owner_id)?;
+        let owner = rows::user::owner(tx, bot.bot_owner_id)?;
         let role_before =
             |owner: &UserRow| if owner.user_id == user.user_id { user.role } else { owner.role };
         let owner_before = owner.as_ref().map(|owner| (owner.user_id, role_before(owner)));

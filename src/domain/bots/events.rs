@@ -1,18 +1,15 @@
-//! `realm_bot` events, for a bot's owner and for administrators, and the bots in the answer of `POST /register`. An owner
-//! who is a guest is told nothing: they may not administer the bot, and the events have its key. Administrators are told of the
-//! bot of an owner without its key.
+//! `realm_bot` events, for a bot's owner and for administrators, and the bots in the answer of `POST /register`. Owners
+//! who are guests receive nothing: they may not administer the bot, and the events contain its key. Administrators
+//! receive the bot of an owner without its key.
 
-use crate::auth::Ctx;
-use crate::domain::access::channels::Viewer;
-use crate::domain::access::user_rows;
-use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::administrators::Administrators;
 use crate::domain::bots::record::{BotRecord, ServiceRecord};
-use crate::domain::bots::rules::Administration;
 use crate::domain::bots::sql::BotRow;
 use crate::domain::bots::{default_channels, sql};
+use crate::domain::rows;
+use crate::domain::rows::user::UserRow;
+use crate::error::ApiResult;
 use crate::events::{Audience, uniform_event};
-use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
 use roaring::RoaringBitmap;
@@ -41,7 +38,7 @@ struct ChangedBot {
     change: BotChange,
 }
 
-/// What is new about a bot: a member of its record.
+/// A changed member of a bot's record.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BotChange {
@@ -49,7 +46,7 @@ pub enum BotChange {
     ApiKey(String),
     /// The address of its image.
     AvatarUrl(String),
-    /// Whether it receives events of all public channels by default.
+    /// True if it receives events of all public channels by default.
     DefaultAllPublicStreams(bool),
     /// The name of its default channel for events; null for none, and for one that the reader may not know of.
     DefaultEventsRegisterStream(Option<String>),
@@ -57,9 +54,9 @@ pub enum BotChange {
     DefaultSendingStream(Option<String>),
     /// Its name.
     FullName(String),
-    /// Whether it is in use.
+    /// True if it is in use.
     IsActive(bool),
-    /// Who owns it; null for nobody.
+    /// The owner; null if there is none.
     OwnerId(Option<UserId>),
     /// The service of an outgoing webhook.
     Services(Vec<ServiceRecord>),
@@ -95,7 +92,7 @@ struct DeletedBot {
 }
 
 /// Emits `realm_bot/add` to `user_ids`, who can administer the bot from now on.
-pub fn emit_added_to(tx: &mut Tx<'_>, bot: &UserRow, user_ids: RoaringBitmap) -> ApiResult<()> {
+fn emit_added_to(tx: &mut Tx<'_>, bot: &UserRow, user_ids: RoaringBitmap) -> ApiResult<()> {
     let Some(row) = sql::load(tx, bot.user_id)? else { return Ok(()) };
     for (row, user_ids) in seen_rows(tx, bot, &row, user_ids)? {
         tx.emit(BotAdded { bot: BotRecord::new(bot, &row) }, Audience::set(user_ids));
@@ -202,7 +199,7 @@ pub fn emit_default_channel_anew(
     user_ids: &RoaringBitmap,
 ) -> ApiResult<()> {
     for (bot_id, sends_to_it, has_its_events) in sql::with_default_channel(tx, stream_id)? {
-        let Some(bot) = user_rows::by_id(tx, bot_id)? else { continue };
+        let Some(bot) = rows::user::by_id(tx, bot_id)? else { continue };
         let user_ids = Administrators::of(tx, &bot)?.all() & user_ids;
         if sends_to_it {
             emit_default_channel_to(tx, &bot, BotChange::sending_stream, user_ids.clone())?;
@@ -243,7 +240,7 @@ pub fn emit_administrators_changed(
     after: &Administrators,
 ) -> ApiResult<()> {
     let (all_before, all_after) = (before.all(), after.all());
-    // No event takes a key away, so who may not have it any more gets the bot anew.
+    // No event removes a key, so users who lose it get the bot again.
     let lost_key = &before.full & &after.without_key;
     emit_deleted_to(tx, bot, (&all_before - &all_after) | &lost_key);
     emit_added_to(tx, bot, (all_after - all_before) | lost_key)?;
@@ -257,29 +254,4 @@ fn emit_key_to(tx: &mut Tx<'_>, bot: &UserRow, user_ids: RoaringBitmap) -> ApiRe
         emit_updated_to(tx, bot, BotChange::ApiKey(api_key), user_ids);
     }
     Ok(())
-}
-
-/// State part `realm_bot`: the bots that the caller can administer, deactivated ones too.
-pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let caller = request.caller;
-    let owner = (!caller.role.is_administrator()).then_some(caller.user_id);
-    let viewer = Viewer::new(Ctx::new(request.connection, caller, request.now));
-    let mut records = Vec::new();
-    for (user, mut bot) in sql::list(request.connection, owner)? {
-        let is_owner = user.bot_owner_id == Some(caller.user_id);
-        let owner = user_rows::owner(request.connection, user.bot_owner_id)?;
-        match Administration::of(caller.role, is_owner, owner.map(|owner| owner.role)) {
-            Administration::None => continue,
-            Administration::WithoutKey => bot.hide_secrets(),
-            Administration::Full => {}
-        }
-        default_channels::hide_unseen(&viewer, &mut bot)?;
-        records.push(BotRecord::new(&user, &bot));
-    }
-    state.set::<Vec<BotRecord>>("realm_bots", &records)
-}
-
-/// State part `realm_embedded_bots`: bots that run inside the server. There are none.
-pub fn embedded_bots(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.set::<[(); 0]>("realm_embedded_bots", &[])
 }

@@ -6,4 +6,6 @@ pub mod default_channels;
 pub mod events;
 pub mod record;
 pub mod rules;
-pub mod sql;
+mod sql;
+
+pub use self::sql::*;

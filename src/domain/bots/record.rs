@@ -1,7 +1,7 @@
 //! The wire forms of a bot for those who administer it.
 
-use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::sql::{BotRow, Service};
+use crate::domain::rows::user::UserRow;
 use crate::types::{BotType, UserId};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct BotRecord {
     full_name: String,
     /// 1 for a generic bot, 2 for an incoming webhook, 3 for an outgoing one, 4 for one inside of the server.
     bot_type: Option<BotType>,
-    /// Whether its account is in use.
+    /// True if its account is in use.
     is_active: bool,
     /// Absent if it was revoked, and for administrators if the bot is that of an owner.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,11 +25,11 @@ pub struct BotRecord {
     default_sending_stream: Option<String>,
     /// The name of a channel; null for none, and for one that the reader may not know of.
     default_events_register_stream: Option<String>,
-    /// Whether it receives events of all public channels by default.
+    /// True if it receives events of all public channels by default.
     default_all_public_streams: bool,
     /// The address of its image.
     avatar_url: String,
-    /// Who owns it; null for nobody.
+    /// The owner; null if there is none.
     owner_id: Option<UserId>,
     /// The service of an outgoing webhook; empty for other bots.
     services: Vec<ServiceRecord>,
@@ -96,7 +96,7 @@ pub struct OwnBotRecord {
     default_sending_stream: Option<String>,
     /// The name of its default channel for events; null for none, and for one that the reader may not know of.
     default_events_register_stream: Option<String>,
-    /// Whether it receives events of all public channels by default.
+    /// True if it receives events of all public channels by default.
     default_all_public_streams: bool,
 }
 

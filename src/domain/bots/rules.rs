@@ -1,20 +1,17 @@
 //! Rules for bots: permissions, and checks of values.
 
-use crate::auth::Ctx;
 use crate::auth::credentials::API_KEY_LENGTH;
+use crate::auth::{Caller, Ctx};
 use crate::domain::access::channels::Viewer;
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::access::{permissions, user_rows};
-use crate::domain::channels::sql as channels;
-use crate::domain::groups::realm_settings::RealmGroup;
-use crate::domain::limits;
+use crate::domain::groups::permission::RealmGroup;
 use crate::domain::limits::{
     Accounts, MAX_BOTS_EVER, MAX_BOTS_OF_OWNER, MAX_CONFIG_DATA_LENGTH, MAX_PAYLOAD_URL_LENGTH,
 };
-use crate::domain::users::{emails, names, rules as users_rules, sql as users};
-use crate::http::params::JsonOrText;
-use crate::http::{ApiError, ApiResult, Caller};
-use crate::types::{BotType, Role, StreamId, UserId};
+use crate::domain::rows::user::UserRow;
+use crate::domain::users::{emails, names};
+use crate::domain::{access, channels, limits, rows, users};
+use crate::error::{ApiError, ApiResult};
+use crate::types::{BotType, JsonOrText, Role, StreamId, UserId};
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use rusqlite::Connection;
@@ -57,35 +54,35 @@ pub fn check_can_own_bots(caller: &Caller) -> ApiResult<()> {
     Ok(())
 }
 
-/// Refuses one more active bot of the person who is accountable for a user.
+/// Checks the limit on active bots of the quota owner of a user.
 pub fn check_active_number(connection: &Connection, user_id: UserId, now: i64) -> ApiResult<()> {
     let statement = "SELECT count(*) FROM user
          WHERE user_id IN (SELECT value FROM json_each(?1)) AND bot_type IS NOT NULL AND is_active";
     Accounts::of(connection, user_id, now)?.check("bots", statement, 1, MAX_BOTS_OF_OWNER)
 }
 
-/// Refuses one more bot of that person, with those that are deactivated: everybody is told of all.
+/// Checks the limit on bots of a person, including deactivated ones, because clients receive all of them.
 pub fn check_number(connection: &Connection, user_id: UserId, now: i64) -> ApiResult<()> {
     let statement = "SELECT count(*) FROM user
          WHERE user_id IN (SELECT value FROM json_each(?1)) AND bot_type IS NOT NULL";
     Accounts::of(connection, user_id, now)?.check("deactivated bots", statement, 1, MAX_BOTS_EVER)
 }
 
-/// How far a user administers a bot.
+/// Degree to which a user administers a bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Administration {
     /// Not at all.
     None,
     /// Its name, image and role, and whether it is active.
     WithoutKey,
-    /// All of it: also its key, and what decides where its messages go and who owns it.
+    /// All properties, including its key, its owner and the destination of its messages.
     Full,
 }
 
 impl Administration {
-    /// How far a user of a role administers a bot, whose owner has the role `owner_role`. Guests administer none, others their
-    /// own, administrators all of them. A bot has rights that follow from those of its owner, so the key of an owner's bot is
-    /// for owners, also while that owner is deactivated.
+    /// The degree to which a user of a role administers a bot, whose owner has the role `owner_role`. Guests administer
+    /// none, others their own, administrators all of them. A bot has rights that follow from those of its owner, so the
+    /// key of an owner's bot is for owners, even while that owner is deactivated.
     pub fn of(role: Role, is_owner: bool, owner_role: Option<Role>) -> Self {
         match role {
             Role::Guest => Self::None,
@@ -100,7 +97,7 @@ impl Administration {
 
 /// Requires that the caller administers all of a bot, and not only an administrator of the bot of an owner.
 pub fn check_fully_administers(connection: &Connection, caller: &Caller, bot: &UserRow) -> ApiResult<()> {
-    let owner = user_rows::owner(connection, bot.bot_owner_id)?;
+    let owner = rows::user::owner(connection, bot.bot_owner_id)?;
     let is_owner = bot.bot_owner_id == Some(caller.user_id);
     match Administration::of(caller.role, is_owner, owner.map(|owner| owner.role)) {
         Administration::Full => Ok(()),
@@ -109,13 +106,13 @@ pub fn check_fully_administers(connection: &Connection, caller: &Caller, bot: &U
     }
 }
 
-/// Checks that a bot of this owner may have a role. The key of a bot is read by others than the bot, who must not gain a
-/// role by it: no bot is above members, and guests would see by it what guests do not.
+/// Checks that a bot of this owner may have a role. Other users can read the key of a bot and must not gain a role by
+/// it: bots are at most members, and bots of guests are guests.
 pub fn check_role(connection: &Connection, role: Role, owner_id: Option<UserId>) -> ApiResult<()> {
     if !matches!(role, Role::Member | Role::Guest) {
         return Err(ApiError::bad_request("A bot is a member or a guest."));
     }
-    let owner = user_rows::owner(connection, owner_id)?;
+    let owner = rows::user::owner(connection, owner_id)?;
     if role == Role::Member && owner.is_some_and(|owner| owner.role == Role::Guest) {
         return Err(ApiError::bad_request("The bot of a guest is a guest."));
     }
@@ -125,9 +122,9 @@ pub fn check_role(connection: &Connection, role: Role, owner_id: Option<UserId>)
 /// Loads a bot that the caller may administer: their own, or any bot for administrators.
 pub fn find(connection: &Connection, caller: &Caller, bot_id: UserId) -> ApiResult<UserRow> {
     check_can_own_bots(caller)?;
-    let bot = user_rows::by_id(connection, bot_id)?.filter(|user| user.is_bot() && !user.is_system_bot);
+    let bot = rows::user::by_id(connection, bot_id)?.filter(|user| user.is_bot() && !user.is_system_bot);
     let bot = bot.ok_or_else(|| ApiError::bad_request("No such bot"))?;
-    users_rules::check_may_administer(caller, &bot)?;
+    users::rules::check_may_administer(caller, &bot)?;
     Ok(bot)
 }
 
@@ -140,10 +137,10 @@ pub fn find_with_key(connection: &Connection, caller: &Caller, bot_id: UserId) -
 }
 
 /// Checks that the type exists and that the caller may create bots of it, and returns it.
-pub fn check_bot_type(connection: &Connection, caller: &Caller, now: i64, code: i64) -> ApiResult<BotType> {
+pub fn check_bot_type(ctx: Ctx<'_>, code: i64) -> ApiResult<BotType> {
     let bot_type = BotType::try_from(code);
-    let viewer = Viewer::new(Ctx::new(connection, caller, now));
-    let may = |permission| permissions::is_held(&viewer, permission);
+    let viewer = Viewer::new(ctx);
+    let may = |permission| access::permissions::is_held(&viewer, permission);
     let allowed = may(RealmGroup::CanCreateBots)?
         || (bot_type == Ok(BotType::IncomingWebhook) && may(RealmGroup::CanCreateWriteOnlyBots)?);
     if !allowed {
@@ -164,7 +161,7 @@ pub fn check_interface(interface: i64) -> ApiResult<()> {
     }
 }
 
-/// Whether an active user, or one of the server's own bots, has a name that looks like this one.
+/// True if an active user or a system bot has the same or a similar name.
 pub fn is_name_in_use(connection: &Connection, full_name: &str, except: Option<UserId>) -> ApiResult<bool> {
     Ok(names::is_reserved(full_name) || users::looks_like_another(connection, full_name, except)?)
 }
@@ -218,17 +215,12 @@ pub fn check_config_data(json: &str) -> ApiResult<()> {
 }
 
 /// Returns the id of a channel that the caller can read, by name; `None` for the empty name.
-pub fn find_default_channel(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    name: &str,
-) -> ApiResult<Option<StreamId>> {
+pub fn find_default_channel(ctx: Ctx<'_>, name: &str) -> ApiResult<Option<StreamId>> {
     if name.is_empty() {
         return Ok(None);
     }
-    let viewer = Viewer::new(Ctx::new(connection, caller, now));
-    if let Some(stream) = channels::by_name(connection, name)?
+    let viewer = Viewer::new(ctx);
+    if let Some(stream) = channels::by_name(&ctx, name)?
         && !stream.is_archived
         && viewer.can_read(&stream)?
     {
@@ -250,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_told_from_other_texts() {
+    fn addresses_are_distinguished_from_other_text() {
         let text = |text: &str| JsonOrText::Text(text.to_owned());
         let cases = [
             (text("http://example.com/hook"), Ok("http://example.com/hook")),

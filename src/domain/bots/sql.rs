@@ -1,7 +1,7 @@
 //! SQL statements on the `bot` table.
 
-use crate::domain::access::user_rows as users;
-use crate::domain::access::user_rows::UserRow;
+use crate::domain::rows;
+use crate::domain::rows::user::UserRow;
 use crate::types::{StreamId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -16,15 +16,15 @@ pub struct BotRow {
     pub default_sending_stream: Option<DefaultChannel>,
     /// The default channel for events.
     pub default_events_register_stream: Option<DefaultChannel>,
-    /// Whether the bot receives events of all public channels by default.
+    /// True if the bot receives events of all public channels by default.
     pub default_all_public_streams: bool,
     /// The service, for outgoing webhooks.
     pub service: Option<Service>,
 }
 
 impl BotRow {
-    /// Removes what gives the bot's rights to whoever knows it: the key of the bot, and the token by which the server of an
-    /// outgoing webhook knows this one.
+    /// Removes secrets that give the bot's rights: the key of the bot, and the token that authenticates this server to
+    /// the server of an outgoing webhook.
     pub fn hide_secrets(&mut self) {
         self.api_key = None;
         if let Some(service) = &mut self.service {
@@ -109,7 +109,7 @@ pub fn list(connection: &Connection, owner: Option<UserId>) -> rusqlite::Result<
         .collect::<Result<_, _>>()?;
     let mut bots = Vec::with_capacity(rows.len());
     for bot in rows {
-        bots.extend(users::by_id(connection, bot.user_id)?.map(|user| (user, bot)));
+        bots.extend(rows::user::by_id(connection, bot.user_id)?.map(|user| (user, bot)));
     }
     Ok(bots)
 }
@@ -148,7 +148,7 @@ pub struct NewBotRow {
     pub default_sending_stream: Option<StreamId>,
     /// The default channel for events.
     pub default_events_register_stream: Option<StreamId>,
-    /// Whether the bot receives events of all public channels by default.
+    /// True if the bot receives events of all public channels by default.
     pub default_all_public_streams: bool,
     /// The integration, for incoming webhooks.
     pub service_name: Option<String>,
@@ -225,7 +225,8 @@ pub fn set_service(
     base_url: &str,
     interface: i64,
 ) -> rusqlite::Result<()> {
-    let statement = "UPDATE bot SET payload_url = ?2, interface = ?3 WHERE user_id = ?1";
+    let statement =
+        "UPDATE bot SET payload_url = ?2, interface = ?3, owner_notified = NULL WHERE user_id = ?1";
     connection.prepare_cached(statement)?.execute((user_id, base_url, interface)).map(|_| ())
 }
 
@@ -254,8 +255,14 @@ pub fn merge_config_data(
     connection.prepare_cached(statement)?.query_row((user_id, config_data), |row| row.get(0))
 }
 
-/// Notes that a bot's owner is told of a failure now. Returns `false`, and changes nothing, if they were told within the
-/// last `interval` seconds.
+/// Forgets that a bot's owner was notified of a failure: it works again, so the next failure is news.
+pub fn clear_owner_notice(connection: &Connection, user_id: UserId) -> rusqlite::Result<()> {
+    let statement = "UPDATE bot SET owner_notified = NULL WHERE user_id = ?1 AND owner_notified IS NOT NULL";
+    connection.prepare_cached(statement)?.execute([user_id]).map(|_| ())
+}
+
+/// Records that a bot's owner is notified of a failure now. Returns `false`, without a change, if they were notified
+/// within the last `interval` seconds.
 pub fn note_owner_notice(
     connection: &Connection,
     user_id: UserId,

@@ -1,8 +1,8 @@
 //! Default channel groups: rows, and the `default_stream_groups` event.
 
 use crate::domain::realm::user_ids;
+use crate::error::ApiResult;
 use crate::events::{Audience, uniform_event};
-use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::StreamId;
 use rusqlite::Connection;

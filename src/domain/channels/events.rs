@@ -1,18 +1,16 @@
-//! Events about channels, what of them each receiver gets, and the channels in the answer of `POST /register`.
+//! Events about channels with their variants, and the channels in the answer of `POST /register`.
 //!
 //! A client without the `archived_channels` capability has no archived channels: to it, archiving is a deletion and
 //! its undoing a creation.
 
-use crate::auth::Ctx;
-use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
-use crate::domain::access::channels::Viewer;
-use crate::domain::channels::record::{ChannelRecord, Records};
+use crate::domain::channels::record::ChannelRecord;
 use crate::domain::channels::sql;
-use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::groups::permission::StreamSetting;
 use crate::domain::groups::setting::GroupSetting;
 use crate::domain::realm::user_ids;
+use crate::domain::rows::channel::{StreamRow, TopicsPolicy};
+use crate::error::ApiResult;
 use crate::events::{Audience, Event, Form, Receiver, Routed, uniform_event};
-use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::{MessageId, Role, StreamId, UserId};
 use roaring::RoaringBitmap;
@@ -20,10 +18,10 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What decides who gets an event about channels that are all archived, or all not.
+/// Routing of an event about channels that are all archived, or all not.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ChannelRouting {
-    /// Whether the channels are archived.
+    /// True if the channels are archived.
     pub is_archived: bool,
 }
 
@@ -64,7 +62,7 @@ pub struct StreamUpdated {
     change: StreamChange,
 }
 
-/// The name of a property of a channel, its new value, and what changes with it.
+/// The name of a property of a channel, its new value, and dependent values.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(tag = "property", rename_all = "snake_case")]
 pub enum StreamChange {
@@ -85,31 +83,31 @@ pub enum StreamChange {
         /// Null for none.
         value: Option<i64>,
     },
-    /// Who can read the channel.
+    /// Privacy of the channel.
     InviteOnly {
-        /// Whether the channel is private.
+        /// True if the channel is private.
         value: bool,
-        /// Whether subscribers can read messages that were sent before they subscribed.
+        /// True if subscribers can read messages that were sent before they subscribed.
         history_public_to_subscribers: bool,
-        /// Whether it can be read without an account.
+        /// True if it can be read without an account.
         is_web_public: bool,
     },
     /// Deprecated; follows from `can_send_message_group`.
     IsAnnouncementOnly {
-        /// Whether only administrators may post.
+        /// True if only administrators may post.
         value: bool,
     },
-    /// Whether the channel is archived.
+    /// Archiving of the channel.
     IsArchived {
         /// Nothing can be sent to an archived channel.
         value: bool,
     },
-    /// Whether there are recent messages.
+    /// Recent activity.
     IsRecentlyActive {
         /// False if nothing was sent for half a year.
         value: bool,
     },
-    /// How long messages are kept.
+    /// Retention of messages.
     MessageRetentionDays {
         /// Days; -1 for ever, null for as long as the organization says.
         value: Option<i64>,
@@ -121,12 +119,12 @@ pub enum StreamChange {
     },
     /// Deprecated; follows from `can_send_message_group`.
     StreamPostPolicy {
-        /// Who may post: 1 for everyone, 2 for administrators, 3 for full members, 4 for moderators.
+        /// The users who may post: 1 for everyone, 2 for administrators, 3 for full members, 4 for moderators.
         value: i64,
     },
     /// The policy on topics.
     TopicsPolicy {
-        /// Whether the empty topic may be used.
+        /// True if the empty topic may be used.
         value: TopicsPolicy,
     },
     /// A permission.
@@ -134,12 +132,12 @@ pub enum StreamChange {
     Permission {
         /// Its name.
         property: StreamSetting,
-        /// Who has it.
+        /// The group that has the permission.
         value: GroupSetting,
     },
 }
 
-/// What decides who gets a [`StreamUpdated`], and how.
+/// Routing of a [`StreamUpdated`].
 #[derive(Clone, Serialize, Deserialize)]
 pub enum StreamUpdatedRouting {
     /// A change of a channel that is archived or not.
@@ -150,12 +148,12 @@ pub enum StreamUpdatedRouting {
     Unarchived(Box<ChannelRecord>),
 }
 
-/// What a [`StreamUpdated`] is to a client.
+/// Variant of a [`StreamUpdated`] for a client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum StreamUpdatedForm {
     /// The change of a property.
     Update,
-    /// The channel is gone.
+    /// The channel was deleted or hidden.
     Deletion,
     /// The channel is new.
     Creation,
@@ -266,26 +264,6 @@ pub fn emit_default_streams_to(tx: &mut Tx<'_>, user_id: UserId, role: Role) -> 
     let event = DefaultStreams { default_streams };
     tx.emit(event, Audience::user(user_id));
     Ok(())
-}
-
-/// `streams` in the answer of `POST /register`: every channel that the caller may know of, in the order of names.
-pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let viewer = Viewer::new(Ctx::new(request.connection, request.caller, request.now));
-    let records = Records::new(request.connection, request.now)?;
-    let with_archived = request.registration.client_capabilities.archived_channels;
-    let mut streams = Vec::new();
-    for stream in sql::all(request.connection)? {
-        if (with_archived || !stream.is_archived) && viewer.can_see(&stream)? {
-            streams.push(records.of(&stream)?);
-        }
-    }
-    state.set::<Vec<ChannelRecord>>("streams", &streams)
-}
-
-/// `realm_default_streams` in the answer of `POST /register`; guests have none.
-pub fn default_streams_state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let ids = if request.caller.is_guest() { Vec::new() } else { sql::default_streams(request.connection)? };
-    state.set::<Vec<StreamId>>("realm_default_streams", &ids)
 }
 
 /// `subscription`, `op: peer_add` and `peer_remove`: others came to channels or left them.

@@ -2,7 +2,8 @@
 
 pub mod default_groups;
 pub mod events;
-pub mod group_params;
 pub mod record;
 pub mod rules;
-pub mod sql;
+mod sql;
+
+pub use self::sql::*;

@@ -1,12 +1,13 @@
 //! A channel on the wire (spec, "Channel").
 
-use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::channels::{rules, sql};
-use crate::domain::groups::channel_settings::{Settings, StreamSetting};
+use crate::domain::groups::channel_settings::Settings;
+use crate::domain::groups::permission::StreamSetting;
 use crate::domain::groups::setting::GroupSetting;
 use crate::domain::groups::system::SystemGroup;
-use crate::http::ApiResult;
-use crate::types::{MessageId, StreamId, UserId};
+use crate::domain::rows::channel::{StreamRow, TopicsPolicy};
+use crate::error::ApiResult;
+use crate::types::{Hourly, MessageId, RecipientId, StreamId, UserId};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -16,21 +17,21 @@ use std::collections::HashMap;
 pub struct ChannelRecord {
     /// Identifies the channel.
     pub stream_id: StreamId,
-    /// Unique among the channels, upper and lower case alike.
+    /// Unique among the channels, regardless of case.
     name: String,
     /// Clients without the `archived_channels` capability do not get archived channels.
     pub is_archived: bool,
-    /// What the channel is for, in Markdown, one line.
+    /// The purpose of the channel, in Markdown, one line.
     description: String,
     /// The description as HTML.
     rendered_description: String,
     /// When it was created, in UNIX seconds.
     date_created: i64,
-    /// Who created it; null if nobody recorded did.
+    /// The user who created it; null if unknown.
     creator_id: Option<UserId>,
-    /// Whether the channel is private.
+    /// True if the channel is private.
     invite_only: bool,
-    /// Whether it can be read without an account.
+    /// True if it can be read without an account.
     is_web_public: bool,
     /// Deprecated; follows from `can_send_message_group`.
     stream_post_policy: i64,
@@ -38,15 +39,15 @@ pub struct ChannelRecord {
     is_announcement_only: bool,
     /// Days for which messages are kept; -1 for ever, null for as long as the organization says.
     message_retention_days: Option<i64>,
-    /// Whether subscribers can read messages that were sent before they subscribed.
+    /// True if subscribers can read messages that were sent before they subscribed.
     history_public_to_subscribers: bool,
-    /// Whether the empty topic may be used.
+    /// True if the empty topic may be used.
     topics_policy: TopicsPolicy,
     /// The oldest message; null if there is none.
     first_message_id: Option<MessageId>,
     /// The folder that it is shown in; null for none.
     folder_id: Option<i64>,
-    /// Whether it has messages of the last half year, or is that young.
+    /// True if it has messages of the last half year, or is younger than that.
     is_recently_active: bool,
     #[serde(flatten)]
     settings: Settings,
@@ -66,12 +67,18 @@ pub struct Records<'a> {
     counts: HashMap<StreamId, i64>,
     /// The first message of the weeks over which traffic is averaged.
     traffic_from: Option<MessageId>,
+    /// Traffic that was counted before.
+    traffic: Option<&'a Traffic>,
 }
 
+/// The number of messages of the last four weeks, by channel. Counting them takes as long as they are many.
+pub type Traffic = Hourly<RecipientId, i64>;
+
 impl<'a> Records<'a> {
-    /// Loads the statistics of all channels; `now` in UNIX seconds.
-    pub fn new(connection: &'a Connection, now: i64) -> ApiResult<Self> {
-        Self::with(connection, now, sql::subscriber_counts(connection)?)
+    /// Loads the statistics of all channels; `now` in UNIX seconds. The traffic is up to an hour old.
+    pub fn new(connection: &'a Connection, now: i64, traffic: &'a Traffic) -> ApiResult<Self> {
+        let records = Self::with(connection, now, sql::subscriber_counts(connection)?)?;
+        Ok(Self { traffic: Some(traffic), ..records })
     }
 
     /// The same for these channels alone, which are few.
@@ -83,7 +90,24 @@ impl<'a> Records<'a> {
     fn with(connection: &'a Connection, now: i64, counts: HashMap<StreamId, i64>) -> ApiResult<Self> {
         let since = now - rules::TRAFFIC_DAYS * rules::SECONDS_PER_DAY;
         let traffic_from = sql::first_message_since(connection, since)?;
-        Ok(Self { connection, now, counts, traffic_from })
+        Ok(Self { connection, now, counts, traffic_from, traffic: None })
+    }
+
+    /// `stream_weekly_traffic` of a channel.
+    fn weekly_traffic(&self, stream: &StreamRow) -> ApiResult<Option<i64>> {
+        let age = self.now - stream.date_created;
+        if rules::is_too_young_for_traffic(age) {
+            return Ok(None);
+        }
+        let count = || match self.traffic_from {
+            Some(from) => sql::messages_since(self.connection, stream.recipient_id, from),
+            None => Ok(0),
+        };
+        let messages = match self.traffic {
+            Some(traffic) => traffic.get(self.now, stream.recipient_id, count)?,
+            None => count()?,
+        };
+        Ok(Some(rules::weekly_traffic(messages, age)))
     }
 
     /// The record of a row.
@@ -91,10 +115,6 @@ impl<'a> Records<'a> {
         let settings = Settings::load(self.connection, stream.stream_id)?;
         let stream_post_policy = post_policy(&settings);
         let newest = sql::newest_timestamp(self.connection, stream.recipient_id)?;
-        let recent = match self.traffic_from {
-            Some(from) => sql::messages_since(self.connection, stream.recipient_id, from)?,
-            None => 0,
-        };
         Ok(ChannelRecord {
             stream_id: stream.stream_id,
             name: stream.name.clone(),
@@ -115,7 +135,7 @@ impl<'a> Records<'a> {
             is_recently_active: rules::is_recently_active(self.now, stream.date_created, newest),
             settings,
             subscriber_count: self.counts.get(&stream.stream_id).copied().unwrap_or_default(),
-            stream_weekly_traffic: rules::weekly_traffic(recent, self.now - stream.date_created),
+            stream_weekly_traffic: self.weekly_traffic(stream)?,
             is_default: None,
         })
     }

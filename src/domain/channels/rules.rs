@@ -1,15 +1,13 @@
 //! Rules for the properties of channels: names, descriptions, retention, privacy, and figures about activity.
 
-use crate::domain::access::channel_rows;
+use crate::auth::Caller;
 use crate::domain::groups::system::SystemGroup;
-use crate::domain::limits::organization;
-use crate::domain::limits::{Accounts, MAX_DESCRIPTIONS_OF_CREATOR, MAX_STREAM_NAME_LENGTH};
-use crate::domain::look_alikes;
+use crate::domain::limits::{Accounts, MAX_DESCRIPTIONS_OF_CREATOR, MAX_STREAM_NAME_LENGTH, organization};
 use crate::domain::look_alikes::Named;
-use crate::http::params::JsonOrText;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::domain::{look_alikes, rows};
+use crate::error::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::{GroupId, StreamId, UserId, find_forbidden_in_name};
+use crate::types::{GroupId, JsonOrText, StreamId, UserId, find_forbidden_in_name};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -42,10 +40,10 @@ pub fn name(text: &str) -> ApiResult<String> {
     }
 }
 
-/// Whether another channel than `own` has a name that looks like this one, be it archived.
+/// True if another channel than `own` has the same or a similar name, including archived ones.
 pub fn looks_like_another(connection: &Connection, name: &str, own: Option<StreamId>) -> ApiResult<bool> {
     for id in look_alikes::list(connection, Named::Stream, name)? {
-        let other = channel_rows::by_id(connection, StreamId(id))?;
+        let other = rows::channel::by_id(connection, StreamId(id))?;
         let other = other.filter(|other| Some(other.stream_id) != own);
         if other.is_some_and(|other| look_alikes::is_confusable(name, &other.name)) {
             return Ok(true);
@@ -59,8 +57,8 @@ pub fn description(text: &str) -> String {
     text.replace("\r\n", " ").replace(['\n', '\r'], " ")
 }
 
-/// Refuses descriptions of the channels of one creator that are too long together, with those that this job has written.
-/// Everybody gets all of them in one answer, whoever wrote them.
+/// Checks the limit on the descriptions of channels of one creator together, including those written by this job.
+/// Clients receive all of them in one answer.
 pub fn check_descriptions(tx: &Tx<'_>, caller: &Caller, creator_id: UserId) -> ApiResult<()> {
     let statement = "SELECT sum(octet_length(description) + octet_length(rendered_description)) FROM stream
                      WHERE creator_id IN (SELECT value FROM json_each(?1))";
@@ -95,11 +93,11 @@ fn bad_retention(value: &str) -> ApiError {
 /// The properties that determine who can read a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Privacy {
-    /// Whether the channel is private.
+    /// True if the channel is private.
     pub invite_only: bool,
-    /// Whether it can be read without an account.
+    /// True if it can be read without an account.
     pub is_web_public: bool,
-    /// Whether subscribers can read messages that were sent before they subscribed.
+    /// True if subscribers can read messages that were sent before they subscribed.
     pub history_public_to_subscribers: bool,
 }
 
@@ -152,18 +150,16 @@ pub fn is_recently_active(now: i64, date_created: i64, newest: Option<i64>) -> b
     now - newest.unwrap_or(date_created) < RECENTLY_ACTIVE
 }
 
+/// True for channels younger than a week, which have no `stream_weekly_traffic`.
+pub fn is_too_young_for_traffic(age_seconds: i64) -> bool {
+    age_seconds < 7 * SECONDS_PER_DAY
+}
+
 /// `stream_weekly_traffic`: the average number of messages per week in the last 28 days, at least 1 if there were any.
-/// `None` for channels younger than a week.
-pub fn weekly_traffic(messages: i64, age_seconds: i64) -> Option<i64> {
+pub fn weekly_traffic(messages: i64, age_seconds: i64) -> i64 {
     let age_days = age_seconds.div_euclid(SECONDS_PER_DAY);
-    let average = if age_days >= TRAFFIC_DAYS {
-        messages * 7 / TRAFFIC_DAYS
-    } else if age_days >= 7 {
-        messages * 7 / age_days
-    } else {
-        return None;
-    };
-    Some(if average == 0 && messages > 0 { 1 } else { two_digits(average) })
+    let average = messages * 7 / age_days.clamp(7, TRAFFIC_DAYS);
+    if average == 0 && messages > 0 { 1 } else { two_digits(average) }
 }
 
 /// Rounds to two significant digits, since the number is an estimate.
@@ -181,7 +177,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn names_are_checked_in_the_published_words() {
+    fn names_are_checked_as_published() {
         let long = "é".repeat(61);
         let cases = [
             (" Verona ", Ok("Verona")),
@@ -298,15 +294,15 @@ mod tests {
     fn traffic_is_an_average_of_weeks() {
         let day = SECONDS_PER_DAY;
         let cases = [
-            (100, 6 * day, None),
-            (0, 7 * day, Some(0)),
-            (7, 7 * day, Some(7)),
-            (20, 14 * day, Some(10)),
-            (1, 28 * day, Some(1)),
-            (400, 1000 * day, Some(100)),
-            (4940, 28 * day, Some(1200)),
-            (5060, 28 * day, Some(1300)),
+            (0, 7 * day, 0),
+            (7, 7 * day, 7),
+            (20, 14 * day, 10),
+            (1, 28 * day, 1),
+            (400, 1000 * day, 100),
+            (4940, 28 * day, 1200),
+            (5060, 28 * day, 1300),
         ];
+        assert!(is_too_young_for_traffic(7 * day - 1) && !is_too_young_for_traffic(7 * day));
         for (messages, age, expected) in cases {
             assert_eq!(weekly_traffic(messages, age), expected, "{messages} in {age}");
         }

@@ -1,14 +1,14 @@
 //! Statements on channels.
 
-use crate::domain::access::channel_rows::{COLUMNS, StreamRow, TopicsPolicy};
 use crate::domain::channels::rules::Privacy;
 use crate::domain::look_alikes;
 use crate::domain::look_alikes::Named;
+use crate::domain::rows::channel::{COLUMNS, StreamRow, TopicsPolicy};
 use crate::types::{MessageId, RecipientId, StreamId, UserId, fold};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
 
-/// Loads a channel by name, upper and lower case alike.
+/// Loads a channel by name, ignoring case.
 pub fn by_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<StreamRow>> {
     connection
         .prepare_cached(&format!(
@@ -94,7 +94,7 @@ pub struct NewStreamRow<'a> {
     pub privacy: Privacy,
     /// Days; `None`: the organization's, `-1`: forever.
     pub message_retention_days: Option<i64>,
-    /// Whether the empty topic may be used.
+    /// True if the empty topic may be used.
     pub topics_policy: TopicsPolicy,
     /// The folder it is shown in.
     pub folder_id: Option<i64>,
@@ -174,7 +174,7 @@ pub fn set_default(connection: &Connection, stream_id: StreamId, is_default: boo
     Ok(connection.prepare_cached(statement)?.execute([stream_id])? > 0)
 }
 
-/// Whether any message of a channel has a topic other than the empty one. Walks the channel's topics up to the first
+/// True if any message of a channel has a topic other than the empty one. Walks the channel's topics up to the first
 /// one with messages.
 pub fn has_named_topics(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<bool> {
     connection

@@ -3,8 +3,8 @@
 use crate::domain::emoji::{source_url, sql};
 use crate::domain::images::public;
 use crate::domain::realm::user_ids::everyone;
+use crate::error::ApiResult;
 use crate::events::uniform_event;
-use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
 use rusqlite::Connection;
@@ -16,19 +16,19 @@ use std::collections::BTreeMap;
 pub struct EmojiRecord {
     /// The id as a text.
     id: String,
-    /// What stands between colons in messages; of those in use no two have the same.
+    /// The name that messages have between colons; unique among those in use.
     name: String,
     /// Relative to the organization's address.
     source_url: String,
     /// Null unless it is animated.
     still_url: Option<String>,
-    /// Whether it can no longer be used. Old messages and reactions still show it.
+    /// True if it can no longer be used. Old messages and reactions still show it.
     deactivated: bool,
-    /// Who uploaded it; null if nobody recorded did.
+    /// The user who uploaded it; null if unknown.
     author_id: Option<UserId>,
 }
 
-/// `realm_emoji`, `op: update`: all emoji anew, whatever changed.
+/// `realm_emoji`, `op: update`: all emoji, whatever changed.
 #[derive(Serialize, Deserialize)]
 pub struct EmojiChanged {
     /// By id.
@@ -42,7 +42,7 @@ pub fn all_records(connection: &Connection) -> ApiResult<BTreeMap<i64, EmojiReco
     let mut by_id = BTreeMap::new();
     for emoji in sql::all(connection)? {
         let still_url =
-            emoji.is_animated.then(|| format!("{}{}", public::ROOT, sql::still_path(&emoji.file)));
+            emoji.is_animated.then(|| format!("{}{}", public::ROOT, sql::still_image_path(&emoji.file)));
         let record = EmojiRecord {
             id: emoji.id.to_string(),
             source_url: source_url(&emoji),

@@ -1,10 +1,12 @@
 //! Custom emoji: statements, and the check of an emoji that a client names by name, code and type.
 
 pub mod events;
+pub mod image;
 pub mod resolve;
-pub mod sql;
+mod sql;
 
-use crate::domain::emoji::sql::RealmEmoji;
+pub use self::sql::*;
+
 use crate::domain::images::public;
 
 /// The URL of an emoji's image.

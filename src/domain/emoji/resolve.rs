@@ -1,8 +1,7 @@
 //! Resolves and checks `emoji_name`, `emoji_code` and `reaction_type` in reactions and user statuses.
 
 use crate::domain::emoji::sql;
-use crate::http::{ApiError, ApiResult};
-use crate::markdown::emoji as unicode;
+use crate::error::{ApiError, ApiResult};
 use rusqlite::Connection;
 
 /// An emoji of a reaction or a status.
@@ -54,23 +53,23 @@ pub fn complete(
 
 /// The code as it is stored: older tables of clients have U+FE0F in a few codes.
 pub fn canonical_code(code: String, kind: &str) -> String {
-    if kind == UNICODE { unicode::without_variation_selectors(&code) } else { code }
+    if kind == UNICODE { teamchat_markdown::emoji::without_variation_selectors(&code) } else { code }
 }
 
 /// Checks that a name, a code and a type match and that the emoji is active. Returns the type.
 pub fn check(connection: &Connection, name: &str, code: &str, kind: &str) -> ApiResult<&'static str> {
     let (kind, problem) = match kind {
         UNICODE => {
-            let problem = if unicode::by_code(code).is_none() {
+            let problem = if teamchat_markdown::emoji::by_code(code).is_none() {
                 Some("Invalid emoji code.")
             } else {
-                (!unicode::is_valid_pair(name, code)).then_some("Invalid emoji name.")
+                (!teamchat_markdown::emoji::is_valid_pair(name, code)).then_some("Invalid emoji name.")
             };
             (UNICODE, problem)
         }
         EXTRA => {
-            let problem = if code == unicode::EXTRA_EMOJI_NAME {
-                (name != unicode::EXTRA_EMOJI_NAME).then_some("Invalid emoji name.")
+            let problem = if code == teamchat_markdown::emoji::EXTRA_EMOJI_NAME {
+                (name != teamchat_markdown::emoji::EXTRA_EMOJI_NAME).then_some("Invalid emoji name.")
             } else {
                 Some("Invalid emoji code.")
             };
@@ -102,8 +101,9 @@ fn by_name(connection: &Connection, name: &str) -> ApiResult<Option<ChosenEmoji>
     if let Some(emoji) = sql::active_by_name(connection, name)? {
         return Ok(Some(ChosenEmoji { code: emoji.id.to_string(), kind: CUSTOM }));
     }
-    if name == unicode::EXTRA_EMOJI_NAME {
+    if name == teamchat_markdown::emoji::EXTRA_EMOJI_NAME {
         return Ok(Some(ChosenEmoji { code: name.to_owned(), kind: EXTRA }));
     }
-    Ok(unicode::by_name(name).map(|emoji| ChosenEmoji { code: emoji.code.to_owned(), kind: UNICODE }))
+    Ok(teamchat_markdown::emoji::by_name(name)
+        .map(|emoji| ChosenEmoji { code: emoji.code.to_owned(), kind: UNICODE }))
 }

@@ -13,7 +13,7 @@ pub struct RealmEmoji {
     pub name: String,
     /// The name of the image below `emoji/images/`.
     pub file: String,
-    /// Whether the image is animated, and a still image exists.
+    /// True if the image is animated, and a still image exists.
     pub is_animated: bool,
     /// The user who added it.
     pub author_id: Option<UserId>,
@@ -40,7 +40,7 @@ pub fn image_path(file: &str) -> String {
 }
 
 /// The path of the still image of an animated emoji.
-pub fn still_path(file: &str) -> String {
+pub fn still_image_path(file: &str) -> String {
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     format!("emoji/images/still/{stem}.png")
 }
@@ -66,6 +66,16 @@ pub fn active_by_name(connection: &Connection, name: &str) -> rusqlite::Result<O
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM realm_emoji WHERE name = ?1 AND NOT deactivated"))?
         .query_row([name], read)
+        .optional()
+}
+
+/// Loads the emoji with a name, active or not: the one with this file, or else the newest.
+pub fn by_file(connection: &Connection, name: &str, file: &str) -> rusqlite::Result<Option<RealmEmoji>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM realm_emoji WHERE name = ?1 ORDER BY file = ?2 DESC, id DESC LIMIT 1"
+        ))?
+        .query_row((name, file), read)
         .optional()
 }
 

@@ -2,22 +2,22 @@
 //! snapshots are short.
 
 use crate::app::App;
-use crate::http::{ApiError, ApiResult, BodyStream};
-use crate::store::Tx;
+use crate::error::{ApiError, ApiResult};
+use crate::store::{Tx, current_reader, read_for};
 use crate::types::UserId;
 use bytes::Bytes;
-use futures_util::stream::try_unfold;
+use futures_util::future::BoxFuture;
 use rusqlite::{Connection, OptionalExtension};
-use std::ops::Range;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 /// The length of a chunk, in bytes. Writing one takes a few milliseconds.
-pub const PIECE: usize = 256 * 1024;
+const PIECE: usize = 256 * 1024;
 
 /// An upload that has not written for this many seconds has ended. Connections without data time out much sooner.
 const UPLOAD_TIMEOUT: i64 = 10 * 60;
 
-/// The unfinished upload of somebody who has not written for this many seconds takes no room from others.
+/// Seconds without data after which an unfinished upload no longer counts for the quota of others.
 const SILENCE: i64 = 15;
 
 /// The most chunks that one job deletes, which overwrites them.
@@ -36,8 +36,8 @@ pub struct Incoming {
 
 impl Incoming {
     /// Inserts an empty content, which counts for a person until it is finished.
-    pub async fn begin(app: Arc<App>, accountable: UserId) -> ApiResult<Self> {
-        let insert = move |tx: &mut Tx<'_>| Ok::<_, ApiError>(insert(tx, accountable, tx.now())?);
+    pub async fn begin(app: Arc<App>, quota_owner: UserId) -> ApiResult<Self> {
+        let insert = move |tx: &mut Tx<'_>| Ok::<_, ApiError>(insert(tx, quota_owner, tx.now())?);
         let content_id = app.writer.run(insert).await?;
         Ok(Self { app, content_id, size: 0, next_piece: 0, buffer: Vec::new() })
     }
@@ -82,28 +82,52 @@ impl Incoming {
     }
 }
 
-/// Streams a range of a content. Each chunk is read when the previous one was sent.
-pub fn stream(app: Arc<App>, content_id: i64, part: Range<u64>) -> BodyStream {
-    let piece = PIECE as u64;
-    Box::pin(try_unfold((app, part.start), move |(app, at)| {
-        let end = part.end;
-        async move {
-            if at >= end {
-                return Ok(None);
-            }
-            let number = (at / piece) as i64;
-            let bytes = app.readers.read(|snapshot| read_piece(snapshot, content_id, number)).await?;
-            let mut bytes =
-                bytes.ok_or_else(|| ApiError::internal("a piece of a file was removed while it was sent"))?;
-            let first = (at % piece) as usize;
-            if first >= bytes.len() {
-                return Err(ApiError::internal("a piece of a file is shorter than its size says"));
-            }
-            let bytes = bytes.split_off(first);
-            let length = (bytes.len() as u64).min(end - at);
-            Ok(Some((bytes.slice(..length as usize), (app, at + length))))
+/// Returns a function that reads parts of a content from an offset on, for the owner of the current request: the part at an
+/// offset from there, of at most a number of bytes. A part ends with the chunk in which it begins.
+pub fn parts(
+    app: Arc<App>,
+    content_id: i64,
+    start: u64,
+) -> impl Fn(u64, usize) -> BoxFuture<'static, ApiResult<Bytes>> + Send + Sync + 'static {
+    let reader = current_reader();
+    move |at: u64, most: usize| {
+        let (app, at) = (Arc::clone(&app), start + at);
+        Box::pin(read_for(reader, async move {
+            let (number, first) = ((at / PIECE as u64) as i64, (at % PIECE as u64) as i64);
+            let read =
+                app.readers.read(|snapshot| part_of_piece(snapshot, content_id, number, first, most as i64));
+            let bytes = read.await?;
+            bytes.ok_or_else(|| ApiError::internal("a piece of a file was removed while it was sent"))
+        }))
+    }
+}
+
+/// Reads a content from a snapshot, one chunk at a time. Fails if a chunk is missing.
+pub struct BlobReader<'c> {
+    connection: &'c Connection,
+    content_id: i64,
+    next_piece: i64,
+    piece: Bytes,
+}
+
+impl<'c> BlobReader<'c> {
+    /// A reader of a content, at its beginning.
+    pub fn new(connection: &'c Connection, content_id: i64) -> Self {
+        Self { connection, content_id, next_piece: 0, piece: Bytes::new() }
+    }
+}
+
+impl Read for BlobReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.piece.is_empty() {
+            let piece = read_piece(self.connection, self.content_id, self.next_piece);
+            self.piece = piece.map_err(|error| io::Error::other(error.msg().to_owned()))?.unwrap_or_default();
+            self.next_piece += 1;
         }
-    }))
+        let length = buffer.len().min(self.piece.len());
+        buffer[..length].copy_from_slice(&self.piece.split_to(length));
+        Ok(length)
+    }
 }
 
 /// Reads a whole content of `size` bytes into memory. Blocks: call it on a blocking thread.
@@ -143,12 +167,12 @@ pub fn next_deletion(connection: &Connection) -> rusqlite::Result<Option<(i64, i
         .optional()
 }
 
-/// How many bytes the uploads take that are not finished, at most, but for one of them: in all, without those whose sender
-/// has fallen silent; and those of one person.
+/// Upper bounds of the bytes of unfinished uploads, except for one of them: of all uploads that are not stalled, and of
+/// those of one person.
 pub fn unfinished(
     connection: &Connection,
     but: i64,
-    accountable: UserId,
+    quota_owner: UserId,
     now: i64,
 ) -> rusqlite::Result<(u64, u64)> {
     connection
@@ -157,7 +181,7 @@ pub fn unfinished(
              FROM upload_content CROSS JOIN upload_piece USING (content_id)
              WHERE removed_from > ?2 AND content_id <> ?1",
         )?
-        .query_row((but, now, now + UPLOAD_TIMEOUT - SILENCE, accountable), |row| {
+        .query_row((but, now, now + UPLOAD_TIMEOUT - SILENCE, quota_owner), |row| {
             let bytes = |pieces: i64| pieces as u64 * PIECE as u64;
             Ok((bytes(row.get(0)?), bytes(row.get(1)?)))
         })
@@ -189,10 +213,27 @@ pub fn schedule_deletion_of_unfinished(connection: &Connection) -> rusqlite::Res
         .map(|_| ())
 }
 
-fn insert(connection: &Connection, accountable: UserId, now: i64) -> rusqlite::Result<i64> {
+fn insert(connection: &Connection, quota_owner: UserId, now: i64) -> rusqlite::Result<i64> {
     connection
         .prepare_cached("INSERT INTO upload_content (removed_from, user_id) VALUES (?1, ?2)")?
-        .insert((now + UPLOAD_TIMEOUT, accountable))
+        .insert((now + UPLOAD_TIMEOUT, quota_owner))
+}
+
+/// Inserts a content that a file gets in the same job. Returns its id and size.
+pub fn insert_whole(connection: &Connection, mut content: impl Read) -> ApiResult<(i64, u64)> {
+    let content_id =
+        connection.prepare_cached("INSERT INTO upload_content (user_id) VALUES (NULL)")?.insert(())?;
+    let mut size = 0;
+    for number in 0.. {
+        let mut bytes = Vec::new();
+        content.by_ref().take(PIECE as u64).read_to_end(&mut bytes).map_err(ApiError::internal)?;
+        if bytes.is_empty() {
+            break;
+        }
+        size += bytes.len() as u64;
+        insert_piece(connection, content_id, number, &bytes)?;
+    }
+    Ok((content_id, size))
 }
 
 /// Postpones the deletion of an upload in progress. Returns whether the content still exists.
@@ -216,6 +257,22 @@ fn read_piece(connection: &Connection, content_id: i64, number: i64) -> ApiResul
     let bytes: Option<Vec<u8>> = connection
         .prepare_cached("SELECT bytes FROM upload_piece WHERE content_id = ?1 AND number = ?2")?
         .query_row((content_id, number), |row| row.get(0))
+        .optional()?;
+    Ok(bytes.map(Bytes::from))
+}
+
+fn part_of_piece(
+    connection: &Connection,
+    content_id: i64,
+    number: i64,
+    first: i64,
+    most: i64,
+) -> ApiResult<Option<Bytes>> {
+    let bytes: Option<Vec<u8>> = connection
+        .prepare_cached(
+            "SELECT substr(bytes, ?3 + 1, ?4) FROM upload_piece WHERE content_id = ?1 AND number = ?2",
+        )?
+        .query_row((content_id, number, first, most), |row| row.get(0))
         .optional()?;
     Ok(bytes.map(Bytes::from))
 }

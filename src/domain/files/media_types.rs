@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_runs_no_script_is_shown() {
+    fn scripts_are_served_as_attachments() {
         let cases = [
             ("image/png", ("image/png", true)),
             ("text/plain", ("text/plain; charset=utf-8", true)),

@@ -6,5 +6,7 @@ pub mod media_types;
 pub mod names;
 pub mod record;
 pub mod references;
-pub mod sql;
+mod sql;
 pub mod thumbnails;
+
+pub use self::sql::*;

@@ -13,11 +13,11 @@ const MAX_PATH_LENGTH: usize = 100;
 /// The name of files whose own name has no usable characters.
 const NAMELESS: &str = "uploaded-file";
 
-/// The number of random characters in a path id, which make it impossible to guess.
+/// The number of random characters in a path id, so that it cannot be guessed.
 const SECRET_LENGTH: usize = 24;
 
 /// The client's name of a file without folders and control characters.
-pub fn kept_name(given: &str) -> String {
+pub fn stored_name(given: &str) -> String {
     let own = given.rsplit(['/', '\\']).next().unwrap_or_default();
     let clean: String = own.chars().filter(|c| !c.is_control()).collect();
     let name = last_characters(clean.trim(), MAX_LENGTH);
@@ -25,7 +25,7 @@ pub fn kept_name(given: &str) -> String {
 }
 
 /// The name of a file in its URL: letters, digits, dots, underscores and hyphens. White space becomes a hyphen.
-pub fn path_name(name: &str) -> String {
+fn path_name(name: &str) -> String {
     let mut safe = String::new();
     for character in name.nfkc() {
         match character {
@@ -91,9 +91,9 @@ mod tests {
             ("folder/", NAMELESS),
         ];
         for (given, expected) in cases {
-            assert_eq!(kept_name(given), expected, "{given:?}");
+            assert_eq!(stored_name(given), expected, "{given:?}");
         }
-        assert_eq!(kept_name(&"é".repeat(300)).chars().count(), MAX_LENGTH);
+        assert_eq!(stored_name(&"é".repeat(300)).chars().count(), MAX_LENGTH);
     }
 
     #[test]

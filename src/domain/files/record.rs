@@ -2,8 +2,8 @@
 
 use crate::domain::files::sql;
 use crate::domain::files::sql::AttachmentRow;
+use crate::error::ApiResult;
 use crate::events::{Audience, uniform_event};
-use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::MessageId;
 use rusqlite::Connection;
@@ -17,7 +17,7 @@ pub struct AttachmentRecord {
     id: i64,
     /// As the uploader called it.
     name: String,
-    /// What follows `/user_uploads/` in its address.
+    /// The part of its address after `/user_uploads/`.
     path_id: String,
     /// Bytes.
     size: u64,
@@ -52,6 +52,18 @@ impl AttachmentRecord {
             create_time: row.create_time * 1000,
             messages,
         })
+    }
+
+    /// Keeps the messages that `keep` accepts.
+    pub fn retain_messages(&mut self, mut keep: impl FnMut(MessageId) -> ApiResult<bool>) -> ApiResult<()> {
+        let mut kept = Vec::new();
+        for message in std::mem::take(&mut self.messages) {
+            if keep(message.id)? {
+                kept.push(message);
+            }
+        }
+        self.messages = kept;
+        Ok(())
     }
 }
 

@@ -1,32 +1,33 @@
 //! References of messages to files. A message claims a file when it is sent or edited, if its sender may load the file.
 //! From then on, everyone who may read the message may load it.
 
-use crate::domain::access::user_rows as users;
-use crate::domain::files::access;
+use crate::auth::{Caller, Ctx};
 use crate::domain::files::record::AttachmentRecord;
 use crate::domain::files::sql::AttachmentRow;
-use crate::domain::files::{blobs, record, sql};
-use crate::http::{ApiResult, Caller};
+use crate::domain::files::{access, blobs, record, sql};
+use crate::domain::rows;
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use rusqlite::Connection;
 
 /// Files that a text links to and that its sender may share.
 #[derive(Debug, Default)]
-pub struct Claimable(Vec<AttachmentRow>);
+pub struct ClaimableFiles(Vec<AttachmentRow>);
 
-impl Claimable {
+impl ClaimableFiles {
     /// The files at these paths that a user may load. The server's own bots may load none.
     pub fn of(connection: &Connection, sender_id: UserId, now: i64, path_ids: &[String]) -> ApiResult<Self> {
         if path_ids.is_empty() {
             return Ok(Self::default());
         }
-        let sender = users::caller(connection, sender_id).ok();
+        let sender = rows::user::caller(connection, sender_id).ok();
         let mut files = all_at(connection, path_ids)?;
         let mut failure = None;
         files.retain(|file| {
-            let may =
-                sender.as_ref().map_or(Ok(false), |sender| access::may_load(connection, sender, now, file));
+            let may = sender
+                .as_ref()
+                .map_or(Ok(false), |sender| access::may_load(Ctx::new(connection, sender, now), file));
             may.unwrap_or_else(|error| {
                 failure = Some(error);
                 false
@@ -35,7 +36,7 @@ impl Claimable {
         failure.map_or(Ok(Self(files)), Err)
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -52,7 +53,7 @@ fn all_at(connection: &Connection, path_ids: &[String]) -> ApiResult<Vec<Attachm
 }
 
 /// Claims files for a new message.
-pub fn claim(tx: &mut Tx<'_>, files: Claimable, message_id: MessageId) -> ApiResult<()> {
+pub fn claim(tx: &mut Tx<'_>, files: ClaimableFiles, message_id: MessageId) -> ApiResult<()> {
     for file in files.0 {
         sql::claim(tx, file.id, message_id)?;
         record::emit_updated(tx, file)?;
@@ -62,7 +63,7 @@ pub fn claim(tx: &mut Tx<'_>, files: Claimable, message_id: MessageId) -> ApiRes
 
 /// The result of an edit for the files of a message.
 pub struct ReferenceChange {
-    /// Whether the message links to files after the edit.
+    /// True if the message links to files after the edit.
     pub has_attachment: bool,
     /// Files of the editor that no message links to any more, which they may want to delete.
     pub detached: Vec<AttachmentRecord>,
@@ -78,7 +79,7 @@ pub fn change(
 ) -> ApiResult<ReferenceChange> {
     let before = sql::of_message(tx, message_id)?;
     let linked = all_at(tx, path_ids)?;
-    let added = Claimable::of(tx, sender_id, tx.now(), path_ids)?;
+    let added = ClaimableFiles::of(tx, sender_id, tx.now(), path_ids)?;
     let added: Vec<_> = added.0.into_iter().filter(|file| !before.contains(&file.id)).collect();
     let removed: Vec<i64> =
         before.iter().copied().filter(|id| !linked.iter().any(|file| file.id == *id)).collect();
@@ -95,7 +96,7 @@ pub fn change(
         }
         record::emit_updated(tx, file)?;
     }
-    claim(tx, Claimable(added), message_id)?;
+    claim(tx, ClaimableFiles(added), message_id)?;
     Ok(ReferenceChange { has_attachment, detached })
 }
 
@@ -128,7 +129,7 @@ pub fn set_scheduled(
     scheduled_message_id: i64,
     path_ids: &[String],
 ) -> ApiResult<()> {
-    let files = Claimable::of(tx, sender_id, tx.now(), path_ids)?;
+    let files = ClaimableFiles::of(tx, sender_id, tx.now(), path_ids)?;
     release_scheduled(tx, scheduled_message_id)?;
     for file in files.0 {
         sql::claim_for_scheduled(tx, file.id, scheduled_message_id)?;

@@ -62,17 +62,7 @@ pub fn space_used(connection: &Connection) -> rusqlite::Result<u64> {
         .query_row([], |row| Ok(row.get::<_, i64>(0)? as u64))
 }
 
-/// The size of the files of a person and of the bots that they made, in bytes.
-pub fn space_used_by(connection: &Connection, accountable: UserId) -> rusqlite::Result<u64> {
-    connection
-        .prepare_cached(
-            "SELECT coalesce(sum(size), 0) FROM attachment
-             WHERE user_id = ?1 OR user_id IN (SELECT user_id FROM bot WHERE created_by = ?1)",
-        )?
-        .query_row([accountable], |row| Ok(row.get::<_, i64>(0)? as u64))
-}
-
-/// Makes the files of a user that nothing links to due for removal.
+/// Schedules the deletion of a user's files without links.
 pub fn expire_unclaimed_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -188,8 +178,7 @@ pub fn messages_of(connection: &Connection, id: i64) -> rusqlite::Result<Vec<(Me
     Ok(messages)
 }
 
-/// Whether one of the messages that link to a file is such as `wanted` says, who is asked about one after the other,
-/// the newest first.
+/// True if `wanted` returns true for one of the messages that link to a file, which are checked newest first.
 pub fn any_message_of<E: From<rusqlite::Error>>(
     connection: &Connection,
     id: i64,
@@ -263,7 +252,7 @@ pub fn release_scheduled(connection: &Connection, scheduled: i64) -> rusqlite::R
         .map(|_| ())
 }
 
-/// Whether any sent or scheduled message references a file.
+/// True if any sent or scheduled message references a file.
 pub fn is_claimed(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(

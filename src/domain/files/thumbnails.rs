@@ -6,12 +6,12 @@ use crate::domain::files::{blobs, sql};
 use crate::domain::images::animation::is_animation;
 use crate::domain::images::decoding::{ImageError, decode, format_of};
 use crate::domain::images::scaling::{fit_within, to_webp};
-use crate::http::ApiResult;
-use crate::markdown::UploadedFile;
+use crate::error::ApiResult;
 use crate::types::UserId;
 use rusqlite::Connection;
 use serde::Serialize;
 use std::sync::Arc;
+use teamchat_markdown::UploadedFile;
 
 /// One format of thumbnails, as `server_thumbnail_formats` lists it.
 #[derive(Debug, Serialize)]
@@ -24,15 +24,15 @@ pub struct ThumbnailFormat {
     max_height: u32,
     /// The ending of the file's name.
     format: &'static str,
-    /// Whether thumbnails move; only animations have such.
+    /// True for moving thumbnails, which only animations have.
     animated: bool,
 }
 
 /// All formats. Every image has the still one, and an animation the animated one too.
 pub const FORMATS: [ThumbnailFormat; 2] = [ANIMATED, STILL];
 
-/// The format of animations. Its file is the animation itself, whatever its size in pixels and its format: encoding it
-/// again without loss would make it larger.
+/// The format of animations. Its file is the animation itself, of any size and format: a lossless re-encoding would be
+/// larger.
 const ANIMATED: ThumbnailFormat = ThumbnailFormat {
     name: "840x560-anim.webp",
     max_width: 840,
@@ -68,7 +68,7 @@ pub struct Thumbnails {
     pub formats: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// Makes the thumbnails of an uploaded file; `None` if it cannot be decoded as an image.
+/// Creates the thumbnails of an uploaded file; `None` if it cannot be decoded as an image.
 pub async fn make(
     app: &Arc<App>,
     user_id: UserId,
@@ -86,7 +86,7 @@ pub async fn make(
     });
     match made.await {
         Ok(made) => made,
-        // A file that makes the decoder panic is a file without a thumbnail.
+        // If the decoder panics, the file has no thumbnail.
         Err(error) if error.status() == 500 => Ok(None),
         Err(busy) => Err(busy),
     }

@@ -1,11 +1,10 @@
-//! The group settings of a channel: who may do what in it (spec, "Channel").
+//! The group settings of a channel: its permissions (spec, "Channel").
 
-use crate::domain::groups::permission::{DefaultGroup, Permission, named_permissions};
-use crate::domain::groups::setting;
+use crate::domain::groups::permission::StreamSetting;
 use crate::domain::groups::setting::{DirectGroup, GroupSetting, Owner};
-use crate::domain::groups::sql;
 use crate::domain::groups::system::SystemGroup;
-use crate::http::ApiResult;
+use crate::domain::groups::{setting, sql};
+use crate::error::ApiResult;
 use crate::types::{GroupId, StreamId, UserId};
 use rusqlite::Connection;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
@@ -14,105 +13,31 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
-/// A `can_..._group` setting of a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum StreamSetting {
-    /// May subscribe others, and so read.
-    CanAddSubscribers,
-    /// May change the channel.
-    CanAdministerChannel,
-    /// May delete anybody's messages.
-    CanDeleteAnyMessage,
-    /// May delete their own messages.
-    CanDeleteOwnMessage,
-    /// May move messages to other channels.
-    CanMoveMessagesOutOfChannel,
-    /// May move messages to other topics.
-    CanMoveMessagesWithinChannel,
-    /// May unsubscribe others.
-    CanRemoveSubscribers,
-    /// May resolve topics.
-    CanResolveTopics,
-    /// May post.
-    CanSendMessage,
-    /// May subscribe themselves, and so read.
-    CanSubscribe,
-}
-
-named_permissions!(StreamSetting);
-
 impl StreamSetting {
-    /// All of them, in the order of the interface's lists.
-    pub const ALL: [Self; 10] = [
-        Self::CanAddSubscribers,
-        Self::CanAdministerChannel,
-        Self::CanDeleteAnyMessage,
-        Self::CanDeleteOwnMessage,
-        Self::CanMoveMessagesOutOfChannel,
-        Self::CanMoveMessagesWithinChannel,
-        Self::CanRemoveSubscribers,
-        Self::CanResolveTopics,
-        Self::CanSendMessage,
-        Self::CanSubscribe,
-    ];
-
-    /// The name on the wire and in the file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::CanAddSubscribers => "can_add_subscribers_group",
-            Self::CanAdministerChannel => "can_administer_channel_group",
-            Self::CanDeleteAnyMessage => "can_delete_any_message_group",
-            Self::CanDeleteOwnMessage => "can_delete_own_message_group",
-            Self::CanMoveMessagesOutOfChannel => "can_move_messages_out_of_channel_group",
-            Self::CanMoveMessagesWithinChannel => "can_move_messages_within_channel_group",
-            Self::CanRemoveSubscribers => "can_remove_subscribers_group",
-            Self::CanResolveTopics => "can_resolve_topics_group",
-            Self::CanSendMessage => "can_send_message_group",
-            Self::CanSubscribe => "can_subscribe_group",
-        }
-    }
-
-    /// The published rule.
-    pub fn permission(self) -> Permission {
-        use SystemGroup::{Administrators, Everyone, Nobody};
-        match self {
-            Self::CanAddSubscribers | Self::CanDeleteAnyMessage | Self::CanSubscribe => {
-                Permission::system(Nobody)
-            }
-            Self::CanAdministerChannel => Permission::new(DefaultGroup::ChannelCreator),
-            Self::CanSendMessage => Permission::system(Everyone).or_everyone(),
-            Self::CanRemoveSubscribers => Permission::system(Administrators),
-            Self::CanDeleteOwnMessage
-            | Self::CanMoveMessagesOutOfChannel
-            | Self::CanMoveMessagesWithinChannel
-            | Self::CanResolveTopics => Permission::system(Nobody).or_everyone(),
-        }
-    }
-
-    /// Who may when nobody was named. A new channel's creator is named as its administrator when it is made, so their
-    /// default is for channels without a creator.
+    /// The default holders. A new channel's creator becomes its administrator when it is created, so that default is
+    /// for channels without a creator.
     pub fn default_group(self) -> SystemGroup {
         self.permission().default.system_group()
     }
 
-    /// Whether holders of the permission can see a private channel.
+    /// True if holders of the permission can see a private channel.
     pub fn grants_metadata_access(self) -> bool {
         self.grants_content_access() || self == Self::CanAdministerChannel
     }
 
-    /// Whether holders of the permission can read a private channel. Only readers may change such a setting.
+    /// True if holders of the permission can read a private channel. Only readers may change such a setting.
     pub fn grants_content_access(self) -> bool {
         matches!(self, Self::CanAddSubscribers | Self::CanSubscribe)
     }
 
-    /// Whether setting it needs the organization's permission to say who deletes messages (feature level 407).
+    /// True if setting it needs the organization's permission to choose who deletes messages (feature level 407).
     pub fn is_about_deleting(self) -> bool {
         matches!(self, Self::CanDeleteAnyMessage | Self::CanDeleteOwnMessage)
     }
 
-    /// Checks a value that a client sent, and makes the group for it.
+    /// Checks a value sent by a client, and creates the group for it.
     pub fn parse(self, connection: &Connection, value: &GroupSetting) -> ApiResult<GroupId> {
-        setting::parse(connection, self.name(), &self.permission(), value)
+        setting::parse(connection, &self.permission(), value)
     }
 
     /// The group that holds the permission in a channel.

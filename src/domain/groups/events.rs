@@ -1,15 +1,15 @@
 //! Events about groups, and the groups in the answer of `POST /register`.
 
 use crate::domain::groups::permission::UserGroupSetting;
-use crate::domain::groups::roles::{ActiveUsersByRole, Among, naming};
+use crate::domain::groups::roles::{ActiveUsersByRole, UserFilter, naming};
 use crate::domain::groups::setting::{GroupSetting, Owner};
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::groups::waiting_period::WaitingPeriod;
 use crate::domain::groups::{setting, sql};
-use crate::domain::realm::user_ids as users;
+use crate::domain::realm::user_ids;
+use crate::error::ApiResult;
 use crate::events::{Event, Form, Receiver, Routed, uniform_event};
-use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::{GroupId, Role, UserId};
 use rusqlite::Connection;
@@ -24,26 +24,26 @@ pub struct GroupRecord {
     id: GroupId,
     /// Unique among the groups.
     name: String,
-    /// What the group is for.
+    /// The purpose of the group.
     description: String,
-    /// Those that the group names itself and whose accounts are in use, ascending.
+    /// Its direct members with active accounts, ascending.
     members: Vec<UserId>,
     /// The groups that it includes itself, ascending.
     direct_subgroup_ids: Vec<GroupId>,
-    /// Whether its members follow from their roles.
+    /// True if its members follow from their roles.
     is_system_group: bool,
-    /// Who created it; null for system groups.
+    /// The user who created it; null for system groups.
     creator_id: Option<UserId>,
     /// UNIX seconds.
     date_created: Option<i64>,
-    /// Whether it is out of use.
+    /// True if it is out of use.
     deactivated: bool,
     /// `can_..._group`.
     #[serde(flatten)]
     settings: BTreeMap<UserGroupSetting, GroupSetting>,
 }
 
-/// What decides who gets an event about a group.
+/// Routing of an event about a group.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct GroupRouting {
     is_deactivated: bool,
@@ -135,19 +135,19 @@ uniform_event!(
 pub struct GroupUpdated {
     /// The group.
     group_id: GroupId,
-    /// What is new.
+    /// The changed members.
     data: GroupChange,
 }
 
-/// What is new about a group: members of its record.
+/// Changed members of the record of a group.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupChange {
     /// The new name.
     Name(String),
-    /// What the group is for, in new words.
+    /// The new description.
     Description(String),
-    /// Whether the group is out of use.
+    /// True if the group is out of use.
     Deactivated(bool),
     /// A permission, and who has it.
     #[serde(untagged)]
@@ -168,7 +168,7 @@ struct GroupRemoved {
     group_id: GroupId,
 }
 
-/// What decides who gets a [`GroupUpdated`], and how.
+/// Routing of a [`GroupUpdated`].
 #[derive(Serialize, Deserialize)]
 pub enum GroupUpdatedRouting {
     /// A change of a group that is deactivated or not.
@@ -179,12 +179,12 @@ pub enum GroupUpdatedRouting {
     Reactivated(Box<GroupRecord>),
 }
 
-/// What a [`GroupUpdated`] is to a client.
+/// Variant of a [`GroupUpdated`] for a client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum GroupUpdatedForm {
     /// The change of a member of the record.
     Update,
-    /// The group is gone.
+    /// The group was removed.
     Removal,
     /// The group is new.
     Addition,
@@ -242,10 +242,10 @@ impl Event for GroupUpdated {
     }
 }
 
-/// Emits to everybody that a new user is in the system groups of their role.
+/// Emits the membership of a new user in the system groups of their role, to all users.
 pub fn emit_role_given(tx: &mut Tx<'_>, user_id: UserId, role: Role, date_joined: i64) -> ApiResult<()> {
     let is_new = WaitingPeriod::load(tx, tx.now())?.is_new(date_joined);
-    let everyone = users::everyone(tx)?;
+    let everyone = user_ids::everyone(tx)?;
     for group in naming(SystemGroup::of(role, is_new)) {
         tx.emit(MembersChanged::new(true, group.id(), &[user_id]), everyone.clone());
     }
@@ -258,7 +258,7 @@ pub fn all(connection: &Connection, include_deactivated: bool, now: i64) -> ApiR
     for (group, user_id) in sql::all_memberships(connection)? {
         members.entry(group).or_default().push(user_id);
     }
-    let roles = ActiveUsersByRole::load(connection, Among::Everyone, now)?;
+    let roles = ActiveUsersByRole::load(connection, UserFilter::Everyone, now)?;
     for (group, users) in roles.named_by_groups() {
         members.entry(group).or_default().extend(users.into_iter().map(UserId::from));
     }
@@ -316,11 +316,4 @@ fn settings(connection: &Connection, row: &GroupRow) -> ApiResult<BTreeMap<UserG
         settings.insert(group_setting, value);
     }
     Ok(settings)
-}
-
-/// State part `realm_user_groups`.
-pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let include_deactivated = request.registration.client_capabilities.include_deactivated_groups;
-    let groups = all(request.connection, include_deactivated, request.now)?;
-    state.set::<Vec<GroupRecord>>("realm_user_groups", &groups)
 }

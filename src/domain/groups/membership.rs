@@ -4,11 +4,11 @@
 //! to a group that names the user or to the innermost system group of their role. [`Membership`] follows the paths
 //! upwards, [`users_in`] and [`GroupMembers`] downwards; a property test holds them together.
 
-use crate::domain::groups::roles::{ActiveUsersByRole, Among};
+use crate::domain::groups::roles::{ActiveUsersByRole, UserFilter};
 use crate::domain::groups::sql;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::groups::waiting_period::WaitingPeriod;
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use crate::types::{GroupId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -42,7 +42,7 @@ impl Membership {
         Ok(Self { groups })
     }
 
-    /// Whether the user is in a group.
+    /// True if the user is in a group.
     pub fn contains(&self, group: GroupId) -> bool {
         self.groups.contains(&group)
     }
@@ -53,11 +53,10 @@ impl Membership {
     }
 }
 
-/// The active users in at least one of some groups. What several of them include is read once. `now` decides who is a new
-/// member.
+/// The active users in at least one of some groups. Shared subgroups are read once. `now` determines new members.
 pub fn users_in(connection: &Connection, groups: &[GroupId], now: i64) -> ApiResult<RoaringBitmap> {
     find_users(connection, groups, |groups| {
-        Ok(ActiveUsersByRole::load(connection, Among::Everyone, now)?.with_innermost(groups))
+        Ok(ActiveUsersByRole::load(connection, UserFilter::Everyone, now)?.with_innermost(groups))
     })
 }
 
@@ -67,13 +66,13 @@ pub struct GroupMembers {
     /// The users that it knows, by role.
     pub roles: ActiveUsersByRole,
     known: HashMap<GroupId, RoaringBitmap>,
-    /// Whether a group that is not in `known` has none of the users.
+    /// True if a group that is not in `known` has none of the users.
     is_complete: bool,
 }
 
 impl GroupMembers {
     /// Loads the users; groups are read when they are first asked for. Of a few users all groups are read at once.
-    pub fn load(connection: &Connection, among: Among<'_>, now: i64) -> ApiResult<Self> {
+    pub fn load(connection: &Connection, among: UserFilter<'_>, now: i64) -> ApiResult<Self> {
         let roles = ActiveUsersByRole::load(connection, among, now)?;
         let mut known: HashMap<GroupId, RoaringBitmap> = HashMap::new();
         let few = among.few();
@@ -132,7 +131,7 @@ fn find_users(
 mod tests {
     use super::*;
     use crate::domain::groups::system;
-    use crate::domain::realm::settings;
+    use crate::domain::realm;
     use crate::types::Role;
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -173,7 +172,7 @@ mod tests {
             let connection = Connection::open_in_memory().unwrap();
             connection.execute_batch(crate::store::SCHEMA).unwrap();
             system::insert_rows(&connection, 0).unwrap();
-            settings::set(&connection, "waiting_period_threshold", &days.into()).unwrap();
+            realm::settings::set(&connection, "waiting_period_threshold", &days.into()).unwrap();
             for (user, id) in users.iter().zip(1..) {
                 let sql = "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role,
                                date_joined, is_active) VALUES (?1, ?1, ?1, ?1, 'x', ?2, ?3, ?4)";
@@ -190,7 +189,7 @@ mod tests {
                 sql::set_subgroup(&connection, GroupId(FIRST_GROUP + group), GroupId(*subgroup), true).unwrap();
             }
 
-            // The rule, by brute force: who a group holds itself, and then what subgroups hold until nothing changes.
+            // The rule by brute force: direct members, then those of subgroups until nothing changes.
             let last = FIRST_GROUP + GROUPS;
             let mut held: HashMap<i64, HashSet<i64>> = HashMap::new();
             for (user, id) in users.iter().zip(1..).filter(|(user, _)| user.is_active) {
@@ -213,8 +212,8 @@ mod tests {
             let is_deactivated = |group: i64| group >= FIRST_GROUP && deactivated[(group - FIRST_GROUP) as usize];
 
             let ids: Vec<UserId> = (1..=USERS).map(UserId).collect();
-            let mut of_all = GroupMembers::load(&connection, Among::Everyone, NOW).unwrap();
-            let mut of_some = GroupMembers::load(&connection, Among::Users(&ids[..4]), NOW).unwrap();
+            let mut of_all = GroupMembers::load(&connection, UserFilter::Everyone, NOW).unwrap();
+            let mut of_some = GroupMembers::load(&connection, UserFilter::Users(&ids[..4]), NOW).unwrap();
             for group in 1..last {
                 let mut expected: RoaringBitmap =
                     held.get(&group).into_iter().flatten().map(|id| *id as u32).collect();

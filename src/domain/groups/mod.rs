@@ -1,8 +1,8 @@
 //! User groups: membership, group-setting values, system groups, and `user_group` events.
 //!
 //! - [`membership`]: who is in which group, for one user and as sets; [`roles`]: the members of system groups;
-//! - [`setting`]: values of group settings; [`permission`]: which groups may hold them; [`realm_settings`] and
-//!   [`channel_settings`]: the permissions of the organization and of a channel.
+//! - [`permission`]: the table of permissions; [`setting`](mod@setting): their values; [`realm_settings`] and [`channel_settings`]: those
+//!   of the organization and of a channel.
 
 pub mod channel_settings;
 pub mod events;
@@ -13,6 +13,8 @@ pub mod realm_settings;
 pub mod roles;
 pub mod rules;
 pub mod setting;
-pub mod sql;
+mod sql;
 pub mod system;
 pub mod waiting_period;
+
+pub use self::sql::*;

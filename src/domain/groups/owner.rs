@@ -1,7 +1,7 @@
 //! The owner of a group setting.
 
-/// What a setting belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The object that has a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
     /// The organization.
     Realm,

@@ -3,29 +3,29 @@
 use crate::domain::groups::sql;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::groups::waiting_period::WaitingPeriod;
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use crate::types::{GroupId, Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
 /// Up to this many users are looked up one by one; for more, one walk over all users is cheaper.
-pub const FEW: usize = 32;
+pub const MAX_POINT_LOOKUPS: usize = 32;
 
-/// The users that a question is about. What is loaded for some of them says nothing about others.
+/// A filter of the users to load. Results for some users say nothing about others.
 #[derive(Clone, Copy, Debug)]
-pub enum Among<'a> {
+pub enum UserFilter<'a> {
     /// All users.
     Everyone,
     /// These users, each named once.
     Users(&'a [UserId]),
 }
 
-impl<'a> Among<'a> {
+impl<'a> UserFilter<'a> {
     /// The users, if they are few enough to be looked up one by one.
     pub fn few(self) -> Option<&'a [UserId]> {
         match self {
-            Self::Users(users) if users.len() <= FEW => Some(users),
+            Self::Users(users) if users.len() <= MAX_POINT_LOOKUPS => Some(users),
             _ => None,
         }
     }
@@ -36,7 +36,7 @@ impl<'a> Among<'a> {
 pub struct ActiveUsersByRole {
     /// All of them.
     pub active: RoaringBitmap,
-    /// They see only what they are subscribed to and what is readable without an account.
+    /// Guests, who see only channels that they are subscribed to and web-public ones.
     pub guests: RoaringBitmap,
     /// Administrators and owners. They see every channel.
     pub administrators: RoaringBitmap,
@@ -46,7 +46,7 @@ pub struct ActiveUsersByRole {
 
 impl ActiveUsersByRole {
     /// Loads them. `now` decides who is a new member.
-    pub fn load(connection: &Connection, among: Among<'_>, now: i64) -> ApiResult<Self> {
+    pub fn load(connection: &Connection, among: UserFilter<'_>, now: i64) -> ApiResult<Self> {
         let waiting_period = WaitingPeriod::load(connection, now)?;
         let mut users = Self::default();
         if let Some(few) = among.few() {
@@ -58,8 +58,8 @@ impl ActiveUsersByRole {
             return Ok(users);
         }
         let wanted: Option<RoaringBitmap> = match among {
-            Among::Everyone => None,
-            Among::Users(users) => Some(users.iter().filter_map(|user_id| user_id.bit()).collect()),
+            UserFilter::Everyone => None,
+            UserFilter::Users(users) => Some(users.iter().filter_map(|user_id| user_id.bit()).collect()),
         };
         for (user_id, role, date_joined) in sql::active_users(connection)? {
             let is_wanted = |wanted: &RoaringBitmap| user_id.bit().is_some_and(|bit| wanted.contains(bit));

@@ -1,21 +1,22 @@
-//! Who may change a group, and what it may be called.
+//! Permissions to change groups, and rules for their names.
 
+use crate::auth::{Caller, Ctx};
 use crate::domain::groups::membership::Membership;
+use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::permission::UserGroupSetting;
-use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::groups::setting::Owner;
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{realm_settings, setting, sql};
 use crate::domain::look_alikes;
 use crate::domain::look_alikes::Named;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::error::{ApiError, ApiResult};
 use crate::types::{GroupId, find_forbidden_in_name};
 use rusqlite::Connection;
 
 /// The longest name, in characters.
 const MAX_NAME_LENGTH: usize = 100;
 
-/// What mentions and searches begin with, so that names may not.
+/// Prefixes of mentions and searches, which names must not begin with.
 const RESERVED_PREFIXES: [&str; 5] = ["@", "role:", "user:", "stream:", "channel:"];
 
 /// Characters that end a mention of a group or are markup in it.
@@ -79,7 +80,7 @@ pub fn find_active(connection: &Connection, group: GroupId) -> ApiResult<GroupRo
     if row.deactivated { Err(setting::is_deactivated()) } else { Ok(row) }
 }
 
-/// What somebody may do with groups: their own groups are asked once.
+/// Permissions of a user on groups. Their memberships are loaded once.
 pub struct Manager<'a> {
     connection: &'a Connection,
     caller: &'a Caller,
@@ -88,13 +89,13 @@ pub struct Manager<'a> {
 
 impl<'a> Manager<'a> {
     /// The caller, at a time in UNIX seconds.
-    pub fn new(connection: &'a Connection, caller: &'a Caller, now: i64) -> ApiResult<Self> {
-        let membership = Membership::of(connection, caller.user_id, now)?;
-        Ok(Self { connection, caller, membership })
+    pub fn new(ctx: Ctx<'a>) -> ApiResult<Self> {
+        let membership = Membership::of(&ctx, ctx.caller.user_id, ctx.now)?;
+        Ok(Self { connection: ctx.connection, caller: ctx.caller, membership })
     }
 
-    /// Refuses who may not do one of these in a group. Who may change all groups, or this one, may do everything;
-    /// nobody may with a system group.
+    /// Checks that the user has one of these permissions in a group. Users who may manage all groups, or this one, have
+    /// all of them. System groups cannot be changed.
     pub fn require(&self, group: &GroupRow, settings: &[UserGroupSetting]) -> ApiResult<()> {
         if group.is_system_group {
             return Err(ApiError::insufficient_permission());
@@ -115,7 +116,7 @@ impl<'a> Manager<'a> {
         Err(ApiError::insufficient_permission())
     }
 
-    /// Whether they have a permission of a group. A guest does not have one that may not be given to everyone.
+    /// True if the user has a permission of a group. A guest does not have one that may not be given to everyone.
     fn has(&self, group: &GroupRow, setting: UserGroupSetting) -> ApiResult<bool> {
         if self.caller.is_guest() && !setting.permission().allow_everyone_group {
             return Ok(false);
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_checked_in_the_published_words() {
+    fn names_are_checked_as_published() {
         let long = "é".repeat(101);
         let cases = [
             ("crew", None),

@@ -10,7 +10,7 @@ use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::limits;
 use crate::domain::limits::{MAX_DIRECT_MEMBERS, MAX_DIRECT_SUBGROUPS};
-use crate::http::{ApiError, ApiResult};
+use crate::error::{ApiError, ApiResult};
 use crate::types::{GroupId, UserId, distinct};
 use rusqlite::Connection;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -86,8 +86,8 @@ pub fn to_wire(connection: &Connection, group: GroupId) -> ApiResult<GroupSettin
     }))
 }
 
-/// A value in the one form that it is compared and stored in: nobody is the group of nobody, one group is that group,
-/// lists ascend and name nothing twice.
+/// A value in normal form, in which it is compared and stored: no members become `role:nobody`, a single group that
+/// group, and lists ascend without duplicates.
 pub fn normal(value: &GroupSetting) -> GroupSetting {
     let GroupSetting::Direct(direct) = value else { return value.clone() };
     let members = distinct(direct.direct_members.clone());
@@ -99,7 +99,7 @@ pub fn normal(value: &GroupSetting) -> GroupSetting {
     }
 }
 
-/// How many rows a value takes: those of the people and groups that it names, each once.
+/// Number of rows of a value: those of its distinct users and groups.
 pub fn size(value: &GroupSetting) -> usize {
     match normal(value) {
         GroupSetting::Group(_) => 0,
@@ -107,21 +107,17 @@ pub fn size(value: &GroupSetting) -> usize {
     }
 }
 
-/// Checks a value that a client sent for a setting with this name and rule, and finds the group for it; where the value
+/// Checks a value that a client sent for a permission, and finds the group for it; where the value
 /// is people or several groups, one is made.
 ///
 /// # Errors
 /// `BAD_REQUEST`: "Invalid user group", "User group is deactivated.", "Invalid user ID: ...", "Invalid user group ID:
 /// ...", "'...' setting cannot be set to '...' group.", "Too many direct_members in ... (limit: ...)";
 /// `SYSTEM_GROUP_REQUIRED`.
-pub fn parse(
-    connection: &Connection,
-    name: &str,
-    rule: &Permission,
-    value: &GroupSetting,
-) -> ApiResult<GroupId> {
+pub fn parse(connection: &Connection, rule: &Permission, value: &GroupSetting) -> ApiResult<GroupId> {
+    let name = rule.name;
     let direct = match normal(value) {
-        GroupSetting::Group(group) => return parse_group(connection, name, rule, group),
+        GroupSetting::Group(group) => return parse_group(connection, rule, group),
         GroupSetting::Direct(direct) => direct,
     };
     if rule.require_system_group {
@@ -141,7 +137,8 @@ pub fn parse(
     Ok(sql::insert_anonymous(connection, &direct.direct_members, &direct.direct_subgroups)?)
 }
 
-fn parse_group(connection: &Connection, name: &str, rule: &Permission, group: GroupId) -> ApiResult<GroupId> {
+fn parse_group(connection: &Connection, rule: &Permission, group: GroupId) -> ApiResult<GroupId> {
+    let name = rule.name;
     let row = sql::group(connection, group)?.ok_or_else(|| ApiError::bad_request("Invalid user group"))?;
     if row.deactivated {
         return Err(is_deactivated());
@@ -178,12 +175,12 @@ pub fn no_such_user(user_id: UserId) -> ApiError {
     ApiError::bad_request(format!("Invalid user ID: {user_id}"))
 }
 
-/// A change of a group setting: the value, and what the client took it for (spec, "Group-setting value").
+/// A change of a group setting: the new value, and the value expected by the client (spec, "Group-setting value").
 #[derive(Deserialize)]
 pub struct SettingChange {
     /// The new value.
     new: GroupSetting,
-    /// What it was; another value is refused.
+    /// The value that the caller expects; the request is refused if it is another.
     #[serde(default)]
     old: Option<GroupSetting>,
 }
@@ -200,7 +197,7 @@ impl SettingChange {
             return Err(ApiError::new(400, "EXPECTATION_MISMATCH", msg));
         }
         let after = normal(&self.new);
-        // Whoever is deactivated is not shown, but would have the permission again later.
+        // Deactivated users are not shown, but would have the permission again later.
         let is_other = after != before
             || sql::is_anonymous(connection, group)? && sql::has_deactivated_member(connection, group)?;
         Ok(is_other.then_some(after))

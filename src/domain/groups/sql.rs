@@ -3,7 +3,7 @@
 use crate::domain::groups::owner::Owner;
 use crate::domain::look_alikes;
 use crate::domain::look_alikes::Named;
-use crate::types::{GroupId, Role, StreamId, UserId, fold};
+use crate::types::{GroupId, Role, UserId, fold};
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::collections::HashSet;
 
@@ -59,7 +59,7 @@ pub fn put_setting(
         .map(|_| ())
 }
 
-/// Whether a group holds the value of one setting and nothing else.
+/// True if a group holds the value of one setting and is otherwise unused.
 pub fn is_anonymous(connection: &Connection, group: GroupId) -> rusqlite::Result<bool> {
     let kind = connection
         .prepare_cached("SELECT kind = 'anonymous' FROM user_group WHERE id = ?1")?
@@ -77,14 +77,14 @@ pub fn name(connection: &Connection, group: GroupId) -> rusqlite::Result<Option<
     Ok(name.flatten())
 }
 
-/// Whether a user exists and is active.
+/// True if a user exists and is active.
 pub fn is_active_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM user WHERE user_id = ?1 AND is_active)")?
         .query_row([user_id], |row| row.get(0))
 }
 
-/// Whether a deactivated user is a direct member.
+/// True if a deactivated user is a direct member.
 pub fn has_deactivated_member(connection: &Connection, group: GroupId) -> rusqlite::Result<bool> {
     let statement = "SELECT EXISTS (SELECT 1 FROM user_group_member JOIN user USING (user_id)
                      WHERE group_id = ?1 AND NOT is_active)";
@@ -117,17 +117,17 @@ pub fn subgroups(connection: &Connection, group: GroupId) -> rusqlite::Result<Ve
 pub struct GroupRow {
     /// The id.
     pub id: GroupId,
-    /// Whether its members follow from roles.
+    /// True if its members follow from roles.
     pub is_system_group: bool,
     /// The name, unique among groups.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the group.
     pub description: String,
-    /// Who made it; nobody made a system group.
+    /// The creator; `None` for system groups.
     pub creator_id: Option<UserId>,
     /// UNIX seconds.
     pub date_created: Option<i64>,
-    /// Whether it is no longer in use.
+    /// True if it is deactivated.
     pub deactivated: bool,
 }
 
@@ -164,7 +164,7 @@ pub fn groups(connection: &Connection) -> rusqlite::Result<Vec<GroupRow>> {
         .collect()
 }
 
-/// The group with a name, upper and lower case alike; deactivated ones too.
+/// The group with a name, ignoring case; includes deactivated ones.
 pub fn with_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<GroupId>> {
     connection
         .prepare_cached("SELECT id FROM user_group WHERE name_key = ?1")?
@@ -172,7 +172,7 @@ pub fn with_name(connection: &Connection, name: &str) -> rusqlite::Result<Option
         .optional()
 }
 
-/// Makes a named group.
+/// Creates a named group.
 pub fn insert(
     connection: &Connection,
     name: &str,
@@ -201,7 +201,7 @@ pub fn update(connection: &Connection, group: &GroupRow) -> rusqlite::Result<()>
     look_alikes::set(connection, Named::UserGroup, group.id.0, &group.name)
 }
 
-/// Whether a group names a user itself; they may be deactivated.
+/// True if a user is a direct member of a group; they may be deactivated.
 pub fn is_member(connection: &Connection, group: GroupId, user_id: UserId) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
@@ -251,7 +251,7 @@ pub fn supergroups(connection: &Connection, group: GroupId) -> rusqlite::Result<
         .collect()
 }
 
-/// The settings whose value is a group, or includes it: what each belongs to, and its name.
+/// The settings whose value is a group, or includes it: the owner of each, and its name.
 pub fn settings_that_use(connection: &Connection, group: GroupId) -> rusqlite::Result<Vec<(Owner, String)>> {
     connection
         .prepare_cached(
@@ -265,7 +265,7 @@ pub fn settings_that_use(connection: &Connection, group: GroupId) -> rusqlite::R
         .collect()
 }
 
-/// Which named group names which active user as a member.
+/// The direct memberships of active users in named groups.
 pub fn all_memberships(connection: &Connection) -> rusqlite::Result<Vec<(GroupId, UserId)>> {
     connection
         .prepare_cached(
@@ -276,7 +276,7 @@ pub fn all_memberships(connection: &Connection) -> rusqlite::Result<Vec<(GroupId
         .collect()
 }
 
-/// Which group includes which, directly.
+/// The direct inclusions of groups in groups.
 pub fn all_inclusions(connection: &Connection) -> rusqlite::Result<Vec<(GroupId, GroupId)>> {
     connection
         .prepare_cached(
@@ -297,7 +297,7 @@ pub fn groups_that_name(connection: &Connection, user_id: UserId) -> rusqlite::R
         .collect()
 }
 
-/// The settings whose value names a user: what each belongs to, its name, and the group that holds the value.
+/// The settings whose value names a user: the owner of each, its name, and the group that holds the value.
 pub fn settings_that_name(
     connection: &Connection,
     user_id: UserId,
@@ -311,16 +311,6 @@ pub fn settings_that_name(
             let owner = Owner::read(row.get_ref(0)?.as_str()?, row.get(1)?);
             Ok((owner, row.get(2)?, row.get(3)?))
         })?
-        .collect()
-}
-
-/// The group of a setting in each channel where it was ever set.
-pub fn of_all_streams(connection: &Connection, setting: &str) -> rusqlite::Result<Vec<(StreamId, GroupId)>> {
-    connection
-        .prepare_cached(
-            "SELECT owner_id, group_id FROM group_setting WHERE owner = 'stream' AND setting = ?1",
-        )?
-        .query_map([setting], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }
 
@@ -399,7 +389,7 @@ pub fn roles_of_members(connection: &Connection, group: GroupId) -> rusqlite::Re
         .collect()
 }
 
-/// Makes the anonymous group of a setting's value.
+/// Creates the anonymous group of a setting's value.
 pub fn insert_anonymous(
     connection: &Connection,
     members: &[UserId],

@@ -1,6 +1,6 @@
 //! The system groups: always there, their members follow from roles.
 
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{GroupId, Role};
 use rusqlite::Connection;
@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 /// A system group. The chain from owners to everyone on the internet: each includes the one before it, and is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SystemGroup {
-    /// Nobody, ever.
+    /// The group without members.
     Nobody,
     /// Owners.
     Owners,
@@ -23,7 +23,7 @@ pub enum SystemGroup {
     Members,
     /// Everyone with an account.
     Everyone,
-    /// Also people without an account.
+    /// All users, and people without an account.
     Internet,
 }
 
@@ -54,7 +54,7 @@ impl SystemGroup {
         }
     }
 
-    /// What mentions of the group show.
+    /// The name shown in mentions of the group.
     pub fn display_name(self) -> &'static str {
         match self {
             Self::Nobody => "Nobody",
@@ -68,7 +68,7 @@ impl SystemGroup {
         }
     }
 
-    /// What the group is, for people.
+    /// The description shown to users.
     fn description(self) -> &'static str {
         match self {
             Self::Nobody => "Nobody",
@@ -126,13 +126,13 @@ impl Serialize for SystemGroup {
     }
 }
 
-/// Makes the system groups of a new file.
+/// Creates the system groups of a new file.
 pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
     let exist = tx.query_row("SELECT EXISTS (SELECT 1 FROM user_group)", [], |row| row.get(0))?;
     if exist { Ok(()) } else { insert_rows(tx, tx.now()) }
 }
 
-/// Inserts the system groups and what they include.
+/// Inserts the system groups and their inclusions.
 pub fn insert_rows(connection: &Connection, now: i64) -> ApiResult<()> {
     let mut insert = connection.prepare(
         "INSERT INTO user_group (id, kind, name, name_key, description, date_created)

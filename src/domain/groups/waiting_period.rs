@@ -1,7 +1,7 @@
 //! The waiting period of new members: `waiting_period_threshold` of the organization, in days.
 
 use crate::domain::realm;
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use rusqlite::Connection;
 
 const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
@@ -20,7 +20,7 @@ impl WaitingPeriod {
         Ok(Self { seconds: days * SECONDS_PER_DAY, now })
     }
 
-    /// Whether nobody is ever new.
+    /// True if there is no waiting period.
     pub fn is_zero(self) -> bool {
         self.seconds == 0
     }
@@ -30,7 +30,7 @@ impl WaitingPeriod {
         self.now - self.seconds
     }
 
-    /// Whether a member who joined at a time is new.
+    /// True if a member who joined at a time is new.
     pub fn is_new(self, date_joined: i64) -> bool {
         date_joined > self.new_since()
     }

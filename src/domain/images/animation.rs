@@ -15,7 +15,7 @@ const MAX_FRAMES: u64 = 1_000;
 /// 10.
 const SPEED: i32 = 10;
 
-/// Whether a file has more than one frame. Its size is one that [`check_size`] accepts.
+/// True if a file has more than one frame. Its size is one that [`check_size`] accepts.
 pub fn is_animation(file: &[u8], format: ImageFormat) -> bool {
     match format {
         ImageFormat::Gif => GifDecoder::new(Cursor::new(file)).is_ok_and(|mut decoder| {
@@ -28,7 +28,7 @@ pub fn is_animation(file: &[u8], format: ImageFormat) -> bool {
     }
 }
 
-/// How many frames the headers of a GIF file announce, counted up to `most`. No frame is decoded.
+/// Number of frames that the headers of a GIF file announce, counted up to `most`. No frame is decoded.
 fn announced_frames(file: &[u8], most: u64) -> u64 {
     let mut options = DecodeOptions::new();
     options.skip_frame_decoding(true);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn animations_keep_their_frames_and_times() {
+    fn animations_keep_frames_and_delays() {
         let parts = [
             (Keep, [0, 0, 20, 10], RED),
             (Previous, [0, 0, 10, 10], GREEN),

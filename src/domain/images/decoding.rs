@@ -1,7 +1,7 @@
 //! Decoding of uploaded images: PNG, JPEG, GIF and WebP.
 //!
-//! The files come from strangers. The size is checked before memory is reserved for pixels, so that a small file cannot
-//! claim all memory, and whatever is wrong with a file is an error and never a panic.
+//! The files are untrusted. The size is checked before memory is reserved for pixels, so that a small file cannot claim
+//! all memory, and invalid files cause an error, never a panic.
 
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbaImage};
 use std::io::Cursor;
@@ -17,7 +17,7 @@ pub const FORMATS: [ImageFormat; 4] =
 /// A decoded file.
 #[derive(Clone, Debug)]
 pub struct Decoded {
-    /// How it was stored.
+    /// The format of the file.
     pub format: ImageFormat,
     /// Its pixels, the right way up; of an animation the first frame.
     pub picture: RgbaImage,
@@ -29,7 +29,7 @@ pub enum ImageError {
     /// It has none of the [`FORMATS`].
     #[error("not a PNG, JPEG, GIF or WebP image")]
     UnknownFormat,
-    /// It has more than [`MAX_PIXELS`], takes more memory than so many usually do, or has no pixels at all.
+    /// It has more than [`MAX_PIXELS`], takes more memory than images of that size usually do, or has no pixels at all.
     #[error("an image of {width}x{height} pixels")]
     Size {
         /// In pixels.
@@ -45,16 +45,16 @@ pub enum ImageError {
     Scaling(#[from] fast_image_resize::ResizeError),
 }
 
-/// The format of a file by its first bytes, whatever its name says.
+/// The format of a file by its first bytes, regardless of its name.
 pub fn format_of(file: &[u8]) -> Option<ImageFormat> {
     image::guess_format(file).ok().filter(|format| FORMATS.contains(format))
 }
 
-/// Decodes an image and turns it as its EXIF orientation says. This takes up to a second: call it on a blocking thread.
+/// Decodes an image and applies its EXIF orientation. This takes up to a second: call it on a blocking thread.
 pub fn decode(file: &[u8]) -> Result<Decoded, ImageError> {
     let format = format_of(file).ok_or(ImageError::UnknownFormat)?;
     let mut reader = ImageReader::with_format(Cursor::new(file), format);
-    // What decoders need beside the pixels, such as metadata and frames larger than the image.
+    // Memory of decoders besides the pixels, such as metadata and frames larger than the image.
     let mut limits = Limits::no_limits();
     limits.max_alloc = Some(MAX_PIXELS * 4);
     reader.limits(limits);
@@ -126,21 +126,21 @@ mod tests {
             let (red, blue) = (colour(red_at.0, red_at.1), colour(size.0 - 1, size.1 - 1));
             assert!(is_like(red, RED) && is_like(blue, BLUE), "{format:?}: {red:?} {blue:?}");
             for end in 0..file.len() {
-                // Whatever is missing: an answer, no panic.
+                // Truncated files cause an error, not a panic.
                 let _answer = decode(&file[..end]);
             }
         }
     }
 
     #[test]
-    fn what_is_no_picture_or_too_large_is_refused_before_it_takes_room() {
+    fn invalid_and_large_images_are_refused_before_decoding() {
         assert!(matches!(decode(b"hello"), Err(ImageError::UnknownFormat)));
         assert!(matches!(
             decode(b"<svg xmlns='http://www.w3.org/2000/svg'/>"),
             Err(ImageError::UnknownFormat)
         ));
         let mut bomb = to_png(&RgbaImage::from_pixel(1, 1, Rgba(RED))).unwrap();
-        // Width and height stand at byte 16; the checksum of the header follows at byte 29.
+        // Width and height are at byte 16; the checksum of the header follows at byte 29.
         bomb[16..24].copy_from_slice(&[0, 0, 0xff, 0xff, 0, 0, 0xff, 0xff]);
         let mut crc = flate2::Crc::new();
         crc.update(&bomb[12..29]);
@@ -155,7 +155,7 @@ mod tests {
         let big = |value| {
             [b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01", &[0, value, 0, 0][..]].concat()
         };
-        // Where the left half, which is red, comes to be.
+        // Position of the left half, which is red.
         let (left, right, top, bottom) = ((4, 4), (12, 4), (4, 4), (4, 12));
         let places = [left, left, right, right, left, top, top, bottom, bottom, left];
         for (value, (x, y)) in (0..).zip(places) {
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn deep_pixels_count_by_their_bytes() {
-        // A header alone says it: 16 bits a channel, four channels, 5000 by 5000 pixels.
+        // The header announces 16 bits a channel, four channels, 5000 by 5000 pixels.
         let mut deep = to_png(&RgbaImage::from_pixel(1, 1, Rgba(RED))).unwrap();
         deep[16..26].copy_from_slice(&[0, 0, 0x13, 0x88, 0, 0, 0x13, 0x88, 16, 6]);
         let mut crc = flate2::Crc::new();

@@ -1,7 +1,7 @@
 //! The URLs of the organization's icon and logos.
 
 use crate::domain::images::public;
-use crate::domain::realm::settings;
+use crate::domain::realm;
 use crate::domain::realm::settings::RealmSetting;
 use crate::types::Values;
 
@@ -37,9 +37,9 @@ impl RealmImage {
     /// The setting that counts the changes of the image.
     pub fn version(self) -> RealmSetting<i64> {
         match self {
-            Self::Icon => settings::ICON_VERSION,
-            Self::Logo => settings::LOGO_VERSION,
-            Self::NightLogo => settings::NIGHT_LOGO_VERSION,
+            Self::Icon => realm::settings::ICON_VERSION,
+            Self::Logo => realm::settings::LOGO_VERSION,
+            Self::NightLogo => realm::settings::NIGHT_LOGO_VERSION,
         }
     }
 

@@ -31,7 +31,7 @@ pub fn fit_within(picture: &RgbaImage, width: u32, height: u32) -> Result<RgbaIm
     resize(picture, (0, 0, old_width, old_height), width, height)
 }
 
-/// Scales the middle of an image to exactly this size: what stands over on two sides is cut off. Small images grow.
+/// Scales the middle of an image to exactly this size, cropping two sides. Small images are enlarged.
 pub fn cover(picture: &RgbaImage, width: u32, height: u32) -> Result<RgbaImage, ImageError> {
     let (old_width, old_height) = picture.dimensions();
     let part = |side: u32, by: u32, of: u32| {
@@ -81,7 +81,7 @@ pub fn to_png(picture: &RgbaImage) -> ImageResult<Vec<u8>> {
 }
 
 /// An encoder that prefers small files to quick work: images are loaded more often than they are made.
-pub fn png_encoder(file: &mut Vec<u8>) -> PngEncoder<&mut Vec<u8>> {
+fn png_encoder(file: &mut Vec<u8>) -> PngEncoder<&mut Vec<u8>> {
     PngEncoder::new_with_quality(file, CompressionType::Default, FilterType::Adaptive)
 }
 
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_become_means_and_what_is_not_seen_has_no_colour() {
+    fn scaling_averages_pixels_without_transparent_ones() {
         let half = picture(100, 100, |x, _| if x < 50 { RED } else { BLUE });
         let scaled = fit_within(&half, 10, 10).unwrap();
         assert_eq!((scaled.get_pixel(0, 5).0, scaled.get_pixel(9, 5).0), (RED, BLUE));

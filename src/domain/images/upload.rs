@@ -2,16 +2,15 @@
 
 use crate::app::App;
 use crate::domain::images::decoding::{FORMATS, ImageError};
-use crate::http::form::UploadedFile;
-use crate::http::{ApiError, ApiResult};
-use crate::types::UserId;
+use crate::error::{ApiError, ApiResult};
+use crate::types::{UploadedFile, UserId};
 use image::ImageFormat;
 
 /// The largest request body with an image, in bytes. It is larger than the largest image, so that most images that are
 /// too large get the published error.
 pub const BODY_LIMIT: usize = 8 << 20;
 
-/// Returns the only file of a form, whatever its field is called. Fails with `refusal` if there are none or several.
+/// Returns the only file of a form, with any field name. Fails with `refusal` if there are none or several.
 pub fn only_file(mut files: Vec<UploadedFile>, refusal: &'static str) -> ApiResult<UploadedFile> {
     match (files.pop(), files.is_empty()) {
         (Some(file), true) => Ok(file),
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_has_one_file() {
+    fn forms_contain_exactly_one_file() {
         let files = |count| (0..count).map(|index| file(&index.to_string(), None, 0)).collect::<Vec<_>>();
         assert_eq!(only_file(files(1), "One!").unwrap().file_name, "0");
         for count in [0, 2, 3] {
@@ -94,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_images_of_a_size_by_type_or_else_by_name() {
+    fn files_are_checked_by_size_and_type() {
         for (name, content_type) in [
             ("/home/ada/x.PNG", None),
             ("x.jpeg", Some("")),

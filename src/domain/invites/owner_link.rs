@@ -2,20 +2,20 @@
 
 use crate::domain::invites::record::{InviteRow, random_key};
 use crate::domain::invites::sql;
-use crate::domain::users::sql as users;
-use crate::http::ApiResult;
+use crate::domain::users;
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::Role;
 use rusqlite::Connection;
 
-/// Returns whether [`create`] has something to do: nobody can log in, or there is a link that was not used.
+/// Returns true if [`create`] has work to do: there is no active owner, or an unused link.
 pub fn is_due(connection: &Connection) -> ApiResult<bool> {
     Ok(!users::can_anyone_log_in(connection)? || sql::has_unused_owner_link(connection)?)
 }
 
-/// Creates the link of the first owner and returns its path; `None` if anyone can log in already. The previous link
-/// stops working, so that one printed long ago does not give access. One that was used stays, so that opening it again
-/// can be refused with the reason.
+/// Creates the link of the first owner and returns its path; `None` if a user can log in. The previous link stops
+/// working, so that an old printed one gives no access. A used one is kept, so that opening it again can be refused
+/// with the reason.
 pub fn create(tx: &Tx<'_>) -> ApiResult<Option<String>> {
     sql::delete_unused_owner_links(tx)?;
     if users::can_anyone_log_in(tx)? {

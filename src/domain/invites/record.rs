@@ -31,28 +31,28 @@ pub struct InviteRow {
     pub stream_ids: Vec<StreamId>,
     /// Groups to add the new users to.
     pub group_ids: Vec<GroupId>,
-    /// Whether to subscribe the new users to the default channels.
+    /// True to subscribe the new users to the default channels.
     pub include_realm_default_subscriptions: bool,
-    /// Whether to notify the inviter when somebody joins.
+    /// True to notify the inviter when a user joins.
     pub notify_referrer_on_join: bool,
     /// The text of the welcome bot; `None`: the organization's text, empty: no text.
     pub welcome_message_custom_text: Option<String>,
-    /// Whether it was revoked.
+    /// True if it was revoked.
     pub is_revoked: bool,
 }
 
 impl InviteRow {
-    /// Whether it is a reusable link.
+    /// True if it is a reusable link.
     pub fn is_multiuse(&self) -> bool {
         self.email.is_none()
     }
 
-    /// Whether it is neither revoked nor expired at `now`, in UNIX seconds.
+    /// True if it is neither revoked nor expired at `now`, in UNIX seconds.
     pub fn is_usable(&self, now: i64) -> bool {
         !self.is_revoked && self.expiry_date.is_none_or(|expiry| now < expiry)
     }
 
-    /// Whether it is the link of the first owner.
+    /// True if it is the link of the first owner.
     pub fn is_for_owner(&self) -> bool {
         self.invited_by_user_id.is_none()
     }
@@ -74,7 +74,7 @@ pub fn random_key() -> String {
 pub struct InviteRecord {
     /// Identifies the invitation among those of its kind.
     id: i64,
-    /// Who invites; null for the link of the first owner.
+    /// The inviter; null for the link of the first owner.
     invited_by_user_id: Option<UserId>,
     /// When it was created, in UNIX seconds.
     invited: i64,
@@ -82,9 +82,9 @@ pub struct InviteRecord {
     expiry_date: Option<i64>,
     /// The role that the new users get.
     invited_as: Role,
-    /// Whether it is a link that many can use.
+    /// True if it is a link that many can use.
     is_multiuse: bool,
-    /// Whether the inviter is told when somebody joins.
+    /// True if the inviter is notified when a user joins.
     notify_referrer_on_join: bool,
     /// Absent for reusable links.
     #[serde(skip_serializing_if = "Option::is_none")]

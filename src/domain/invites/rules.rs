@@ -1,21 +1,19 @@
-//! Who may invite to which role, channels and groups. Asked when an invitation is created, and of its inviter again when
-//! somebody accepts it: what the inviter may not give any more, the link does not give.
+//! Permissions to invite to a role, channels and groups. They are checked when an invitation is created, and again for
+//! its inviter when it is accepted: a link grants at most what its inviter may grant when it is used.
 
-use crate::auth::Ctx;
-use crate::domain::access::channel_rows::StreamRow;
+use crate::auth::{Caller, Ctx};
 use crate::domain::access::channels::Viewer;
-use crate::domain::access::{permissions, user_rows};
+use crate::domain::audit::{Action, Entry};
 use crate::domain::channels::rules::SECONDS_PER_DAY;
-use crate::domain::channels::sql as channels;
+use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::permission::UserGroupSetting;
-use crate::domain::groups::realm_settings::RealmGroup;
-use crate::domain::groups::rules as groups;
 use crate::domain::groups::rules::Manager;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::invites::{events, sql};
-use crate::domain::limits::MAX_JOINED_BY_INVITER;
-use crate::domain::users::sql as users;
-use crate::http::{ApiError, ApiResult, Caller, allowed};
+use crate::domain::limits::{Accounts, MAX_JOINED_BY_INVITER};
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::{access, channels, groups, rows, users};
+use crate::error::{ApiError, ApiResult, ok_unless_refused};
 use crate::store::Tx;
 use crate::types::{GroupId, Role, UserId};
 use rusqlite::Connection;
@@ -33,19 +31,13 @@ pub fn check_can_manage_invites(caller: &Caller) -> ApiResult<()> {
 
 /// Checks that the caller has the permission to invite, and may invite to this role: only owners invite owners, and
 /// only administrators invite administrators and moderators.
-pub fn check_can_invite(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    permission: RealmGroup,
-    invite_as: Role,
-) -> ApiResult<()> {
-    check_can_manage_invites(caller)?;
-    permissions::require(&Viewer::new(Ctx::new(connection, caller, now)), permission)?;
-    check_may_give(caller, invite_as)
+pub fn check_can_invite(ctx: Ctx<'_>, permission: RealmGroup, invite_as: Role) -> ApiResult<()> {
+    check_can_manage_invites(ctx.caller)?;
+    access::permissions::require(&Viewer::new(ctx), permission)?;
+    check_may_give(ctx.caller, invite_as)
 }
 
-/// Checks that the caller may give a role to those whom they invite.
+/// Checks that the caller may give a role to invited users.
 pub fn check_may_give(caller: &Caller, role: Role) -> ApiResult<()> {
     check_role(caller, role, role.is_moderator())
 }
@@ -61,16 +53,16 @@ pub fn check_role(caller: &Caller, invited_as: Role, only_administrators: bool) 
     Ok(())
 }
 
-/// Whether an inviter may subscribe new users to a channel that they can read: to default channels, and where they may
-/// add others.
+/// True if an inviter may subscribe new users to a channel that they can read: to default channels, and if they may add
+/// others.
 pub fn may_add_to_channel(viewer: &Viewer<'_>, stream: &StreamRow) -> ApiResult<bool> {
     Ok(channels::default_streams(&viewer.ctx)?.contains(&stream.stream_id)
-        || permissions::may_add_others(viewer, stream)?)
+        || access::permissions::may_add_others(viewer, stream)?)
 }
 
 /// Checks that a group is named and active, and that its manager may add members.
 pub fn check_group(connection: &Connection, manager: &Manager<'_>, group_id: GroupId) -> ApiResult<()> {
-    let group = groups::find_active(connection, group_id)?;
+    let group = groups::rules::find_active(connection, group_id)?;
     manager.require(&group, &[UserGroupSetting::CanAddMembers])
 }
 
@@ -83,18 +75,21 @@ pub fn find_entitled_inviter(
     let Some(inviter) = invite.invited_by_user_id else { return Ok(None) };
     let permission =
         if invite.is_multiuse() { RealmGroup::CreateMultiuseInvite } else { RealmGroup::CanInviteUsers };
-    let Some(caller) = allowed(user_rows::caller(connection, inviter))? else { return Ok(None) };
-    let checked = check_can_invite(connection, &caller, now, permission, invite.invited_as);
-    Ok(allowed(checked)?.map(|()| caller))
+    let Some(caller) = ok_unless_refused(rows::user::caller(connection, inviter))? else { return Ok(None) };
+    let checked = check_can_invite(Ctx::new(connection, &caller, now), permission, invite.invited_as);
+    Ok(ok_unless_refused(checked)?.map(|()| caller))
 }
 
-/// Whether as many people as may have joined by invitations of the inviter in the last day. Administrators have no such
-/// limit: they may make accounts anyway.
+/// True if the maximum number of users has joined in the last day by the chain of invitations that the inviter belongs to:
+/// invitations of new accounts count for their inviters. Administrators have no limit: they may create accounts anyway.
 pub fn has_reached_daily_limit(connection: &Connection, invite: &InviteRow, now: i64) -> ApiResult<bool> {
     let Some(inviter) = find_entitled_inviter(connection, invite, now)? else { return Ok(false) };
-    let since = now - SECONDS_PER_DAY;
-    Ok(!inviter.role.is_administrator()
-        && users::count_invited_by(connection, inviter.user_id, since)? as usize >= MAX_JOINED_BY_INVITER)
+    if inviter.role.is_administrator() {
+        return Ok(false);
+    }
+    let chain = Accounts::of_chain(connection, inviter.user_id, now)?;
+    let joined = users::count_invited_by(connection, chain.list(), now - SECONDS_PER_DAY)?;
+    Ok(joined as usize >= MAX_JOINED_BY_INVITER)
 }
 
 /// Revokes the invitations that a user may not give any more, after a change of their role.
@@ -106,6 +101,7 @@ pub fn revoke_unentitled(tx: &mut Tx<'_>, inviter: UserId) -> ApiResult<()> {
             continue;
         }
         changed = true;
+        tx.audit(Entry::new(Action::InvitationRevoked, &invite))?;
         if invite.is_multiuse() {
             sql::set_revoked(tx, invite.invite_id)?;
         } else {

@@ -1,10 +1,14 @@
 //! SQL statements on the `invite` table.
 
 use crate::auth::credentials::digest;
+use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::invites::record::InviteRow;
+use crate::error::ApiResult;
+use crate::store::Tx;
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 const COLUMNS: &str = "invite_id, key, email, invited_by_user_id, invited, expiry_date, invited_as, stream_ids,
     group_ids, include_realm_default_subscriptions, notify_referrer_on_join, welcome_message_custom_text, is_revoked";
@@ -81,13 +85,11 @@ pub fn list_usable(
 
 /// Inserts an invitation with a new key and returns its id. The key itself is stored only where `GET /invites` lists the
 /// link again.
-pub fn insert(connection: &Connection, invite: &InviteRow) -> rusqlite::Result<i64> {
-    let invited_by = invite.invited_by_user_id.map(|user_id| user_id.0);
-    tracing::info!(invited_by, role = ?invite.invited_as, multiuse = invite.is_multiuse(), "an invitation was made");
+pub fn insert(tx: &Tx<'_>, invite: &InviteRow) -> ApiResult<i64> {
     let key = invite.key.as_deref();
     let listed = key.filter(|_| invite.is_multiuse() && !invite.is_for_owner());
     let json = |ids: Vec<i64>| serde_json::Value::from(ids).to_string();
-    connection
+    let invite_id = tx
         .prepare_cached(
             "INSERT INTO invite (digest, key, email, invited_by_user_id, invited, expiry_date, invited_as, stream_ids,
                  group_ids, include_realm_default_subscriptions, notify_referrer_on_join, welcome_message_custom_text)
@@ -106,7 +108,22 @@ pub fn insert(connection: &Connection, invite: &InviteRow) -> rusqlite::Result<i
             invite.include_realm_default_subscriptions,
             invite.notify_referrer_on_join,
             &invite.welcome_message_custom_text,
-        ))
+        ))?;
+    let invited = InviteRow { invite_id, ..invite.clone() };
+    let facts = json!({ "role": invite.invited_as.name(), "is_reusable": invite.is_multiuse() });
+    tx.audit(Entry::new(Action::InvitationCreated, &invited).after(facts))?;
+    Ok(invite_id)
+}
+
+/// An invitation as the subject of an entry, without its link.
+impl From<&InviteRow> for Subject {
+    fn from(invite: &InviteRow) -> Self {
+        let subject = Self::with_id("invitation", invite.invite_id);
+        match &invite.email {
+            Some(email) => subject.with_name(email),
+            None => subject,
+        }
+    }
 }
 
 /// Replaces the key of an invitation. The old link stops working.
@@ -140,6 +157,17 @@ pub fn revoke_all_of(connection: &Connection, user_id: UserId, now: i64) -> rusq
     let statement = "UPDATE invite SET is_revoked = 1, key = NULL WHERE invited_by_user_id = ?1";
     connection.prepare_cached(statement)?.execute([user_id])?;
     Ok(had_usable)
+}
+
+/// Deletes up to `limit` invitations that expired before a time, or were made before it and revoked. Returns their number.
+pub fn delete_ended(connection: &Connection, before: i64, limit: i64) -> rusqlite::Result<usize> {
+    connection
+        .prepare_cached(
+            "DELETE FROM invite WHERE invite_id IN (
+                 SELECT invite_id FROM invite WHERE invited_by_user_id IS NOT NULL
+                 AND (expiry_date < ?1 OR is_revoked AND invited < ?1) LIMIT ?2)",
+        )?
+        .execute((before, limit))
 }
 
 /// Returns whether there is a link of the first owner that was not used.

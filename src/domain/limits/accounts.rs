@@ -1,42 +1,73 @@
 //! The accounts that limits count together: those of one person.
 
-use super::check;
-use crate::http::{ApiError, ApiResult};
+use super::too_many;
+use crate::error::{ApiError, ApiResult};
 use crate::types::{Role, UserId};
 use rusqlite::{Connection, OptionalExtension};
 
-/// How long an account counts for the person whose invitation it came by, in seconds: a week.
-pub const NEW_ACCOUNT: i64 = 7 * 24 * 60 * 60;
+/// Seconds for which an account counts for the person who invited it: a week.
+const NEW_ACCOUNT: i64 = 7 * 24 * 60 * 60;
+
+/// The part of each limit that a new account always has, however much others of its inviter use: a tenth.
+const FLOOR: usize = 10;
 
 /// The accounts that a limit counts together, and the database that it counts in.
 ///
-/// A person and their bots are one set, so that bots add nothing to what a person may have. An account that came by the
-/// invitation of somebody who is not an administrator counts for a week as if it were a bot of the inviter: with it count
-/// the inviter, and all that came by the inviter's invitations. The inviter's own set does not have them, so that nobody
-/// takes the room of those who invited them; an inviter with all new accounts has at most twice what one person may have.
+/// A person and their bots are one set, so that bots share the limits of the person. For a week, an account invited by
+/// a user who is not an administrator counts like a bot of the inviter: its set includes the inviter and all accounts
+/// that they invited. The inviter's own set does not include them, so that invited users cannot exhaust the limits of
+/// the inviter. Nor can they exhaust those of each other: beyond the common limit, each has a tenth of it for itself. An
+/// inviter with all new accounts has at most twice the limits of one person, and a tenth for each of the accounts.
 pub struct Accounts<'a> {
     connection: &'a Connection,
+    all: AccountSet,
+    /// A new account with its bots, if `all` are those of its inviter.
+    own: Option<AccountSet>,
+}
+
+/// A set of accounts.
+pub struct AccountSet {
     user_ids: Vec<UserId>,
     /// The same as a JSON list: the parameter of statements.
     list: String,
 }
 
+impl AccountSet {
+    fn new(user_ids: Vec<UserId>) -> ApiResult<Self> {
+        let list = serde_json::to_string(&user_ids)?;
+        Ok(Self { user_ids, list })
+    }
+
+    /// The ids as a JSON list, for statements.
+    pub fn list(&self) -> &str {
+        &self.list
+    }
+
+    /// True if an account is one of them.
+    pub fn contains(&self, user_id: UserId) -> bool {
+        self.user_ids.contains(&user_id)
+    }
+
+    /// Runs a statement that counts something of these accounts, or adds up lengths.
+    fn count(&self, connection: &Connection, statement: &str) -> ApiResult<usize> {
+        let mut statement = connection.prepare_cached(statement)?;
+        let count: Option<i64> = statement.query_row([&self.list], |row| row.get(0))?;
+        Ok(usize::try_from(count.unwrap_or(0)).unwrap_or(0))
+    }
+}
+
 impl<'a> Accounts<'a> {
     /// The accounts that count with a user's. `now` is in UNIX seconds.
     pub fn of(connection: &'a Connection, user_id: UserId, now: i64) -> ApiResult<Self> {
-        let person = person(connection, user_id)?;
+        let person = quota_owner(connection, user_id)?;
         let since = now - NEW_ACCOUNT;
-        let mut first = person;
-        while let Some(inviter) = inviter(connection, first, since)? {
-            first = inviter;
+        let first = first_inviter(connection, person, since)?;
+        let own = AccountSet::new(with_bots(connection, person)?)?;
+        if first == person {
+            return Ok(Self { connection, all: own, own: None });
         }
-        let user_ids = if first == person {
-            with_bots(connection, person)?
-        } else {
-            all_invited(connection, first, since)?
-        };
-        let list = serde_json::to_string(&user_ids)?;
-        Ok(Self { connection, user_ids, list })
+        let all = AccountSet::new(all_invited(connection, first, since)?)?;
+        Ok(Self { connection, all, own: Some(own) })
     }
 
     /// A person with bots; `with_invited` also with the new accounts that came by the person's invitations, and by theirs.
@@ -51,42 +82,78 @@ impl<'a> Accounts<'a> {
         } else {
             with_bots(connection, person)?
         };
-        let list = serde_json::to_string(&user_ids)?;
-        Ok(Self { connection, user_ids, list })
+        Ok(Self { connection, all: AccountSet::new(user_ids)?, own: None })
+    }
+
+    /// All accounts of a chain of invitations: the first inviter of a person, and the new accounts that came by their
+    /// invitations, or by those of these accounts.
+    pub fn of_chain(connection: &'a Connection, person: UserId, now: i64) -> ApiResult<Self> {
+        let first = first_inviter(connection, person, now - NEW_ACCOUNT)?;
+        Self::of_person(connection, first, now, true)
     }
 
     /// The ids of the accounts.
     pub fn user_ids(&self) -> &[UserId] {
-        &self.user_ids
+        &self.all.user_ids
     }
 
     /// The ids as a JSON list, for statements.
     pub fn list(&self) -> &str {
-        &self.list
+        self.all.list()
     }
 
-    /// Whether an account is one of them.
+    /// True if an account is one of them.
     pub fn contains(&self, user_id: UserId) -> bool {
-        self.user_ids.contains(&user_id)
+        self.all.contains(user_id)
     }
 
-    /// Refuses things that would be more than these accounts may have together. `what` names them in the plural;
-    /// `statement` counts those that they have. Its parameter is a JSON list of ids.
+    /// True if a number is within a limit: for all of the accounts, or for a new one alone within its part of the limit.
+    /// `count` counts for a set of accounts.
+    pub fn are_within(
+        &self,
+        limit: usize,
+        mut count: impl FnMut(&AccountSet) -> ApiResult<usize>,
+    ) -> ApiResult<bool> {
+        if count(&self.all)? <= limit {
+            return Ok(true);
+        }
+        match &self.own {
+            Some(own) => Ok(count(own)? <= limit / FLOOR),
+            None => Ok(false),
+        }
+    }
+
+    /// Returns whether further objects are within a limit. `statement` counts the existing ones, or adds up lengths. Its
+    /// parameter is a JSON list of ids.
+    pub fn have_room(&self, statement: &str, added: usize, limit: usize) -> ApiResult<bool> {
+        self.are_within(limit, |set| Ok(set.count(self.connection, statement)?.saturating_add(added)))
+    }
+
+    /// Checks that these accounts together stay within a limit. `what` names the objects in the plural; `statement`
+    /// counts the existing ones, as in [`Accounts::have_room`].
     pub fn check(&self, what: &str, statement: &str, added: usize, limit: usize) -> ApiResult<()> {
-        check(what, self.count(statement)?.saturating_add(added), limit)
+        refuse_unless(self.have_room(statement, added, limit)?, what, limit)
+    }
+
+    /// The same for objects that are loaded already: `count` counts those of a set of accounts.
+    pub fn check_counted(
+        &self,
+        what: &str,
+        limit: usize,
+        mut count: impl FnMut(&AccountSet) -> usize,
+    ) -> ApiResult<()> {
+        refuse_unless(self.are_within(limit, |set| Ok(count(set)))?, what, limit)
     }
 
     /// Runs a statement that counts something of these accounts, or adds up lengths.
     pub fn count(&self, statement: &str) -> ApiResult<usize> {
-        let mut statement = self.connection.prepare_cached(statement)?;
-        let count: Option<i64> = statement.query_row([&self.list], |row| row.get(0))?;
-        Ok(usize::try_from(count.unwrap_or(0)).unwrap_or(0))
+        self.all.count(self.connection, statement)
     }
 
     /// Refuses texts that are longer together than a limit, in bytes. `statement` adds up their lengths, with those that
     /// this job has written.
     pub fn check_length(&self, what: &str, statement: &str, limit: usize) -> ApiResult<()> {
-        if self.count(statement)? <= limit {
+        if self.have_room(statement, 0, limit)? {
             Ok(())
         } else {
             Err(ApiError::bad_request(format!("Too much text in {what} (limit: {limit} bytes)")))
@@ -94,8 +161,12 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// The person who is accountable for an account, as in [`Caller::accountable`](crate::http::Caller::accountable).
-fn person(connection: &Connection, user_id: UserId) -> rusqlite::Result<UserId> {
+fn refuse_unless(is_within: bool, what: &str, limit: usize) -> ApiResult<()> {
+    if is_within { Ok(()) } else { Err(too_many(what, limit)) }
+}
+
+/// The quota owner of an account, as in [`Caller::quota_owner`](crate::auth::Caller::quota_owner).
+pub fn quota_owner(connection: &Connection, user_id: UserId) -> rusqlite::Result<UserId> {
     connection
         .prepare_cached(
             "SELECT coalesce(created_by, bot_owner_id, user.user_id)
@@ -113,6 +184,15 @@ fn inviter(connection: &Connection, user_id: UserId, since: i64) -> rusqlite::Re
         )?
         .query_row((user_id, since, Role::Administrator), |row| row.get(0))
         .optional()
+}
+
+/// The first of a chain of inviters whose accounts are new; the person, if theirs is not.
+fn first_inviter(connection: &Connection, person: UserId, since: i64) -> rusqlite::Result<UserId> {
+    let mut first = person;
+    while let Some(inviter) = inviter(connection, first, since)? {
+        first = inviter;
+    }
+    Ok(first)
 }
 
 fn with_bots(connection: &Connection, person: UserId) -> rusqlite::Result<Vec<UserId>> {

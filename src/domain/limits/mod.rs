@@ -1,21 +1,21 @@
-//! Limits. The rules enforce these constants, and `POST /register` announces those that clients are told. The others keep
-//! one person from using up the server: far above what people need, and below what others would notice. What is said of a
-//! user counts for a person with all their bots: see [`Accounts`].
+//! Limits. Rules enforce these constants, and `POST /register` announces those that are part of the interface. The
+//! others keep one person from exhausting the server: far above normal use, and low enough not to affect others. Limits
+//! of a user apply to a person with all their bots: see [`Accounts`].
 
 mod accounts;
 pub mod organization;
 
-pub use accounts::Accounts;
+pub use accounts::{AccountSet, Accounts, quota_owner};
 
-use crate::http::{ApiError, ApiResult};
+use crate::error::{ApiError, ApiResult};
 
-/// Refuses a number of things that is beyond a limit. `what` names them in the plural.
+/// Checks a number of objects against a limit. `what` names them in the plural.
 pub fn check(what: &str, count: usize, limit: usize) -> ApiResult<()> {
-    if count <= limit {
-        Ok(())
-    } else {
-        Err(ApiError::bad_request(format!("Too many {what} (limit: {limit})")))
-    }
+    if count <= limit { Ok(()) } else { Err(too_many(what, limit)) }
+}
+
+fn too_many(what: &str, limit: usize) -> ApiError {
+    ApiError::bad_request(format!("Too many {what} (limit: {limit})"))
 }
 
 /// Refuses a text that has more characters than a limit. `what` is its parameter.
@@ -36,8 +36,8 @@ fn check_size(what: &str, length: usize, limit: usize, unit: &str) -> ApiResult<
     }
 }
 
-/// How long the drafts of a user may be together, in bytes; likewise saved snippets, scheduled messages with their HTML, and
-/// reminders with theirs. Clients get all of a kind in one answer.
+/// Maximum total length of a user's drafts in bytes; also of saved snippets, of scheduled messages with their HTML, and
+/// of reminders with theirs. Clients receive all of a kind in one answer.
 pub const MAX_OWNED_LENGTH: usize = 8 << 20;
 
 /// The maximum length of a message, in characters.
@@ -50,35 +50,35 @@ pub const MAX_RENDERED_LENGTH: usize = 100 * MAX_MESSAGE_LENGTH;
 /// to 150 KB; one of emoji alone has a megabyte, and takes twice that in the file.
 pub const MAX_RENDERED_LENGTH_OF_MEMBERS: usize = 250_000;
 
-/// The maximum length of the HTML of a description, in bytes. Everybody gets those of all channels in one answer.
+/// The maximum length of the HTML of a description, in bytes. Clients receive all descriptions in one response.
 pub const MAX_RENDERED_DESCRIPTION_LENGTH: usize = 32 << 10;
 
-/// How long the descriptions of the channels that one user created may be together, in bytes of Markdown and HTML; also those
-/// of administrators.
+/// Maximum total length of the descriptions of channels created by one user, in bytes of Markdown and HTML; also for
+/// administrators.
 pub const MAX_DESCRIPTIONS_OF_CREATOR: usize = 2 << 20;
 
-/// How many topics of a channel clients get, the newest. Everybody who may post can begin one with each message.
+/// Number of topics of a channel that clients receive, the newest. Anyone who may post can start one with each message.
 pub const MAX_SHOWN_TOPICS: usize = 10_000;
 
-/// How many messages of a topic, and reactions to them, are searched for its participants, the newest. A message that
-/// mentions the participants waits for it, and so does what is sent after it.
+/// Number of messages of a topic, and of reactions to them, that are searched for participants, the newest. Sending a
+/// mention of the participants waits for the search, and so do later messages.
 pub const MAX_PARTICIPANT_ROWS: u32 = 10_000;
 
-/// How many unread messages clients get, the newest. What is marked as read beyond them is not listed either.
+/// Number of unread messages that clients receive, the newest. Events of messages marked as read list no more either.
 pub const MAX_SHOWN_UNREAD: usize = 50_000;
 
-/// How many of their uploaded files users get, the newest. Empty ones count nothing against the quota.
+/// Number of their uploaded files that users receive, the newest. Empty ones do not count against the quota.
 pub const MAX_SHOWN_ATTACHMENTS: u32 = 10_000;
 
-/// How many of the messages that link to an uploaded file its owner is told, the newest.
+/// Number of messages that link to an uploaded file and that its owner receives, the newest.
 pub const MAX_SHOWN_LINKING_MESSAGES: u32 = 100;
 
-/// How many edits of a message are kept, and how many moves: the newest, and the edit before which it was as sent. Bots may
-/// edit a message thousands of times.
+/// Maximum number of stored edits of a message, and of moves: the newest, and the edit with the original version. Bots
+/// may edit a message thousands of times.
 pub const MAX_EDITS: usize = 100;
 
-/// How long the versions of a message before its edits may be together, in bytes of Markdown and HTML. Fewer edits are kept
-/// of a message with longer versions, but always the last one.
+/// Maximum total length of the versions of a message before its edits, in bytes of Markdown and HTML. Fewer edits are
+/// stored of a message with longer versions, but always the last one.
 pub const MAX_EDITS_LENGTH: usize = 2 * MAX_RENDERED_LENGTH;
 
 /// The maximum length of a channel name, in characters.
@@ -132,55 +132,76 @@ pub const PRESENCE_OFFLINE_THRESHOLD_SECONDS: i64 = 200;
 /// The default maximum size of an uploaded file, in MiB. `teamchat serve` can set another.
 pub const MAX_FILE_UPLOAD_SIZE_MIB: u64 = 100;
 
-/// How many channels one request may name to subscribe to, to create or to leave.
+/// Maximum number of channels in one request to subscribe, create or leave.
 pub const MAX_CHANNELS_PER_REQUEST: usize = 500;
 
-/// How many properties of subscriptions one request may change.
+/// Maximum number of subscription properties changed by one request.
 pub const MAX_PROPERTIES_PER_REQUEST: usize = 500;
 
-/// How many subscriptions one request may ask for: channels times users.
+/// Maximum number of subscriptions in one request of an administrator: channels times users. They are changed by several
+/// jobs ([`channel_commands::parts`](super::channel_commands::parts)).
 pub const MAX_SUBSCRIPTIONS_PER_REQUEST: usize = 50_000;
 
-/// How many channels a user may create who is not an administrator.
+/// The same for users who are not administrators: enough for 500 users and 20 channels, or for a channel with 10,000
+/// subscribers.
+pub const MAX_SUBSCRIPTIONS_PER_REQUEST_OF_MEMBER: usize = 10_000;
+
+/// Maximum number of channels created by a user who is not an administrator.
 pub const MAX_CHANNELS_OF_CREATOR: usize = 500;
 
-/// How many linkifiers an organization may have.
+/// Maximum number of linkifiers of an organization.
 pub const MAX_LINKIFIERS: usize = 500;
 
-/// How many code playgrounds an organization may have.
+/// Maximum number of code playgrounds of an organization.
 pub const MAX_PLAYGROUNDS: usize = 500;
 
-/// How many custom profile fields an organization may have.
+/// Maximum number of custom profile fields of an organization.
 pub const MAX_PROFILE_FIELDS: usize = 100;
 
-/// How many default channel groups an organization may have.
+/// Maximum number of default channel groups of an organization.
 pub const MAX_DEFAULT_STREAM_GROUPS: usize = 200;
 
-/// How many channel folders an organization may have, archived ones included.
+/// Maximum number of channel folders of an organization, including archived ones.
 pub const MAX_CHANNEL_FOLDERS: usize = 500;
 
-/// How many email domains may join an organization.
+/// Maximum number of allowed email domains of an organization.
 pub const MAX_DOMAINS: usize = 1000;
 
-/// How many email addresses one request may invite.
+/// Maximum number of email addresses invited by one request.
 pub const MAX_EMAILS_PER_REQUEST: usize = 100;
 
-/// How many groups an invitation may add people to.
+/// Maximum number of groups of an invitation.
 pub const MAX_GROUPS_OF_INVITE: usize = 100;
 
-/// How many usable invitations a user may have.
+/// Maximum number of usable invitations of a user.
 pub const MAX_INVITES: usize = 500;
 
-/// How many people may join in a day by invitations of one who is not an administrator.
+/// Maximum number of users who join in a day by invitations of a user who is not an administrator, and by those of the new
+/// accounts that came by them.
 pub const MAX_JOINED_BY_INVITER: usize = 20;
 
-/// How many API keys a user has. A new login beyond them ends the key that was not used for the longest time.
+/// Maximum number of API keys of a user. A further login ends the key that was unused for the longest time.
 pub const MAX_API_KEYS: usize = 200;
 
-/// How many sessions of browsers a person has. A new login beyond them ends the one that was not used for the longest time.
+/// Maximum number of sessions of a person. A further login ends the session that was unused for the longest time.
 pub const MAX_SESSIONS: usize = 100;
 
-/// How many alert words a user may have.
+/// Maximum number of Web Push subscriptions of a person. A further one ends the oldest.
+pub const MAX_PUSH_SUBSCRIPTIONS: usize = 20;
+
+/// Maximum number of conversations for which a subscription has notifications. A further one removes the oldest.
+pub const MAX_PUSH_NOTIFICATIONS: usize = 100;
+
+/// Maximum number of messages that one notification is about, the newest.
+pub const MAX_MESSAGES_OF_NOTIFICATION: u64 = 100;
+
+/// Maximum number of messages of which a user is notified when their clients are gone, the newest.
+pub const MAX_HELD_MESSAGES: usize = 100;
+
+/// Maximum number of messages whose push notifications wait for the decision.
+pub const MAX_WAITING_PUSH_MESSAGES: i64 = 10_000;
+
+/// Maximum number of alert words of a user.
 pub const MAX_ALERT_WORDS: usize = 300;
 
 /// The maximum length of the id that a client gives to a message which it sends, in characters.
@@ -189,90 +210,105 @@ pub const MAX_LOCAL_ID_LENGTH: usize = 100;
 /// The maximum length of a submessage's content, in characters.
 pub const MAX_SUBMESSAGE_LENGTH: usize = 2000;
 
-/// How many submessages one user may add to a message.
+/// Maximum number of submessages that one user adds to a message.
 pub const MAX_SUBMESSAGES_OF_SENDER: usize = 500;
 
-/// The maximum length of all submessages of a message together, in bytes: whoever loads the message gets all of them.
+/// The maximum length of all submessages of a message together, in bytes: clients receive all of them with the message.
 pub const MAX_SUBMESSAGES_LENGTH: usize = 500_000;
 
-/// How long the submessages of one user to a message may be together, in bytes: others have room for theirs.
+/// Maximum total length of the submessages of one user to a message, in bytes, which leaves room for others.
 pub const MAX_SUBMESSAGES_LENGTH_OF_SENDER: usize = MAX_SUBMESSAGES_LENGTH / 10;
 
-/// How many reactions one user may add to a message: whoever loads the message gets all of them.
+/// Maximum number of reactions that one user adds to a message: clients receive all of them with the message.
 pub const MAX_REACTIONS_OF_USER: usize = 100;
 
-/// How many drafts a user may have.
+/// Maximum number of drafts of a user.
 pub const MAX_DRAFTS: usize = 2000;
 
-/// How many saved snippets a user may have.
+/// Maximum number of saved snippets of a user.
 pub const MAX_SAVED_SNIPPETS: usize = 500;
 
-/// How many scheduled messages of a user may wait.
+/// Maximum number of pending scheduled messages of a user.
 pub const MAX_SCHEDULED_MESSAGES: usize = 500;
 
-/// How many reminders of a user may wait.
+/// Maximum number of pending reminders of a user.
 pub const MAX_REMINDERS: usize = 500;
 
-/// The maximum length of a user group's description, in characters. Everybody gets those of all groups in one answer.
+/// The maximum length of a user group's description, in characters. Clients receive all descriptions in one response.
 pub const MAX_GROUP_DESCRIPTION_LENGTH: usize = 1024;
 
-/// How many user groups a user may create who is not an administrator.
+/// Maximum number of user groups created by a user who is not an administrator.
 pub const MAX_GROUPS_OF_CREATOR: usize = 200;
 
-/// How many people the value of a permission may name directly. Each value is stored as a group of its own.
+/// Maximum number of users named directly in the value of a permission. Each value is stored as a group of its own.
 pub const MAX_DIRECT_MEMBERS: usize = 500;
 
-/// How many groups the value of a permission may name.
+/// Maximum number of groups in the value of a permission.
 pub const MAX_DIRECT_SUBGROUPS: usize = 100;
 
-/// How many people and groups the permissions of all channels that one request creates may name: each channel has values of
-/// its own.
+/// Maximum number of users and groups in the permissions of all channels created by one request: each channel has its
+/// own values.
 pub const MAX_PERMISSION_MEMBERS_PER_REQUEST: usize = 10_000;
 
-/// How many subgroups one request may add to a group or remove from it. For each, all groups in it are looked up.
+/// Maximum number of subgroups that one request adds or removes. For each, all groups in it are looked up.
 pub const MAX_SUBGROUPS_PER_REQUEST: usize = 100;
 
-/// How many members and subgroups one request may add to a group or remove from it.
+/// Maximum number of members and subgroups that one request of an administrator adds to a group or removes from it.
 pub const MAX_GROUP_MEMBERS_PER_REQUEST: usize = 10_000;
 
-/// How many messages of a sender are looked at when a user mutes them, to mark those as read that are unread; the newest.
-/// Each is a row to read, wherever it was sent.
+/// The same for users who are not administrators: other changes wait meanwhile.
+pub const MAX_GROUP_MEMBERS_PER_REQUEST_OF_MEMBER: usize = 2000;
+
+/// Users get no message about a group when more users than this are added or removed at once.
+pub const MAX_BULK_GROUP_MESSAGES: usize = 100;
+
+/// Maximum number of messages of a muted sender that are checked to mark unread ones as read, the newest. Each is a row
+/// to read.
 pub const MAX_MUTED_MESSAGES: u32 = 50_000;
 
-/// How many topics a user may have muted, unmuted and followed.
+/// Maximum number of topic policies of a user.
 pub const MAX_USER_TOPICS: usize = 5000;
 
-/// At how many of those no topic is followed or unmuted by itself any more. Others can bring that about by mentioning a
-/// user, who must still have room for what they choose.
+/// Number of topic policies of a user at which no topic is followed or unmuted automatically any more. Others can cause
+/// this by mentioning the user, who must still be able to choose policies.
 pub const MAX_USER_TOPICS_BY_THEMSELVES: usize = 4000;
 
-/// How many navigation views a user may have.
+/// Maximum number of navigation views of a user.
 pub const MAX_NAVIGATION_VIEWS: usize = 200;
 
 /// The maximum length of a navigation view's fragment and of its name, in characters.
 pub const MAX_NAVIGATION_VIEW_LENGTH: usize = 500;
 
-/// How many values of custom profile fields one request may set or delete.
+/// Maximum number of profile values set or deleted by one request.
 pub const MAX_PROFILE_VALUES_PER_REQUEST: usize = 100;
 
-/// How many people a value of a custom profile field may name.
+/// Maximum number of users in a value of a custom profile field.
 pub const MAX_PROFILE_FIELD_USERS: usize = 100;
 
 /// The maximum length of a custom profile field's options or URL pattern, in bytes of JSON.
 pub const MAX_FIELD_DATA_LENGTH: usize = 64 << 10;
 
-/// How many keys of a bot's storage one request may set, name or delete.
+/// Maximum number of keys of a bot's storage set, read or deleted by one request.
 pub const MAX_BOT_STORAGE_KEYS_PER_REQUEST: usize = 1000;
 
 /// The maximum size of a bot's keys and values together, in characters.
 pub const MAX_BOT_STORAGE: usize = 10_000_000;
 
-/// How many active bots a user may have made who is not an administrator, those that others own now included.
+/// Maximum number of active bots created by a user who is not an administrator, including those with another owner.
 pub const MAX_BOTS_OF_OWNER: usize = 100;
 
-/// How many bots a user may have made who is not an administrator, those that are deactivated included: everybody is told
-/// of all.
+/// Maximum number of bots ever created by a user who is not an administrator: clients receive deactivated ones too.
 pub const MAX_BOTS_EVER: usize = 500;
+
+/// Maximum number of outgoing webhook bots to which a message is posted, the oldest. Each may reply to it.
+pub const MAX_BOTS_CALLED: usize = 10;
+
+/// Maximum number of messages that wait to be posted, for all outgoing webhook bots of a person. Further ones are not
+/// posted.
+pub const MAX_WAITING_WEBHOOKS: usize = 200;
+
+/// Maximum number of them from one other person.
+pub const MAX_WAITING_WEBHOOKS_OF_SENDER: usize = MAX_WAITING_WEBHOOKS / 4;
 
 /// The maximum length of the URL of an outgoing webhook, in characters.
 pub const MAX_PAYLOAD_URL_LENGTH: usize = 2000;
@@ -283,35 +319,38 @@ pub const MAX_CONFIG_DATA_LENGTH: usize = 16 << 10;
 /// The maximum length of a custom emoji's name, in characters.
 pub const MAX_EMOJI_NAME_LENGTH: usize = 100;
 
-/// How many custom emoji a user may have added who is not an administrator, those that are deactivated included.
+/// Maximum number of custom emoji added by a user who is not an administrator, including deactivated ones.
 pub const MAX_EMOJI_OF_AUTHOR: usize = 500;
 
-/// How many people one request may write to: the recipients of a message, draft or typing notification.
+/// Maximum number of recipients of a message, draft or typing notification.
 pub const MAX_RECIPIENTS: usize = 1000;
 
-/// How many direct conversations users and their bots may have begun together when one of them begins another with several
-/// people. All who are written to have it in their lists.
+/// Number of direct conversations started by a user and their bots at which they cannot start another one with several
+/// people. All participants have it in their lists.
 pub const MAX_DIRECT_CONVERSATIONS: usize = 5000;
 
-/// How many messages one request may move, of somebody who is not a moderator. Each is written anew.
+/// Maximum number of messages moved by one request of a user who is not a moderator. Each is rewritten.
 pub const MAX_MOVED_MESSAGES: usize = 5000;
 
-/// How long the messages that one job moves or deletes may be together, in bytes of Markdown, HTML and earlier versions; a
-/// single message may be longer. Moderators move as much as they want.
+/// Maximum total length of the messages moved or deleted by one job, in bytes of Markdown, HTML and earlier versions; a
+/// single message may be longer. Moves by moderators are not limited.
 pub const MAX_REWRITTEN_LENGTH: i64 = 32 << 20;
 
-/// How many user groups a message may mention: each is looked up, with its permission, while other senders wait. Who means
-/// more people than that mentions everybody.
+/// Maximum number of user groups mentioned in a message: each is looked up, with its permission, while other senders
+/// wait. A wildcard mention reaches more people.
 pub const MAX_MENTIONED_GROUPS: usize = 100;
 
-/// How many terms a narrow may have.
+/// Maximum number of terms of a narrow.
 pub const MAX_NARROW_TERMS: usize = 100;
 
 /// The default maximum size of all uploaded files together, in MiB. `teamchat serve` can set another.
 pub const UPLOAD_QUOTA_MIB: u64 = 10 * 1024;
 
-/// Which part of the room for uploads a member's files may take, with those of their bots: a quarter. One file of the largest
-/// size always fits. Administrators may use all of it.
+/// Maximum number of uploaded files of a user who is not an administrator: empty ones take no space of the quota.
+pub const MAX_FILES: usize = 50_000;
+
+/// A member's share of the upload quota, with those of their bots: a quarter. One file of the largest size always fits.
+/// Administrators may use all of it.
 pub const UPLOAD_SHARE_OF_MEMBER: u64 = 4;
 
 /// The same for guests: an eighth.

@@ -1,23 +1,24 @@
-//! What everybody is told all of, in `POST /register` and in events: limits of the whole organization, so that the answer
-//! can be given whatever members do together.
+//! Limits of the whole organization on objects that all clients receive, in `POST /register` and in events, so that the
+//! response stays small.
 
-use super::{Accounts, check};
-use crate::http::{ApiError, ApiResult, Caller};
+use super::{Accounts, MAX_SUBSCRIPTIONS_PER_REQUEST, MAX_SUBSCRIPTIONS_PER_REQUEST_OF_MEMBER, check};
+use crate::auth::{Caller, Ctx};
+use crate::error::{ApiError, ApiResult};
 use crate::types::Role;
 use rusqlite::Connection;
 
-/// A kind of thing that everybody gets all of.
+/// A kind of object that all clients receive.
 pub struct Shared {
     /// Names them in the plural.
     what: &'static str,
     /// Counts those of people who are not administrators. Its parameter is the role of administrators: greater ones may
     /// less.
     of_members: &'static str,
-    /// How many people who are not administrators may make together.
+    /// Limit of users who are not administrators together.
     members: usize,
     /// Counts all.
     all: &'static str,
-    /// How many there may be.
+    /// Limit of the organization.
     limit: usize,
 }
 
@@ -57,29 +58,26 @@ pub const BOTS: Shared = Shared {
     limit: 20_000,
 };
 
-/// How many alert words all users may have together. A message is searched for all of them.
-pub const MAX_ALERT_WORDS_OF_ALL: usize = 500_000;
+/// Maximum number of alert words of all users together. Each message is searched for all of them.
+const MAX_ALERT_WORDS_OF_ALL: usize = 500_000;
 
-/// How many people and groups may be members of all groups together, with the values of permissions, each of which is stored
-/// as a group; administrators may add twice as many.
-pub const MAX_GROUP_MEMBERS: usize = 1_000_000;
+/// Maximum number of members of all groups together, including the values of permissions, each of which is stored as a
+/// group; administrators may add twice as many.
+const MAX_GROUP_MEMBERS: usize = 1_000_000;
 
 /// The same for the groups and channels that one person who is not an administrator created.
 pub const MAX_GROUP_MEMBERS_OF_CREATOR: usize = 100_000;
 
-/// How many subscriptions all users may have together when somebody adds many who is not an administrator. Clients get the
-/// subscribers of all channels that they see.
-pub const MAX_SUBSCRIPTIONS: usize = 4_000_000;
+/// Number of subscriptions of all users above which members cannot add any. Clients receive the subscribers of all channels
+/// that they see.
+const MAX_SUBSCRIPTIONS: usize = 4_000_000;
 
-/// How many subscriptions in one request are many.
-const MANY_SUBSCRIPTIONS: usize = 1000;
-
-/// How long the descriptions of all channels may be together, in bytes of Markdown and HTML, when somebody writes another
-/// one who is not an administrator; administrators may write twice as much.
+/// Maximum total length of the descriptions of all channels, in bytes of Markdown and HTML, when a user who is not an
+/// administrator writes one; administrators may write twice as much.
 pub const MAX_DESCRIPTIONS: usize = 16 << 20;
 
 impl Shared {
-    /// Refuses so many more of them.
+    /// Checks that this number of further objects is within the limits.
     pub fn check(&self, connection: &Connection, caller: &Caller, added: usize) -> ApiResult<()> {
         let what = format!("{} in the organization", self.what);
         if !caller.role.is_administrator() {
@@ -91,7 +89,8 @@ impl Shared {
     }
 }
 
-/// Refuses one more of a few rows that administrators make and everybody gets. `statement` counts those that are there.
+/// Checks that one more row is within `limit`, for objects that administrators create and all clients receive.
+/// `statement` counts the existing rows.
 pub fn check_few(connection: &Connection, what: &str, statement: &str, limit: usize) -> ApiResult<()> {
     check(&format!("{what} in the organization"), count(connection, statement)?.saturating_add(1), limit)
 }
@@ -104,8 +103,8 @@ pub fn check_alert_words(connection: &Connection) -> ApiResult<()> {
 
 /// Refuses members of groups, and people and groups in values of permissions, that are too many with those that this job has
 /// written: in the groups and channels of the caller, and in all.
-pub fn check_group_members(connection: &Connection, caller: &Caller, now: i64) -> ApiResult<()> {
-    let is_administrator = caller.role.is_administrator();
+pub fn check_group_members(ctx: Ctx<'_>) -> ApiResult<()> {
+    let is_administrator = ctx.caller.role.is_administrator();
     if !is_administrator {
         let statement = "WITH made (group_id) AS (
                  SELECT id FROM user_group WHERE creator_id IN (SELECT value FROM json_each(?1))
@@ -121,20 +120,29 @@ pub fn check_group_members(connection: &Connection, caller: &Caller, now: i64) -
                   + (SELECT count(*) FROM made JOIN user_group_subgroup USING (group_id))";
         let (what, limit) =
             ("members of groups and permissions of one creator", MAX_GROUP_MEMBERS_OF_CREATOR);
-        Accounts::of(connection, caller.user_id, now)?.check(what, statement, 0, limit)?;
+        Accounts::of(&ctx, ctx.caller.user_id, ctx.now)?.check(what, statement, 0, limit)?;
     }
     let statement =
         "SELECT (SELECT count(*) FROM user_group_member) + (SELECT count(*) FROM user_group_subgroup)";
     let limit = if is_administrator { 2 * MAX_GROUP_MEMBERS } else { MAX_GROUP_MEMBERS };
-    check("members of groups and permissions in the organization", count(connection, statement)?, limit)
+    check("members of groups and permissions in the organization", count(&ctx, statement)?, limit)
 }
 
-/// Refuses subscriptions that would be too many for the organization, of requests for many.
-pub fn check_subscriptions(connection: &Connection, caller: &Caller, added: usize) -> ApiResult<()> {
-    if added < MANY_SUBSCRIPTIONS || caller.role.is_administrator() {
+/// Refuses more subscriptions in one request than the caller may change: channels times users, as given.
+pub fn check_subscriptions_of_request(caller: &Caller, channels: usize, users: usize) -> ApiResult<()> {
+    let limit = if caller.role.is_administrator() {
+        MAX_SUBSCRIPTIONS_PER_REQUEST
+    } else {
+        MAX_SUBSCRIPTIONS_PER_REQUEST_OF_MEMBER
+    };
+    check("subscriptions in one request", channels.saturating_mul(users), limit)
+}
+
+/// Refuses subscriptions that would be too many for the organization, which has `there` now.
+pub fn check_subscriptions(caller: &Caller, there: usize, added: usize) -> ApiResult<()> {
+    if caller.role.is_administrator() {
         return Ok(());
     }
-    let there = count(connection, "SELECT count(*) FROM subscription WHERE active")?;
     check("subscriptions in the organization", there.saturating_add(added), MAX_SUBSCRIPTIONS)
 }
 
@@ -151,4 +159,31 @@ pub fn check_descriptions(connection: &Connection, caller: &Caller) -> ApiResult
 fn count(connection: &Connection, statement: &str) -> ApiResult<usize> {
     let count: Option<i64> = connection.prepare_cached(statement)?.query_row([], |row| row.get(0))?;
     Ok(usize::try_from(count.unwrap_or(0)).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::Credential;
+    use crate::types::UserId;
+
+    #[test]
+    fn members_cannot_add_subscriptions_beyond_the_limit() {
+        let check = |role, added| {
+            let caller = Caller {
+                user_id: UserId(9),
+                role,
+                bot_type: None,
+                bot_owner_id: None,
+                bot_creator_id: None,
+                credential: Credential::Server,
+                version: 0,
+            };
+            check_subscriptions(&caller, MAX_SUBSCRIPTIONS - 1, added)
+        };
+        assert!(check(Role::Member, 1).is_ok());
+        let refusal = check(Role::Member, 2).unwrap_err();
+        assert_eq!(refusal.msg(), "Too many subscriptions in the organization (limit: 4000000)");
+        assert!(check(Role::Administrator, 1000).is_ok());
+    }
 }

@@ -4,12 +4,11 @@
 //! Every rendering compares the rows with those of its snapshot, so the cache needs no invalidation.
 
 use crate::domain::linkifiers::{LinkifierRecord, sql};
-use crate::http::ApiResult;
-use crate::markdown;
-use crate::markdown::{Linkifier, TopicLink};
+use crate::error::ApiResult;
 use rusqlite::Connection;
 use std::cell::RefCell;
 use std::rc::Rc;
+use teamchat_markdown::{Linkifier, TopicLink};
 
 /// The cache of one thread.
 #[derive(Default)]
@@ -35,7 +34,7 @@ pub fn all(connection: &Connection) -> ApiResult<Rc<[Linkifier]>> {
 
 /// The links in a topic: matches of linkifiers, and URLs.
 pub fn topic_links(connection: &Connection, topic: &str) -> ApiResult<Vec<TopicLink>> {
-    Ok(markdown::topic_links(topic, &all(connection)?))
+    Ok(teamchat_markdown::topic_links(topic, &all(connection)?))
 }
 
 /// Compiles a linkifier. Stored patterns compile, but another version of the engine may reject them.
@@ -54,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_file_has_its_own_whatever_the_thread_compiled_before() {
+    fn caches_are_separate_for_each_file() {
         let file = || {
             let connection = Connection::open_in_memory().unwrap();
             connection.execute_batch(crate::store::SCHEMA).unwrap();

@@ -1,7 +1,9 @@
 //! Linkifiers: statements, and the compiled form that the renderer uses.
 
 pub mod compiled;
-pub mod sql;
+mod sql;
+
+pub use self::sql::*;
 
 use serde::{Deserialize, Serialize};
 

@@ -15,7 +15,7 @@ pub fn all(connection: &Connection) -> rusqlite::Result<Vec<LinkifierRecord>> {
         .collect()
 }
 
-/// Whether `known` equals the stored linkifiers. Allocates nothing, since it is called for every rendered message.
+/// True if `known` equals the stored linkifiers. Allocates nothing, since it is called for every rendered message.
 pub fn is_unchanged(connection: &Connection, known: &[LinkifierRecord]) -> rusqlite::Result<bool> {
     let mut statement = connection.prepare_cached(ALL)?;
     let mut rows = statement.query([])?;

@@ -1,25 +1,33 @@
-//! Clients and addresses from which people logged in. Guesses from elsewhere do not lock such an address, and people are told
-//! of a login from another place or client.
+//! Clients and addresses from which users logged in. Guesses from elsewhere do not lock such an address, and users are
+//! notified of a login from another place or client.
 //!
-//! They are in the file, so that a restart makes nobody a stranger. Addresses are digests: they are only compared.
+//! They are stored in the file, so that they survive a restart. Addresses are digests: they are only compared.
 
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{UserId, address_block};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
 
-/// How long guesses from elsewhere do not lock an address, after its last login or the last use of its session, in seconds.
+/// Seconds for which guesses from elsewhere do not lock an address, after its last login or the last use of its
+/// session.
 const KNOWN_FOR: i64 = 30 * 24 * 60 * 60;
 
-/// How long a place is remembered, in seconds.
+/// Seconds for which a place is remembered.
 const REMEMBERED_FOR: i64 = 365 * 24 * 60 * 60;
 
-/// How many places of a person are remembered: the latest.
-const PLACES: i64 = 32;
+/// Number of remembered addresses of a person: the latest.
+const ADDRESSES: i64 = 32;
 
-/// Where a login comes from.
+/// Number of remembered clients of a person at an address: the latest. Clients choose their names, and many of them at one
+/// address do not displace other addresses.
+const CLIENTS: i64 = 8;
+
+/// Seconds in which a second use of sessions and keys at an address is not recorded.
+const USE_PRECISION: i64 = 24 * 60 * 60;
+
+/// Origin of a login.
 #[derive(Clone, Debug)]
 pub struct LoginSource {
     /// The client's name, or the browser and its system.
@@ -28,7 +36,7 @@ pub struct LoginSource {
     pub address: IpAddr,
 }
 
-/// Whether a person logged in from this address lately, or used a session there.
+/// True if a person recently logged in from this address, or used a session or an API key there.
 pub fn is_known_address(
     connection: &Connection,
     user_id: UserId,
@@ -57,11 +65,48 @@ pub fn record(tx: &Tx<'_>, user_id: UserId, client: &str, address: IpAddr) -> Ap
     )?
     .execute((user_id, digest(user_id, address), client, tx.now()))?;
     tx.prepare_cached(
-        "DELETE FROM known_login WHERE user_id = ?1 AND (last_used <= ?2 OR (address, client) IN (
-             SELECT address, client FROM known_login WHERE user_id = ?1 ORDER BY last_used DESC LIMIT -1 OFFSET ?3))",
+        "DELETE FROM known_login WHERE user_id = ?1 AND (last_used <= ?2
+             OR address IN (
+                 SELECT address FROM known_login WHERE user_id = ?1
+                 GROUP BY address ORDER BY max(last_used) DESC LIMIT -1 OFFSET ?3)
+             OR (address, client) IN (
+                 SELECT address, client FROM known_login WHERE user_id = ?1 AND address = ?4
+                 ORDER BY last_used DESC, client = ?5 DESC LIMIT -1 OFFSET ?6))",
     )?
-    .execute((user_id, tx.now() - REMEMBERED_FOR, PLACES))?;
+    .execute((
+        user_id,
+        tx.now() - REMEMBERED_FOR,
+        ADDRESSES,
+        digest(user_id, address),
+        client,
+        CLIENTS,
+    ))?;
     Ok(has_others && !is_remembered)
+}
+
+/// Remembers where a session or an API key of a person is used, at most once a day for an address.
+pub fn record_use(tx: &Tx<'_>, user_id: UserId, client: &str, address: IpAddr) -> ApiResult<()> {
+    let statement =
+        "SELECT EXISTS (SELECT 1 FROM known_login WHERE user_id = ?1 AND address = ?2 AND last_used > ?3)";
+    let is_recorded: bool = tx
+        .prepare_cached(statement)?
+        .query_row((user_id, digest(user_id, address), tx.now() - USE_PRECISION), |row| row.get(0))?;
+    if !is_recorded {
+        record(tx, user_id, client, address)?;
+    }
+    Ok(())
+}
+
+/// Like [`record_use`], for an API key. Keys of bots have no places, and a revoked key has none any more.
+pub fn record_use_of_key(tx: &Tx<'_>, api_key_id: i64, address: IpAddr) -> ApiResult<()> {
+    let statement = "SELECT user_id, client FROM api_key JOIN user USING (user_id)
+                     WHERE id = ?1 AND bot_type IS NULL AND NOT is_system_bot";
+    let found: Option<(UserId, String)> =
+        tx.prepare_cached(statement)?.query_row([api_key_id], |row| row.try_into()).optional()?;
+    match found {
+        Some((user_id, client)) => record_use(tx, user_id, &client, address),
+        None => Ok(()),
+    }
 }
 
 /// Forgets all places of a person, whose password is another one now.

@@ -3,39 +3,42 @@
 //! - [`sessions`]: the rows of sessions;
 //! - [`known`]: clients and addresses from which people logged in.
 //!
-//! What ends everything that a person has, or all but what asks, is here and not with the keys, so that no kind of
-//! credential is forgotten.
+//! Ending all credentials of a person, or all but the current one, is implemented here and not with the keys, so that
+//! it covers every kind of credential.
 
 pub mod known;
 pub mod sessions;
 
 use crate::app::App;
+use crate::auth::Caller;
 use crate::auth::password_attempts::LOCK_MINUTES;
-use crate::domain::keys;
+use crate::domain::audit::{Action, Entry};
 use crate::domain::logins::known::LoginSource;
-use crate::domain::notices::security;
-use crate::http::{ApiResult, Caller};
+use crate::domain::{keys, notices};
+use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::UserId;
+use crate::types::{Origin, UserId};
 use futures_util::FutureExt;
+use serde_json::json;
 use std::net::IpAddr;
 
-/// Records a login with the right password, and tells the person of one from where they were not before. Nobody is told of
-/// the first.
+/// Records a login with the right password, and notifies the person if it is from a new place. The first login is not
+/// reported.
 pub fn record(tx: &mut Tx<'_>, user_id: UserId, source: &LoginSource) -> ApiResult<()> {
-    tracing::info!(user_id = user_id.0, address = %source.address, client = source.client, "a login");
+    tx.audit(Entry::new(Action::Login, user_id).by(user_id).after(json!({ "client": source.client })))?;
     if known::record(tx, user_id, &source.client, source.address)? {
-        security::new_login(tx, user_id, &source.client, source.address)?;
+        notices::security::new_login(tx, user_id, &source.client, source.address)?;
     }
     Ok(())
 }
 
-/// Tells a person that nobody can log in to their account for some time. The answer does not wait for it, so that its time does
-/// not tell which accounts exist.
+/// Notifies a person that their account is locked for some time. The answer does not wait for it, so that its time does
+/// not reveal which accounts exist.
 pub fn tell_locked_out(app: &App, user_id: UserId, address: IpAddr) {
-    tracing::info!(user_id = user_id.0, %address, "an account was locked by wrong passwords");
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
-        security::locked_out(tx, user_id, address, LOCK_MINUTES).inspect_err(
+        tx.set_origin(Origin::request(None, address));
+        tx.audit(Entry::new(Action::AccountLocked, user_id))?;
+        notices::security::locked_out(tx, user_id, address, LOCK_MINUTES).inspect_err(
             |error| tracing::warn!(%error, %user_id, "the notice of a locked account was not sent"),
         )
     };

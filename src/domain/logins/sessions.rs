@@ -2,26 +2,29 @@
 
 use crate::auth::credentials::digest;
 use crate::auth::session::{IDLE, SECRET_LENGTH};
+use crate::domain::audit::{Action, Entry};
 use crate::domain::limits::MAX_SESSIONS;
 use crate::domain::logins::known;
 use crate::domain::logins::known::LoginSource;
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::net::IpAddr;
 
-/// Begins a session of a person, and returns its secret. Those of the person that ended because nobody used them are deleted.
-/// Beyond [`MAX_SESSIONS`] the one that was not used for the longest time ends.
+/// Maximum number of ended sessions whose rows one job deletes.
+const ENDED_AT_ONCE: i64 = 500;
+
+/// Rows are deleted this many seconds after the end: uses are recorded to the hour.
+const ENDED_FOR: i64 = 60 * 60;
+
+/// Begins a session of a person, and returns its secret. Beyond [`MAX_SESSIONS`] the session that was unused for the
+/// longest time ends.
 pub fn begin(tx: &Tx<'_>, user_id: UserId, source: &LoginSource) -> ApiResult<String> {
-    tx.prepare_cached(
-        "DELETE FROM session WHERE user_id = ?1
-             AND EXISTS (SELECT 1 FROM session_use WHERE session_id = session.id AND last_used <= ?2)",
-    )?
-    .execute((user_id, tx.now() - IDLE))?;
     let secret: String = rand::rng().sample_iter(Alphanumeric).take(SECRET_LENGTH).map(char::from).collect();
     tx.prepare_cached("INSERT INTO session (user_id, digest, client, date_created) VALUES (?1, ?2, ?3, ?4)")?
         .execute((user_id, digest(&secret), &source.client, tx.now()))?;
@@ -41,12 +44,38 @@ pub fn begin(tx: &Tx<'_>, user_id: UserId, source: &LoginSource) -> ApiResult<St
 pub fn end(tx: &Tx<'_>, user_id: UserId, id: i64) -> ApiResult<bool> {
     let ended =
         tx.prepare_cached("DELETE FROM session WHERE user_id = ?1 AND id = ?2")?.execute((user_id, id))?;
+    if ended > 0 {
+        tx.audit(Entry::new(Action::SessionEnded, user_id).before(json!({ "id": id })))?;
+    }
     Ok(ended > 0)
 }
 
 /// Ends the sessions of a person but `kept`.
 pub fn end_others(tx: &Tx<'_>, user_id: UserId, kept: Option<i64>) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM session WHERE user_id = ?1 AND id IS NOT ?2")?.execute((user_id, kept))?;
+    let statement = "DELETE FROM session WHERE user_id = ?1 AND id IS NOT ?2";
+    let ended = tx.prepare_cached(statement)?.execute((user_id, kept))?;
+    if ended > 0 {
+        tx.audit(Entry::new(Action::SessionEnded, user_id).before(json!({ "count": ended })))?;
+    }
+    Ok(())
+}
+
+/// The sessions that ended by `now` because they were not used, at most `ENDED_AT_ONCE`.
+pub fn ended(connection: &Connection, now: i64) -> ApiResult<Vec<i64>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id FROM session JOIN session_use ON session_id = id WHERE last_used <= ?1 LIMIT ?2",
+    )?;
+    let ids = statement.query_map((now - IDLE - ENDED_FOR, ENDED_AT_ONCE), |row| row.get(0))?;
+    Ok(ids.collect::<Result<_, _>>()?)
+}
+
+/// Deletes the rows of sessions that have ended. One that was used in the meantime stays.
+pub fn delete_ended(tx: &Tx<'_>, ids: &[i64]) -> ApiResult<()> {
+    let mut statement = tx.prepare_cached(
+        "DELETE FROM session WHERE id = ?1
+             AND EXISTS (SELECT 1 FROM session_use WHERE session_id = ?1 AND last_used <= ?2)",
+    )?;
+    ids.iter().try_for_each(|id| statement.execute((id, tx.now() - IDLE - ENDED_FOR)).map(|_| ()))?;
     Ok(())
 }
 
@@ -95,7 +124,7 @@ pub fn set_last_used(tx: &Tx<'_>, id: i64, time: i64, address: IpAddr) -> ApiRes
         "UPDATE session_use SET last_used = max(last_used, ?2), address = ?3 WHERE session_id = ?1",
     )?
     .execute((id, time, shown(address)))?;
-    known::record(tx, user_id, &client, address).map(|_| ())
+    known::record_use(tx, user_id, &client, address)
 }
 
 fn shown(address: IpAddr) -> String {

@@ -1,17 +1,17 @@
-//! Who gets the events about a message: users who received it, and subscribers who may read it.
+//! Audience of events about a message: users who received it, and subscribers who may read it.
 
-use crate::domain::access::channel_rows as channels;
-use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::messages::{direct_user_ids, moved_receipts, moved_receivers, stream_of};
-use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::membership;
+use crate::domain::groups::permission::StreamSetting;
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::receipts::moved::ReceiverGroups;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::{read_state, receipts, sql};
+use crate::domain::rows;
+use crate::domain::rows::channel::StreamRow;
 use crate::domain::subscriptions::members;
+use crate::error::{ApiError, ApiResult};
 use crate::events::Audience;
-use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
@@ -21,7 +21,7 @@ use rusqlite::Connection;
 pub struct MessageAudience {
     /// The channel; `None` for direct messages.
     pub stream: Option<StreamRow>,
-    /// Who gets its events.
+    /// The audience of its events.
     pub audience: Audience,
 }
 
@@ -31,7 +31,7 @@ pub fn of(tx: &mut Tx<'_>, message: &MessageRow) -> ApiResult<MessageAudience> {
         let people = direct_user_ids(tx, message.recipient_id)?.unwrap_or_default();
         return Ok(MessageAudience { stream: None, audience: Audience::users(people) });
     };
-    let stream = channels::by_id(tx, stream_id)?
+    let stream = rows::channel::by_id(tx, stream_id)?
         .ok_or_else(|| ApiError::internal("the channel of a message has no row"))?;
     let audience = of_channel(tx, &stream, message.id)?;
     Ok(MessageAudience { stream: Some(stream), audience })
@@ -78,7 +78,7 @@ pub fn recipients(
     if stream.invite_only {
         return Ok(subscribers);
     }
-    // Former subscribers of a public channel still see what they received; guests only if it is web-public.
+    // Former subscribers of a public channel still see received messages; guests only if it is web-public.
     let former = readers_besides_subscribers(tx, stream, received - subscribers.bitmap())?;
     let audience = if former.is_empty() { subscribers } else { Audience::set(subscribers.bitmap() | former) };
     Ok(audience.and_public_queues())
@@ -88,7 +88,7 @@ pub fn recipients(
 pub type Notified = (Vec<MessageId>, Audience);
 
 /// Splits the recipients of an event by the messages that they received, if the history of the channel is protected: an
-/// id must not tell of a message that its reader never received. `groups` are the messages by their receivers.
+/// id must not reveal a message that its reader never received. `groups` are the messages by their receivers.
 pub fn by_known_messages(
     stream: &StreamRow,
     ids: &[MessageId],
@@ -162,8 +162,8 @@ pub fn readers(
     stream: Option<&StreamRow>,
     message: &MessageRow,
 ) -> ApiResult<Vec<UserId>> {
-    let unread = receipts::who_received(connection, stream, message)?
-        - read_state::who_read(connection, message.recipient_id, message.id)?;
+    let unread = receipts::users_who_received(connection, stream, message)?
+        - read_state::users_who_read(connection, message.recipient_id, message.id)?;
     Ok((audience.bitmap() - unread).iter().map(UserId::from).collect())
 }
 
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_gets_the_id_of_a_message_that_they_never_received() {
+    fn ids_of_unreceived_messages_are_not_sent() {
         let set = |bits: &[u32]| bits.iter().copied().collect::<RoaringBitmap>();
         // User 1 received all of them, user 2 those from 3 on, user 3 those up to 2, and user 4 none.
         let groups = vec![(set(&[1, 2]), set(&[1, 3])), (set(&[3, 4]), set(&[1, 2]))];

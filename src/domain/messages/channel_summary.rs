@@ -2,12 +2,11 @@
 //! `is_recently_active` (feature level 323). Events are emitted when sending, deleting or moving changes them, and within an
 //! hour when a channel was silent for too long.
 
-use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::channel_viewers;
 use crate::domain::channels::events::{StreamChange, StreamUpdated};
-use crate::domain::channels::{rules, sql};
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::{access, channels};
+use crate::error::ApiResult;
 use crate::events::Audience;
-use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::MessageId;
 use rusqlite::{Connection, OptionalExtension};
@@ -22,10 +21,10 @@ pub struct Summary {
 
 /// Returns the current members of a channel.
 pub fn of(tx: &Tx<'_>, stream: &StreamRow) -> ApiResult<Summary> {
-    let newest = sql::newest_timestamp(tx, stream.recipient_id)?;
+    let newest = channels::newest_timestamp(tx, stream.recipient_id)?;
     Ok(Summary {
-        first_message_id: sql::first_message_id(tx, stream.recipient_id)?,
-        is_recently_active: rules::is_recently_active(tx.now(), stream.date_created, newest),
+        first_message_id: channels::first_message_id(tx, stream.recipient_id)?,
+        is_recently_active: channels::rules::is_recently_active(tx.now(), stream.date_created, newest),
     })
 }
 
@@ -42,9 +41,9 @@ pub fn emit_if_changed(tx: &mut Tx<'_>, stream: &StreamRow, before: Summary) -> 
 /// Emits the members that a message that was just sent changes: if it is the first of the channel, or the first in a
 /// long time.
 pub fn emit_if_first(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiResult<()> {
-    let previous = sql::timestamp_before(tx, stream.recipient_id, id)?;
+    let previous = channels::timestamp_before(tx, stream.recipient_id, id)?;
     let first = previous.is_none().then_some(StreamChange::FirstMessageId { value: Some(id) });
-    let was_active = rules::is_recently_active(tx.now(), stream.date_created, previous);
+    let was_active = channels::rules::is_recently_active(tx.now(), stream.date_created, previous);
     let active = (!was_active).then_some(StreamChange::IsRecentlyActive { value: true });
     emit(tx, stream, first.into_iter().chain(active).collect())
 }
@@ -52,7 +51,7 @@ pub fn emit_if_first(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiR
 /// The row of `counter` that holds the time up to which silent channels were emitted, in UNIX seconds.
 const COUNTER: &str = "recently_active";
 
-/// How often channels are looked through, in seconds.
+/// Interval in seconds between checks of all channels.
 const LOOK_INTERVAL: i64 = 60 * 60;
 
 /// When [`emit_silent`] has to be called next, in UNIX seconds; `None` if it never was.
@@ -64,9 +63,9 @@ pub fn next_look(connection: &Connection) -> ApiResult<Option<i64>> {
 pub fn emit_silent(tx: &mut Tx<'_>) -> ApiResult<i64> {
     let now = tx.now();
     if let Some(since) = looked_until(tx)? {
-        for stream in sql::all(tx)? {
-            let newest = sql::newest_timestamp(tx, stream.recipient_id)?;
-            let is_active_at = |time| rules::is_recently_active(time, stream.date_created, newest);
+        for stream in channels::all(tx)? {
+            let newest = channels::newest_timestamp(tx, stream.recipient_id)?;
+            let is_active_at = |time| channels::rules::is_recently_active(time, stream.date_created, newest);
             if is_active_at(since) && !is_active_at(now) {
                 emit(tx, &stream, vec![StreamChange::IsRecentlyActive { value: false }])?;
             }
@@ -88,7 +87,7 @@ fn emit(tx: &mut Tx<'_>, stream: &StreamRow, changes: Vec<StreamChange>) -> ApiR
     if changes.is_empty() {
         return Ok(());
     }
-    let audience = Audience::set(channel_viewers::users_who_can_see(tx, tx.now(), stream)?);
+    let audience = Audience::set(access::channel_viewers::users_who_can_see(tx, tx.now(), stream)?);
     for change in changes {
         tx.emit(StreamUpdated::new(stream, change), audience.clone());
     }

@@ -1,12 +1,10 @@
 //! Sending a message: checks, rows, flags, and the event to its receivers.
 
-use crate::domain::access::channel_rows::StreamRow;
+use crate::auth::Caller;
 use crate::domain::access::messages::{moved_receipts, received_ids};
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::alert_words::alerted;
 use crate::domain::files::references;
-use crate::domain::files::references::Claimable;
+use crate::domain::files::references::ClaimableFiles;
 use crate::domain::groups::membership;
 use crate::domain::linkifiers::compiled::topic_links;
 use crate::domain::messages::destination::Destination;
@@ -17,25 +15,27 @@ use crate::domain::messages::rules::mentions;
 use crate::domain::messages::sent_names::SentName;
 use crate::domain::messages::widget::{WIDGET, Widget};
 use crate::domain::messages::{
-    channel_summary, destination, read_state, sent_names, sql, submessages, topic_sql, webhook_queue,
+    channel_summary, destination, push_queue, read_state, sent_names, sql, submessages, topic_sql,
+    webhook_queue,
 };
-use crate::domain::muted_users;
-use crate::domain::subscriptions::{members, sql as subscriptions};
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::rows::user::UserRow;
+use crate::domain::subscriptions::members;
 use crate::domain::user_topics::auto_follow;
 use crate::domain::user_topics::policy::VisibilityPolicy;
-use crate::domain::visibility;
 use crate::domain::visibility::Scope;
+use crate::domain::{access, muted_users, rows, subscriptions, visibility};
+use crate::error::{ApiError, ApiResult};
 use crate::events::{Audience, QueueId, Routed};
-use crate::http::{ApiError, ApiResult, Caller};
-use crate::markdown::{Rendered, TopicLink};
 use crate::store::Tx;
 use crate::types::{BotType, ClientId, GroupId, MessageId, RecipientId, TopicId, UserId};
 use roaring::RoaringBitmap;
 use std::collections::HashMap;
+use teamchat_markdown::{Rendered, TopicLink};
 
 /// A message that is ready to be sent.
 pub struct OutgoingMessage {
-    /// Where it goes.
+    /// The destination.
     pub destination: Destination,
     /// Markdown.
     pub content: String,
@@ -43,20 +43,20 @@ pub struct OutgoingMessage {
     pub rendered: Rendered,
     /// The program that sends.
     pub client: String,
-    /// Whether it counts as read by its sender.
+    /// True if it counts as read by its sender.
     pub read_by_sender: bool,
-    /// Other users for whom it counts as read, such as who caused a notice.
+    /// Other users for whom it counts as read, such as the user who caused a notice.
     pub read_by: Vec<UserId>,
     /// The sender's queue, and the client's local id of the message.
     pub echo: Option<(QueueId, String)>,
-    /// What the message shows in place of its text, if not what the text says.
+    /// The widget shown in place of the text, if not derived from the text.
     pub widget: Option<Widget>,
     /// The participants of the topic, ascending, if they are known.
     pub participants: Option<Vec<UserId>>,
 }
 
 impl OutgoingMessage {
-    /// A message that nobody has read yet.
+    /// Creates an unread message.
     pub fn new(destination: Destination, content: String, rendered: Rendered, client: String) -> Self {
         Self {
             destination,
@@ -71,7 +71,7 @@ impl OutgoingMessage {
         }
     }
 
-    /// What its client called it.
+    /// The name given by its client.
     pub fn name(&self) -> Option<SentName> {
         self.echo.as_ref().map(|echo| SentName::new(echo, &self.content))
     }
@@ -93,8 +93,8 @@ impl SentMessage {
     }
 }
 
-/// Sends a message: checks on the writer that the sender may, stores it, and emits it. A message that is there by the
-/// name that the client gave it is not stored again.
+/// Sends a message: checks the sender's permission on the writer, stores it, and emits it. A message with the name of a
+/// stored one is not stored again.
 pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut message: OutgoingMessage) -> ApiResult<SentMessage> {
     let name = message.name();
     if let Some(name) = &name
@@ -102,9 +102,8 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut message: OutgoingMessage) -> A
     {
         return Ok(SentMessage::known(id));
     }
-    destination::recheck(tx, caller, tx.now(), &mut message.destination)?;
-    message.participants =
-        mentions::check(tx, caller, tx.now(), message.destination.topic(), &message.rendered)?;
+    destination::recheck(tx.ctx(caller), &mut message.destination)?;
+    message.participants = mentions::check(tx.ctx(caller), message.destination.topic(), &message.rendered)?;
     let sent = store_and_emit(tx, caller.user_id, &message)?;
     if let Some(name) = &name {
         sent_names::keep(tx, caller.user_id, name, sent.id)?;
@@ -118,7 +117,7 @@ pub fn store_and_emit(
     sender_id: UserId,
     message: &OutgoingMessage,
 ) -> ApiResult<SentMessage> {
-    let sender = users::by_id(tx, sender_id)?
+    let sender = rows::user::by_id(tx, sender_id)?
         .ok_or_else(|| ApiError::internal("the sender of a message has no user row"))?;
     let target = Target::prepare(tx, sender_id, message)?;
     let flags = NewFlags::find(tx, sender_id, &target, message)?;
@@ -130,6 +129,7 @@ pub fn store_and_emit(
     emit(tx, &sender, message, target, &flags, &readers, &stored)?;
     let named: Vec<UserId> = message.rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
     webhook_queue::message_sent(tx, id, &sender, &message.destination, &named)?;
+    push_queue::message_sent(tx, id)?;
     if let Destination::Channel(stream, _) = &message.destination {
         channel_summary::emit_if_first(tx, stream, id)?;
     }
@@ -143,7 +143,7 @@ struct Target<'d> {
     topic: &'d str,
     /// `None` in direct conversations.
     topic_id: Option<TopicId>,
-    /// Who receives it.
+    /// The receivers.
     audience: Audience,
     /// Bots of the audience that are mentioned but not subscribed.
     mentioned_bots: Vec<UserId>,
@@ -187,7 +187,7 @@ struct NewFlags {
     mentioned: Vec<UserId>,
     /// Mentioned as participants of the topic.
     topic_wildcard: Vec<UserId>,
-    /// Those with an alert word in it.
+    /// Users with an alert word in it.
     alerted: Vec<UserId>,
 }
 
@@ -229,8 +229,8 @@ impl NewFlags {
     }
 }
 
-/// Makes the sender and mentioned users follow or unmute the topic, as their settings say. Returns the sender's policy
-/// if it changed.
+/// Lets the sender and mentioned users follow or unmute the topic, by their settings. Returns the sender's policy if it
+/// changed.
 fn apply_auto_follow(
     tx: &mut Tx<'_>,
     sender: &UserRow,
@@ -266,7 +266,7 @@ fn store(
     let rendered = &message.rendered;
     let is_channel = target.topic_id.is_some();
     let widget = message.widget.clone().or_else(|| Widget::of(&message.content));
-    let files = Claimable::of(tx, sender_id, tx.now(), &rendered.attachment_path_ids)?;
+    let files = ClaimableFiles::of(tx, sender_id, tx.now(), &rendered.attachment_path_ids)?;
     let topic_links = if is_channel { topic_links(tx, target.topic)? } else { Vec::new() };
     let mut attributes = attributes_of(rendered, is_channel, !files.is_empty());
     if widget.is_some() {
@@ -306,8 +306,8 @@ fn store(
     Ok(Stored { id, topic_links, submessage })
 }
 
-/// Marks a message as read by its sender if they say so, by users who muted them, and by everyone in an archived channel.
-/// Returns who they are.
+/// Marks a message as read for its sender on request, for users who muted them, and for all users of an archived
+/// channel. Returns these users.
 fn mark_as_read(
     tx: &Tx<'_>,
     sender_id: UserId,
@@ -324,7 +324,7 @@ fn mark_as_read(
     };
     let mut readers = Vec::new();
     for user_id in knowing.chain(muters).chain(in_archive.into_iter().map(UserId::from)) {
-        // Nobody is listed twice: a message that is read already is not marked again.
+        // Each user is listed once: a read message is not marked again.
         if target.audience.contains(user_id)
             && !read_state::mark_read(tx, user_id, target.recipient_id, &[id])?.is_empty()
         {
@@ -388,7 +388,7 @@ fn emit(
     Ok(())
 }
 
-/// Whether a topic has a message that a user may read.
+/// True if a topic has a message that a user may read.
 fn can_read_any(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, topic_id: TopicId) -> ApiResult<bool> {
     if stream.has_public_history() {
         return Ok(sql::has_messages(tx, topic_id)?);
@@ -415,7 +415,7 @@ fn unknown_to(tx: &Tx<'_>, sender: &UserRow, audience: &Audience) -> ApiResult<V
     if audience.contains(sender.user_id) {
         return Ok(Vec::new());
     }
-    let users = access::without_access(tx, sender, audience.bitmap())?;
+    let users = access::users::without_access(tx, sender, audience.bitmap())?;
     Ok(users.into_iter().map(UserId::from).collect())
 }
 
@@ -424,7 +424,7 @@ fn unsubscribed_bots(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> A
     let mut bots = Vec::new();
     for user_id in rendered.mentioned_user_ids.iter().copied().map(UserId) {
         let is_bot = |user: UserRow| user.is_active && user.bot_type == Some(BotType::Generic);
-        if !audience.contains(user_id) && users::by_id(tx, user_id)?.is_some_and(is_bot) {
+        if !audience.contains(user_id) && rows::user::by_id(tx, user_id)?.is_some_and(is_bot) {
             bots.push(user_id);
         }
     }
@@ -447,7 +447,7 @@ fn receivers_among(mut user_ids: Vec<UserId>, audience: &Audience) -> Vec<UserId
     user_ids
 }
 
-/// The attributes that follow from a message's rendering; `has_attachment` says whether it references files.
+/// The attributes that follow from a message's rendering; `has_attachment` is true if it references files.
 pub fn attributes_of(rendered: &Rendered, is_channel: bool, has_attachment: bool) -> i64 {
     let bits = [
         (rendered.mentions_stream_wildcard, attribute::STREAM_WILDCARD),

@@ -1,14 +1,14 @@
 //! Deleting messages: rows and events.
 
-use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::messages as message_access;
+use crate::domain::access;
 use crate::domain::files::references;
 use crate::domain::messages::audience::{by_known_messages, recipients};
 use crate::domain::messages::events::MessagesDeleted;
 use crate::domain::messages::receipts::moved;
-use crate::domain::messages::{channel_summary, sql};
+use crate::domain::messages::{channel_summary, reminders, sql};
+use crate::domain::rows::channel::StreamRow;
+use crate::error::ApiResult;
 use crate::events::Audience;
-use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, UserId};
 
@@ -30,6 +30,7 @@ pub fn from_channel(
     let notified = by_known_messages(stream, ids, &groups, audience);
     let summary = channel_summary::of(tx, stream)?;
     references::release_deleted(tx, ids)?;
+    reminders::forget_messages(tx, ids)?;
     for id in ids {
         sql::delete(tx, *id)?;
     }
@@ -44,8 +45,9 @@ pub fn from_channel(
 
 /// Deletes messages of one direct conversation, ascending.
 pub fn direct(tx: &mut Tx<'_>, recipient_id: RecipientId, ids: &[MessageId]) -> ApiResult<()> {
-    let participants = message_access::direct_user_ids(tx, recipient_id)?.unwrap_or_default();
+    let participants = access::messages::direct_user_ids(tx, recipient_id)?.unwrap_or_default();
     references::release_deleted(tx, ids)?;
+    reminders::forget_messages(tx, ids)?;
     for id in ids {
         sql::delete(tx, *id)?;
     }

@@ -1,25 +1,19 @@
 //! Destinations of messages: resolving `type`, `to` and `topic` of a request, and checking that the sender may write
 //! there.
 
-use crate::auth::Ctx;
-use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
+use crate::auth::{Caller, Ctx};
 use crate::domain::access::channels::{no_channel_named, no_channel_with_id};
 use crate::domain::access::users::Accessible;
-use crate::domain::access::{
-    channel_rows, channel_rows as subscriptions, channels as access, user_rows, users as users_access,
-};
-use crate::domain::channels::sql as channels;
-use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::membership::Membership;
+use crate::domain::groups::permission::StreamSetting;
 use crate::domain::groups::system::SystemGroup;
-use crate::domain::limits;
 use crate::domain::limits::Accounts;
 use crate::domain::messages::rules::direct_messages;
 use crate::domain::messages::sql;
-use crate::domain::users::find;
-use crate::http::params::JsonOrText;
-use crate::http::{ApiError, ApiResult, Caller};
-use crate::types::{RecipientId, StreamId, Topic, UserId};
+use crate::domain::rows::channel::{StreamRow, TopicsPolicy};
+use crate::domain::{access, channels, limits, rows, users};
+use crate::error::{ApiError, ApiResult};
+use crate::types::{JsonOrText, RecipientId, StreamId, Topic, UserId};
 use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::Value;
@@ -37,7 +31,7 @@ pub enum MessageType {
     Direct,
 }
 
-/// Where a message goes.
+/// Destination of a message.
 #[derive(Clone, Debug)]
 pub enum Destination {
     /// A channel and a topic in it.
@@ -49,42 +43,35 @@ pub enum Destination {
 /// Resolves the destination of a request, and checks that the sender may write there. A message to a channel must have a
 /// topic, if only the empty one.
 pub fn resolve(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
+    ctx: Ctx<'_>,
     kind: MessageType,
     to: &JsonOrText,
     topic: Option<&str>,
 ) -> ApiResult<Destination> {
     match kind {
         MessageType::Channel => {
-            let stream = channel_named(connection, caller, now, to)?;
+            let stream = channel_named(ctx, to)?;
             let topic = read_topic(topic.ok_or_else(|| ApiError::bad_request("Missing topic"))?)?;
-            check_channel(connection, caller, now, &stream, &topic)?;
+            check_channel(ctx, &stream, &topic)?;
             Ok(Destination::Channel(Box::new(stream), topic))
         }
         MessageType::Direct => {
-            let user_ids = direct_participants(connection, caller, to)?;
-            check_direct(connection, caller, now, &user_ids)?;
+            let user_ids = direct_participants(&ctx, ctx.caller, to)?;
+            check_direct(ctx, &user_ids)?;
             Ok(Destination::Direct(user_ids))
         }
     }
 }
 
-/// Checks again, on the writer, what [`resolve`] checked on a snapshot, and reloads the channel.
-pub fn recheck(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    destination: &mut Destination,
-) -> ApiResult<()> {
+/// Repeats, on the writer, the checks of [`resolve`] on a snapshot, and reloads the channel.
+pub fn recheck(ctx: Ctx<'_>, destination: &mut Destination) -> ApiResult<()> {
     match destination {
         Destination::Channel(stream, topic) => {
-            let fresh = channel_rows::by_id(connection, stream.stream_id)?;
+            let fresh = rows::channel::by_id(&ctx, stream.stream_id)?;
             **stream = fresh.ok_or_else(|| no_channel_with_id(stream.stream_id.0))?;
-            check_channel(connection, caller, now, stream, topic)
+            check_channel(ctx, stream, topic)
         }
-        Destination::Direct(user_ids) => check_direct(connection, caller, now, user_ids),
+        Destination::Direct(user_ids) => check_direct(ctx, user_ids),
     }
 }
 
@@ -116,18 +103,13 @@ pub fn read_topic(text: &str) -> ApiResult<Topic> {
     })
 }
 
-/// One channel: an id, a name, or a list of one of them. The name of a channel that the caller may not know of is not told;
-/// one that the caller tells is confirmed, as published.
-fn channel_named(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    to: &JsonOrText,
-) -> ApiResult<StreamRow> {
+/// One channel: an id, a name, or a list of one of them. Inaccessible channels are confirmed only by name, as
+/// published.
+fn channel_named(ctx: Ctx<'_>, to: &JsonOrText) -> ApiResult<StreamRow> {
     let with_name = |name: &str| -> ApiResult<StreamRow> {
         let name = name.trim();
-        let stream = channels::by_name(connection, name)?.ok_or_else(|| no_channel_named(name))?;
-        if is_known(connection, caller, now, &stream)? { Ok(stream) } else { Err(not_authorized(name)) }
+        let stream = channels::by_name(&ctx, name)?.ok_or_else(|| no_channel_named(name))?;
+        if is_known(ctx, &stream)? { Ok(stream) } else { Err(not_authorized(name)) }
     };
     let one = match to {
         JsonOrText::Text(name) => return with_name(name),
@@ -140,45 +122,33 @@ fn channel_named(
     match one {
         Value::Number(id) => {
             let id = id.as_i64().ok_or_else(|| ApiError::bad_request("Invalid data type for channel"))?;
-            channel_rows::by_id(connection, StreamId(id))?.ok_or_else(|| no_channel_with_id(id))
+            rows::channel::by_id(&ctx, StreamId(id))?.ok_or_else(|| no_channel_with_id(id))
         }
         Value::String(name) => with_name(name),
         _ => Err(ApiError::bad_request("Invalid data type for channel")),
     }
 }
 
-/// Whether the caller may know that a channel is there: they can see it, or write to it as their owner's bot.
-fn is_known(connection: &Connection, caller: &Caller, now: i64, stream: &StreamRow) -> ApiResult<bool> {
-    Ok(access::has_metadata_access(Ctx::new(connection, caller, now), stream)?
-        || has_access(connection, caller, now, stream)?)
+/// True if the caller may know of a channel: they can see it, or write to it as their owner's bot.
+fn is_known(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
+    Ok(access::channels::has_metadata_access(ctx, stream)? || has_access(ctx, stream)?)
 }
 
 /// Checks that the sender may write to a channel and topic.
-fn check_channel(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    stream: &StreamRow,
-    topic: &Topic,
-) -> ApiResult<()> {
-    check_may_post(connection, caller, now, stream)?;
-    check_topic(connection, stream, topic)
+fn check_channel(ctx: Ctx<'_>, stream: &StreamRow, topic: &Topic) -> ApiResult<()> {
+    check_may_post(ctx, stream)?;
+    check_topic(&ctx, stream, topic)
 }
 
-/// Checks that the sender may write to a channel, whatever the topic.
-pub fn check_may_post(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    stream: &StreamRow,
-) -> ApiResult<()> {
-    if !is_known(connection, caller, now, stream)? {
+/// Checks that the sender may write to a channel, for any topic.
+pub fn check_may_post(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<()> {
+    if !is_known(ctx, stream)? {
         return Err(no_channel_with_id(stream.stream_id.0));
     }
-    if stream.is_archived || !has_access(connection, caller, now, stream)? {
+    if stream.is_archived || !has_access(ctx, stream)? {
         return Err(not_authorized(&stream.name));
     }
-    if !may_post(connection, caller, now, stream)? {
+    if !may_post(ctx, stream)? {
         return Err(ApiError::bad_request("You do not have permission to post in this channel."));
     }
     Ok(())
@@ -189,27 +159,27 @@ fn not_authorized(name: &str) -> ApiError {
     ApiError::bad_request(format!("Not authorized to send to channel '{name}'"))
 }
 
-/// Whether a user may post. Groups are loaded only if not everyone may. A bot may post where its owner may.
-fn may_post(connection: &Connection, caller: &Caller, now: i64, stream: &StreamRow) -> ApiResult<bool> {
-    let group = StreamSetting::CanSendMessage.group_of(connection, stream.stream_id)?;
+/// True if a user may post. Groups are loaded only if not everyone may. A bot may post where its owner may.
+fn may_post(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
+    let group = StreamSetting::CanSendMessage.group_of(&ctx, stream.stream_id)?;
     if matches!(SystemGroup::with_id(group), Some(SystemGroup::Everyone | SystemGroup::Internet)) {
         return Ok(true);
     }
-    for user_id in [Some(caller.user_id), caller.bot_owner_id].into_iter().flatten() {
-        if Membership::of(connection, user_id, now)?.contains(group) {
+    for user_id in [Some(ctx.caller.user_id), ctx.caller.bot_owner_id].into_iter().flatten() {
+        if Membership::of(&ctx, user_id, ctx.now)?.contains(group) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Whether a user has access to a channel. A bot also has access where its owner is subscribed.
-fn has_access(connection: &Connection, caller: &Caller, now: i64, stream: &StreamRow) -> ApiResult<bool> {
-    if access::has_content_access(Ctx::new(connection, caller, now), stream)? {
+/// True if a user has access to a channel. A bot also has access where its owner is subscribed.
+fn has_access(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
+    if access::channels::has_content_access(ctx, stream)? {
         return Ok(true);
     }
-    match caller.bot_owner_id {
-        Some(owner) => Ok(subscriptions::is_subscribed(connection, owner, stream.stream_id)?),
+    match ctx.caller.bot_owner_id {
+        Some(owner) => Ok(rows::channel::is_subscribed(&ctx, owner, stream.stream_id)?),
         None => Ok(false),
     }
 }
@@ -263,11 +233,11 @@ fn direct_participants(connection: &Connection, caller: &Caller, to: &JsonOrText
             Value::Number(id) => {
                 let id =
                     id.as_i64().ok_or_else(|| ApiError::bad_request("Invalid data type for recipients"))?;
-                let user = user_rows::by_id(connection, UserId(id))?;
+                let user = rows::user::by_id(connection, UserId(id))?;
                 user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {id}")))?.user_id
             }
             Value::String(email) => {
-                let user = find::by_email(connection, caller, &accessible, email)?;
+                let user = users::find::by_email(connection, caller, &accessible, email)?;
                 user.ok_or_else(|| ApiError::bad_request(format!("Invalid email '{email}'")))?.user_id
             }
             _ => return Err(ApiError::bad_request("Invalid data type for recipients")),
@@ -279,22 +249,22 @@ fn direct_participants(connection: &Connection, caller: &Caller, to: &JsonOrText
 }
 
 /// Checks that the caller may write to these users. Access comes first: the other refusals name people.
-fn check_direct(connection: &Connection, caller: &Caller, now: i64, user_ids: &[UserId]) -> ApiResult<()> {
+fn check_direct(ctx: Ctx<'_>, user_ids: &[UserId]) -> ApiResult<()> {
     let mut users = Vec::with_capacity(user_ids.len());
     for user_id in user_ids {
-        let user = user_rows::by_id(connection, *user_id)?;
+        let user = rows::user::by_id(&ctx, *user_id)?;
         users.push(user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {user_id}")))?);
     }
-    users_access::check_recipients(connection, caller, user_ids)?;
+    access::users::check_recipients(&ctx, ctx.caller, user_ids)?;
     if let Some(gone) = users.iter().find(|user| !user.is_active) {
         let msg = format!("'{}' is no longer using this organization.", gone.full_name);
         return Err(ApiError::bad_request(msg));
     }
-    direct_messages::check(connection, caller, now, user_ids)?;
-    if user_ids.len() > 2 && sql::direct_recipient(connection, user_ids)?.is_none() {
+    direct_messages::check(ctx, user_ids)?;
+    if user_ids.len() > 2 && sql::direct_recipient(&ctx, user_ids)?.is_none() {
         let statement =
             "SELECT count(*) FROM recipient WHERE created_by IN (SELECT value FROM json_each(?1))";
-        let accounts = Accounts::of(connection, caller.user_id, now)?;
+        let accounts = Accounts::of(&ctx, ctx.caller.user_id, ctx.now)?;
         accounts.check("direct conversations", statement, 1, limits::MAX_DIRECT_CONVERSATIONS)?;
     }
     Ok(())

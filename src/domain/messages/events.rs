@@ -1,15 +1,16 @@
-//! Events about messages, and what differs between their receivers.
+//! Events about messages, and their variants.
 
 use crate::domain::access::users::unknown_email;
 use crate::domain::messages::record::{
     DisplayRecipient, MessageRecord, MessageType, OwnPart, RecipientPart, SenderPart, Submessage,
 };
 use crate::events::{Event, Form, Members, QueueId, Receiver, Routed};
-use crate::markdown::TopicLink;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, EmptyTopic, MessageId, RecipientId, StreamId, Topic, UserId};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Not;
+use teamchat_markdown::TopicLink;
 
 /// `message`: a new message.
 #[derive(Serialize, Deserialize)]
@@ -30,7 +31,7 @@ pub struct MessageSent {
     pub topic_links: Vec<TopicLink>,
     /// HTML.
     pub rendered_content: String,
-    /// Whether it begins with `/me`.
+    /// True if it begins with `/me`.
     pub is_me_message: bool,
     /// UNIX seconds.
     pub timestamp: i64,
@@ -53,20 +54,22 @@ pub struct Sender {
     pub avatar_url: String,
 }
 
-/// What decides how each receiver gets a new message.
+/// Routing of a new message.
 #[derive(Serialize, Deserialize)]
 pub struct MessageRouting {
     /// Its Markdown, for clients that want it.
     pub content: String,
-    /// Who has which flags.
+    /// Holders of flags.
     pub flags: FlagHolders,
-    /// The queue that the request named, and what the client calls the message.
+    /// The queue named by the request, and the client's local id of the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub echo: Option<(QueueId, String)>,
     /// Receivers who cannot access the sender.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_to: Vec<UserId>,
 }
 
-/// What differs between the clients that get a new message.
+/// Variant of a new message for a client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MessageForm {
     is_rendered: bool,
@@ -74,22 +77,30 @@ pub struct MessageForm {
     empty_topic: EmptyTopic,
 }
 
-/// Who has which flags on a message that was just sent or edited.
+/// Holders of flags on a message that was just sent or edited. Empty members are left out: most are.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct FlagHolders {
-    /// Who has read it: the sender, if the client says so, and who has muted the sender.
+    /// Users who have read it: the sender, if the client is for people, and users who have muted the sender.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub read: Vec<UserId>,
-    /// Who has starred it.
+    /// Users who have starred it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub starred: Vec<UserId>,
-    /// Who has collapsed it.
+    /// Users who have collapsed it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collapsed: Vec<UserId>,
-    /// Who is mentioned, by name or through a group.
+    /// Users mentioned by name or through a group.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mentioned: Vec<UserId>,
-    /// Whether all receivers are mentioned.
+    /// True if all receivers are mentioned.
+    #[serde(skip_serializing_if = "Not::not")]
     pub stream_wildcard: bool,
-    /// Who is mentioned as somebody who took part in the topic.
+    /// Users mentioned as participants of the topic.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub topic_wildcard: Vec<UserId>,
-    /// Who has an alert word in it.
+    /// Users with an alert word in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alerted: Vec<UserId>,
 }
 
@@ -111,17 +122,17 @@ impl FlagHolders {
     }
 }
 
-/// What of a new message concerns one receiver.
+/// Members of a new message that are specific to one receiver.
 #[derive(Serialize)]
 struct OwnMembers<'a> {
     /// The flags that the message has for the receiver.
     flags: Vec<&'static str>,
-    /// What the receiver called the message when they sent it; only in the queue that they named then.
+    /// The receiver's own id of the message, if they sent it; only in the queue that they named then.
     #[serde(skip_serializing_if = "Option::is_none")]
     local_message_id: Option<&'a String>,
 }
 
-/// What of a changed message concerns one receiver.
+/// Members of a changed message that are specific to one receiver.
 #[derive(Serialize)]
 struct OwnFlags {
     /// The flags that the message has for the receiver now.
@@ -211,9 +222,9 @@ fn shown(stream_id: Option<StreamId>, topic: &str, empty: EmptyTopic) -> &str {
 /// `update_message`: content, topic or channel changed.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MessageEdited {
-    /// Who edited; null for the server's own rendering.
+    /// The user who edited; null for the server's own rendering.
     pub user_id: Option<UserId>,
-    /// Whether only the rendering changed.
+    /// True if only the rendering changed.
     pub rendering_only: bool,
     /// The message that was named.
     pub message_id: MessageId,
@@ -235,7 +246,7 @@ pub struct MessageEdited {
     pub content: Option<ContentEdit>,
 }
 
-/// The part of an `update_message` event that tells of a new content.
+/// The part of an `update_message` event about a new content.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ContentEdit {
     /// Markdown before.
@@ -246,17 +257,17 @@ pub struct ContentEdit {
     pub content: String,
     /// HTML now.
     pub rendered_content: String,
-    /// Whether it begins with `/me` now.
+    /// True if it begins with `/me` now.
     pub is_me_message: bool,
 }
 
-/// The part of an `update_message` event that tells of a new topic or channel.
+/// The part of an `update_message` event about a new topic or channel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlaceEdit {
     /// The channel that the messages went to, if it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_stream_id: Option<StreamId>,
-    /// Which messages were asked for.
+    /// The messages that the request named.
     pub propagate_mode: PropagateMode,
     /// The topic before.
     pub orig_subject: String,
@@ -333,14 +344,14 @@ pub struct MessagesDeleted {
 }
 
 /// Users who keep the messages, though they are deleted for queues that asked for all public channels.
-pub type Keepers = Option<Vec<UserId>>;
+pub type RemainingReaders = Option<Vec<UserId>>;
 
 impl MessagesDeleted {
     /// The events for messages of one conversation; `place` is the channel and topic.
     pub fn events(
         ids: &[MessageId],
         place: Option<(StreamId, &str)>,
-        keepers: Keepers,
+        remaining: RemainingReaders,
     ) -> impl Iterator<Item = Routed<Self>> {
         let event = move |message_ids, message_id| Routed {
             event: Self {
@@ -350,7 +361,7 @@ impl MessagesDeleted {
                 stream_id: place.map(|(stream_id, _)| stream_id),
                 topic: place.map(|(_, topic)| topic.to_owned()),
             },
-            routing: keepers.clone(),
+            routing: remaining.clone(),
         };
         let bulk = event(Some(ids.to_vec()), None);
         std::iter::once(bulk).chain(ids.iter().map(move |id| event(None, Some(*id))))
@@ -362,11 +373,11 @@ impl Event for MessagesDeleted {
     const OP: Option<&'static str> = None;
     const NAME: &'static str = "delete_message";
     const VERSION: u32 = 1;
-    type Routing = Keepers;
+    type Routing = RemainingReaders;
     type Variant = EmptyTopic;
 
-    fn deliver(&self, keepers: &Keepers, receiver: &Receiver<'_>) -> Option<EmptyTopic> {
-        if keepers.as_ref().is_some_and(|keepers| keepers.contains(&receiver.user_id)) {
+    fn deliver(&self, remaining: &RemainingReaders, receiver: &Receiver<'_>) -> Option<EmptyTopic> {
+        if remaining.as_ref().is_some_and(|remaining| remaining.contains(&receiver.user_id)) {
             return None;
         }
         let is_bulk = self.message_ids.is_some();
@@ -374,7 +385,7 @@ impl Event for MessagesDeleted {
         (is_bulk == takes_bulk).then(|| empty_topic(receiver))
     }
 
-    fn form(&self, _keepers: &Keepers, empty: EmptyTopic) -> serde_json::Result<Form> {
+    fn form(&self, _keepers: &RemainingReaders, empty: EmptyTopic) -> serde_json::Result<Form> {
         let topic = self.topic.as_ref().map(|topic| shown(self.stream_id, topic, empty).to_owned());
         Form::of(&Self { topic, ..self.clone() })
     }
@@ -398,21 +409,21 @@ pub struct FlagsChanged {
     message_details: Option<UnreadDetails>,
 }
 
-/// What a client needs to count messages that became unread.
+/// Details that clients need to count messages that became unread.
 pub type UnreadDetails = BTreeMap<MessageId, UnreadDetail>;
 
-/// What a client needs to count a message that became unread.
+/// The facts with which a client counts a message that became unread.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UnreadDetail {
-    /// Where it is.
+    /// Its conversation.
     #[serde(flatten)]
     pub place: UnreadPlace,
-    /// Whether the user is mentioned. Left out when not.
+    /// True if the user is mentioned. Left out when not.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub mentioned: bool,
 }
 
-/// Where a message is that became unread.
+/// Conversation of a message that became unread.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum UnreadPlace {
@@ -422,7 +433,7 @@ pub enum UnreadPlace {
         stream_id: StreamId,
         /// The topic in it.
         topic: String,
-        /// Whether the user has muted neither.
+        /// True if the user has muted neither.
         unmuted_stream_msg: bool,
     },
     /// In a direct conversation.

@@ -12,7 +12,7 @@ pub mod bit {
     pub const HAS_ALERT_WORD: i64 = 1 << 3;
     /// Mentions the participants of the topic, and the user is one.
     pub const TOPIC_WILDCARD_MENTIONED: i64 = 1 << 4;
-    /// The user received it late (see `receipts::late`).
+    /// The user received it late (see `receipts::historical`).
     pub const HISTORICAL: i64 = 1 << 5;
     /// Any flag.
     pub const ANY: i64 = i64::MAX;

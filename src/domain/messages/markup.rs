@@ -1,21 +1,20 @@
 //! Markdown fragments for messages that the server writes: mentions, links to messages and topics, quotes.
 
-use crate::domain::access::channel_rows as channels;
-use crate::domain::access::messages as message_access;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::sql;
-use crate::http::{ApiError, ApiResult};
-use crate::markdown::{close_fences, encode_fragment, fits_into_a_link, link_text, unused_fence};
+use crate::domain::{access, rows};
+use crate::error::{ApiError, ApiResult};
 use crate::types::UserId;
 use rusqlite::Connection;
+use teamchat_markdown::{close_fences, encode_fragment, fits_into_a_link, link_text, unused_fence};
 
-/// A mention that notifies nobody.
+/// A silent mention.
 pub fn silent_mention(full_name: &str, user_id: UserId) -> String {
     format!("@_**{full_name}|{user_id}**")
 }
 
-/// Silent mentions of the participants of a direct message without its sender, by name. Of the sender, if there is nobody
-/// else.
+/// Silent mentions of the participants of a direct message without its sender, by name, or of the sender if there are
+/// no others.
 pub fn mentions_of_others(
     connection: &Connection,
     people: &[UserId],
@@ -30,7 +29,7 @@ pub fn mentions_of_others(
     Ok(others.iter().map(|person| silent_mention(&person.full_name, person.id)).collect())
 }
 
-/// Truncates a text to `limit` characters, which include a note that says so.
+/// Truncates a text to `limit` characters, including a note about the truncation.
 pub fn shortened(text: &str, limit: usize) -> String {
     const TRUNCATED: &str = "\n[message truncated]";
     if text.len() <= limit || text.chars().count() <= limit {
@@ -40,8 +39,8 @@ pub fn shortened(text: &str, limit: usize) -> String {
     kept + TRUNCATED
 }
 
-/// A fenced block of this kind, such as `quote`, with a text that somebody typed, truncated so that the block has at most
-/// `limit` characters. Whatever the text is, the block ends where it should.
+/// A fenced block of this kind, such as `quote`, with user input, truncated so that the block has at most `limit`
+/// characters. The text cannot close the block.
 pub fn framed(kind: &str, text: &str, limit: usize) -> String {
     let mut kept = text.chars().count();
     loop {
@@ -57,7 +56,7 @@ pub fn framed(kind: &str, text: &str, limit: usize) -> String {
     }
 }
 
-/// Where a message is, for texts about it.
+/// Location of a message, for texts about it.
 pub enum Location {
     /// In a channel.
     Channel {
@@ -79,13 +78,13 @@ impl Location {
     /// Loads the location of a message.
     pub fn of(connection: &Connection, message: &MessageRow) -> ApiResult<Self> {
         let id = message.id;
-        let Some(stream_id) = message_access::stream_of(connection, message.recipient_id)? else {
+        let Some(stream_id) = access::messages::stream_of(connection, message.recipient_id)? else {
             let people =
-                message_access::direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
+                access::messages::direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
             let url = format!("/#narrow/dm/{}/near/{id}", sql::joined(&people));
             return Ok(Self::Direct { people, url });
         };
-        let stream = channels::by_id(connection, stream_id)?
+        let stream = rows::channel::by_id(connection, stream_id)?
             .ok_or_else(|| ApiError::internal("the channel of a message has no row"))?;
         let name = encode_fragment(&stream.name.replace(' ', "-"));
         let topic = encode_fragment(&message.subject);
@@ -119,7 +118,7 @@ pub fn enumerated(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markdown::global_time;
+    use teamchat_markdown::global_time;
 
     #[test]
     fn texts_about_messages() {

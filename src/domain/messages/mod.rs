@@ -1,4 +1,4 @@
-//! Messages: access, statements, read state, narrows, events, and the commands that create and delete them.
+//! Messages: access, statements, read state, events, and the commands that create and delete them.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -7,12 +7,13 @@
 //! | `rules` | what is valid, and who may: contents, edits, deletion, direct messages, mentions |
 //! | `viewer` | one user's messages: access, read state, muting |
 //! | `receipts`, `read_state` | who received a message, and who has read it |
-//! | `narrow`, `search` | finding messages: parsing, planning and executing a query; full-text search |
 //! | `row_reader`, `serialize` | reading messages from rows and writing them as JSON for one viewer |
 //! | `destination`, `create`, `delete` | resolving where a message goes; storing, deleting and announcing it |
 //! | `audience` | who gets the events about a message |
+//! | `reminders` | reminders of messages |
 //! | `sent_names` | what clients called the messages that they sent lately |
-//! | `channel_summary`, `webhook_queue`, `widget`, `markup` | what follows from a new message, and text for the server's own |
+//! | `channel_summary`, `webhook_queue`, `push_queue`, `widget`, `markup` | what follows from a new message, and text for the server's own |
+//! | `plain_text` | the text of a message without markup |
 
 pub mod audience;
 pub mod channel_summary;
@@ -22,18 +23,21 @@ pub mod destination;
 pub mod events;
 pub mod flags;
 pub mod markup;
-pub mod narrow;
+pub mod plain_text;
+pub mod push_queue;
 pub mod read_state;
 pub mod receipts;
 pub mod record;
+pub mod reminders;
 pub mod row_reader;
 pub mod rules;
-pub mod search;
 pub mod sent_names;
 pub mod serialize;
-pub mod sql;
+mod sql;
 pub mod submessages;
 pub mod topic_sql;
 pub mod viewer;
 pub mod webhook_queue;
 pub mod widget;
+
+pub use self::sql::*;

@@ -1,20 +1,20 @@
 //! A message as it is stored, and as clients see it (spec, "Message").
 
-use crate::domain::access::users;
+use crate::domain::access;
 use crate::domain::images::avatar::Avatar;
-use crate::markdown::TopicLink;
 use crate::types::{MessageId, RecipientId, StreamId, Topic, TopicId, UserId};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use teamchat_markdown::TopicLink;
 
 /// Version of the rendering that is stored with a message.
 pub const RENDERED_VERSION: i64 = 1;
 
 /// Bits of `message.attributes`. The first is also in the schema, as the condition of an index.
 pub mod attribute {
-    /// Mentions everybody in the channel or the direct conversation.
+    /// Mentions all users in the channel or the direct conversation.
     pub const STREAM_WILDCARD: i64 = 1;
-    /// Mentions everybody who took part in the topic.
+    /// Mentions all participants of the topic.
     pub const TOPIC_WILDCARD: i64 = 1 << 1;
     /// Has a link.
     pub const HAS_LINK: i64 = 1 << 2;
@@ -26,7 +26,7 @@ pub mod attribute {
     pub const HAS_REACTION: i64 = 1 << 5;
     /// Begins with `/me`.
     pub const IS_ME: i64 = 1 << 6;
-    /// Was edited or moved: rows of its history are there.
+    /// Was edited or moved: its history has rows.
     pub const IS_EDITED: i64 = 1 << 7;
     /// Has data of a poll or to-do list: rows may be there.
     pub const HAS_SUBMESSAGE: i64 = 1 << 8;
@@ -34,7 +34,7 @@ pub mod attribute {
     pub const IS_RESOLVE_NOTICE: i64 = 1 << 9;
     /// Its topic has links.
     pub const HAS_TOPIC_LINKS: i64 = 1 << 10;
-    /// What does not follow from the content, and stays when that is edited.
+    /// Attributes that do not follow from the content, and stay when it is edited.
     pub const BESIDE_CONTENT: i64 = HAS_REACTION | HAS_SUBMESSAGE | HAS_TOPIC_LINKS;
 }
 
@@ -49,7 +49,7 @@ pub struct MessageRow {
     pub topic_id: Option<TopicId>,
     /// The topic as this message spells it.
     pub subject: String,
-    /// Who sent it.
+    /// The sender.
     pub sender_id: UserId,
     /// UNIX seconds.
     pub timestamp: i64,
@@ -72,7 +72,7 @@ pub struct MessageRow {
 }
 
 impl MessageRow {
-    /// Whether an attribute's bit is set.
+    /// True if an attribute's bit is set.
     pub fn has(&self, attribute: i64) -> bool {
         self.attributes & attribute != 0
     }
@@ -97,7 +97,7 @@ pub struct MessageRecord<'a> {
     pub recipient: RecipientPart<'a>,
 }
 
-/// What a message shares with no other.
+/// Members specific to one message.
 #[derive(Clone, Debug, Serialize)]
 pub struct OwnPart<'a> {
     /// Grows from message to message, in the order of sending.
@@ -115,7 +115,7 @@ pub struct OwnPart<'a> {
     pub subject: &'a str,
     /// Links in the topic, as linkifiers made them when the message came there.
     pub topic_links: &'a [TopicLink],
-    /// Whether it begins with `/me`.
+    /// True if it begins with `/me`.
     pub is_me_message: bool,
     /// Reactions, the oldest first.
     pub reactions: &'a [Reaction],
@@ -141,16 +141,16 @@ pub struct OwnPart<'a> {
     pub match_subject: Option<&'a str>,
 }
 
-/// What all messages of a sender share.
+/// Members shared by all messages of a sender.
 #[derive(Clone, Debug, Serialize)]
 pub struct SenderPart<'a> {
-    /// Who sent it.
+    /// The sender.
     pub sender_id: UserId,
     /// The sender's name.
     pub sender_full_name: &'a str,
     /// The sender's API email.
     pub sender_email: Cow<'a, str>,
-    /// The organization's short name; ours stands at the root and has none.
+    /// The organization's short name. Always empty: the organization is at the root of its address.
     pub sender_realm_str: &'static str,
     /// The sender's image.
     pub avatar_url: String,
@@ -158,11 +158,11 @@ pub struct SenderPart<'a> {
 
 impl<'a> SenderPart<'a> {
     /// The part of a sender's messages.
-    pub fn new(sender_id: UserId, full_name: &'a str, email: &'a str, avatar: Avatar) -> Self {
+    pub fn new(sender_id: UserId, full_name: &'a str, email: Cow<'a, str>, avatar: Avatar) -> Self {
         Self {
             sender_id,
             sender_full_name: full_name,
-            sender_email: email.into(),
+            sender_email: email,
             sender_realm_str: "",
             avatar_url: avatar.url(),
         }
@@ -172,10 +172,10 @@ impl<'a> SenderPart<'a> {
     pub fn unknown(sender_id: UserId) -> Self {
         Self {
             sender_id,
-            sender_full_name: users::UNKNOWN_USER,
-            sender_email: users::unknown_email(sender_id).into(),
+            sender_full_name: access::users::UNKNOWN_USER,
+            sender_email: access::users::unknown_email(sender_id).into(),
             sender_realm_str: "",
-            avatar_url: users::UNKNOWN_AVATAR_URL.to_owned(),
+            avatar_url: access::users::UNKNOWN_AVATAR_URL.to_owned(),
         }
     }
 }
@@ -190,14 +190,14 @@ pub enum MessageType {
     Private,
 }
 
-/// What all messages of a conversation share.
+/// Members shared by all messages of a conversation.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecipientPart<'a> {
     /// The set of receivers.
     pub recipient_id: RecipientId,
     /// The channel's name, or the people of the conversation.
     pub display_recipient: &'a DisplayRecipient,
-    /// Where it is.
+    /// Channel message or direct message.
     pub r#type: MessageType,
     /// Channel messages only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -221,11 +221,11 @@ impl<'a> RecipientPart<'a> {
 pub struct Reaction {
     /// The name that was chosen.
     pub emoji_name: String,
-    /// What identifies the emoji within its type.
+    /// The identifier of the emoji within its type.
     pub emoji_code: String,
     /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`.
     pub reaction_type: String,
-    /// Who reacted.
+    /// The user who reacted.
     pub user_id: UserId,
 }
 
@@ -236,7 +236,7 @@ pub struct Submessage {
     pub id: i64,
     /// The message that it belongs to.
     pub message_id: MessageId,
-    /// Who sent it.
+    /// The sender.
     pub sender_id: UserId,
     /// `widget`.
     pub msg_type: String,
@@ -244,7 +244,7 @@ pub struct Submessage {
     pub content: String,
 }
 
-/// Who a message went to, for display.
+/// The recipients of a message, for display.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum DisplayRecipient {
@@ -254,7 +254,7 @@ pub enum DisplayRecipient {
     Direct(Vec<Participant>),
 }
 
-/// Somebody in a direct conversation.
+/// A participant of a direct conversation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Participant {
     /// Identifies the user.
@@ -270,7 +270,7 @@ pub struct Participant {
 /// One edit or move in a message's history.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EditRecord {
-    /// Who edited.
+    /// The user who edited.
     pub user_id: Option<UserId>,
     /// UNIX seconds.
     pub timestamp: i64,
@@ -295,7 +295,7 @@ pub struct EditRecord {
 }
 
 impl EditRecord {
-    /// A record in which nothing has changed yet; what did is set from here.
+    /// Creates a record without changes.
     pub fn new(user_id: UserId, timestamp: i64) -> Self {
         Self {
             user_id: Some(user_id),

@@ -1,10 +1,9 @@
 //! Reading messages from rows without copying their texts.
 
 use crate::domain::images::avatar::Avatar;
-use crate::types::{ClientId, MessageId, RecipientId, UserId};
+use crate::types::{ClientId, IdMap, MessageId, RecipientId, UserId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A message in the current row of a statement. Texts are borrowed from SQLite, and a content that is not asked for is not
@@ -42,21 +41,6 @@ impl<'r> MessageView<'r, '_> {
         self.text(9)
     }
 
-    /// The sender's name.
-    pub fn sender_full_name(&self) -> rusqlite::Result<&'r str> {
-        self.text(11)
-    }
-
-    /// The sender's API email.
-    pub fn sender_email(&self) -> rusqlite::Result<&'r str> {
-        self.text(12)
-    }
-
-    /// The sender's image.
-    pub fn sender_avatar(&self) -> rusqlite::Result<Avatar> {
-        Ok(Avatar { user_id: self.0.get(2)?, version: self.0.get(13)?, key: self.0.get(14)? })
-    }
-
     fn text(&self, column: usize) -> rusqlite::Result<&'r str> {
         Ok(self.0.get_ref(column)?.as_str()?)
     }
@@ -69,7 +53,7 @@ pub struct MessageHead {
     pub id: MessageId,
     /// Its set of receivers.
     pub recipient_id: RecipientId,
-    /// Who sent it.
+    /// The sender.
     pub sender_id: UserId,
     /// UNIX seconds.
     pub timestamp: i64,
@@ -84,7 +68,7 @@ pub struct MessageHead {
 }
 
 impl MessageHead {
-    /// Whether an attribute's bit is set.
+    /// True if an attribute's bit is set.
     pub fn has(&self, attribute: i64) -> bool {
         self.attributes & attribute != 0
     }
@@ -98,12 +82,10 @@ pub fn for_each_row<E: From<rusqlite::Error>>(
 ) -> Result<(), E> {
     let mut statement = connection.prepare_cached(
         "SELECT message.id, recipient_id, sender_id, timestamp, attributes, last_edit_timestamp,
-             last_moved_timestamp, subject, content, rendered_content, client_id, full_name, email, avatar_version,
-             avatar_key
-         FROM rarray(?1) AS wanted CROSS JOIN message ON message.id = wanted.value
-         JOIN user ON user.user_id = sender_id",
+             last_moved_timestamp, subject, content, rendered_content, client_id
+         FROM rarray(?1) AS wanted CROSS JOIN message ON message.id = wanted.value",
     )?;
-    let mut rows = statement.query([list_of(ids)])?;
+    let mut rows = statement.query([list_of(ids.iter().map(|id| id.0))])?;
     while let Some(row) = rows.next()? {
         each(&MessageView(row))?;
     }
@@ -116,17 +98,17 @@ pub fn flags_on(
     connection: &Connection,
     user_id: UserId,
     ids: &[MessageId],
-) -> rusqlite::Result<HashMap<MessageId, i64>> {
-    const FEW: usize = 256;
-    let (Some(first), Some(last)) = (ids.iter().min(), ids.iter().max()) else { return Ok(HashMap::new()) };
-    let between: HashMap<MessageId, i64> = connection
+) -> rusqlite::Result<IdMap<MessageId, i64>> {
+    let most_between = ids.len().max(256);
+    let (Some(first), Some(last)) = (ids.iter().min(), ids.iter().max()) else { return Ok(IdMap::default()) };
+    let between: IdMap<MessageId, i64> = connection
         .prepare_cached(
             "SELECT message_id, flags FROM user_message_flags
              WHERE user_id = ?1 AND message_id BETWEEN ?2 AND ?3 LIMIT ?4",
         )?
-        .query_map((user_id, first, last, FEW as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map((user_id, first, last, most_between as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
-    if between.len() < FEW {
+    if between.len() < most_between {
         return Ok(between);
     }
     connection
@@ -134,10 +116,42 @@ pub fn flags_on(
             "SELECT message_id, flags FROM rarray(?1) AS wanted CROSS JOIN user_message_flags
              ON user_id = ?2 AND message_id = wanted.value",
         )?
-        .query_map((list_of(ids), user_id), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map((list_of(ids.iter().map(|id| id.0)), user_id), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }
 
-fn list_of(ids: &[MessageId]) -> Rc<Vec<Value>> {
-    Rc::new(ids.iter().map(|id| Value::Integer(id.0)).collect())
+/// The parts of a sender that messages show.
+pub struct SenderView<'r> {
+    /// The name.
+    pub full_name: &'r str,
+    /// The API email.
+    pub email: &'r str,
+    /// The image, with the user's id.
+    pub avatar: Avatar,
+}
+
+/// Visits users, in any order.
+pub fn for_each_sender<E: From<rusqlite::Error>>(
+    connection: &Connection,
+    ids: &[UserId],
+    mut visit: impl FnMut(SenderView<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let mut statement = connection.prepare_cached(
+        "SELECT user_id, full_name, email, avatar_version, avatar_key
+         FROM rarray(?1) AS wanted CROSS JOIN user ON user_id = wanted.value",
+    )?;
+    let mut rows = statement.query([list_of(ids.iter().map(|id| id.0))])?;
+    while let Some(row) = rows.next()? {
+        let text = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
+        let avatar = Avatar { user_id: row.get(0)?, version: row.get(3)?, key: row.get(4)? };
+        visit(SenderView { full_name: text(1)?, email: text(2)?, avatar })?;
+    }
+    Ok(())
+}
+
+fn list_of(ids: impl Iterator<Item = i64>) -> Rc<Vec<Value>> {
+    Rc::new(ids.map(Value::Integer).collect())
 }

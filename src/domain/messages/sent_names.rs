@@ -1,14 +1,14 @@
-//! What clients called the messages that they sent lately: the queue and the local id of `POST /messages`. A client that
-//! did not get the reply sends the same again, and is told the id of the message that is there.
+//! Names that clients gave to recently sent messages: the queue and the local id of `POST /messages`. A client that did
+//! not get the reply sends the same again, and receives the id of the stored message.
 
+use crate::error::ApiResult;
 use crate::events::QueueId;
-use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use sha2::{Digest, Sha256};
 
-/// How many of a sender's messages keep their names.
+/// Number of messages of a sender that keep their names.
 const KEPT: i64 = 200;
 
 /// The name of a message. The content is a part of it: a program that gives all its messages the same local id is not

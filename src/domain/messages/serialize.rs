@@ -1,26 +1,34 @@
 //! Writing messages as JSON, for one viewer.
+//!
+//! A message consists of its own part, which is the same for all viewers, its flags, and the parts of its sender and its
+//! conversation, which other messages share. Own parts of most messages, and the parts of senders, depend on nothing but
+//! their rows, and are cached ([`Snapshot::cached`]).
 
 use crate::domain::access::messages::ConversationAccess;
-use crate::domain::access::users::Accessible;
+use crate::domain::access::users::{Accessible, unknown_email};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::read_state::read_set::ReadSet;
 use crate::domain::messages::record::{
     DisplayRecipient, EditRecord, OwnPart, Reaction, RecipientPart, SenderPart, Submessage, attribute,
 };
-use crate::domain::messages::row_reader::{MessageHead, MessageView, flags_on, for_each_row};
+use crate::domain::messages::row_reader::{
+    MessageHead, MessageView, flags_on, for_each_row, for_each_sender,
+};
 use crate::domain::messages::rules::EditHistoryVisibility;
-use crate::domain::messages::search::highlight;
-use crate::domain::messages::search::query::SearchQuery;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{sql, submessages};
-use crate::http::{ApiError, ApiResult, members_of, write_json_text};
-use crate::markdown::TopicLink;
-use crate::types::shown_topic;
-use crate::types::{ClientId, MessageId, RecipientId, UserId};
+use crate::domain::search::highlight;
+use crate::domain::search::query::SearchQuery;
+use crate::error::{ApiError, ApiResult};
+use crate::store::{RowValue, Snapshot};
+use crate::types::{
+    ClientId, IdMap, IdSet, MessageId, RecipientId, UserId, members_of, shown_topic, write_json_text,
+};
 use serde::Serialize;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
+use std::sync::Arc;
+use teamchat_markdown::TopicLink;
 
 /// The format in which a client wants messages.
 #[derive(Clone, Copy, Debug)]
@@ -31,17 +39,21 @@ pub struct MessageFormat {
     pub allow_empty_topic_name: bool,
 }
 
+/// The tables of whose rows the cached parts are made.
+pub const CACHED_TABLES: &[&str] = &[OwnJson::TABLE, SenderJson::TABLE];
+
 /// Writes one message as a JSON object.
 pub fn write_one(viewer: &MessageViewer<'_>, id: MessageId, format: MessageFormat) -> ApiResult<String> {
     let mut out = Vec::new();
-    write_each(viewer, &[id], format, None, usize::MAX, &mut out)?;
+    Writer::new(viewer, format, None)?.write_each(&[id], None, usize::MAX, &mut out)?;
     into_utf8(out)
 }
 
-/// Writes messages as a JSON array, in the order of `ids`. With a search, `match_content` and `match_subject` highlight
-/// its words. Begins no message after so many bytes, and returns how many were begun.
+/// Writes messages of a snapshot as a JSON array, in the order of `ids`. With a search, `match_content` and `match_subject`
+/// highlight its words. Starts no message beyond the maximum number of bytes, and returns the number of messages.
 pub fn write_array(
     viewer: &MessageViewer<'_>,
+    snapshot: &Snapshot<'_>,
     ids: &[MessageId],
     format: MessageFormat,
     search: Option<&SearchQuery>,
@@ -49,7 +61,7 @@ pub fn write_array(
     out: &mut Vec<u8>,
 ) -> ApiResult<usize> {
     out.push(b'[');
-    let written = write_each(viewer, ids, format, search, max_bytes, out)?;
+    let written = Writer::new(viewer, format, search)?.write_each(ids, Some(snapshot), max_bytes, out)?;
     out.push(b']');
     Ok(written)
 }
@@ -57,45 +69,6 @@ pub fn write_array(
 /// JSON that was written here, as text.
 pub fn into_utf8(json: Vec<u8>) -> ApiResult<String> {
     String::from_utf8(json).map_err(|_| ApiError::internal("serialized messages are not UTF-8"))
-}
-
-/// Appends messages, separated by commas, until there are more bytes than `max_bytes`. Returns how many there are.
-fn write_each(
-    viewer: &MessageViewer<'_>,
-    ids: &[MessageId],
-    format: MessageFormat,
-    search: Option<&SearchQuery>,
-    max_bytes: usize,
-    out: &mut Vec<u8>,
-) -> ApiResult<usize> {
-    let history_visibility = EditHistoryVisibility::load(viewer.connection)?;
-    let flags = flags_on(viewer.connection, viewer.caller.user_id, ids)?;
-    let accessible = Accessible::to(viewer.connection, viewer.caller)?;
-    let mut writer = Writer {
-        viewer,
-        format,
-        history_visibility,
-        search,
-        flags,
-        accessible,
-        recipients: HashMap::new(),
-        senders: HashMap::new(),
-        clients: HashMap::new(),
-    };
-    out.reserve(ids.len() * 700);
-    let start = out.len();
-    let mut seen = 0;
-    for_each_row(viewer.connection, ids, |row| {
-        if out.len() - start > max_bytes {
-            return Ok(());
-        }
-        if out.len() > start {
-            out.push(b',');
-        }
-        seen += 1;
-        writer.write(row, out)
-    })?;
-    Ok(seen)
 }
 
 /// A message's text with the words of a search highlighted.
@@ -122,7 +95,7 @@ impl Matches {
     }
 }
 
-/// What messages need of their conversation.
+/// Facts about the conversation of messages.
 struct Recipient {
     /// [`RecipientPart`] as JSON, without braces.
     part: String,
@@ -139,37 +112,152 @@ struct Attached {
     topic_links: Vec<TopicLink>,
 }
 
+/// The own part of a message.
+struct OwnJson {
+    head: MessageHead,
+    /// True if the topic is empty, which clients get in two forms.
+    has_empty_topic: bool,
+    /// [`OwnPart`] as a JSON object without the closing brace.
+    json: Vec<u8>,
+}
+
+impl RowValue for OwnJson {
+    const TABLE: &'static str = "message";
+
+    fn bytes(&self) -> usize {
+        self.json.len()
+    }
+}
+
+/// [`SenderPart`] as JSON, without braces.
+struct SenderJson(String);
+
+impl SenderJson {
+    fn new(part: &SenderPart<'_>) -> ApiResult<Arc<Self>> {
+        Ok(Arc::new(Self(members_of(part)?)))
+    }
+}
+
+impl RowValue for SenderJson {
+    const TABLE: &'static str = "user";
+
+    fn bytes(&self) -> usize {
+        self.0.len()
+    }
+}
+
 struct Writer<'a> {
     viewer: &'a MessageViewer<'a>,
     format: MessageFormat,
     history_visibility: EditHistoryVisibility,
     search: Option<&'a SearchQuery>,
-    /// The viewer's stored flags, of the messages that have any.
-    flags: HashMap<MessageId, i64>,
     /// The users whose names the viewer may see.
     accessible: Accessible,
-    recipients: HashMap<RecipientId, Recipient>,
-    /// [`SenderPart`] as JSON, without braces.
-    senders: HashMap<UserId, String>,
+    recipients: IdMap<RecipientId, Recipient>,
+    senders: IdMap<UserId, Arc<SenderJson>>,
     /// Names of client programs.
-    clients: HashMap<ClientId, String>,
+    clients: IdMap<ClientId, String>,
 }
 
-impl Writer<'_> {
-    /// Writes a message: its own part, and the cached parts of its sender and its conversation.
-    fn write(&mut self, row: &MessageView<'_, '_>, out: &mut Vec<u8>) -> ApiResult<()> {
+impl<'a> Writer<'a> {
+    fn new(
+        viewer: &'a MessageViewer<'a>,
+        format: MessageFormat,
+        search: Option<&'a SearchQuery>,
+    ) -> ApiResult<Self> {
+        Ok(Self {
+            viewer,
+            format,
+            history_visibility: EditHistoryVisibility::load(viewer.connection)?,
+            search,
+            accessible: Accessible::to(viewer.connection, viewer.caller)?,
+            recipients: IdMap::default(),
+            senders: IdMap::default(),
+            clients: IdMap::default(),
+        })
+    }
+
+    /// Appends messages, separated by commas, until there are more bytes than `max_bytes`. Returns how many there are.
+    /// Parts of rows are taken from the cache of a snapshot, and added to it.
+    fn write_each(
+        &mut self,
+        ids: &[MessageId],
+        snapshot: Option<&Snapshot<'_>>,
+        max_bytes: usize,
+        out: &mut Vec<u8>,
+    ) -> ApiResult<usize> {
+        let flags = flags_on(self.viewer.connection, self.viewer.caller.user_id, ids)?;
+        let parts = self.own_parts(ids, snapshot, max_bytes)?;
+        self.load_senders(&parts, snapshot)?;
+        out.reserve(parts.iter().map(|own| own.json.len() + 400).sum());
+        let start = out.len();
+        let mut seen = 0;
+        for own in &parts {
+            if out.len() - start > max_bytes {
+                break;
+            }
+            if seen > 0 {
+                out.push(b',');
+            }
+            seen += 1;
+            self.write(own, flags.get(&own.head.id).copied().unwrap_or(0), out)?;
+        }
+        Ok(seen)
+    }
+
+    /// The own parts of messages, in the order of `ids`, until there are more bytes than `max_bytes`.
+    fn own_parts(
+        &mut self,
+        ids: &[MessageId],
+        snapshot: Option<&Snapshot<'_>>,
+        max_bytes: usize,
+    ) -> ApiResult<Vec<Arc<OwnJson>>> {
+        // Parts in other formats are rare, and not cached.
+        let snapshot = snapshot.filter(|_| self.format.apply_markdown && self.search.is_none());
+        let cached = snapshot.map(|snapshot| snapshot.cached::<OwnJson>(ids.iter().map(|id| id.0)));
+        let mut cached = cached.unwrap_or_default();
+        cached.resize(ids.len(), None);
+        let missing = ids.iter().zip(&cached).filter(|(_, own)| own.is_none());
+        let missing: Vec<MessageId> = missing.map(|(id, _)| *id).collect();
+        let mut bytes = 0;
+        let mut made: Vec<Arc<OwnJson>> = Vec::with_capacity(missing.len());
+        if !missing.is_empty() {
+            for_each_row(self.viewer.connection, &missing, |row| -> ApiResult<()> {
+                if bytes <= max_bytes {
+                    let own = self.own_part(row)?;
+                    bytes += own.json.len();
+                    made.push(Arc::new(own));
+                }
+                Ok(())
+            })?;
+        }
+        if let Some(snapshot) = snapshot {
+            let lasting = made.iter().filter(|own| own.depends_on_its_row_only());
+            snapshot.cache(lasting.map(|own| (own.head.id.0, Arc::clone(own))));
+        }
+        let is_cut = bytes > max_bytes;
+        let mut made = made.into_iter().peekable();
+        let mut parts = Vec::with_capacity(ids.len());
+        for (id, own) in ids.iter().zip(cached) {
+            match own.or_else(|| made.next_if(|own| own.head.id == *id)) {
+                Some(own) => parts.push(own),
+                None if is_cut => break,
+                None => {}
+            }
+        }
+        Ok(parts)
+    }
+
+    /// The own part of a message, from its row and those of other tables that its attributes announce.
+    fn own_part(&mut self, row: &MessageView<'_, '_>) -> ApiResult<OwnJson> {
         let head = row.head()?;
         self.cache_recipient(&head)?;
-        self.cache_sender(row, &head)?;
         self.cache_client(&head)?;
-        let recipient = &self.recipients[&head.recipient_id];
         let attached = self.attached(&head)?;
-        let flags = recipient.flags_of(&head, self.flags.get(&head.id).copied().unwrap_or(0));
-        let subject = if recipient.conversation.stream.is_some() {
-            shown_topic(row.subject()?, self.format.allow_empty_topic_name)
-        } else {
-            ""
-        };
+        let is_in_channel = self.recipients[&head.recipient_id].conversation.stream.is_some();
+        let topic = if is_in_channel { row.subject()? } else { "" };
+        let subject =
+            if is_in_channel { shown_topic(topic, self.format.allow_empty_topic_name) } else { topic };
         let matches = match self.search {
             Some(search) => Some(Matches::of(row.rendered_content()?, subject, Some(search))),
             None => None,
@@ -193,17 +281,33 @@ impl Writer<'_> {
             edit_history: &attached.edits,
             last_edit_timestamp: head.last_edit_timestamp,
             last_moved_timestamp: head.last_moved_timestamp,
-            flags: Some(&flags),
+            flags: None,
             match_content: matches.as_ref().map(|matches| matches.match_content.as_str()),
             match_subject: matches.as_ref().map(|matches| matches.match_subject.as_str()),
         };
-        serde_json::to_writer(&mut *out, &own)?;
-        // The parts become one object: replace the closing brace.
-        out.pop();
-        out.extend_from_slice(b",\"content\":");
-        write_json_text(out, content);
+        let mut json = Vec::with_capacity(content.len() + 400);
+        serde_json::to_writer(&mut json, &own)?;
+        // More members follow: replace the closing brace.
+        json.pop();
+        json.extend_from_slice(b",\"content\":");
+        write_json_text(&mut json, content);
+        json.shrink_to_fit();
+        Ok(OwnJson { head, has_empty_topic: is_in_channel && topic.is_empty(), json })
+    }
+
+    /// Writes a message: its own part, its flags, and the parts of its sender and its conversation.
+    fn write(&mut self, own: &OwnJson, stored_flags: i64, out: &mut Vec<u8>) -> ApiResult<()> {
+        self.cache_recipient(&own.head)?;
+        let recipient = &self.recipients[&own.head.recipient_id];
+        out.extend_from_slice(&own.json);
+        out.extend_from_slice(b",\"flags\":");
+        if self.viewer.caller.is_visitor() {
+            out.extend_from_slice(br#"["read"]"#);
+        } else {
+            recipient.write_flags(&own.head, stored_flags, out);
+        }
         out.push(b',');
-        out.extend_from_slice(self.senders[&head.sender_id].as_bytes());
+        out.extend_from_slice(self.senders[&own.head.sender_id].0.as_bytes());
         out.push(b',');
         out.extend_from_slice(recipient.part.as_bytes());
         out.push(b'}');
@@ -231,20 +335,36 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Caches the part that a message shares with others of its sender.
-    fn cache_sender(&mut self, row: &MessageView<'_, '_>, head: &MessageHead) -> ApiResult<()> {
-        let Entry::Vacant(entry) = self.senders.entry(head.sender_id) else { return Ok(()) };
-        let part = if self.accessible.contains(head.sender_id) {
-            SenderPart::new(
-                head.sender_id,
-                row.sender_full_name()?,
-                row.sender_email()?,
-                row.sender_avatar()?,
-            )
-        } else {
-            SenderPart::unknown(head.sender_id)
-        };
-        entry.insert(members_of(&part)?);
+    /// Loads the parts that messages share with others of their senders. One statement reads all that are not cached: the
+    /// newest messages of a large channel have almost as many senders.
+    fn load_senders(&mut self, parts: &[Arc<OwnJson>], snapshot: Option<&Snapshot<'_>>) -> ApiResult<()> {
+        let senders: IdSet<UserId> = parts.iter().map(|own| own.head.sender_id).collect();
+        let accessible: Vec<UserId> =
+            senders.iter().copied().filter(|id| self.accessible.contains(*id)).collect();
+        let is_visitor = self.viewer.caller.is_visitor();
+        // Visitors see no email.
+        let snapshot = snapshot.filter(|_| !is_visitor);
+        if let Some(snapshot) = snapshot {
+            let cached = snapshot.cached(accessible.iter().map(|id| id.0));
+            self.senders.extend(accessible.iter().zip(cached).filter_map(|(id, part)| Some((*id, part?))));
+        }
+        let missing: Vec<UserId> =
+            accessible.into_iter().filter(|id| !self.senders.contains_key(id)).collect();
+        for_each_sender(self.viewer.connection, &missing, |sender| -> ApiResult<()> {
+            let id = sender.avatar.user_id;
+            let email = if is_visitor { unknown_email(id).into() } else { sender.email.into() };
+            let part = SenderPart::new(id, sender.full_name, email, sender.avatar);
+            self.senders.insert(id, SenderJson::new(&part)?);
+            Ok(())
+        })?;
+        if let Some(snapshot) = snapshot {
+            snapshot.cache(missing.iter().filter_map(|id| Some((id.0, Arc::clone(self.senders.get(id)?)))));
+        }
+        for id in senders {
+            if let Entry::Vacant(entry) = self.senders.entry(id) {
+                entry.insert(SenderJson::new(&SenderPart::unknown(id))?);
+            }
+        }
         Ok(())
     }
 
@@ -287,9 +407,20 @@ impl Writer<'_> {
     }
 }
 
+impl OwnJson {
+    /// True if the part is the same as long as the message's row is, for all who want HTML.
+    fn depends_on_its_row_only(&self) -> bool {
+        const ELSEWHERE: i64 = attribute::HAS_REACTION
+            | attribute::HAS_SUBMESSAGE
+            | attribute::HAS_TOPIC_LINKS
+            | attribute::IS_EDITED;
+        !self.head.has(ELSEWHERE) && !self.has_empty_topic
+    }
+}
+
 impl Recipient {
-    /// The viewer's flags on a message.
-    fn flags_of(&self, head: &MessageHead, stored: i64) -> Vec<&'static str> {
+    /// Writes the viewer's flags on a message.
+    fn write_flags(&self, head: &MessageHead, stored: i64, out: &mut Vec<u8>) {
         let received = self.conversation.has_received(head.id);
         let is_read = head.id.bit().is_none_or(|id| self.read.contains(id));
         let everybody = received && head.has(attribute::STREAM_WILDCARD);
@@ -306,6 +437,16 @@ impl Recipient {
             (stored & bit::HAS_ALERT_WORD != 0, "has_alert_word"),
             (!received || stored & bit::HISTORICAL != 0, "historical"),
         ];
-        names.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect()
+        out.push(b'[');
+        let start = out.len();
+        for (_, name) in names.into_iter().filter(|(set, _)| *set) {
+            if out.len() > start {
+                out.push(b',');
+            }
+            out.push(b'"');
+            out.extend_from_slice(name.as_bytes());
+            out.push(b'"');
+        }
+        out.push(b']');
     }
 }

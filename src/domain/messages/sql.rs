@@ -1,12 +1,12 @@
 //! Statements about messages that several modules need. A statement that only one index or table needs is beside its
 //! rule.
 
-use crate::domain::access::messages as message_access;
+use crate::domain::access;
 use crate::domain::limits::{MAX_EDITS, MAX_EDITS_LENGTH, MAX_REWRITTEN_LENGTH};
 use crate::domain::messages::record::{
     EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute,
 };
-use crate::domain::messages::search::{index, purge};
+use crate::domain::search::{index, purge};
 use crate::store::Tx;
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql};
@@ -21,7 +21,7 @@ pub struct NewMessage<'a> {
     pub topic_id: Option<TopicId>,
     /// The topic as it was written.
     pub subject: &'a str,
-    /// Who sends.
+    /// The sender.
     pub sender_id: UserId,
     /// The program that sends.
     pub client_id: ClientId,
@@ -35,11 +35,17 @@ pub struct NewMessage<'a> {
     pub attributes: i64,
 }
 
+/// HTML as the column `html` has it: `=` in place of that of a plain message, which is its content in a paragraph.
+pub fn stored_html<'h>(content: &str, html: &'h str) -> &'h str {
+    let paragraph = html.strip_prefix("<p>").and_then(|html| html.strip_suffix("</p>"));
+    if paragraph == Some(content) { "=" } else { html }
+}
+
 /// Stores a message, schedules its indexing for searches, and returns its id.
 pub fn insert(tx: &mut Tx<'_>, message: &NewMessage<'_>) -> rusqlite::Result<MessageId> {
     tx.prepare_cached(
         "INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
-                 rendered_content, rendered_version, attributes)
+                 html, rendered_version, attributes)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?
     .execute((
@@ -50,7 +56,7 @@ pub fn insert(tx: &mut Tx<'_>, message: &NewMessage<'_>) -> rusqlite::Result<Mes
         message.client_id,
         message.timestamp,
         message.content,
-        message.rendered_content,
+        stored_html(message.content, message.rendered_content),
         RENDERED_VERSION,
         message.attributes,
     ))?;
@@ -183,7 +189,7 @@ pub fn resolved_topics(connection: &Connection, stream_id: StreamId) -> rusqlite
 
 /// Returns a topic of a channel, and stores it if it is new.
 pub fn topic_or_new(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlite::Result<TopicId> {
-    if let Some(topic_id) = message_access::topic(connection, stream_id, key)? {
+    if let Some(topic_id) = access::messages::topic(connection, stream_id, key)? {
         return Ok(topic_id);
     }
     connection
@@ -259,8 +265,8 @@ pub fn edits(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<Edi
     Ok(edits)
 }
 
-/// The edits of a message that are within its limits, counted from the newest. Moves push out no versions, and of the
-/// versions the first one stays: whoever may move or edit must not change what was sent.
+/// The edits of a message that are within its limits, counted from the newest. Moves never evict edits, and the
+/// original version is always kept.
 #[derive(Default)]
 struct KeptEdits {
     moves: usize,
@@ -270,8 +276,8 @@ struct KeptEdits {
 }
 
 impl KeptEdits {
-    /// Counts an edit, and returns whether it is kept. `length` is that of the version before it, in bytes; `None` if it
-    /// only moved the message. `is_first` says that this version is the one that was sent.
+    /// Counts an edit, and returns true if it is kept. `length` is that of the version before it, in bytes; `None` if
+    /// it only moved the message. `is_first` is true if this is the original version.
     fn add(&mut self, length: Option<usize>, is_first: bool) -> bool {
         let Some(length) = length else {
             self.moves += 1;
@@ -283,7 +289,7 @@ impl KeptEdits {
     }
 }
 
-/// Adds to a message's history, and removes from it what is beyond its limits.
+/// Adds to a message's history, and removes entries beyond its limits.
 pub fn insert_edit(connection: &Connection, id: MessageId, edit: &EditRecord) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -306,7 +312,7 @@ pub fn insert_edit(connection: &Connection, id: MessageId, edit: &EditRecord) ->
     trim_edits(connection, id)
 }
 
-/// Removes from a message's history what is beyond its limits: what clients do not get, nobody can see.
+/// Removes entries beyond the limits from a message's history, because clients cannot read them.
 pub fn trim_edits(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(
         "SELECT number, octet_length(prev_content) + coalesce(octet_length(prev_rendered_content), 0),
@@ -331,10 +337,13 @@ pub fn trim_edits(connection: &Connection, id: MessageId) -> rusqlite::Result<()
     Ok(())
 }
 
-/// How many of some messages one job may move or delete: one at least, and as many as are short enough together.
-pub fn fit_in_job(connection: &Connection, ids: impl Iterator<Item = MessageId>) -> rusqlite::Result<usize> {
+/// Number of the messages that one job may move or delete: one at least, and as many as are short enough together.
+pub fn count_for_one_job(
+    connection: &Connection,
+    ids: impl Iterator<Item = MessageId>,
+) -> rusqlite::Result<usize> {
     let mut statement = connection.prepare_cached(
-        "SELECT octet_length(content) + octet_length(rendered_content) + coalesce((
+        "SELECT octet_length(content) + octet_length(html) + coalesce((
              SELECT sum(coalesce(octet_length(prev_content), 0) + coalesce(octet_length(prev_rendered_content), 0))
              FROM message_edit WHERE message_id = id), 0)
          FROM message WHERE id = ?1",
@@ -361,13 +370,13 @@ pub fn update_content(
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "UPDATE message SET content = ?2, rendered_content = ?3, rendered_version = ?4,
+            "UPDATE message SET content = ?2, html = ?3, rendered_version = ?4,
                  attributes = attributes & ?7 | ?5, last_edit_timestamp = ?6 WHERE id = ?1",
         )?
         .execute((
             id,
             content,
-            rendered_content,
+            stored_html(content, rendered_content),
             RENDERED_VERSION,
             attributes,
             timestamp,
@@ -383,7 +392,7 @@ pub fn newest_of_topic(connection: &Connection, topic_id: TopicId) -> rusqlite::
         .query_row([topic_id], |row| row.get(0))
 }
 
-/// Whether a topic has any messages.
+/// True if a topic has any messages.
 pub fn has_messages(connection: &Connection, topic_id: TopicId) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM message WHERE topic_id = ?1)")?
@@ -406,8 +415,8 @@ pub fn topic_links(connection: &Connection, id: MessageId) -> rusqlite::Result<O
         .optional()
 }
 
-/// The messages of a conversation that mention everybody in the channel, ascending. An index has them: the attributes of a
-/// message are stored after its texts, which would be read as well.
+/// The messages of a conversation with a wildcard mention of the channel, ascending. Read from an index: the attributes
+/// of a message are stored after its texts, which would be read as well.
 pub fn stream_wildcards(
     connection: &Connection,
     recipient_id: RecipientId,
@@ -505,7 +514,7 @@ pub fn newest_id(connection: &Connection) -> rusqlite::Result<MessageId> {
 }
 
 /// A user's flags on a message.
-pub fn flags(connection: &Connection, user_id: UserId, id: MessageId) -> rusqlite::Result<i64> {
+pub fn flags_of(connection: &Connection, user_id: UserId, id: MessageId) -> rusqlite::Result<i64> {
     let flags = connection
         .prepare_cached("SELECT flags FROM user_message_flags WHERE user_id = ?1 AND message_id = ?2")?
         .query_row((user_id, id), |row| row.get(0))

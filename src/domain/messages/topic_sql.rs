@@ -46,7 +46,7 @@ pub fn newest_ids(
     sql::newest_in(&mut statement, topic_id, within.iter().map(|range| (*range.start(), *range.end())), limit)
 }
 
-/// Whether a topic has a message in ranges of ids.
+/// True if a topic has a message in ranges of ids.
 pub fn has_any(connection: &Connection, topic_id: TopicId, within: &Ranges) -> rusqlite::Result<bool> {
     for range in within {
         if newest_of_topic_in(connection, topic_id, range)?.is_some() {
@@ -56,7 +56,7 @@ pub fn has_any(connection: &Connection, topic_id: TopicId, within: &Ranges) -> r
     Ok(false)
 }
 
-/// Whether a topic has a message in ranges of ids that is not in a set.
+/// True if a topic has a message in ranges of ids that is not in a set.
 pub fn has_others(
     connection: &Connection,
     topic_id: TopicId,
@@ -137,8 +137,8 @@ fn some_participants(
     Ok(participants)
 }
 
-/// Adds a move to the history of messages, and removes what is beyond its limits. The previous topic is each message's own
-/// spelling, not the record's.
+/// Adds a move to the history of messages, and removes entries beyond its limits. The previous topic is each message's
+/// own spelling, not the record's.
 pub fn insert_moves(
     connection: &Connection,
     ids: impl Iterator<Item = MessageId>,
@@ -171,7 +171,7 @@ pub struct NewLocation<'a> {
     pub recipient_id: Option<RecipientId>,
     /// The topic's row.
     pub topic_id: TopicId,
-    /// How the topic is spelled from now on; `None` if that stays.
+    /// The new spelling of the topic; `None` if it stays.
     pub subject: Option<&'a str>,
     /// Links in the new topic, as JSON.
     pub links: Option<&'a str>,

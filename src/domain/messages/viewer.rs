@@ -1,14 +1,14 @@
-//! One user's messages: what they may read, what they have read, and what they muted.
+//! One user's messages: access, read state, and muting.
 
-use crate::domain::access::channel_rows::StreamRow;
+use crate::auth::Ctx;
 use crate::domain::access::messages::MessageAccess;
 use crate::domain::messages::read_state::read_set::ReadSet;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::{read_state, sql};
+use crate::domain::rows::channel::StreamRow;
 use crate::domain::user_topics::muting::Muting;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::error::{ApiError, ApiResult};
 use crate::types::{MessageId, RecipientId};
-use rusqlite::Connection;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -31,12 +31,12 @@ impl<'a> Deref for MessageViewer<'a> {
 
 impl<'a> MessageViewer<'a> {
     /// A user's messages at a time.
-    pub fn new(connection: &'a Connection, caller: &'a Caller, now: i64) -> Self {
-        let access = MessageAccess::new(connection, caller, now);
+    pub fn new(ctx: Ctx<'a>) -> Self {
+        let access = MessageAccess::new(ctx);
         Self { access, read_sets: RefCell::default(), muting: OnceCell::new() }
     }
 
-    /// What the viewer muted, unmuted and follows.
+    /// Topic policies and muted channels of the viewer.
     pub fn muting(&self) -> ApiResult<&Muting> {
         if let Some(muting) = self.muting.get() {
             return Ok(muting);
@@ -45,7 +45,7 @@ impl<'a> MessageViewer<'a> {
         Ok(self.muting.get_or_init(|| loaded))
     }
 
-    /// What the viewer has read of a conversation.
+    /// Read messages of the viewer in a conversation.
     pub fn read_set(&self, recipient_id: RecipientId) -> ApiResult<Rc<ReadSet>> {
         if let Some(set) = self.read_sets.borrow().get(&recipient_id) {
             return Ok(Rc::clone(set));

@@ -1,9 +1,12 @@
-//! Which messages are to be posted: the rows, and the word that wakes the task that posts.
+//! Queue of outgoing webhooks: rows, and waking of the task that posts them.
 
-use crate::domain::access::channel_rows as subscriptions;
-use crate::domain::access::user_rows::UserRow;
+use crate::domain::limits::{
+    Accounts, MAX_BOTS_CALLED, MAX_WAITING_WEBHOOKS, MAX_WAITING_WEBHOOKS_OF_SENDER,
+};
 use crate::domain::messages::destination::Destination;
-use crate::http::ApiResult;
+use crate::domain::rows;
+use crate::domain::rows::user::UserRow;
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use rusqlite::Connection;
@@ -19,14 +22,15 @@ pub struct QueuedRow {
     pub bot_id: UserId,
     /// `direct_message` or `mention`.
     pub trigger: String,
-    /// How often it was posted in vain.
+    /// Number of failed attempts.
     pub failed_tries: i64,
     /// When it is due, UNIX seconds.
     pub next_try: i64,
 }
 
 /// Queues a message that was sent, for the bots that it mentions or that are in its direct conversation. Messages of
-/// bots are not for bots: two of them would never stop.
+/// bots are not for bots: two of them would never stop. A message is posted to a few bots only, and not to bots for which
+/// too many messages wait.
 pub fn message_sent(
     tx: &mut Tx<'_>,
     message_id: MessageId,
@@ -39,25 +43,54 @@ pub fn message_sent(
     if sender.is_bot() || !is_for_bots {
         return Ok(());
     }
-    let mut queued = false;
+    let (mut called, mut queued) = (0, false);
     for bot_id in bots(tx)? {
+        if called == MAX_BOTS_CALLED {
+            break;
+        }
         let trigger = match address {
             Destination::Direct(user_ids) => user_ids.contains(&bot_id).then_some("direct_message"),
             Destination::Channel(stream, _) => {
                 let hears = mentioned.contains(&bot_id)
-                    && (stream.is_public() || subscriptions::is_subscribed(tx, bot_id, stream.stream_id)?);
+                    && (stream.is_public() || rows::channel::is_subscribed(tx, bot_id, stream.stream_id)?);
                 hears.then_some("mention")
             }
         };
         if let Some(trigger) = trigger {
-            insert(tx, message_id, bot_id, trigger, tx.now())?;
-            queued = true;
+            called += 1;
+            if has_room(tx, sender.user_id, bot_id)? {
+                insert(tx, message_id, bot_id, trigger, tx.now())?;
+                queued = true;
+            } else {
+                tracing::warn!(%bot_id, %message_id, "a message is not posted, because too many wait");
+            }
         }
     }
     if queued {
         tx.wake_tasks_after_commit();
     }
     Ok(())
+}
+
+/// True if one more message may wait for a bot: in all for the bots of its person, and of one sender, so that others cannot
+/// take all places.
+fn has_room(tx: &Tx<'_>, sender_id: UserId, bot_id: UserId) -> ApiResult<bool> {
+    let owners = Accounts::of(tx, bot_id, tx.now())?;
+    let statement = "SELECT count(*) FROM outgoing_webhook WHERE bot_id IN (SELECT value FROM json_each(?1))";
+    if !owners.have_room(statement, 1, MAX_WAITING_WEBHOOKS)? {
+        return Ok(false);
+    }
+    if owners.contains(sender_id) {
+        return Ok(true);
+    }
+    let senders = Accounts::of(tx, sender_id, tx.now())?;
+    let count: u32 = tx
+        .prepare_cached(
+            "SELECT count(*) FROM outgoing_webhook JOIN message ON message.id = message_id
+             WHERE bot_id IN (SELECT value FROM json_each(?1)) AND sender_id IN (SELECT value FROM json_each(?2))",
+        )?
+        .query_row((owners.list(), senders.list()), |row| row.get(0))?;
+    Ok((count as usize) < MAX_WAITING_WEBHOOKS_OF_SENDER)
 }
 
 fn bots(connection: &Connection) -> rusqlite::Result<Vec<UserId>> {
@@ -88,8 +121,8 @@ fn insert(
 pub struct WaitingBot {
     /// The bot.
     pub bot_id: UserId,
-    /// Who made it, and answers for what it does.
-    pub accountable: UserId,
+    /// The creator of the bot, whose quota it counts against.
+    pub quota_owner: UserId,
 }
 
 /// The bots for which messages wait, in the order in which their first messages are due. It takes a step for each bot, not
@@ -106,7 +139,7 @@ pub fn waiting_bots(connection: &Connection) -> rusqlite::Result<Vec<WaitingBot>
              SELECT bot_id, coalesce(created_by, bot_id) FROM waiting JOIN bot ON bot.user_id = bot_id
              ORDER BY (SELECT min(next_try) FROM outgoing_webhook WHERE bot_id = waiting.bot_id), bot_id",
         )?
-        .query_map([], |row| Ok(WaitingBot { bot_id: row.get(0)?, accountable: row.get(1)? }))?
+        .query_map([], |row| Ok(WaitingBot { bot_id: row.get(0)?, quota_owner: row.get(1)? }))?
         .collect()
 }
 
@@ -136,8 +169,8 @@ pub fn first(connection: &Connection, bot_id: UserId, limit: usize) -> rusqlite:
         .collect()
 }
 
-/// Puts a row off after a failure.
-pub fn put_off(connection: &Connection, id: i64, next_try: i64) -> rusqlite::Result<()> {
+/// Postpones a row after a failure.
+pub fn postpone(connection: &Connection, id: i64, next_try: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "UPDATE outgoing_webhook SET failed_tries = failed_tries + 1, next_try = ?2
@@ -147,7 +180,13 @@ pub fn put_off(connection: &Connection, id: i64, next_try: i64) -> rusqlite::Res
         .map(|_| ())
 }
 
-/// Removes a row; answers whether it was there.
+/// Postpones a row that is not tried now. This is not a failure.
+pub fn defer(connection: &Connection, id: i64, next_try: i64) -> rusqlite::Result<()> {
+    let statement = "UPDATE outgoing_webhook SET next_try = ?2 WHERE outgoing_webhook_id = ?1";
+    connection.prepare_cached(statement)?.execute((id, next_try)).map(|_| ())
+}
+
+/// Removes a row; returns false if there was none.
 pub fn remove(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     let statement = "DELETE FROM outgoing_webhook WHERE outgoing_webhook_id = ?1";
     Ok(connection.prepare_cached(statement)?.execute([id])? > 0)

@@ -2,7 +2,7 @@
 //! `widget_content`.
 
 use crate::domain::messages::record::Submessage;
-use crate::http::{ApiError, ApiResult};
+use crate::error::{ApiError, ApiResult};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -27,7 +27,7 @@ pub enum Widget {
         /// The initial tasks.
         tasks: Vec<Task>,
     },
-    /// Buttons, each of which sends a reply for whoever presses it. The data is as the bot sent it.
+    /// Buttons, each of which sends a reply of the user who presses it. The data is as the bot sent it.
     Zform(Map<String, Value>),
 }
 
@@ -137,7 +137,7 @@ mod tests {
 
     // conformance: sub-80
     #[test]
-    fn choices_are_read_and_refused_in_the_published_words() {
+    fn choices_are_read_and_refused_as_published() {
         let choice =
             json!({"type": "multiple_choice", "short_name": "A", "long_name": "yes", "reply": "answer A"});
         let data = json!({"type": "choices", "heading": "Well?", "choices": [choice]});

@@ -1,26 +1,27 @@
 //! The system bots, and the notices that they send.
 //!
-//! A notice is a message that is created in the job of the change that it is about, so that either both happen or
-//! neither. Its text is a tree ([`Composition`]), in which names and texts of users are data. What a user wrote in Markdown
-//! (a description) is quoted as it was rendered for its author. So nothing is rendered in the job.
+//! A notice is a message that is created in the job of the reported change, so that either both happen or neither. Its
+//! text is a tree ([`Composition`]), in which names and texts of users are data. Markdown of users (a description) is
+//! quoted as it was rendered for its author. So the job renders nothing.
 
 pub mod bots;
 pub mod channels;
+pub mod operation;
 pub mod ownership;
 pub mod security;
 pub mod welcome;
 
-use crate::domain::access::user_rows;
+use crate::auth::{Caller, Ctx};
 use crate::domain::messages::create::{OutgoingMessage, store_and_emit};
 use crate::domain::messages::destination::Destination;
 use crate::domain::rendering::render_for;
-use crate::domain::users::names::SYSTEM_BOTS as BOT_NAMES;
-use crate::domain::users::sql as users;
-use crate::http::{ApiError, ApiResult, Caller};
-use crate::markdown::{Composition, Rendered, Words};
+use crate::domain::users::names;
+use crate::domain::{realm, rows, user_settings, users};
+use crate::error::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::{BotType, MessageId, Role, UserId};
+use crate::types::{BotType, Language, MessageId, Role, UserId};
 use rusqlite::Connection;
+use teamchat_markdown::{Composition, Rendered, Words};
 
 /// The email of the bot that sends notices of moves, new channels and the like. Clients recognize it by this email.
 pub const NOTIFICATION_BOT: &str = "notification-bot@zulip.com";
@@ -29,11 +30,14 @@ pub const NOTIFICATION_BOT: &str = "notification-bot@zulip.com";
 pub const EMAIL_GATEWAY: &str = "emailgateway@zulip.com";
 
 /// The email of the bot that greets new users.
-pub const WELCOME_BOT: &str = "welcome-bot@zulip.com";
+const WELCOME_BOT: &str = "welcome-bot@zulip.com";
 
 /// Emails and names of all system bots (`cross_realm_bots` of `POST /register`).
-const SYSTEM_BOTS: [(&str, &str); 3] =
-    [(NOTIFICATION_BOT, BOT_NAMES[0]), (EMAIL_GATEWAY, BOT_NAMES[1]), (WELCOME_BOT, BOT_NAMES[2])];
+const SYSTEM_BOTS: [(&str, &str); 3] = [
+    (NOTIFICATION_BOT, names::SYSTEM_BOTS[0]),
+    (EMAIL_GATEWAY, names::SYSTEM_BOTS[1]),
+    (WELCOME_BOT, names::SYSTEM_BOTS[2]),
+];
 
 /// The client name of notices.
 const CLIENT: &str = "Internal";
@@ -117,16 +121,9 @@ impl BotMessage {
     }
 
     /// Renders a message.
-    pub fn new(
-        connection: &Connection,
-        reader: &Caller,
-        now: i64,
-        origin: &str,
-        address: Destination,
-        content: String,
-    ) -> ApiResult<Self> {
-        let rendered = render_for(connection, reader, now, origin, &content)?;
-        Ok(Self { bot: bot(connection)?, draft: draft(address, content, rendered) })
+    pub fn new(ctx: Ctx<'_>, origin: &str, address: Destination, content: String) -> ApiResult<Self> {
+        let rendered = render_for(ctx, origin, &content)?;
+        Ok(Self { bot: bot(&ctx)?, draft: draft(address, content, rendered) })
     }
 
     /// Sends the message. Permissions are not checked.
@@ -149,6 +146,16 @@ fn draft(address: Destination, content: String, rendered: Rendered) -> OutgoingM
     OutgoingMessage::new(address, content, rendered, CLIENT.to_owned())
 }
 
+/// The language of notices to a user.
+pub fn language_of(connection: &Connection, user_id: UserId) -> ApiResult<Language> {
+    Ok(Language::of(&user_settings::DEFAULT_LANGUAGE.get(connection, user_id)?))
+}
+
+/// The language of notices to many: that of the organization.
+pub fn common_language(connection: &Connection) -> ApiResult<Language> {
+    Ok(Language::of(&realm::settings::DEFAULT_LANGUAGE.get(connection)?))
+}
+
 /// A silent mention of the caller, for notices.
 pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<Words> {
     name_of_user(tx, caller.user_id)
@@ -156,7 +163,7 @@ pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<Words> {
 
 /// A silent mention of a user, for notices.
 pub fn name_of_user(connection: &Connection, user_id: UserId) -> ApiResult<Words> {
-    let user = user_rows::by_id(connection, user_id)?
+    let user = rows::user::by_id(connection, user_id)?
         .ok_or_else(|| ApiError::internal("the user whom a notice names has no row"))?;
     Ok(Words::default().user(user.user_id.0, &user.full_name))
 }

@@ -1,13 +1,13 @@
-//! Notices to people about their own accounts and bots: what somebody else changed about them.
+//! Notices to users about changes that others made to their accounts and bots.
 
-use crate::domain::access::user_rows::UserRow;
 use crate::domain::notices;
-use crate::http::ApiResult;
-use crate::markdown::{Composition, Words};
+use crate::domain::rows::user::UserRow;
+use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::{Role, UserId};
+use crate::types::{Language, Role, UserId};
+use teamchat_markdown::{Composition, Words};
 
-/// Who changes an account.
+/// The user who changes an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// A user of the organization.
@@ -17,47 +17,48 @@ pub enum Actor {
 }
 
 impl Actor {
-    /// Whether the change is one of the user's own, which is no news to them.
+    /// True if the change is one of the user's own, which is not reported.
     fn is(self, user_id: UserId) -> bool {
         self == Self::User(user_id)
     }
 
-    fn words(self, tx: &Tx<'_>) -> ApiResult<Words> {
+    fn words(self, tx: &Tx<'_>, language: Language) -> ApiResult<Words> {
         match self {
             Self::User(user_id) => notices::name_of_user(tx, user_id),
-            Self::Operator => Ok(Words::new("The operator of this server")),
+            Self::Operator => Ok(Words::new(language.t("The operator of this server"))),
         }
     }
 }
 
-/// Tells an active person that somebody else gave them another role. `user` has the role of before.
+/// Notifies an active person that another user changed their role. `user` has the previous role.
 pub fn role_changed(tx: &mut Tx<'_>, user: &UserRow, to: Role, by: Actor) -> ApiResult<()> {
-    let mut content = by
-        .words(tx)?
-        .words(" changed your role from ")
-        .strong(Words::new(shown(user.role)))
-        .words(" to ")
-        .strong(Words::new(shown(to)))
-        .words(".");
+    let language = notices::language_of(tx, user.user_id)?;
+    let role = |role| Words::default().strong(Words::new(shown(language, role)));
+    let text = language.t("{by} changed your role from {old} to {new}.");
+    let parameters = [("by", by.words(tx, language)?), ("old", role(user.role)), ("new", role(to))];
+    let mut content = Words::filled(text, &parameters);
     if to == Role::Owner {
-        content = content.words(
-            " From now on only owners can read the keys of your bots. Administrators may know those of before: \
-             replace them if in doubt.",
-        );
+        content = content.words(language.between_sentences()).words(language.t(
+            "From now on only owners can read the keys of your bots. Administrators may know those of before: replace \
+             them if in doubt.",
+        ));
     }
     tell(tx, user, by, content)
 }
 
-/// Tells a person that their account was reactivated.
+/// Notifies a person that their account was reactivated.
 pub fn reactivated(tx: &mut Tx<'_>, user: &UserRow, by: Actor) -> ApiResult<()> {
-    let content =
-        by.words(tx)?.words(" reactivated your account. Its sessions and API keys of before have ended.");
-    tell(tx, user, by, content)
+    let language = notices::language_of(tx, user.user_id)?;
+    let text = language.t("{by} reactivated your account. Its sessions and API keys of before have ended.");
+    tell(tx, user, by, Words::filled(text, &[("by", by.words(tx, language)?)]))
 }
 
-/// What happened to a bot when it got another owner, beside its new key.
+/// Effects of a handover on the bot, besides its new key.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Handover {
+    /// It was removed from groups and permissions.
+    pub left_groups: bool,
     /// It was unsubscribed from private channels.
     pub left_channels: bool,
     /// The URL that messages were posted to was removed.
@@ -66,7 +67,7 @@ pub struct Handover {
     pub has_stopped_messages: bool,
 }
 
-/// Tells the new owner of a bot that somebody else gave it to them.
+/// Notifies the new owner of a bot that another user gave it to them.
 pub fn bot_given(
     tx: &mut Tx<'_>,
     owner: &UserRow,
@@ -74,22 +75,28 @@ pub fn bot_given(
     handover: Handover,
     by: Actor,
 ) -> ApiResult<()> {
-    let mut content = by.words(tx)?.words(" gave you the bot ").append(name(bot)).words(
-        ". It has a new API key, which whoever had it before does not know; programs that use the bot need it.",
+    let language = notices::language_of(tx, owner.user_id)?;
+    let text = language.t(
+        "{by} gave you the bot {bot}. It has a new API key, which whoever had it before does not know; programs that use \
+         the bot need it.",
     );
-    if handover.left_channels {
-        content = content.words(" It was unsubscribed from private channels that you are not subscribed to.");
-    }
-    if handover.lost_url {
-        content = content.words(" It posts messages nowhere until you set its URL.");
-    }
-    if handover.has_stopped_messages {
-        content = content.words(" Its scheduled messages were stopped.");
+    let mut content = Words::filled(text, &[("by", by.words(tx, language)?), ("bot", name(bot))]);
+    let effects = [
+        (
+            handover.left_channels,
+            language.t("It was unsubscribed from private channels that you are not subscribed to."),
+        ),
+        (handover.left_groups, language.t("It was removed from groups and permissions that you are not in.")),
+        (handover.lost_url, language.t("It posts messages nowhere until you set its URL.")),
+        (handover.has_stopped_messages, language.t("Its scheduled messages were stopped.")),
+    ];
+    for (_, text) in effects.into_iter().filter(|(happened, _)| *happened) {
+        content = content.words(language.between_sentences()).words(text);
     }
     tell(tx, owner, by, content)
 }
 
-/// Tells the former owner of a bot that somebody else gave it away.
+/// Notifies the former owner of a bot that another user gave it away.
 pub fn bot_taken(
     tx: &mut Tx<'_>,
     former: &UserRow,
@@ -97,21 +104,26 @@ pub fn bot_taken(
     owner: &UserRow,
     by: Actor,
 ) -> ApiResult<()> {
-    let content = by
-        .words(tx)?
-        .words(" gave your bot ")
-        .append(name(bot))
-        .words(" to ")
-        .append(name(owner))
-        .words(". Its API key of before does not work any more.");
-    tell(tx, former, by, content)
+    let language = notices::language_of(tx, former.user_id)?;
+    let text =
+        language.t("{by} gave your bot {bot} to {owner}. Its API key of before does not work any more.");
+    let parameters = [("by", by.words(tx, language)?), ("bot", name(bot)), ("owner", name(owner))];
+    tell(tx, former, by, Words::filled(text, &parameters))
 }
 
-/// Tells the owner of a bot that somebody else reactivated it.
+/// Notifies the owner of a bot that another user regenerated its API key.
+pub fn bot_key_regenerated(tx: &mut Tx<'_>, owner: &UserRow, bot: &UserRow, by: Actor) -> ApiResult<()> {
+    let language = notices::language_of(tx, owner.user_id)?;
+    let text = language
+        .t("{by} regenerated the API key of your bot {bot}. Programs that use the bot need the new one.");
+    tell(tx, owner, by, Words::filled(text, &[("by", by.words(tx, language)?), ("bot", name(bot))]))
+}
+
+/// Notifies the owner of a bot that another user reactivated it.
 pub fn bot_reactivated(tx: &mut Tx<'_>, owner: &UserRow, bot: &UserRow, by: Actor) -> ApiResult<()> {
-    let content =
-        by.words(tx)?.words(" reactivated your bot ").append(name(bot)).words(". It has a new API key.");
-    tell(tx, owner, by, content)
+    let language = notices::language_of(tx, owner.user_id)?;
+    let text = language.t("{by} reactivated your bot {bot}. It has a new API key.");
+    tell(tx, owner, by, Words::filled(text, &[("by", by.words(tx, language)?), ("bot", name(bot))]))
 }
 
 fn name(user: &UserRow) -> Words {
@@ -119,13 +131,13 @@ fn name(user: &UserRow) -> Words {
 }
 
 /// The name of a role, as clients show it.
-fn shown(role: Role) -> &'static str {
+fn shown(language: Language, role: Role) -> &'static str {
     match role {
-        Role::Owner => "Owner",
-        Role::Administrator => "Administrator",
-        Role::Moderator => "Moderator",
-        Role::Member => "Member",
-        Role::Guest => "Guest",
+        Role::Owner => language.t("Owner"),
+        Role::Administrator => language.t("Administrator"),
+        Role::Moderator => language.t("Moderator"),
+        Role::Member => language.t("Member"),
+        Role::Guest => language.t("Guest"),
     }
 }
 

@@ -1,15 +1,15 @@
-//! Notices about an account's safety, as direct messages to its owner: what the published server sends as emails.
+//! Notices about the security of an account, as direct messages to its owner. The published server sends emails.
 //!
 //! Everything that others choose (names, clients, addresses) is text in them.
 
 use crate::domain::notices;
-use crate::http::ApiResult;
-use crate::markdown::{Composition, Words};
+use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::UserId;
+use crate::types::{Language, UserId};
 use std::net::IpAddr;
+use teamchat_markdown::{Composition, Words};
 
-/// Who set a password.
+/// The person who set a password.
 #[derive(Clone, Copy, Debug)]
 pub enum PasswordSetBy {
     /// The person, in their settings.
@@ -20,60 +20,83 @@ pub enum PasswordSetBy {
     Operator,
 }
 
-/// Tells a person that somebody logged in to their account from a client and an address from which they had not logged in
-/// before.
+/// Notifies a person of a login from a new client and address.
 pub fn new_login(tx: &mut Tx<'_>, user_id: UserId, client: &str, address: IpAddr) -> ApiResult<()> {
+    let language = notices::language_of(tx, user_id)?;
+    let address = Words::default().code(&address.to_canonical().to_string());
     let facts = vec![
-        fact("Client", Words::default().text(client)),
-        fact("IP address", Words::default().code(&address.to_canonical().to_string())),
-        fact("Time", Words::default().time(tx.now())),
+        Words::filled(language.t("**Client**: {client}"), &[("client", Words::default().text(client))]),
+        Words::filled(language.t("**IP address**: {address}"), &[("address", address)]),
+        Words::filled(language.t("**Time**: {time}"), &[("time", Words::default().time(tx.now()))]),
     ];
-    let content = Composition::from(Words::new("There was a new login to your account."))
+    let words = Words::new(language.t("If this was you, there is nothing to do."));
+    let content = Composition::from(Words::new(language.t("There was a new login to your account.")))
         .list(facts)
-        .paragraph(Words::new("If this was you, there is nothing to do.").append(if_not_you()));
+        .paragraph(words.append(if_not_you(language)));
     tell(tx, user_id, content)
 }
 
-/// Tells a person that there were too many wrong passwords for their account. `address` is that of the last one.
+/// Notifies a person of too many wrong passwords for their account. `address` is that of the last one.
 pub fn locked_out(tx: &mut Tx<'_>, user_id: UserId, address: IpAddr, minutes: i64) -> ApiResult<()> {
-    let content = Words::new("There were too many wrong passwords for your account, the last one from ")
-        .code(&address.to_canonical().to_string())
-        .words(". For up to ")
-        .number(minutes)
-        .words(
-            " minutes, nobody can log in from where they came from, and perhaps not from other places where you did not \
-             log in before. Whoever is logged in stays so. If it was you who forgot the password, an administrator can \
-             give you a link to set a new one.",
-        );
+    let language = notices::language_of(tx, user_id)?;
+    let text = language.t(
+        "There were too many wrong passwords for your account, the last one from {address}. For up to {count} minutes, \
+         nobody can log in from where they came from, and perhaps not from other places where you did not log in before. \
+         Whoever is logged in stays so. If it was you who forgot the password, an administrator can give you a link to \
+         set a new one.",
+    );
+    let address = Words::default().code(&address.to_canonical().to_string());
+    let content = Words::filled(text, &[("address", address), ("count", Words::default().number(minutes))]);
     tell(tx, user_id, content.into())
 }
 
-/// Tells a person that they have a new password, and who set it.
+/// Notifies a person of a new password, and who set it.
 pub fn password_set(tx: &mut Tx<'_>, user_id: UserId, by: PasswordSetBy) -> ApiResult<()> {
+    let language = notices::language_of(tx, user_id)?;
     let words = match by {
-        PasswordSetBy::Oneself => Words::new("The password of your account was changed in its settings."),
+        PasswordSetBy::Oneself => {
+            Words::new(language.t("The password of your account was changed in its settings."))
+        }
         PasswordSetBy::LinkOf(administrator) => {
-            Words::new("The password of your account was reset by a link that ")
-                .append(notices::name_of_user(tx, administrator)?)
-                .words(" made.")
+            let text = language.t("The password of your account was reset by a link that {name} made.");
+            Words::filled(text, &[("name", notices::name_of_user(tx, administrator)?)])
         }
         PasswordSetBy::Operator => {
-            Words::new("The password of your account was set by whoever runs this server.")
+            Words::new(language.t("The password of your account was set by whoever runs this server."))
         }
     };
-    let words = words.words(" All other devices and programs were logged out.").append(if_not_you());
+    let words = words.words(language.between_sentences());
+    let words = words.words(language.t("All other devices and programs were logged out."));
+    let words = words.append(if_not_you(language));
     tell(tx, user_id, words.into())
 }
 
-fn if_not_you() -> Words {
-    Words::new(
-        " If it was not you, set another password at once, log out all other devices in your settings, and tell an \
-         administrator.",
-    )
+/// Notifies a person that their API key was regenerated, by a request with one of their keys or sessions.
+pub fn key_regenerated(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    let language = notices::language_of(tx, user_id)?;
+    let words = Words::new(language.t(
+        "A new API key of your account was created, in the settings or by a program. All other devices and programs were \
+         logged out.",
+    ));
+    tell(tx, user_id, words.append(if_not_you(language)).into())
 }
 
-fn fact(name: &'static str, value: Words) -> Words {
-    Words::default().strong(Words::new(name)).words(": ").append(value)
+/// Notifies a person of an API key that the operator created for a client.
+pub fn key_created_by_operator(tx: &mut Tx<'_>, user_id: UserId, client: &str) -> ApiResult<()> {
+    let text = notices::language_of(tx, user_id)?.t(
+        "The operator of this server created an API key of your account for {client}. Keys are listed in your settings, \
+         where they can be revoked.",
+    );
+    let words = Words::filled(text, &[("client", Words::default().code(client))]);
+    tell(tx, user_id, words.into())
+}
+
+/// A sentence after others.
+fn if_not_you(language: Language) -> Words {
+    Words::new(language.between_sentences()).words(language.t(
+        "If it was not you, set another password at once, log out all other devices in your settings, and tell an \
+         administrator.",
+    ))
 }
 
 /// Sends a direct message of the notification bot to a person.

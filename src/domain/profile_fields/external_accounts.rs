@@ -21,7 +21,7 @@ pub struct ExternalAccount {
 }
 
 /// All built-in external accounts.
-pub const ALL: &[ExternalAccount] = &[
+const ALL: &[ExternalAccount] = &[
     ExternalAccount {
         subtype: "twitter",
         text: "Twitter",

@@ -20,11 +20,11 @@ pub struct ProfileField {
     pub field_data: String,
     /// The position in the list of fields, ascending.
     pub order: i64,
-    /// Whether clients ask people to fill in the field. The server does not enforce it.
+    /// True if clients ask people to fill in the field. The server does not enforce it.
     pub required: bool,
-    /// Whether people may change their own value. Administrators always may.
+    /// True if people may change their own value. Administrators always may.
     pub editable_by_user: bool,
-    /// Whether clients show the field in the summary of a profile. Absent if not.
+    /// True if clients show the field in the summary of a profile. Absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub display_in_profile_summary: bool,
 }
@@ -122,17 +122,17 @@ impl FieldType {
         }
     }
 
-    /// Whether values are Markdown, and come with `rendered_value`.
+    /// True if values are Markdown, and come with `rendered_value`.
     pub fn is_rendered(self) -> bool {
         matches!(self, Self::ShortText | Self::LongText)
     }
 
-    /// Whether fields of the type have `field_data`.
+    /// True if fields of the type have `field_data`.
     pub fn has_data(self) -> bool {
         matches!(self, Self::Select | Self::ExternalAccount)
     }
 
-    /// Whether fields of the type can be shown in the summary of a profile.
+    /// True if fields of the type can be shown in the summary of a profile.
     pub fn fits_in_summary(self) -> bool {
         !matches!(self, Self::LongText | Self::User)
     }
@@ -164,7 +164,7 @@ impl FromSql for FieldType {
     }
 }
 
-/// Whether a text is an absolute http, https, ftp or ftps URL.
+/// True if a text is an absolute http, https, ftp or ftps URL.
 pub fn is_url(text: &str) -> bool {
     if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
         return false;

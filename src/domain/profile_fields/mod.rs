@@ -4,5 +4,7 @@
 pub mod external_accounts;
 pub mod field;
 pub mod rules;
-pub mod sql;
+mod sql;
 pub mod values;
+
+pub use self::sql::*;

@@ -5,7 +5,7 @@ use crate::domain::limits::MAX_FIELD_DATA_LENGTH;
 use crate::domain::profile_fields::external_accounts;
 use crate::domain::profile_fields::external_accounts::{CUSTOM, USERNAME};
 use crate::domain::profile_fields::field::{FieldType, is_url};
-use crate::http::{ApiError, ApiResult};
+use crate::error::{ApiError, ApiResult};
 use crate::types::find_forbidden_in_name;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -16,7 +16,7 @@ const MAX_NAME_LENGTH: usize = 40;
 /// The maximum length of a hint, in characters.
 const MAX_HINT_LENGTH: usize = 80;
 
-/// How many fields clients may show in the summary of a profile.
+/// Maximum number of fields in the summary of a profile.
 pub const MAX_IN_SUMMARY: i64 = 2;
 
 /// The definition of a new or changed field, before it is checked.
@@ -30,7 +30,7 @@ pub struct FieldDefinition<'a> {
     pub kind: Option<FieldType>,
     /// The `field_data` object.
     pub data: &'a Map<String, Value>,
-    /// Whether clients show the field in the summary of a profile.
+    /// True if clients show the field in the summary of a profile.
     pub display_in_profile_summary: bool,
 }
 
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_are_told_apart() {
+    fn policies_are_distinguished() {
         let cases = [
             (json!({"a": {"text": "A", "order": "1"}, "b": {"text": "B", "order": "2"}}), None),
             (json!({}), Some("Field must have at least one choice.")),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn accounts_are_known_or_described() {
+    fn external_accounts_are_known_or_custom() {
         let pattern = "https://example.com/%(username)s";
         let cases = [
             (json!({"subtype": "github"}), None),

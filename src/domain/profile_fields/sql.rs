@@ -1,7 +1,7 @@
 //! SQL statements on profile fields and their values.
 
 use crate::domain::profile_fields::field::{COLUMNS, ProfileField};
-use crate::http::{ApiError, ApiResult};
+use crate::error::{ApiError, ApiResult};
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -42,7 +42,7 @@ pub fn count_in_summary(connection: &Connection, except: Option<i64>) -> rusqlit
         .query_row([except], |row| row.get(0))
 }
 
-/// Whether a field besides `except` has this name.
+/// True if a field besides `except` has this name.
 pub fn is_name_in_use(connection: &Connection, name: &str, except: Option<i64>) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM profile_field WHERE name = ?1 AND id IS NOT ?2)")?

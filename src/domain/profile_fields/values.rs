@@ -2,7 +2,7 @@
 
 use crate::domain::profile_fields::sql;
 use crate::domain::profile_fields::sql::StoredValue;
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use crate::types::UserId;
 use rusqlite::Connection;
 use serde_json::{Map, Value, json};

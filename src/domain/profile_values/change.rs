@@ -1,13 +1,14 @@
 //! Setting and deleting a user's values of custom profile fields.
 
-use crate::domain::limits;
+use crate::app::App;
+use crate::auth::{Caller, Ctx};
 use crate::domain::limits::MAX_PROFILE_VALUES_PER_REQUEST;
 use crate::domain::profile_fields::field::ProfileField;
-use crate::domain::profile_fields::sql;
 pub use crate::domain::profile_values::rules::NewValue;
 use crate::domain::profile_values::{events, rules};
 use crate::domain::rendering::{TimeLimit, on_snapshot, render_description};
-use crate::http::{ApiError, ApiResult, Call, Caller, User};
+use crate::domain::{limits, profile_fields};
+use crate::error::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::UserId;
 use rusqlite::Connection;
@@ -26,9 +27,9 @@ pub struct ValueChange {
 pub struct RenderedChanges(Vec<(ValueChange, Option<String>)>);
 
 /// Renders new values on a snapshot. Fails as [`set`] does.
-pub async fn render(call: &Call<User>, changes: Vec<ValueChange>) -> ApiResult<RenderedChanges> {
+pub async fn render(app: &App, caller: &Caller, changes: Vec<ValueChange>) -> ApiResult<RenderedChanges> {
     check_number(changes.len())?;
-    let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
+    let (caller, now) = (caller.clone(), app.clock.seconds());
     let texts: Vec<String> = changes
         .iter()
         .filter_map(|change| match &change.value {
@@ -37,26 +38,21 @@ pub async fn render(call: &Call<User>, changes: Vec<ValueChange>) -> ApiResult<R
         })
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    on_snapshot(&call.app, Some(caller.accountable()), &texts, move |snapshot| {
-        render_all(snapshot, &caller, now, changes)
+    on_snapshot(app, Some(caller.quota_owner()), &texts, move |snapshot| {
+        render_all(Ctx::new(snapshot, &caller, now), changes)
     })
     .await
 }
 
 /// Renders new values. Fails as [`set`] does.
-pub fn render_all(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    changes: Vec<ValueChange>,
-) -> ApiResult<RenderedChanges> {
+pub fn render_all(ctx: Ctx<'_>, changes: Vec<ValueChange>) -> ApiResult<RenderedChanges> {
     let limit = TimeLimit::start();
     let render = |change: ValueChange| {
         limit.check()?;
-        let field = load_editable(connection, caller, change.id)?;
-        let value = rules::check(connection, &field, &change.value)?;
+        let field = load_editable(&ctx, ctx.caller, change.id)?;
+        let value = rules::check(&ctx, &field, &change.value)?;
         let value = value.filter(|_| field.r#type.is_rendered());
-        let html = value.map(|value| render_description(connection, caller, now, "", &value)).transpose()?;
+        let html = value.map(|value| render_description(ctx, "", &value)).transpose()?;
         Ok((change, html))
     };
     Ok(RenderedChanges(changes.into_iter().map(render).collect::<ApiResult<_>>()?))
@@ -91,6 +87,19 @@ pub fn delete(tx: &mut Tx<'_>, caller: &Caller, user_id: UserId, field_ids: &[i6
     Ok(())
 }
 
+/// Deletes all values of a user, also of fields that only administrators edit, and returns their number.
+pub fn delete_all(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
+    let fields: Vec<i64> = tx
+        .prepare_cached("SELECT field_id FROM profile_value WHERE user_id = ?1 ORDER BY field_id")?
+        .query_map([user_id], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for id in &fields {
+        let field = profile_fields::load(tx, *id)?;
+        store(tx, user_id, &field, None)?;
+    }
+    Ok(fields.len())
+}
+
 /// Checks the number of values in a request.
 fn check_number(count: usize) -> ApiResult<()> {
     limits::check("profile fields in one request", count, MAX_PROFILE_VALUES_PER_REQUEST)
@@ -98,7 +107,7 @@ fn check_number(count: usize) -> ApiResult<()> {
 
 /// Loads a field whose value the caller may change.
 fn load_editable(connection: &Connection, caller: &Caller, id: i64) -> ApiResult<ProfileField> {
-    let field = sql::load(connection, id)?;
+    let field = profile_fields::load(connection, id)?;
     if !field.editable_by_user && !caller.role.is_administrator() {
         return Err(ApiError::bad_request(
             "You are not allowed to change this field. Contact an administrator to update it.",
@@ -113,13 +122,13 @@ fn store(
     field: &ProfileField,
     value: Option<(String, Option<String>)>,
 ) -> ApiResult<()> {
-    if sql::load_value(tx, user_id, field.id)?.as_ref() == value.as_ref().map(|(value, _)| value) {
+    if profile_fields::load_value(tx, user_id, field.id)?.as_ref() == value.as_ref().map(|(value, _)| value) {
         return Ok(());
     }
     let Some((value, rendered_value)) = value else {
-        sql::delete_value(tx, user_id, field.id)?;
+        profile_fields::delete_value(tx, user_id, field.id)?;
         return events::emit_value_changed(tx, user_id, field.id, None, None);
     };
-    sql::set_value(tx, user_id, field.id, &value, rendered_value.as_deref())?;
+    profile_fields::set_value(tx, user_id, field.id, &value, rendered_value.as_deref())?;
     events::emit_value_changed(tx, user_id, field.id, Some(&value), rendered_value.as_deref())
 }

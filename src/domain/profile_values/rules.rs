@@ -1,10 +1,9 @@
 //! Rules for the values of profile fields, by type.
 
-use crate::domain::access::user_rows;
-use crate::domain::limits;
 use crate::domain::limits::MAX_PROFILE_FIELD_USERS;
 use crate::domain::profile_fields::field::{FieldType, ProfileField, is_url};
-use crate::http::{ApiError, ApiResult};
+use crate::domain::{limits, rows};
+use crate::error::{ApiError, ApiResult};
 use crate::types::UserId;
 use rusqlite::Connection;
 use serde::de;
@@ -104,7 +103,7 @@ fn check_people(connection: &Connection, ids: &[UserId]) -> ApiResult<String> {
     let mut unknown = Vec::new();
     let mut found = Vec::new();
     for id in ids {
-        match user_rows::by_id(connection, *id)?.filter(|user| !user.is_system_bot) {
+        match rows::user::by_id(connection, *id)?.filter(|user| !user.is_system_bot) {
             Some(user) => found.push(user),
             None => unknown.push(id.to_string()),
         }
@@ -124,7 +123,7 @@ fn check_people(connection: &Connection, ids: &[UserId]) -> ApiResult<String> {
     Ok(serde_json::to_string(ids)?)
 }
 
-/// Whether a text is a date of the form `2026-09-21`.
+/// True if a text is a date of the form `2026-09-21`.
 fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let number = |text: &str, digits| {
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_whole() {
+    fn addresses_are_not_split() {
         for good in
             ["https://example.com", "http://localhost:9991/x?y#z", "ftp://192.0.2.1/", "https://[::1]/"]
         {

@@ -1,32 +1,32 @@
-//! A batch of what is removed, in one job of the writer.
+//! A batch of deletions, in one job of the writer.
 
-use crate::domain::channels::sql as channels;
+use crate::domain::channels;
 use crate::domain::messages::delete;
 use crate::domain::purge::sql::Found;
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, TopicId, UserId};
 use std::collections::BTreeMap;
 
-/// How many messages one batch deletes at most, and how many rows of an account are looked at.
+/// Maximum number of messages deleted by one batch, and of rows of an account checked.
 pub const MESSAGES: i64 = 200;
 
-/// How many files, groups and bots one batch removes at most. Events go to everybody.
+/// Maximum number of files, groups and bots deleted by one batch. Events are sent to all users.
 pub const OTHERS: usize = 20;
 
-/// What a batch did.
+/// Result of a batch.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// How many things were removed, deactivated or archived, by what was done.
+    /// Numbers of deleted, deactivated or archived objects, by operation.
     pub done: BTreeMap<&'static str, u64>,
-    /// Where the next batch goes on; `None` if nothing is left of the kind.
+    /// Position of the next batch; `None` if nothing of the kind is left.
     pub next: Option<i64>,
     /// Users who were deactivated: the caller ends their event queues after the job.
     pub deactivated: Vec<UserId>,
 }
 
 impl Batch {
-    /// Counts what was done.
+    /// Adds to a count.
     pub fn count(&mut self, what: &'static str, number: usize) {
         if number > 0 {
             *self.done.entry(what).or_default() += number as u64;

@@ -1,23 +1,21 @@
-//! Removing the channels of accounts. One that only they and the server's bots wrote to goes with its rows, so that nobody
-//! loads it any more; one with messages of others is archived.
+//! Deletion of the channels of accounts. A channel with messages of these accounts and of system bots only is deleted
+//! with its rows; one with messages of others is archived.
 
-use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::{channel_rows, channel_viewers};
+use crate::domain::channel_commands::archive;
+use crate::domain::channels::default_groups;
 use crate::domain::channels::events::StreamDeleted;
-use crate::domain::channels::{default_groups, events, sql as channels};
-use crate::domain::groups::setting::{self, Owner};
-use crate::domain::groups::sql as groups;
-use crate::domain::membership::archive;
-use crate::domain::messages::sql as messages;
+use crate::domain::groups::setting::Owner;
 use crate::domain::purge::batch::{Batch, MESSAGES, delete_messages};
 use crate::domain::purge::sql;
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::{access, channels, drafts, groups, messages, rows, subscriptions};
+use crate::error::ApiResult;
 use crate::events::Audience;
-use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{GroupId, StreamId, UserId};
 use rusqlite::Connection;
 
-/// How many channels one batch removes at most: for each, SQLite looks whether any subscription still names it.
+/// Maximum number of channels deleted by one batch: for each, SQLite searches the subscriptions that reference it.
 const CHANNELS: usize = 2;
 
 /// Removes a batch of channels.
@@ -25,7 +23,7 @@ pub fn remove(tx: &mut Tx<'_>, accounts: &[UserId], from: i64) -> ApiResult<Batc
     let mut batch = Batch::default();
     let accounts_list = serde_json::to_string(accounts)?;
     for stream_id in created_by(tx, &accounts_list, from)? {
-        let Some(stream) = channel_rows::by_id(tx, stream_id)? else { continue };
+        let Some(stream) = rows::channel::by_id(tx, stream_id)? else { continue };
         if is_used(tx, &stream, &accounts_list)? {
             if !stream.is_archived {
                 let by = stream.creator_id.unwrap_or(UserId(0));
@@ -37,7 +35,7 @@ pub fn remove(tx: &mut Tx<'_>, accounts: &[UserId], from: i64) -> ApiResult<Batc
             continue;
         }
         let mut notices = sql::of_recipient(tx, stream.recipient_id, MESSAGES)?;
-        notices.truncate(messages::fit_in_job(tx, notices.iter().map(|notice| notice.id))?);
+        notices.truncate(messages::count_for_one_job(tx, notices.iter().map(|notice| notice.id))?);
         if !notices.is_empty() {
             // The channel itself is for the next batch.
             delete_messages(tx, notices)?;
@@ -61,7 +59,8 @@ fn created_by(connection: &Connection, accounts: &str, after: i64) -> rusqlite::
         .collect()
 }
 
-/// Whether others wrote to a channel or will, or a setting of the organization or a bot names it.
+/// True if others have written to a channel or scheduled a message, or if a setting of the organization or a bot
+/// references it.
 fn is_used(connection: &Connection, stream: &StreamRow, accounts: &str) -> rusqlite::Result<bool> {
     let statements = [
         "SELECT EXISTS (SELECT 1 FROM message JOIN user ON user_id = sender_id
@@ -82,15 +81,16 @@ fn is_used(connection: &Connection, stream: &StreamRow, accounts: &str) -> rusql
     Ok(false)
 }
 
-/// Deletes a channel without messages, and tells those who see it.
+/// Deletes a channel without messages, with events to users who can see it.
 fn delete(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
     let stream_id = stream.stream_id;
-    let audience = channel_viewers::users_who_can_see(tx, tx.now(), stream)?;
+    let audience = access::channel_viewers::users_who_can_see(tx, tx.now(), stream)?;
     if channels::set_default(tx, stream_id, false)? {
-        events::emit_default_streams(tx)?;
+        channels::events::emit_default_streams(tx)?;
     }
     default_groups::remove_from_all(tx, stream_id)?;
-    for group in setting::all_of(tx, Owner::Stream(stream_id.0))?.into_values() {
+    drafts::remove_channel(tx, stream_id)?;
+    for group in groups::setting::all_of(tx, Owner::Stream(stream_id.0))?.into_values() {
         if groups::is_anonymous(tx, group)? {
             delete_value(tx, stream_id, group)?;
         }
@@ -100,7 +100,6 @@ fn delete(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
         "DELETE FROM subscription WHERE stream_id = ?1 AND user_id IN (SELECT user_id FROM user)",
         "DELETE FROM subscription_span WHERE stream_id = ?1 AND user_id IN (SELECT user_id FROM user)",
         "DELETE FROM user_topic WHERE stream_id = ?1",
-        "UPDATE draft SET stream_id = NULL WHERE stream_id = ?1 AND user_id IN (SELECT user_id FROM user)",
         "DELETE FROM scheduled_message WHERE stream_id = ?1 AND sender_id IN (SELECT user_id FROM user)",
         "UPDATE bot SET default_sending_stream = NULL WHERE default_sending_stream = ?1",
         "UPDATE bot SET default_events_register_stream = NULL WHERE default_events_register_stream = ?1",
@@ -115,6 +114,7 @@ fn delete(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
     ] {
         tx.prepare_cached(statement)?.execute([stream_id])?;
     }
+    subscriptions::members::forget_channel(tx, stream_id);
     tx.emit(StreamDeleted::new(stream_id, stream.is_archived), Audience::set(audience));
     Ok(())
 }

@@ -1,27 +1,27 @@
 //! Removing the user groups of accounts.
 
+use crate::domain::groups::GroupRow;
 use crate::domain::groups::events::GroupUpdated;
-use crate::domain::groups::setting::{self, Owner};
-use crate::domain::groups::sql;
-use crate::domain::groups::sql::GroupRow;
+use crate::domain::groups::setting::Owner;
 use crate::domain::purge::batch::{Batch, OTHERS};
 use crate::domain::realm::user_ids::everyone;
-use crate::domain::visibility;
 use crate::domain::visibility::Scope;
-use crate::http::ApiResult;
+use crate::domain::{groups, visibility};
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{GroupId, UserId};
 use rusqlite::Connection;
 
-/// Removes a batch of groups that nothing uses. Clients are told that they are deactivated, which they know.
+/// Deletes a batch of unused groups. Clients receive it as a deactivation, which they support.
 pub fn remove(tx: &mut Tx<'_>, accounts: &[UserId], from: i64) -> ApiResult<Batch> {
     let mut batch = Batch::default();
     let found = created_by(tx, &serde_json::to_string(accounts)?, from)?;
     batch.next = found.last().map(|id| id.0);
     let mut unused = Vec::new();
     for id in found {
-        let is_used = !sql::supergroups(tx, id)?.is_empty() || !sql::settings_that_use(tx, id)?.is_empty();
-        match sql::group(tx, id)? {
+        let is_used =
+            !groups::supergroups(tx, id)?.is_empty() || !groups::settings_that_use(tx, id)?.is_empty();
+        match groups::group(tx, id)? {
             Some(group) if !is_used => unused.push(group),
             _ => batch.count("groups_in_use", 1),
         }
@@ -52,7 +52,7 @@ fn created_by(connection: &Connection, accounts: &str, after: i64) -> rusqlite::
 }
 
 fn delete(tx: &Tx<'_>, group: &GroupRow) -> ApiResult<()> {
-    let values = setting::all_of(tx, Owner::Group(group.id.0))?;
+    let values = groups::setting::all_of(tx, Owner::Group(group.id.0))?;
     for statement in [
         "DELETE FROM group_setting WHERE owner = 'group' AND owner_id = ?1",
         "DELETE FROM user_group_subgroup WHERE subgroup_id = ?1",
@@ -61,10 +61,10 @@ fn delete(tx: &Tx<'_>, group: &GroupRow) -> ApiResult<()> {
         tx.prepare_cached(statement)?.execute([group.id])?;
     }
     for value in values.into_values() {
-        if sql::is_anonymous(tx, value)? {
-            sql::delete_anonymous(tx, value)?;
+        if groups::is_anonymous(tx, value)? {
+            groups::delete_anonymous(tx, value)?;
         }
     }
-    // The rows of a group are the same, whatever its kind.
-    Ok(sql::delete_anonymous(tx, group.id)?)
+    // The rows of a group are the same for every kind.
+    Ok(groups::delete_anonymous(tx, group.id)?)
 }

@@ -1,29 +1,27 @@
-//! Removing what one person has made, with all their bots: for operators, after somebody filled the organization.
+//! Deletion of the content that one person and their bots created, for operators of a flooded organization.
 //!
-//! It is done in batches, each a job of the writer, so that nobody waits long for it. A batch is what others would do too:
-//! it emits the events, and what others use stays.
+//! Deletions run in batches, each a job of the writer, so that other requests are not delayed. A batch behaves like the
+//! usual operations: it emits the events, and keeps objects that others use.
 
 mod batch;
 mod channels;
 mod groups;
 mod sql;
 
-use crate::domain::access::user_rows;
 use crate::domain::accounts::deactivation;
-use crate::domain::emoji::{events as emoji_events, sql as emoji};
-use crate::domain::files::{references, sql as files};
+use crate::domain::files::references;
 use crate::domain::images::public;
-use crate::domain::messages::sql as messages;
 pub use crate::domain::purge::batch::Batch;
 use crate::domain::purge::batch::{MESSAGES, OTHERS, delete_messages};
-use crate::http::ApiResult;
+use crate::domain::{emoji, files, messages, rows};
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What can be removed, in the order in which it is: a channel goes when the messages are gone.
+/// Kinds of content, in the order of deletion: channels follow their messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -39,12 +37,15 @@ pub enum Kind {
     Groups,
     /// Bots, which are deactivated.
     Bots,
+    /// Texts that only their user sees, and those of the profile: drafts, snippets, scheduled messages, reminders, alert words,
+    /// views, the status, values of profile fields, and the storage of bots. Their resources remove it.
+    Personal,
 }
 
 impl Kind {
     /// All kinds, in the order in which they are removed.
-    pub const ALL: [Self; 6] =
-        [Self::Messages, Self::Files, Self::Channels, Self::Emoji, Self::Groups, Self::Bots];
+    pub const ALL: [Self; 7] =
+        [Self::Messages, Self::Files, Self::Channels, Self::Emoji, Self::Groups, Self::Bots, Self::Personal];
 
     /// The name in reports.
     pub fn name(self) -> &'static str {
@@ -55,10 +56,11 @@ impl Kind {
             Self::Emoji => "emoji",
             Self::Groups => "groups",
             Self::Bots => "bots",
+            Self::Personal => "personal_texts",
         }
     }
 
-    /// Counts what there is of accounts; `accounts` is a JSON list of their ids.
+    /// Counts the content of accounts; `accounts` is a JSON list of their ids.
     pub fn count(self, connection: &Connection, accounts: &str) -> rusqlite::Result<u64> {
         let statement = match self {
             Self::Messages => {
@@ -80,13 +82,26 @@ impl Kind {
                 "SELECT count(*) FROM user WHERE user_id IN (SELECT value FROM json_each(?1))
                      AND bot_type IS NOT NULL AND is_active"
             }
+            Self::Personal => {
+                "WITH account AS (SELECT value AS user_id FROM json_each(?1))
+                 SELECT (SELECT count(*) FROM account JOIN draft USING (user_id))
+                     + (SELECT count(*) FROM account JOIN saved_snippet USING (user_id))
+                     + (SELECT count(*) FROM account JOIN scheduled_message ON sender_id = account.user_id AND NOT sent)
+                     + (SELECT count(*) FROM account JOIN reminder USING (user_id))
+                     + (SELECT count(*) FROM account JOIN alert_word USING (user_id))
+                     + (SELECT count(*) FROM account JOIN navigation_view USING (user_id))
+                     + (SELECT count(*) FROM account JOIN user_status USING (user_id)
+                            WHERE status_text <> '' OR emoji_name <> '')
+                     + (SELECT count(*) FROM account JOIN profile_value USING (user_id))
+                     + (SELECT count(*) FROM account JOIN bot_storage USING (user_id))"
+            }
         };
         let count: i64 = connection.prepare_cached(statement)?.query_row([accounts], |row| row.get(0))?;
         Ok(count.unsigned_abs())
     }
 
-    /// Removes a batch of what there is of accounts, beginning after `from`, which is where the batch before it ended.
-    /// `shown` are the custom emoji that reactions and statuses show, where emoji are removed.
+    /// Deletes a batch of content, starting after `from`, the end of the previous batch. `shown` are the custom emoji
+    /// in use by reactions and statuses, if emoji are deleted.
     pub fn remove(
         self,
         tx: &mut Tx<'_>,
@@ -101,6 +116,8 @@ impl Kind {
             Self::Emoji => remove_emoji(tx, accounts, from, shown),
             Self::Groups => groups::remove(tx, accounts, from),
             Self::Bots => deactivate_bots(tx, accounts),
+            // Above this layer: the command calls the resources.
+            Self::Personal => Ok(Batch::default()),
         }
     }
 }
@@ -109,7 +126,7 @@ fn remove_messages(tx: &mut Tx<'_>, accounts: &[UserId]) -> ApiResult<Batch> {
     let mut batch = Batch::default();
     for user_id in accounts {
         let mut found = sql::of_sender(tx, *user_id, MESSAGES)?;
-        found.truncate(messages::fit_in_job(tx, found.iter().map(|found| found.id))?);
+        found.truncate(messages::count_for_one_job(tx, found.iter().map(|found| found.id))?);
         if !found.is_empty() {
             batch.count("messages", found.len());
             delete_messages(tx, found)?;
@@ -136,8 +153,8 @@ fn remove_files(tx: &mut Tx<'_>, accounts: &[UserId]) -> ApiResult<Batch> {
     Ok(batch)
 }
 
-/// Deactivates all emoji of the accounts, and then deletes those that nothing shows. Nothing begins to show one that is
-/// deactivated, so what is shown is read outside of the writer, after the first batch.
+/// Deactivates all emoji of the accounts, and then deletes unused ones. A deactivated emoji cannot be used again, so
+/// usage is read outside of the writer, after the first batch.
 fn remove_emoji(tx: &mut Tx<'_>, accounts: &[UserId], from: i64, shown: &BTreeSet<i64>) -> ApiResult<Batch> {
     let mut batch = Batch::default();
     let own: Vec<_> = emoji::all(tx)?
@@ -151,7 +168,7 @@ fn remove_emoji(tx: &mut Tx<'_>, accounts: &[UserId], from: i64, shown: &BTreeSe
         for emoji in own.iter().filter(|emoji| !emoji.deactivated) {
             emoji::deactivate(tx, emoji.id)?;
         }
-        emoji_events::emit_changed(tx)?;
+        emoji::events::emit_changed(tx)?;
         batch.next = Some(1);
         return Ok(batch);
     }
@@ -163,21 +180,21 @@ fn remove_emoji(tx: &mut Tx<'_>, accounts: &[UserId], from: i64, shown: &BTreeSe
         }
         public::delete(tx, &emoji::image_path(&emoji.file))?;
         if emoji.is_animated {
-            public::delete(tx, &emoji::still_path(&emoji.file))?;
+            public::delete(tx, &emoji::still_image_path(&emoji.file))?;
         }
         emoji::delete(tx, emoji.id)?;
         gone += 1;
     }
     batch.count("emoji", gone);
     batch.count("emoji_deactivated", kept);
-    emoji_events::emit_changed(tx)?;
+    emoji::events::emit_changed(tx)?;
     Ok(batch)
 }
 
 fn deactivate_bots(tx: &mut Tx<'_>, accounts: &[UserId]) -> ApiResult<Batch> {
     let mut batch = Batch::default();
     for user_id in accounts {
-        let Some(user) = user_rows::by_id(tx, *user_id)? else { continue };
+        let Some(user) = rows::user::by_id(tx, *user_id)? else { continue };
         if !user.is_bot() || !user.is_active {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Which messages to delete.
+//! Selection of the messages to delete.
 
 use crate::types::{MessageId, RecipientId, TopicId, UserId};
 use rusqlite::{Connection, Row};

@@ -1,9 +1,10 @@
 //! Events about the organization.
 
+use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::realm::settings::RealmTable;
-use crate::domain::realm::{settings, user_ids as users};
+use crate::domain::realm::{settings, user_ids};
+use crate::error::{ApiError, ApiResult};
 use crate::events::uniform_event;
-use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::SettingUpdate;
 use crate::types::version::{FEATURE_LEVEL, VERSION};
@@ -56,11 +57,11 @@ uniform_event!(RealmUpdatedDict: "realm", op "update_dict", version 2);
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RealmChange {
-    /// Whether authors may edit the text of messages.
+    /// True if authors may edit the text of messages.
     AllowMessageEditing(bool),
     /// For how many seconds they may; null for ever.
     MessageContentEditLimitSeconds(Option<i64>),
-    /// Whether messages need a topic.
+    /// The policy for empty topics.
     #[serde(untagged)]
     TopicsPolicy {
         /// `allow_empty_topic` or `disable_empty_topic`.
@@ -70,7 +71,7 @@ pub enum RealmChange {
     },
 }
 
-/// `realm`, `op: deactivated`: nobody can log in any more. What waits is answered with this.
+/// `realm`, `op: deactivated`: no user can log in any more. Waiting polls are answered with this.
 #[derive(Serialize, Deserialize)]
 pub struct RealmDeactivated {
     /// The organization; there is one.
@@ -104,7 +105,7 @@ pub fn emit_version(tx: &mut Tx<'_>) -> ApiResult<()> {
             zulip_feature_level: FEATURE_LEVEL,
             server_generation: tx.now(),
         };
-        let everyone = users::everyone(tx)?;
+        let everyone = user_ids::everyone(tx)?;
         tx.emit(event, everyone);
     }
     Ok(())
@@ -113,13 +114,15 @@ pub fn emit_version(tx: &mut Tx<'_>) -> ApiResult<()> {
 /// The organization's id: a file holds one.
 const REALM_ID: i64 = 1;
 
-/// Sets a plain setting and tells everybody; answers whether the value is another one now.
+/// Sets a plain setting and emits it to all users. Returns true if the value changed.
 pub fn set(tx: &mut Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
+    let before = settings::value(tx, name)?;
     if !settings::set(tx, name, value)? {
         return Ok(false);
     }
-    tracing::info!(setting = name, "a setting of the organization was changed");
-    let everyone = users::everyone(tx)?;
+    let changed = Entry::new(Action::SettingChanged, Subject::setting(name));
+    tx.audit(changed.before(before).after(value.clone()))?;
+    let everyone = user_ids::everyone(tx)?;
     let change = match name {
         "allow_message_editing" => RealmChange::AllowMessageEditing(*value == true),
         "message_content_edit_limit_seconds" => RealmChange::MessageContentEditLimitSeconds(value.as_i64()),
@@ -138,10 +141,16 @@ pub fn set(tx: &mut Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
     Ok(true)
 }
 
-/// Emits `realm/deactivated` to everyone.
-pub fn emit_deactivated(tx: &mut Tx<'_>) -> ApiResult<()> {
+/// Deactivates the organization, and emits `realm/deactivated` to everyone, or reactivates it.
+pub fn set_deactivated(tx: &mut Tx<'_>, deactivated: bool) -> ApiResult<()> {
+    super::set_deactivated(tx, deactivated)?;
+    let action = if deactivated { Action::OrganizationDeactivated } else { Action::OrganizationReactivated };
+    tx.audit(Entry::new(action, Subject::ORGANIZATION))?;
+    if !deactivated {
+        return Ok(());
+    }
     let event = RealmDeactivated { realm_id: REALM_ID };
-    let everyone = users::everyone(tx)?;
+    let everyone = user_ids::everyone(tx)?;
     tx.emit(event, everyone);
     Ok(())
 }

@@ -9,14 +9,15 @@ use rusqlite::Connection;
 /// The domain of stand-ins for hidden emails, where the server's own host cannot be the domain of an address.
 pub const DUMMY_DOMAIN: &str = "bots.invalid";
 
-/// The domain of the addresses that new bots get: the server's host, if that can be the domain of an address.
-pub fn bot_domain(origin: &str) -> String {
-    let url = url::Url::parse(origin).ok();
+/// The domain of placeholder addresses and of the addresses of new bots: the host of `--public-url`, if that can be the
+/// domain of an address. The host that a request names is not used: addresses are stored, and seen by others.
+pub fn bot_domain(public_url: Option<&str>) -> String {
+    let url = public_url.and_then(|url| url::Url::parse(url).ok());
     let domain = url.as_ref().and_then(url::Url::domain).filter(|domain| domain.contains('.'));
     domain.unwrap_or(DUMMY_DOMAIN).to_owned()
 }
 
-/// Returns whether the organization is closed, so that nobody can log in.
+/// True if the organization is deactivated, so that users cannot log in.
 pub fn is_deactivated(connection: &Connection) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT deactivated FROM realm")?.query_row([], |row| row.get(0))
 }

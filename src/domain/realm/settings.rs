@@ -1,214 +1,241 @@
 //! The organization's settings that are plain values. The file holds those that were set. Permissions are in
 //! [`crate::domain::groups::realm_settings`].
 
-use crate::http::{ApiError, ApiResult};
-use crate::types::Kind::{Bool, Number, NumberOf, NumberOrNull, Text, TextOrNull, WordOf};
+use crate::domain::limits::MAX_CODE_LANGUAGE_LENGTH;
+use crate::error::{ApiError, ApiResult};
+use crate::types::ChangedBy::{Owner, Server};
+use crate::types::Kind::{
+    Bool, Channel, Days, Language, LimitSeconds, Name, Number, NumberOf, Text, Url, WordOf,
+};
+use crate::types::OnWire::Hidden;
+use crate::types::property::{clients, server, unused};
 use crate::types::{Kind, Property, Setting, SettingTable, SettingValue, Values};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
 const DAY: i64 = 24 * 60 * 60;
 
-const fn row(name: &'static str, kind: Kind, about: &'static str) -> Property {
-    Property { name, kind, about }
-}
+/// The maximum length of the welcome bot's text, in characters.
+pub const MAX_WELCOME_MESSAGE_LENGTH: usize = 8000;
+
+/// The number of changes of an image.
+const VERSION: Kind = Number { min: 1, max: i64::MAX, default: 1 };
 
 /// All of them, by the name that follows `realm_` in `POST /register`, with the defaults of a new organization.
-/// A change may be refused for reasons that a type cannot tell: that is its endpoint's.
 pub const PROPERTIES: &[Property] = &[
-    row("allow_message_editing", Bool(true), "Whether authors may edit the text of their messages."),
-    row("avatar_changes_disabled", Bool(false), "Whether only administrators may change images of users."),
-    row(
+    server("allow_message_editing", Bool(true), "Authors may edit the text of their messages."),
+    server("avatar_changes_disabled", Bool(false), "Only administrators may change images of users."),
+    server(
         "default_code_block_language",
-        Text(""),
+        Text { max: MAX_CODE_LANGUAGE_LENGTH, default: "" },
         "The language of code blocks that name none; empty for plain text.",
     ),
-    row("default_language", Text("en"), "The language of new users and of mail, as a code such as `de`."),
-    row("description", Text(""), "What the organization is, in Markdown."),
-    row(
-        "digest_emails_enabled",
-        Bool(false),
-        "Whether users get a weekly digest by email. No effect on this server: it sends no mail.",
+    server(
+        "default_language",
+        Language("en"),
+        "The language of new users and of notices in channels, as a code such as `de`.",
+    )
+    .refused("Invalid language '{}'"),
+    server(
+        "description",
+        Text { max: 1000, default: "" },
+        "The description of the organization, in Markdown.",
     ),
-    row(
+    unused("digest_emails_enabled", Bool(false), "Users get a weekly digest by email.", "it sends no email"),
+    unused(
         "digest_weekday",
         NumberOf(&[0, 1, 2, 3, 4, 5, 6], 1),
-        "The day of the digest, 0 for Monday. No effect on this server: it sends no mail.",
+        "The day of the digest, 0 for Monday.",
+        "it sends no email",
     ),
-    row(
+    unused(
         "disallow_disposable_email_addresses",
         Bool(true),
-        "Whether addresses of disposable mail services may not join. No effect on this server: it has no list of them.",
-    ),
-    row("email_changes_disabled", Bool(false), "Whether only administrators may change emails of users."),
-    row("emails_restricted_to_domains", Bool(false), "Whether only emails of the listed domains may join."),
-    row(
-        "enable_guest_user_dm_warning",
-        Bool(true),
-        "Whether clients warn before a direct message to a guest.",
-    ),
-    row("enable_guest_user_indicator", Bool(true), "Whether clients mark the names of guests."),
+        "Addresses of disposable mail services may not join.",
+        "it has no list of such services; the allowed domains can be listed",
+    )
+    .by(Owner),
+    server("email_changes_disabled", Bool(false), "Only administrators may change emails of users."),
+    server("emails_restricted_to_domains", Bool(false), "Only emails of the listed domains may join.")
+        .by(Owner),
+    clients("enable_guest_user_dm_warning", Bool(true), "Clients warn before a direct message to a guest."),
+    clients("enable_guest_user_indicator", Bool(true), "Clients mark the names of guests."),
     // Off in the published model, but on in every new organization that people join by invitation, as this one.
-    row("enable_read_receipts", Bool(true), "Whether users can see who has read a message."),
-    row(
-        "enable_spectator_access",
-        Bool(false),
-        "Whether web-public channels can be read without an account.",
-    ),
-    row(
+    server("enable_read_receipts", Bool(true), "Users can see who has read a message."),
+    server("enable_spectator_access", Bool(false), "Web-public channels can be read without an account."),
+    unused(
         "giphy_rating",
         NumberOf(&[0, 1, 2, 3, 4, 5], 2),
-        "Which pictures of GIPHY clients offer: 0 for none, 1 to 5 for those rated at most Y, G, PG, \
-         PG-13 and R. No effect on this server: it has no key for the service.",
-    ),
-    row(
+        "The pictures of GIPHY that clients offer: 0 for none, 1 to 5 for those rated at most Y, G, PG, \
+         PG-13 and R.",
+        "it has no key for the service",
+    )
+    .refused("Invalid giphy_rating {}"),
+    server(
         "icon_source",
         WordOf(&["G", "U"], "G"),
-        "`G` for the icon that every organization has at first, `U` for an uploaded one.",
-    ),
-    row("icon_version", Number(1), "Grows when the icon changes."),
-    row("inline_image_preview", Bool(true), "Whether messages show the images that they link to."),
-    row(
+        "`G` for the initial icon of an organization, `U` for an uploaded one.",
+    )
+    .by(Server),
+    server("icon_version", VERSION, "Grows when the icon changes.").by(Server).on_wire(Hidden),
+    server("inline_image_preview", Bool(true), "Messages show the images that they link to."),
+    unused(
         "inline_url_embed_preview",
         Bool(false),
-        "Whether messages show previews of the pages that they link to. No effect on this server: it fetches nothing.",
+        "Messages show previews of the pages that they link to.",
+        "it fetches nothing",
     ),
-    row(
+    unused(
         "invite_required",
         Bool(true),
-        "Whether new users need an invitation. No effect on this server: nobody joins without one, whatever it says.",
-    ),
-    row("jitsi_server_url", TextOrNull(None), "The server for video calls; null for none."),
-    row(
+        "New users need an invitation.",
+        "joining always requires an invitation",
+    )
+    .by(Owner),
+    server("jitsi_server_url", Url { max: 200 }, "The server for video calls; null for none.")
+        .refused("jitsi_server_url is not an allowed_type"),
+    server(
         "logo_source",
         WordOf(&["D", "U"], "D"),
-        "`D` for the logo that every organization has at first, `U` for an uploaded one.",
-    ),
-    row("logo_version", Number(1), "Grows when the logo changes."),
-    row(
+        "`D` for the initial logo of an organization, `U` for an uploaded one.",
+    )
+    .by(Server),
+    server("logo_version", VERSION, "Grows when the logo changes.").by(Server).on_wire(Hidden),
+    server(
         "message_content_allowed_in_email_notifications",
         Bool(true),
-        "Whether notifications by email have the text of messages. No effect on this server: it sends no mail.",
+        "Notifications outside of clients have names and the text of messages.",
     ),
-    row(
+    server(
         "message_content_delete_limit_seconds",
-        NumberOrNull(Some(600)),
-        "For how many seconds authors may delete their messages; null for ever.",
+        LimitSeconds(600),
+        "Seconds during which authors may delete their messages; null for no limit.",
     ),
-    row(
+    server(
         "message_content_edit_limit_seconds",
-        NumberOrNull(Some(600)),
-        "For how many seconds authors may edit the text of their messages; null for ever.",
+        LimitSeconds(600),
+        "Seconds during which authors may edit the text of their messages; null for no limit.",
     ),
-    row(
+    server(
         "message_edit_history_visibility_policy",
         WordOf(&["all", "moves", "none"], "all"),
-        "What users see of earlier versions of messages: everything, only moves, or nothing.",
+        "The earlier versions of messages that users see: all, only moves, or none.",
     ),
-    row(
+    server(
         "message_retention_days",
-        Number(-1),
-        "Days for which messages are kept, where a channel does not say otherwise; -1 for ever.",
-    ),
+        Days,
+        "Days for which messages are kept, unless a channel has its own number; -1 for no limit.",
+    )
+    .by(Owner),
     // Channels are named by id; -1 is none.
-    row(
+    server(
         "moderation_request_channel_id",
-        Number(-1),
-        "The private channel that reports of messages go to; -1 for none.",
+        Channel,
+        "The private channel for reports of messages; -1 for none.",
     ),
-    row(
+    server(
         "move_messages_between_streams_limit_seconds",
-        NumberOrNull(Some(7 * DAY)),
-        "For how many seconds messages can be moved to other channels; null for ever.",
+        LimitSeconds(7 * DAY),
+        "Seconds during which messages can be moved to other channels; null for no limit.",
     ),
-    row(
+    server(
         "move_messages_within_stream_limit_seconds",
-        NumberOrNull(Some(7 * DAY)),
-        "For how many seconds messages can be moved to other topics; null for ever.",
+        LimitSeconds(7 * DAY),
+        "Seconds during which messages can be moved to other topics; null for no limit.",
     ),
-    row("name", Text("Team chat"), "The name of the organization."),
-    row("name_changes_disabled", Bool(false), "Whether only administrators may change names of users."),
-    row(
+    server("name", Name { max: 40, default: "Team chat" }, "The name of the organization.")
+        .refused("Invalid characters in organization name!"),
+    server("name_changes_disabled", Bool(false), "Only administrators may change names of users."),
+    server(
         "new_stream_announcements_stream_id",
-        Number(-1),
+        Channel,
         "The channel in which new channels are announced; -1 for none.",
     ),
-    row(
+    server(
         "night_logo_source",
         WordOf(&["D", "U"], "D"),
-        "`D` for the logo that every organization has at first, `U` for an uploaded one.",
-    ),
-    row("night_logo_version", Number(1), "Grows when the logo for dark themes changes."),
-    row(
+        "`D` for the initial logo of an organization, `U` for an uploaded one.",
+    )
+    .by(Server),
+    server("night_logo_version", VERSION, "Grows when the logo for dark themes changes.")
+        .by(Server)
+        .on_wire(Hidden),
+    clients(
         "org_type",
         NumberOf(&[0, 10, 20, 30, 35, 40, 50, 60, 70, 80, 90, 100, 1000], 0),
-        "What kind of organization it is, such as 10 for a business or 20 for an open-source project; \
-         0 if nobody said.",
+        "The kind of organization, such as 10 for a business or 20 for an open-source project; 0 if \
+         unspecified.",
     ),
     // Published as one of `authentication_methods`; the only one here.
-    row("password_auth_enabled", Bool(true), "Whether people can log in with a password."),
-    row("presence_disabled", Bool(false), "Whether nobody sees who is online."),
+    server("password_auth_enabled", Bool(true), "Users can log in with a password.").by(Server),
+    server("presence_disabled", Bool(false), "The presence of users is hidden.").by(Server),
     // The description as HTML, for people who have not logged in yet; follows from `description`.
-    row("rendered_description", Text(""), "The description as HTML."),
-    row(
+    server("rendered_description", Text { max: usize::MAX, default: "" }, "The description as HTML.")
+        .by(Server)
+        .on_wire(Hidden),
+    unused(
         "require_e2ee_push_notifications",
         Bool(false),
-        "Whether notifications on phones have to be encrypted from end to end. No effect on this server: it sends none.",
+        "Push notifications have to be encrypted from end to end.",
+        "all that it sends are",
     ),
-    row("require_unique_names", Bool(false), "Whether no two users may have the same name."),
-    row(
+    server("require_unique_names", Bool(false), "No two users may have the same name."),
+    unused(
         "send_welcome_emails",
         Bool(true),
-        "Whether new users get mails that introduce the server. No effect on this server: the Welcome Bot greets them.",
+        "New users get emails that introduce the server.",
+        "it sends no email; the Welcome Bot greets new users",
     ),
-    row(
+    server(
         "signup_announcements_stream_id",
-        Number(-1),
+        Channel,
         "The channel in which new users are announced; -1 for none.",
     ),
-    row(
+    server(
         "topics_policy",
         WordOf(&["allow_empty_topic", "disable_empty_topic"], "allow_empty_topic"),
-        "Whether channels allow the empty topic, where they do not say otherwise.",
+        "The policy for the empty topic in channels that have none of their own.",
     ),
     // Published as 1, which is Jitsi with a server that the operator did not choose. Here the organization names one
     // first: until then 0, none.
-    row(
+    clients(
         "video_chat_provider",
         NumberOf(&[0, 1], 0),
-        "What makes links to video calls: 0 for nothing, 1 for Jitsi.",
-    ),
-    row("waiting_period_threshold", Number(0), "Days after which a new member becomes a full member."),
-    row(
+        "The service for links to video calls: 0 for none, 1 for Jitsi.",
+    )
+    .refused("Invalid video_chat_provider {}"),
+    server(
+        "waiting_period_threshold",
+        Number { min: 0, max: i32::MAX as i64, default: 0 },
+        "Days after which a new member becomes a full member.",
+    )
+    .by(Owner),
+    unused(
         "want_advertise_in_communities_directory",
         Bool(false),
-        "Whether the organization wants to be listed in a public directory. No effect on this server: there is none.",
+        "The organization wants to be listed in a public directory.",
+        "there is no directory",
     ),
-    row(
+    server(
         "welcome_message_custom_text",
-        Text(""),
-        "What the welcome bot adds to its message to new users, in Markdown.",
+        Text { max: MAX_WELCOME_MESSAGE_LENGTH, default: "" },
+        "The text that the welcome bot adds to its message to new users, in Markdown.",
     ),
-    row(
+    unused(
         "zulip_update_announcements_stream_id",
-        Number(-1),
-        "The channel in which news of the server are announced; -1 for none. No effect on this server: there are no such news.",
+        Channel,
+        "The channel in which news of the server is announced; -1 for none.",
+        "there are no such announcements",
     ),
 ];
-
-/// The row of a setting.
-pub fn property(name: &str) -> ApiResult<&'static Property> {
-    RealmTable::property(name)
-        .ok_or_else(|| ApiError::internal(format_args!("the organization has no setting {name}")))
-}
 
 /// The settings that `realm` events are about.
 #[derive(Debug)]
 pub struct RealmTable;
 
 impl SettingTable for RealmTable {
-    fn property(name: &str) -> Option<&'static Property> {
-        PROPERTIES.iter().find(|property| property.name == name)
+    fn rows() -> impl Iterator<Item = &'static Property> {
+        PROPERTIES.iter()
     }
 }
 
@@ -246,6 +273,7 @@ settings! {
     ALLOW_MESSAGE_EDITING: bool = "allow_message_editing";
     AVATAR_CHANGES_DISABLED: bool = "avatar_changes_disabled";
     DEFAULT_CODE_BLOCK_LANGUAGE: String = "default_code_block_language";
+    DEFAULT_LANGUAGE: String = "default_language";
     EMAIL_CHANGES_DISABLED: bool = "email_changes_disabled";
     EMAILS_RESTRICTED_TO_DOMAINS: bool = "emails_restricted_to_domains";
     ENABLE_READ_RECEIPTS: bool = "enable_read_receipts";
@@ -253,6 +281,7 @@ settings! {
     ICON_VERSION: i64 = "icon_version";
     INLINE_IMAGE_PREVIEW: bool = "inline_image_preview";
     LOGO_VERSION: i64 = "logo_version";
+    MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS: bool = "message_content_allowed_in_email_notifications";
     MESSAGE_CONTENT_DELETE_LIMIT_SECONDS: Option<i64> = "message_content_delete_limit_seconds";
     MESSAGE_CONTENT_EDIT_LIMIT_SECONDS: Option<i64> = "message_content_edit_limit_seconds";
     MESSAGE_RETENTION_DAYS: i64 = "message_retention_days";
@@ -279,17 +308,30 @@ fn stored(connection: &Connection, name: &str) -> rusqlite::Result<Option<String
         .optional()
 }
 
+/// Returns the value of a setting.
+pub fn value(connection: &Connection, name: &str) -> ApiResult<Value> {
+    stored_value(connection, property(name)?)
+}
+
+fn stored_value(connection: &Connection, property: &Property) -> ApiResult<Value> {
+    match stored(connection, property.name)? {
+        Some(text) => Ok(serde_json::from_str(&text)?),
+        None => Ok(property.default_value()),
+    }
+}
+
+fn property(name: &str) -> ApiResult<&'static Property> {
+    let property = PROPERTIES.iter().find(|row| row.name == name);
+    property.ok_or_else(|| ApiError::internal(format_args!("the organization has no setting {name}")))
+}
+
 /// Sets a setting and returns whether the value changed. Emits no event.
 pub fn set(connection: &Connection, name: &str, value: &Value) -> ApiResult<bool> {
     let property = property(name)?;
     if !property.allows(value) {
         return Err(ApiError::bad_request(format!("Invalid {name}")));
     }
-    let before = match stored(connection, name)? {
-        Some(text) => serde_json::from_str(&text)?,
-        None => property.default_value(),
-    };
-    if before == *value {
+    if stored_value(connection, property)? == *value {
         return Ok(false);
     }
     connection

@@ -1,4 +1,4 @@
-//! Events about subscriptions, and what of them each receiver gets.
+//! Events about subscriptions, and their variants.
 
 use crate::domain::channels::events::ChannelRouting;
 use crate::domain::subscriptions::record::SubscriptionRecord;
@@ -10,29 +10,29 @@ use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// `subscription`, `op: add`: the receivers are subscribed to channels. Users who chose alike share one event.
+/// `subscription`, `op: add`: the receivers are subscribed to channels. Users with equal settings share one event.
 #[derive(Serialize, Deserialize)]
 pub struct SubscriptionsAdded {
     subscriptions: Vec<SubscriptionRecord>,
 }
 
-/// What decides who gets a [`SubscriptionsAdded`], and how.
+/// Routing of a [`SubscriptionsAdded`].
 #[derive(Serialize, Deserialize)]
 pub struct SubscriptionsAddedRouting {
-    /// What null means, for clients that do not know it.
+    /// Values in place of null, for clients that do not support it.
     defaults: NotificationDefaults,
     /// The channels are no longer archived, which only clients without archived channels learn in this way.
     is_unarchived: bool,
 }
 
-/// What differs between the clients that get a [`SubscriptionsAdded`].
+/// Variant of a [`SubscriptionsAdded`] for a client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SubscriptionsForm {
     /// Subscriptions come with their subscribers.
     has_subscribers: bool,
     /// Null notification settings stay null.
     knows_null: bool,
-    /// Archived channels are there too.
+    /// Includes archived channels.
     has_archived: bool,
 }
 
@@ -134,7 +134,7 @@ uniform_event!(
 pub struct SubscriptionUpdated {
     /// The channel.
     stream_id: StreamId,
-    /// What changed: `color`, `is_muted`, `in_home_view`, `pin_to_top`, or a notification setting.
+    /// The changed property: `color`, `is_muted`, `in_home_view`, `pin_to_top`, or a notification setting.
     property: Cow<'static, str>,
     /// The new value.
     value: SubscriptionValue,

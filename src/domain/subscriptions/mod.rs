@@ -6,4 +6,6 @@ pub mod members;
 pub mod principals;
 pub mod record;
 pub mod rules;
-pub mod sql;
+mod sql;
+
+pub use self::sql::*;

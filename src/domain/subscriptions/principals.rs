@@ -1,10 +1,10 @@
 //! The `principals` parameter: the users to subscribe or unsubscribe.
 
-use crate::domain::access::user_rows;
-use crate::domain::access::user_rows::UserRow;
+use crate::auth::Caller;
 use crate::domain::access::users::Accessible;
-use crate::domain::users::find;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::domain::rows::user::UserRow;
+use crate::domain::{rows, users};
+use crate::error::{ApiError, ApiResult};
 use crate::types::UserId;
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 pub enum Principals {
     /// User ids.
     Ids(Vec<UserId>),
-    /// Emails, as [`find::by_email`] reads them.
+    /// Emails, as [`users::find::by_email`] reads them.
     Emails(Vec<String>),
 }
 
@@ -28,7 +28,7 @@ impl Principals {
         }
     }
 
-    /// Whether the list is empty.
+    /// True if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -42,22 +42,22 @@ pub fn resolve(
     principals: Option<&Principals>,
 ) -> ApiResult<Vec<UserRow>> {
     let mut users = match principals {
-        Some(Principals::Ids(ids)) => load_active(ids, |id| Ok(user_rows::by_id(connection, *id)?))?,
+        Some(Principals::Ids(ids)) => load_active(ids, |id| Ok(rows::user::by_id(connection, *id)?))?,
         Some(Principals::Emails(emails)) => {
             let accessible = Accessible::to(connection, caller)?;
-            load_active(emails, |email| find::by_email(connection, caller, &accessible, email))?
+            load_active(emails, |email| users::find::by_email(connection, caller, &accessible, email))?
         }
         None => Vec::new(),
     };
     if users.is_empty() {
-        users = load_active(&[caller.user_id], |id| Ok(user_rows::by_id(connection, *id)?))?;
+        users = load_active(&[caller.user_id], |id| Ok(rows::user::by_id(connection, *id)?))?;
     }
     Ok(users)
 }
 
 /// Checks that these users exist and are active. Returns their ids without duplicates, ascending; possibly none.
 pub fn resolve_ids(connection: &Connection, ids: &[UserId]) -> ApiResult<Vec<UserId>> {
-    let users = load_active(ids, |id| Ok(user_rows::by_id(connection, *id)?))?;
+    let users = load_active(ids, |id| Ok(rows::user::by_id(connection, *id)?))?;
     Ok(users.into_iter().map(|user| user.user_id).collect())
 }
 

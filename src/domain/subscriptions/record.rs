@@ -4,10 +4,10 @@ use crate::domain::channels::record::ChannelRecord;
 use crate::domain::channels::rules::SECONDS_PER_DAY;
 use crate::domain::subscriptions::sql;
 use crate::domain::subscriptions::sql::{NotificationDefaults, OwnSubscription};
-use crate::http::{ApiResult, Subscribers};
+use crate::error::ApiResult;
 use crate::types::{StreamId, UserId};
 use rusqlite::Connection;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -16,6 +16,29 @@ const PARTIAL_DAYS: i64 = 14;
 
 /// From this number of subscribers on, a part of them is all that is given to who asks for a part.
 const MIN_PARTIAL: usize = 250;
+
+/// The lists of subscribers that a client wants (`include_subscribers`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Subscribers {
+    /// No list.
+    #[default]
+    No,
+    /// The whole list.
+    All,
+    /// Bots and users of the last 14 days; the others as a number.
+    Partial,
+}
+
+impl<'de> Deserialize<'de> for Subscribers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match String::deserialize(deserializer)?.trim_matches('"') {
+            "true" => Ok(Self::All),
+            "false" => Ok(Self::No),
+            "partial" => Ok(Self::Partial),
+            _ => Err(serde::de::Error::custom("{} is not a boolean")),
+        }
+    }
+}
 
 /// A subscription on the wire.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -38,21 +61,21 @@ pub struct SubscriptionRecord {
 struct PersonalRecord {
     /// `#` and six digits.
     color: String,
-    /// Whether the user has muted the channel.
+    /// True if the user has muted the channel.
     is_muted: bool,
     /// Deprecated: the negation of `is_muted`.
     in_home_view: bool,
-    /// Whether it is shown above other channels.
+    /// True if it is shown above other channels.
     pin_to_top: bool,
-    /// Whether messages raise desktop notifications; null for what the user's settings say.
+    /// True if messages raise desktop notifications; null for the default of the user's settings.
     desktop_notifications: Option<bool>,
-    /// Whether messages raise a sound; null for what the user's settings say.
+    /// True if messages raise a sound; null for the default of the user's settings.
     audible_notifications: Option<bool>,
-    /// Whether messages raise notifications on phones; null for what the user's settings say.
+    /// True if messages raise notifications on phones; null for the default of the user's settings.
     push_notifications: Option<bool>,
-    /// Whether messages are sent by email; null for what the user's settings say.
+    /// True if messages are sent by email; null for the default of the user's settings.
     email_notifications: Option<bool>,
-    /// Whether mentions of everybody count as mentions; null for what the user's settings say.
+    /// True if wildcard mentions count as mentions; null for the default of the user's settings.
     wildcard_mentions_notify: Option<bool>,
 }
 
@@ -73,7 +96,7 @@ impl SubscriptionRecord {
         Self { channel, personal, subscribers: None, partial_subscribers: None }
     }
 
-    /// Whether the channel is archived.
+    /// True if the channel is archived.
     pub fn is_archived(&self) -> bool {
         self.channel.is_archived
     }
@@ -83,7 +106,7 @@ impl SubscriptionRecord {
         self.subscribers = None;
     }
 
-    /// Puts a user's defaults in place of null, for clients that do not know what null means.
+    /// Replaces null by a user's defaults, for clients that do not support null.
     pub fn fill_nulls(&mut self, defaults: &NotificationDefaults) {
         if let Some(own) = &mut self.personal {
             own.desktop_notifications.get_or_insert(defaults.desktop_notifications);

@@ -1,6 +1,6 @@
 //! The properties of a subscription that its user can change, and the colours of new subscriptions.
 
-use crate::http::{ApiError, ApiResult};
+use crate::error::{ApiError, ApiResult};
 use rusqlite::types::Value as SqlValue;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +16,12 @@ const PALETTE: [&str; 24] = [
 /// in turn.
 pub fn pick_color(used: &[String]) -> &'static str {
     let unused = PALETTE.into_iter().find(|color| !used.iter().any(|other| other == color));
-    unused.unwrap_or(PALETTE[used.len() % PALETTE.len()])
+    unused.unwrap_or_else(|| color_of(used.len()))
+}
+
+/// The colour in turn.
+pub fn color_of(index: usize) -> &'static str {
+    PALETTE[index % PALETTE.len()]
 }
 
 /// Normalizes a colour, `#rgb` or `#rrggbb`, to lower-case `#rrggbb`, which every client can read. `name` is the
@@ -39,7 +44,7 @@ pub fn color(name: &str, text: &str) -> ApiResult<String> {
 pub enum SubscriptionProperty {
     /// Lower-case `#rrggbb`.
     Color(String),
-    /// Whether the channel is muted. The deprecated `in_home_view` is the negation.
+    /// Muting of the channel. The deprecated `in_home_view` is the negation.
     Muted(bool),
     /// One of `BOOLEANS` and its value.
     Boolean(&'static str, bool),
@@ -154,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_are_parsed_and_refused_in_the_published_words() {
+    fn properties_are_parsed_and_refused_as_published() {
         let cases = [
             ("color", json!("#00FF00"), Ok(SubscriptionProperty::Color("#00ff00".into()))),
             ("color", json!(true), Err("color is not a valid hex color code")),

@@ -1,5 +1,7 @@
 //! Statements on subscriptions and on their spans.
 
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::subscriptions::rules;
 use crate::domain::subscriptions::rules::SubscriptionProperty;
 use crate::types::{MessageId, RecipientId, StreamId, UserId};
 use roaring::RoaringBitmap;
@@ -16,9 +18,9 @@ pub struct OwnSubscription {
     pub recipient_id: RecipientId,
     /// Lower-case `#rrggbb`.
     pub color: String,
-    /// Whether the channel is muted.
+    /// True if the channel is muted.
     pub is_muted: bool,
-    /// Whether clients show the channel above the others.
+    /// True if clients show the channel above the others.
     pub pin_to_top: bool,
     /// Desktop notifications of messages. Null means the user's default here and in the next four.
     pub desktop_notifications: Option<bool>,
@@ -28,7 +30,7 @@ pub struct OwnSubscription {
     pub push_notifications: Option<bool>,
     /// Emails about messages.
     pub email_notifications: Option<bool>,
-    /// Whether wildcard mentions notify like personal ones.
+    /// True if wildcard mentions notify like personal ones.
     pub wildcard_mentions_notify: Option<bool>,
 }
 
@@ -37,6 +39,22 @@ const OWN_COLUMNS: &str = "stream_id, recipient_id, color, is_muted, pin_to_top,
     audible_notifications, push_notifications, email_notifications, wildcard_mentions_notify";
 
 impl OwnSubscription {
+    /// The subscription that a visitor seems to have, as published. `index` counts the channels before it.
+    pub fn of_visitor(stream: &StreamRow, index: usize) -> Self {
+        Self {
+            stream_id: stream.stream_id,
+            recipient_id: stream.recipient_id,
+            color: rules::color_of(index).to_owned(),
+            is_muted: false,
+            pin_to_top: false,
+            desktop_notifications: Some(true),
+            audible_notifications: Some(true),
+            push_notifications: Some(true),
+            email_notifications: Some(true),
+            wildcard_mentions_notify: Some(true),
+        }
+    }
+
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             stream_id: row.get(0)?,
@@ -175,7 +193,7 @@ pub fn insert(
         .map(|_| ())
 }
 
-/// Ends a subscription, or makes an ended one active again.
+/// Ends a subscription, or activates an ended one again.
 pub fn set_active(
     connection: &Connection,
     user_id: UserId,
@@ -270,15 +288,15 @@ pub fn close_span(
 /// A user's settings that apply where the notification properties of a subscription are null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NotificationDefaults {
-    /// What null means for `desktop_notifications`.
+    /// Default of `desktop_notifications`.
     pub desktop_notifications: bool,
-    /// What null means for `audible_notifications`.
+    /// Default of `audible_notifications`.
     pub audible_notifications: bool,
-    /// What null means for `push_notifications`.
+    /// Default of `push_notifications`.
     pub push_notifications: bool,
-    /// What null means for `email_notifications`.
+    /// Default of `email_notifications`.
     pub email_notifications: bool,
-    /// What null means for `wildcard_mentions_notify`.
+    /// Default of `wildcard_mentions_notify`.
     pub wildcard_mentions_notify: bool,
 }
 

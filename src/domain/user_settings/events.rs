@@ -1,18 +1,14 @@
 //! Events about settings, and the settings in the answer of `POST /register`.
 
-use crate::domain::access::user_rows;
 use crate::domain::realm::user_ids;
-use crate::domain::user_settings::table::{
-    Defaults, DisplayTable, EMOJISET_CHOICES, LEGACY_DISPLAY, LEGACY_NOTIFICATIONS, NOTIFICATION_SOUNDS,
-    NotificationTable, UserTable,
-};
-use crate::domain::user_settings::{all, defaults, languages};
+use crate::domain::user_settings::languages;
+use crate::domain::user_settings::table::{Defaults, DisplayTable, NotificationTable, UserTable};
+use crate::error::{ApiError, ApiResult};
 use crate::events::{Audience, Receiver, uniform_event};
-use crate::http::{ApiError, ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::{SettingTable, SettingUpdate, UserId};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// `user_settings`, `op: update`.
@@ -52,7 +48,7 @@ pub struct NotificationSettingUpdated {
 
 uniform_event!(NotificationSettingUpdated: "update_global_notifications", version 1, if lacks_user_settings);
 
-/// The older events go to clients that did not say that they know the new one.
+/// The older events go to clients without the capability for the new one.
 fn lacks_user_settings(receiver: &Receiver<'_>) -> bool {
     !receiver.registration.client_capabilities.user_settings_object
 }
@@ -71,7 +67,7 @@ uniform_event!(DefaultUpdated: "realm_user_settings_defaults", op "update", vers
 pub struct ExportConsent {
     /// Identifies the user.
     user_id: UserId,
-    /// Whether their private data may be exported.
+    /// True if their private data may be exported.
     consented: bool,
 }
 
@@ -121,71 +117,4 @@ pub fn emit_default_updated(tx: &mut Tx<'_>, property: &str, value: &Value) -> A
 fn updated<T: SettingTable>(name: &str, value: &Value) -> ApiResult<SettingUpdate<T>> {
     SettingUpdate::new(name, value)
         .ok_or_else(|| ApiError::internal(format_args!("the setting {name} was set to {value}")))
-}
-
-/// Inserts the choices for some settings, which are part of each settings object.
-fn insert_choices(settings: &mut Map<String, Value>) {
-    settings.insert("available_notification_sounds".into(), json!(NOTIFICATION_SOUNDS));
-    settings.insert("emojiset_choices".into(), json!(emojiset_choices()));
-}
-
-/// A style of emoji that clients offer.
-#[derive(Serialize)]
-struct EmojisetChoice {
-    /// The value of `emojiset`.
-    key: &'static str,
-    /// Its name for people.
-    text: &'static str,
-}
-
-fn emojiset_choices() -> Vec<EmojisetChoice> {
-    EMOJISET_CHOICES.iter().map(|(key, text)| EmojisetChoice { key, text }).collect()
-}
-
-fn own_timezone(request: &StateRequest<'_>) -> ApiResult<String> {
-    let own = user_rows::by_id(request.connection, request.caller.user_id)?
-        .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
-    Ok(own.timezone)
-}
-
-/// State part `user_settings`.
-pub fn user_settings(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let mut settings = all(request.connection, request.caller.user_id)?.into_map();
-    settings.insert("timezone".into(), own_timezone(request)?.into());
-    insert_choices(&mut settings);
-    state.insert("user_settings".into(), settings.into());
-    Ok(())
-}
-
-/// State part `realm_user_settings_defaults`.
-pub fn realm_defaults(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let mut settings = defaults::all(request.connection)?.into_map();
-    insert_choices(&mut settings);
-    state.insert("realm_user_settings_defaults".into(), settings.into());
-    Ok(())
-}
-
-/// State part `update_display_settings`: at the top of the state, for clients without `user_settings_object`.
-pub fn legacy_display(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    if request.registration.client_capabilities.user_settings_object {
-        return Ok(());
-    }
-    let settings = all(request.connection, request.caller.user_id)?;
-    for name in LEGACY_DISPLAY {
-        state.insert((*name).to_owned(), settings.value(name).clone());
-    }
-    state.set::<String>("timezone", &own_timezone(request)?)?;
-    state.set::<Vec<EmojisetChoice>>("emojiset_choices", &emojiset_choices())
-}
-
-/// State part `update_global_notifications`: at the top of the state, for clients without `user_settings_object`.
-pub fn legacy_notifications(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    if request.registration.client_capabilities.user_settings_object {
-        return Ok(());
-    }
-    let settings = all(request.connection, request.caller.user_id)?;
-    for name in LEGACY_NOTIFICATIONS {
-        state.insert((*name).to_owned(), settings.value(name).clone());
-    }
-    state.set::<[&str]>("available_notification_sounds", NOTIFICATION_SOUNDS)
 }

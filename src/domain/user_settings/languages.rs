@@ -1,4 +1,4 @@
-//! The languages of clients. The translations are in the clients; the server's own texts are English.
+//! The languages that settings may name, as in clients. `types::Language` has those of the server's own texts.
 
 /// Language codes and native names, as in clients of release 11.0.
 const LANGUAGES: &[(&str, &str)] = &[

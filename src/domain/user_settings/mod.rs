@@ -1,13 +1,14 @@
 //! Personal settings: the table of settings, each user's values, the organization's defaults, and their events.
 
-pub mod defaults;
 pub mod events;
 pub mod languages;
-pub mod sql;
+mod sql;
 pub mod table;
 
-use crate::http::ApiResult;
-use crate::types::{Setting, SettingValue, UserId, Values};
+pub use self::sql::*;
+
+use crate::error::ApiResult;
+use crate::types::{Setting, SettingValue, UserId};
 use rusqlite::Connection;
 
 /// A setting of users, with the type of its values.
@@ -40,7 +41,14 @@ settings! {
     AUTOMATICALLY_FOLLOW_TOPICS_POLICY: i64 = "automatically_follow_topics_policy";
     AUTOMATICALLY_FOLLOW_TOPICS_WHERE_MENTIONED: bool = "automatically_follow_topics_where_mentioned";
     AUTOMATICALLY_UNMUTE_TOPICS_IN_MUTED_STREAMS_POLICY: i64 = "automatically_unmute_topics_in_muted_streams_policy";
+    DEFAULT_LANGUAGE: String = "default_language";
     ENABLE_DRAFTS_SYNCHRONIZATION: bool = "enable_drafts_synchronization";
+    ENABLE_FOLLOWED_TOPIC_PUSH_NOTIFICATIONS: bool = "enable_followed_topic_push_notifications";
+    ENABLE_FOLLOWED_TOPIC_WILDCARD_MENTIONS_NOTIFY: bool = "enable_followed_topic_wildcard_mentions_notify";
+    ENABLE_OFFLINE_PUSH_NOTIFICATIONS: bool = "enable_offline_push_notifications";
+    ENABLE_ONLINE_PUSH_NOTIFICATIONS: bool = "enable_online_push_notifications";
+    ENABLE_STREAM_PUSH_NOTIFICATIONS: bool = "enable_stream_push_notifications";
+    PM_CONTENT_IN_DESKTOP_NOTIFICATIONS: bool = "pm_content_in_desktop_notifications";
     PRESENCE_ENABLED: bool = "presence_enabled";
     RECEIVES_TYPING_NOTIFICATIONS: bool = "receives_typing_notifications";
     RESOLVED_TOPIC_NOTICE_AUTO_READ_POLICY: String = "resolved_topic_notice_auto_read_policy";
@@ -48,9 +56,5 @@ settings! {
     SEND_READ_RECEIPTS: bool = "send_read_receipts";
     SEND_STREAM_TYPING_NOTIFICATIONS: bool = "send_stream_typing_notifications";
     TRANSLATE_EMOTICONS: bool = "translate_emoticons";
-}
-
-/// Returns all settings of a user.
-pub fn all(connection: &Connection, user_id: UserId) -> ApiResult<Values> {
-    Ok(Values::new(table::PROPERTIES, sql::all(connection, user_id)?))
+    WILDCARD_MENTIONS_NOTIFY: bool = "wildcard_mentions_notify";
 }

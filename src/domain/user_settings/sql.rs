@@ -1,6 +1,8 @@
 //! SQL statements on user settings and their defaults.
 
-use crate::types::UserId;
+use crate::domain::user_settings::table;
+use crate::error::ApiResult;
+use crate::types::{UserId, Values};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::Value;
 
@@ -12,12 +14,13 @@ pub fn get(connection: &Connection, user_id: UserId, name: &str) -> rusqlite::Re
         .optional()
 }
 
-/// Lists the settings that a user has ever set, with their values.
-pub fn all(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<(String, Value)>> {
-    connection
+/// Returns all settings of a user.
+pub fn all(connection: &Connection, user_id: UserId) -> ApiResult<Values> {
+    let stored = connection
         .prepare_cached("SELECT property, value FROM user_setting WHERE user_id = ?1")?
         .query_map([user_id], property_and_value)?
-        .collect()
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    Ok(Values::new(table::PROPERTIES, stored))
 }
 
 /// Lists all active people with their values of a setting as JSON text; `None` where it was never set.
@@ -57,12 +60,13 @@ pub fn copy_defaults(connection: &Connection, user_id: UserId) -> rusqlite::Resu
         .map(|_| ())
 }
 
-/// Lists the defaults that the organization has set.
-pub fn defaults(connection: &Connection) -> rusqlite::Result<Vec<(String, Value)>> {
-    connection
+/// Returns the values that a new user starts with.
+pub fn defaults(connection: &Connection) -> ApiResult<Values> {
+    let stored = connection
         .prepare_cached("SELECT property, value FROM realm_user_setting_default")?
         .query_map([], property_and_value)?
-        .collect()
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    Ok(Values::new(table::PROPERTIES, stored))
 }
 
 /// Sets one of the organization's defaults.

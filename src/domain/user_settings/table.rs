@@ -1,298 +1,296 @@
 //! The definitions of user settings: everything in `user_settings` of `POST /register` except `timezone`, which is a
 //! column of the user because others see it.
 
-use crate::types::Kind::{Bool, Number, NumberOf, Text, WordOf};
-use crate::types::{Kind, Property, SettingTable};
+use crate::types::ChangedBy::{Administrator, Server, User};
+use crate::types::Kind::{Bool, Language, Number, NumberOf, Text, WordOf};
+use crate::types::OnWire::{Display, Notifications};
+use crate::types::property::{clients, server, unused};
+use crate::types::{Property, SettingTable};
 
-const fn row(name: &'static str, kind: Kind, about: &'static str) -> Property {
-    Property { name, kind, about }
-}
+const WEEK: i64 = 7 * 24 * 60 * 60;
+
+/// The maximum of sizes, which are 16-bit columns on the published server.
+const MAX_SIZE: i64 = 32_767;
 
 /// All settings, with the server's defaults. An organization can set its own for new users.
 pub const PROPERTIES: &[Property] = &[
     // Display and navigation.
-    row(
+    clients(
         "color_scheme",
         NumberOf(&[1, 2, 3], 1),
         "The theme: 1 for that of the system, 2 for dark, 3 for light.",
-    ),
-    row("default_language", Text("en"), "The language of the client, as a code such as `de`."),
-    row(
+    )
+    .on_wire(Display),
+    server(
+        "default_language",
+        Language("en"),
+        "The language of the client and of messages of the bots, as a code such as `de`.",
+    )
+    .by(User)
+    .on_wire(Display),
+    clients(
         "demote_inactive_streams",
         NumberOf(&[1, 2, 3], 1),
-        "Whether channels without new messages are shown below others: 1 if there are many channels, \
-         2 always, 3 never.",
-    ),
-    row(
+        "Listing channels without new messages below others: 1 if there are many channels, 2 always, 3 \
+         never.",
+    )
+    .on_wire(Display),
+    clients(
         "display_emoji_reaction_users",
         Bool(true),
-        "Whether reactions have the names of those who reacted, where there are few.",
+        "Reactions show the names of users, where there are few.",
     ),
-    row(
+    clients(
         "emojiset",
         WordOf(&["google", "google-blob", "twitter", "text"], "google"),
         "The style in which emoji are shown.",
-    ),
-    row("enable_drafts_synchronization", Bool(true), "Whether drafts are stored at the server."),
-    row("enter_sends", Bool(false), "Whether Enter sends a message rather than beginning a new line."),
-    row("fluid_layout_width", Bool(false), "Whether the client takes all of the width of the window."),
-    row("hide_ai_features", Bool(false), "Whether features that use language models are hidden."),
-    row("high_contrast_mode", Bool(false), "Whether colours have a strong contrast."),
-    row("left_side_userlist", Bool(false), "Whether users are listed on the left in narrow windows."),
-    row(
+    )
+    .on_wire(Display),
+    server("enable_drafts_synchronization", Bool(true), "Drafts are stored at the server.").on_wire(Display),
+    clients("enter_sends", Bool(false), "Enter sends a message rather than beginning a new line.")
+        .on_wire(Display),
+    clients("fluid_layout_width", Bool(false), "The client takes all of the width of the window.")
+        .on_wire(Display),
+    clients("hide_ai_features", Bool(false), "Features that use language models are hidden."),
+    clients("high_contrast_mode", Bool(false), "Colours have a strong contrast.").on_wire(Display),
+    clients("left_side_userlist", Bool(false), "Users are listed on the left in narrow windows.")
+        .on_wire(Display),
+    server(
         "resolved_topic_notice_auto_read_policy",
         WordOf(&["always", "except_followed", "never"], "except_followed"),
-        "Whether the notice that a topic was resolved counts as read: always, in topics that the user \
-         does not follow, or never.",
+        "Marking the notice of a resolved topic as read: always, in topics that the user does not \
+         follow, or never.",
     ),
-    row("starred_message_counts", Bool(true), "Whether the number of starred messages is shown."),
-    row(
+    clients("starred_message_counts", Bool(true), "The number of starred messages is shown.")
+        .on_wire(Display),
+    server(
         "translate_emoticons",
         Bool(false),
-        "Whether emoticons such as `:)` become emoji in messages that the user sends.",
-    ),
-    row("twenty_four_hour_time", Bool(false), "Whether times are shown with 24 hours."),
-    row(
+        "Emoticons such as `:)` become emoji in messages that the user sends.",
+    )
+    .on_wire(Display),
+    clients("twenty_four_hour_time", Bool(false), "Times are shown with 24 hours.").on_wire(Display),
+    clients(
         "user_list_style",
         NumberOf(&[1, 2, 3], 3),
-        "How users are listed: 1 for names alone, 2 with statuses, 3 with images too.",
+        "The style of the list of users: 1 for names alone, 2 with statuses, 3 with images too.",
     ),
-    row(
+    clients(
         "web_animate_image_previews",
         WordOf(&["always", "on_hover", "never"], "on_hover"),
         "When previews of animations move.",
     ),
-    row(
+    clients(
         "web_channel_default_view",
         NumberOf(&[1, 2, 3, 4], 1),
-        "What a click on a channel opens: 1 for its first topic, 2 for all of its messages, 3 for a \
-         list of its topics, 4 for its first unread topic.",
+        "The view that a click on a channel opens: 1 for its first topic, 2 for all of its messages, 3 \
+         for a list of its topics, 4 for its first unread topic.",
     ),
-    row("web_escape_navigates_to_home_view", Bool(true), "Whether Escape leads to the home view."),
-    row("web_font_size_px", Number(16), "The size of text, in pixels."),
-    row(
+    clients("web_escape_navigates_to_home_view", Bool(true), "Escape leads to the home view."),
+    clients(
+        "web_font_size_px",
+        Number { min: 1, max: MAX_SIZE, default: 16 },
+        "The size of text, in pixels.",
+    )
+    .refused("Invalid web_font_size_px"),
+    clients(
         "web_home_view",
         WordOf(&["recent_topics", "inbox", "all_messages"], "inbox"),
         "The view that the client opens with.",
-    ),
-    row("web_left_sidebar_show_channel_folders", Bool(true), "Whether channels are listed by folder."),
-    row(
+    )
+    .on_wire(Display),
+    clients("web_left_sidebar_show_channel_folders", Bool(true), "Channels are listed by folder."),
+    clients(
         "web_left_sidebar_unreads_count_summary",
         Bool(true),
-        "Whether the headings of lists show numbers of unread messages.",
+        "The headings of lists show numbers of unread messages.",
     ),
-    row("web_line_height_percent", Number(140), "The height of lines, in per cent of the size of text."),
-    row(
+    clients(
+        "web_line_height_percent",
+        Number { min: 1, max: MAX_SIZE, default: 140 },
+        "The height of lines, in per cent of the size of text.",
+    )
+    .refused("Invalid web_line_height_percent"),
+    clients(
         "web_mark_read_on_scroll_policy",
         NumberOf(&[1, 2, 3], 1),
-        "Whether scrolling marks messages as read: 1 always, 2 only in views of one conversation, 3 never.",
+        "Marking messages as read by scrolling: 1 always, 2 only in views of one conversation, 3 never.",
     ),
-    row(
+    clients(
         "web_navigate_to_sent_message",
         Bool(true),
-        "Whether the client goes to a message that was sent to another conversation.",
+        "The client goes to a message that was sent to another conversation.",
     ),
-    row(
+    clients(
         "web_stream_unreads_count_display_policy",
         NumberOf(&[1, 2, 3], 2),
-        "Which channels show numbers of unread messages: 1 for all, 2 for those that are not muted, 3 \
-         for none.",
+        "The channels with numbers of unread messages: 1 for all, 2 for those that are not muted, 3 for \
+         none.",
     ),
-    row(
+    clients(
         "web_suggest_update_timezone",
         Bool(true),
-        "Whether the client offers to change the time zone when the computer has another one.",
+        "The client offers to change the time zone when the computer has another one.",
     ),
     // Notifications.
-    row(
+    server(
         "automatically_follow_topics_policy",
         NumberOf(&[1, 2, 3, 4], 3),
-        "Which topics the user follows from then on: 1 for those they take part in, 2 for those they \
-         send to, 3 for those they begin, 4 for none.",
+        "The topics that the user starts to follow: 1 for those they take part in, 2 for those they send \
+         to, 3 for those they begin, 4 for none.",
     ),
-    row(
+    server(
         "automatically_follow_topics_where_mentioned",
         Bool(true),
-        "Whether the user follows topics in which they are mentioned.",
+        "The user follows topics in which they are mentioned.",
     ),
-    row(
+    server(
         "automatically_unmute_topics_in_muted_streams_policy",
         NumberOf(&[1, 2, 3, 4], 2),
-        "Which topics of muted channels the user unmutes: 1 for those they take part in, 2 for those \
+        "The topics of muted channels that the user unmutes: 1 for those they take part in, 2 for those \
          they send to, 3 for those they begin, 4 for none.",
     ),
-    row(
+    clients(
         "desktop_icon_count_display",
         NumberOf(&[1, 2, 3, 4], 1),
-        "What the number at the icon counts: 1 for all unread messages, 2 for direct messages, \
-         mentions and followed topics, 3 for direct messages and mentions, 4 for nothing.",
-    ),
-    row(
+        "The messages that the number at the icon counts: 1 for all unread messages, 2 for direct \
+         messages, mentions and followed topics, 3 for direct messages and mentions, 4 for none.",
+    )
+    .on_wire(Notifications),
+    unused(
         "email_notifications_batching_period_seconds",
-        Number(120),
-        "For how many seconds messages are collected before an email is sent.",
-    ),
-    row(
+        Number { min: 1, max: WEEK, default: 120 },
+        "Seconds during which messages are collected before an email is sent.",
+        "it sends no email",
+    )
+    .on_wire(Notifications)
+    .refused("Invalid email batching period: {} seconds"),
+    clients(
         "enable_desktop_notifications",
         Bool(true),
-        "Whether direct messages and mentions raise desktop notifications.",
-    ),
-    row("enable_digest_emails", Bool(true), "Whether the user gets a digest by email."),
-    row(
+        "Direct messages and mentions raise desktop notifications.",
+    )
+    .on_wire(Notifications),
+    unused("enable_digest_emails", Bool(true), "The user gets a digest by email.", "it sends no email")
+        .on_wire(Notifications),
+    clients(
         "enable_followed_topic_audible_notifications",
         Bool(true),
-        "Whether messages in followed topics raise a sound.",
+        "Messages in followed topics raise a sound.",
     ),
-    row(
+    clients(
         "enable_followed_topic_desktop_notifications",
         Bool(true),
-        "Whether messages in followed topics raise desktop notifications.",
+        "Messages in followed topics raise desktop notifications.",
     ),
-    row(
+    unused(
         "enable_followed_topic_email_notifications",
         Bool(true),
-        "Whether messages in followed topics are sent by email.",
+        "Messages in followed topics are sent by email.",
+        "it sends no email",
     ),
-    row(
+    server(
         "enable_followed_topic_push_notifications",
         Bool(true),
-        "Whether messages in followed topics raise notifications on phones.",
+        "Messages in followed topics raise push notifications.",
     ),
-    row(
+    server(
         "enable_followed_topic_wildcard_mentions_notify",
         Bool(true),
-        "Whether mentions of everybody count as mentions in followed topics.",
+        "Wildcard mentions count as mentions in followed topics.",
     ),
-    row("enable_login_emails", Bool(true), "Whether a new login is told by email."),
-    row("enable_marketing_emails", Bool(true), "Whether the user gets mails of the makers of the server."),
-    row(
+    unused(
+        "enable_login_emails",
+        Bool(true),
+        "New logins are announced to the user by email.",
+        "it sends no email",
+    )
+    .by(User)
+    .on_wire(Notifications),
+    unused("enable_marketing_emails", Bool(true), "The user gets product email.", "it sends no email")
+        .by(User)
+        .on_wire(Notifications),
+    unused(
         "enable_offline_email_notifications",
         Bool(true),
-        "Whether direct messages and mentions are sent by email while the user is away.",
-    ),
-    row(
+        "Direct messages and mentions are sent by email while the user is away.",
+        "it sends no email",
+    )
+    .on_wire(Notifications),
+    server(
         "enable_offline_push_notifications",
         Bool(true),
-        "Whether direct messages and mentions raise notifications on phones while the user is away.",
-    ),
-    row(
+        "Direct messages and mentions raise push notifications.",
+    )
+    .on_wire(Notifications),
+    server(
         "enable_online_push_notifications",
         Bool(true),
-        "Whether phones are notified while the user is online too.",
-    ),
-    row("enable_sounds", Bool(true), "Whether direct messages and mentions raise a sound."),
-    row("enable_stream_audible_notifications", Bool(false), "Whether channel messages raise a sound."),
-    row(
+        "Push notifications are sent while the user is online, too.",
+    )
+    .on_wire(Notifications),
+    clients("enable_sounds", Bool(true), "Direct messages and mentions raise a sound.")
+        .on_wire(Notifications),
+    server("enable_stream_audible_notifications", Bool(false), "Channel messages raise a sound.")
+        .on_wire(Notifications),
+    server(
         "enable_stream_desktop_notifications",
         Bool(false),
-        "Whether channel messages raise desktop notifications.",
-    ),
-    row("enable_stream_email_notifications", Bool(false), "Whether channel messages are sent by email."),
-    row(
-        "enable_stream_push_notifications",
-        Bool(false),
-        "Whether channel messages raise notifications on phones.",
-    ),
-    row(
+        "Channel messages raise desktop notifications.",
+    )
+    .on_wire(Notifications),
+    server("enable_stream_email_notifications", Bool(false), "Channel messages are sent by email.")
+        .on_wire(Notifications),
+    server("enable_stream_push_notifications", Bool(false), "Channel messages raise push notifications.")
+        .on_wire(Notifications),
+    unused(
         "message_content_in_email_notifications",
         Bool(true),
-        "Whether notifications by email have the text of messages.",
-    ),
-    row("notification_sound", Text("zulip"), "The sound of notifications."),
-    row(
+        "Notifications by email have the text of messages.",
+        "it sends no email",
+    )
+    .on_wire(Notifications),
+    clients("notification_sound", WordOf(&["ding", "none", "zulip"], "zulip"), "The sound of notifications.")
+        .on_wire(Notifications)
+        .refused("Invalid notification sound '{}'"),
+    server(
         "pm_content_in_desktop_notifications",
         Bool(true),
-        "Whether desktop notifications have the text of direct messages.",
-    ),
-    row(
+        "Desktop and push notifications have the text of direct messages.",
+    )
+    .on_wire(Notifications),
+    unused(
         "realm_name_in_email_notifications_policy",
         NumberOf(&[1, 2, 3], 1),
-        "Whether subjects of mails name the organization: 1 for those in several, 2 always, 3 never.",
-    ),
-    row("wildcard_mentions_notify", Bool(true), "Whether mentions of everybody count as mentions."),
+        "The name of the organization in subjects of emails: 1 for users of several, 2 always, 3 never.",
+        "it sends no email",
+    )
+    .on_wire(Notifications),
+    server("wildcard_mentions_notify", Bool(true), "Wildcard mentions count as mentions.")
+        .on_wire(Notifications),
     // Privacy.
-    row(
-        "allow_private_data_export",
-        Bool(false),
-        "Whether administrators may export private data of the user.",
-    ),
-    row(
+    server("allow_private_data_export", Bool(false), "Administrators may export private data of the user.")
+        .by(User),
+    server(
         "email_address_visibility",
         NumberOf(&[1, 2, 3, 4, 5], 1),
-        "Who sees the email: 1 for everyone, 2 for members, 3 for administrators, 4 for nobody, 5 for \
-         moderators.",
+        "The users who see the email: 1 for everyone, 2 for members, 3 for administrators, 4 for none, 5 \
+         for moderators.",
     ),
-    row("presence_enabled", Bool(true), "Whether others see if the user is online."),
-    row("receives_typing_notifications", Bool(true), "Whether the user sees that others are typing."),
-    row(
+    server("presence_enabled", Bool(true), "Others see if the user is online.").on_wire(Notifications),
+    server("receives_typing_notifications", Bool(true), "The user sees that others are typing.")
+        .on_wire(Display),
+    server(
         "send_private_typing_notifications",
         Bool(true),
-        "Whether others see that the user types a direct message.",
+        "Others see that the user types a direct message.",
     ),
-    row("send_read_receipts", Bool(true), "Whether others see which messages the user has read."),
-    row(
+    server("send_read_receipts", Bool(true), "Others see which messages the user has read."),
+    server(
         "send_stream_typing_notifications",
         Bool(true),
-        "Whether others see that the user types a message to a channel.",
+        "Others see that the user types a message to a channel.",
     ),
-];
-
-/// The names of [`PROPERTIES`], in the same order.
-pub const NAMES: [&str; PROPERTIES.len()] = {
-    let mut names = [""; PROPERTIES.len()];
-    let mut index = 0;
-    while index < names.len() {
-        names[index] = PROPERTIES[index].name;
-        index += 1;
-    }
-    names
-};
-
-/// Settings that the organization has no default of, as published: people choose them for themselves.
-pub const WITHOUT_DEFAULT: [&str; 4] =
-    ["default_language", "enable_login_emails", "enable_marketing_emails", "allow_private_data_export"];
-
-/// Settings sent as `update_display_settings` to clients without the capability `user_settings_object`, together with
-/// the time zone.
-pub const LEGACY_DISPLAY: &[&str] = &[
-    "color_scheme",
-    "default_language",
-    "demote_inactive_streams",
-    "emojiset",
-    "enable_drafts_synchronization",
-    "enter_sends",
-    "fluid_layout_width",
-    "high_contrast_mode",
-    "left_side_userlist",
-    "receives_typing_notifications",
-    "starred_message_counts",
-    "translate_emoticons",
-    "twenty_four_hour_time",
-    "web_home_view",
-];
-
-/// Settings sent as `update_global_notifications` to clients without the capability `user_settings_object`.
-pub const LEGACY_NOTIFICATIONS: &[&str] = &[
-    "desktop_icon_count_display",
-    "email_notifications_batching_period_seconds",
-    "enable_desktop_notifications",
-    "enable_digest_emails",
-    "enable_login_emails",
-    "enable_marketing_emails",
-    "enable_offline_email_notifications",
-    "enable_offline_push_notifications",
-    "enable_online_push_notifications",
-    "enable_sounds",
-    "enable_stream_audible_notifications",
-    "enable_stream_desktop_notifications",
-    "enable_stream_email_notifications",
-    "enable_stream_push_notifications",
-    "message_content_in_email_notifications",
-    "notification_sound",
-    "pm_content_in_desktop_notifications",
-    "presence_enabled",
-    "realm_name_in_email_notifications_policy",
-    "wildcard_mentions_notify",
 ];
 
 /// `available_notification_sounds`. The sound files are in the clients.
@@ -302,21 +300,19 @@ pub const NOTIFICATION_SOUNDS: &[&str] = &["ding", "zulip"];
 pub const EMOJISET_CHOICES: &[(&str, &str)] =
     &[("google", "Google"), ("twitter", "Twitter"), ("text", "Plain text"), ("google-blob", "Google blobs")];
 
-/// Returns the definition of a setting.
-pub fn property(name: &str) -> Option<&'static Property> {
-    PROPERTIES.iter().find(|property| property.name == name)
-}
-
-/// The time zone: in events, a setting like those of the table.
-pub const TIMEZONE: &Property = &row("timezone", Text(""), "An IANA identifier; empty for none.");
+/// The time zone: in events, a setting like those of the table. A parameter of its own sets it.
+const TIMEZONE: &Property =
+    &server("timezone", Text { max: usize::MAX, default: "" }, "An IANA identifier; empty for none.")
+        .by(Server)
+        .on_wire(Display);
 
 /// The defaults of the organization.
 #[derive(Debug)]
 pub struct Defaults;
 
 impl SettingTable for Defaults {
-    fn property(name: &str) -> Option<&'static Property> {
-        property(name)
+    fn rows() -> impl Iterator<Item = &'static Property> {
+        PROPERTIES.iter().filter(|row| row.changed_by == Administrator)
     }
 }
 
@@ -325,33 +321,32 @@ impl SettingTable for Defaults {
 pub struct UserTable;
 
 impl SettingTable for UserTable {
-    fn property(name: &str) -> Option<&'static Property> {
-        if name == TIMEZONE.name { Some(TIMEZONE) } else { property(name) }
+    fn rows() -> impl Iterator<Item = &'static Property> {
+        PROPERTIES.iter().chain([TIMEZONE])
     }
 }
 
-/// Those of [`LEGACY_DISPLAY`], and the time zone.
+/// The settings of `update_display_settings`.
 #[derive(Debug)]
 pub struct DisplayTable;
 
 impl SettingTable for DisplayTable {
     const MEMBERS: [&'static str; 2] = ["setting_name", "setting"];
 
-    fn property(name: &str) -> Option<&'static Property> {
-        let is_display = name == TIMEZONE.name || LEGACY_DISPLAY.contains(&name);
-        if is_display { UserTable::property(name) } else { None }
+    fn rows() -> impl Iterator<Item = &'static Property> {
+        UserTable::rows().filter(|row| row.on_wire == Display)
     }
 }
 
-/// Those of [`LEGACY_NOTIFICATIONS`].
+/// The settings of `update_global_notifications`.
 #[derive(Debug)]
 pub struct NotificationTable;
 
 impl SettingTable for NotificationTable {
     const MEMBERS: [&'static str; 2] = ["notification_name", "setting"];
 
-    fn property(name: &str) -> Option<&'static Property> {
-        if LEGACY_NOTIFICATIONS.contains(&name) { property(name) } else { None }
+    fn rows() -> impl Iterator<Item = &'static Property> {
+        PROPERTIES.iter().filter(|row| row.on_wire == Notifications)
     }
 }
 
@@ -362,23 +357,18 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_defaults_are_allowed() {
-        assert_eq!(HashSet::from(NAMES).len(), PROPERTIES.len());
+        let names: HashSet<&str> = PROPERTIES.iter().map(|property| property.name).collect();
+        assert_eq!(names.len(), PROPERTIES.len());
         for property in PROPERTIES {
             assert!(property.allows(&property.default_value()), "{}", property.name);
         }
     }
 
     #[test]
-    fn the_older_kinds_share_no_setting() {
-        let older: HashSet<&str> = LEGACY_DISPLAY.iter().chain(LEGACY_NOTIFICATIONS).copied().collect();
-        assert_eq!(older.len(), LEGACY_DISPLAY.len() + LEGACY_NOTIFICATIONS.len());
-        assert!(older.is_subset(&HashSet::from(NAMES)));
-    }
-
-    #[test]
     fn every_emoji_set_has_a_text() {
         for (key, text) in EMOJISET_CHOICES {
-            assert!(property("emojiset").unwrap().allows(&(*key).into()), "{key}");
+            let mut rows = PROPERTIES.iter();
+            assert!(rows.any(|row| row.name == "emojiset" && row.allows(&(*key).into())), "{key}");
             assert!(!text.is_empty());
         }
     }

@@ -2,14 +2,12 @@
 //! `automatically_unmute_topics_in_muted_streams_policy` (feature level 214) and
 //! `automatically_follow_topics_where_mentioned` (feature level 235).
 
-use crate::domain::access::user_rows as users;
-use crate::domain::access::user_rows::UserRow;
 use crate::domain::limits::MAX_USER_TOPICS_BY_THEMSELVES;
-use crate::domain::subscriptions::sql as subscriptions;
-use crate::domain::user_settings;
+use crate::domain::rows::user::UserRow;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::{rules, sql};
-use crate::http::ApiResult;
+use crate::domain::{rows, subscriptions, user_settings};
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{StreamId, Topic, UserId};
 
@@ -88,7 +86,7 @@ pub fn after_send(
 /// Updates the policy of the sender of a message that became the first of a topic by a move: the sender counts as the
 /// one who started the topic (release 11.0). A policy that the user set does not change.
 pub fn after_split(tx: &mut Tx<'_>, user_id: UserId, stream_id: StreamId, topic: &Topic) -> ApiResult<()> {
-    let Some(user) = users::by_id(tx, user_id)? else { return Ok(()) };
+    let Some(user) = rows::user::by_id(tx, user_id)? else { return Ok(()) };
     let Some(settings) = load_settings(tx, &user, stream_id)? else { return Ok(()) };
     let now = sql::policy(tx, user_id, stream_id, &topic.key())?;
     if now == VisibilityPolicy::Inherit {
@@ -104,7 +102,7 @@ pub fn after_participation(
     stream_id: StreamId,
     topic: &Topic,
 ) -> ApiResult<()> {
-    let Some(user) = users::by_id(tx, user_id)? else { return Ok(()) };
+    let Some(user) = rows::user::by_id(tx, user_id)? else { return Ok(()) };
     let Some(settings) = load_settings(tx, &user, stream_id)? else { return Ok(()) };
     let now = sql::policy(tx, user_id, stream_id, &topic.key())?;
     raise(tx, user_id, stream_id, topic, now, settings.policy(&[trigger::PARTICIPATION])).map(|_| ())
@@ -120,7 +118,7 @@ pub fn after_mention(
     for user_id in user_ids {
         let now = sql::policy(tx, *user_id, stream_id, &topic.key())?;
         if now == VisibilityPolicy::Muted
-            || users::by_id(tx, *user_id)?.is_none_or(|user| user.is_bot())
+            || rows::user::by_id(tx, *user_id)?.is_none_or(|user| user.is_bot())
             || !user_settings::AUTOMATICALLY_FOLLOW_TOPICS_WHERE_MENTIONED.get(tx, *user_id)?
         {
             continue;

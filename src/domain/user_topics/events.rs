@@ -1,13 +1,12 @@
-//! What a user's own clients hear of their policies, and their share of the `register` state.
+//! Events about a user's policies, for their own clients.
 
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::sql;
 use crate::domain::user_topics::sql::UserTopic;
+use crate::error::ApiResult;
 use crate::events::{Audience, Event, Form, Receiver};
-use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
-use crate::types::shown_topic;
-use crate::types::{EmptyTopic, StreamId, Topic, UserId};
+use crate::types::{EmptyTopic, StreamId, Topic, UserId, shown_topic};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +21,18 @@ pub struct UserTopicChanged {
     last_updated: i64,
     /// 0 when the topic is again as its channel.
     visibility_policy: VisibilityPolicy,
+}
+
+impl UserTopicChanged {
+    /// The policy for a topic, for clients that know the empty topic or do not.
+    pub fn new(topic: &UserTopic, knows_empty: bool) -> Self {
+        Self {
+            stream_id: topic.stream_id,
+            topic_name: shown_topic(&topic.topic_name, knows_empty).to_owned(),
+            last_updated: topic.last_updated,
+            visibility_policy: topic.visibility_policy,
+        }
+    }
 }
 
 impl Event for UserTopicChanged {
@@ -50,10 +61,12 @@ pub struct MutedTopicsChanged {
 
 /// Channel name, topic, and when it was muted, UNIX seconds.
 #[derive(Clone, Serialize, Deserialize)]
-struct MutedTopic(String, String, i64);
+pub struct MutedTopic(String, String, i64);
 
 impl MutedTopic {
-    fn shown(&self, empty: EmptyTopic) -> Self {
+    /// The topic as clients with or without the empty topic get it.
+    #[must_use]
+    pub fn shown(&self, empty: EmptyTopic) -> Self {
         Self(self.0.clone(), empty.show(&self.1).to_owned(), self.2)
     }
 }
@@ -79,7 +92,8 @@ impl Event for MutedTopicsChanged {
     }
 }
 
-fn muted_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<MutedTopic>> {
+/// Lists the muted topics of a user, those in channels that are not archived.
+pub fn muted_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<MutedTopic>> {
     sql::map_muted(connection, user_id, |stream_name, topic_name, last_updated| {
         MutedTopic(stream_name, topic_name, last_updated)
     })
@@ -107,29 +121,4 @@ pub fn emit(
     };
     tx.emit(changed, Audience::user(user_id));
     Ok(())
-}
-
-/// `user_topics`: all policies in channels that are not archived.
-pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let knows_empty = request.registration.client_capabilities.empty_topic_name;
-    let topics = sql::of_user(request.connection, request.caller.user_id)?;
-    let record = |topic: &UserTopic| UserTopicChanged {
-        stream_id: topic.stream_id,
-        topic_name: shown_topic(&topic.topic_name, knows_empty).to_owned(),
-        last_updated: topic.last_updated,
-        visibility_policy: topic.visibility_policy,
-    };
-    let list: Vec<UserTopicChanged> = topics.iter().map(record).collect();
-    state.set::<Vec<UserTopicChanged>>("user_topics", &list)
-}
-
-/// `muted_topics`, unless the newer `user_topic` is asked for by name.
-pub fn muted_state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    if request.names(UserTopicChanged::TYPE) {
-        return Ok(());
-    }
-    let empty = EmptyTopic::known(request.registration.client_capabilities.empty_topic_name);
-    let list = muted_of(request.connection, request.caller.user_id)?;
-    let list: Vec<MutedTopic> = list.iter().map(|topic| topic.shown(empty)).collect();
-    state.set::<Vec<MutedTopic>>("muted_topics", &list)
 }

@@ -6,4 +6,6 @@ pub mod moved;
 pub mod muting;
 pub mod policy;
 pub mod rules;
-pub mod sql;
+mod sql;
+
+pub use self::sql::*;

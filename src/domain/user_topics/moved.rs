@@ -2,7 +2,7 @@
 
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::{events, sql};
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{StreamId, Topic, UserId};
 use std::collections::BTreeMap;
@@ -23,8 +23,8 @@ pub struct TopicPlace<'a> {
 /// Otherwise the policy of the source replaces the one of the target, unless the user has none. Users for whom
 /// `may_read_target` returns false lose their policy for the source.
 ///
-/// Nothing changes for users for whom `saw_source` returns false, who may have a policy for a name that they guessed: an
-/// event would tell them of messages that they cannot see.
+/// Nothing changes for users for whom `saw_source` returns false, who may have a policy for a name that they guessed:
+/// an event would reveal messages that they cannot see.
 ///
 /// Does nothing if only the spelling changed: a policy applies to all spellings of a topic.
 pub fn move_policies(

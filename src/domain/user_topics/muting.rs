@@ -1,6 +1,6 @@
 //! The muted channels and topic policies of a user in memory, for checks of many messages.
 
-use crate::domain::subscriptions::sql as subscriptions;
+use crate::domain::subscriptions;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::sql;
 use crate::types::{StreamId, UserId};
@@ -31,7 +31,7 @@ impl Muting {
         self.muted_channels.iter().copied()
     }
 
-    /// Whether a channel is muted. Topics of it may be unmuted all the same.
+    /// True if a channel is muted. Its topics may still be unmuted.
     pub fn is_channel_muted(&self, stream_id: StreamId) -> bool {
         self.muted_channels.contains(&stream_id)
     }
@@ -41,17 +41,17 @@ impl Muting {
         self.topics.get(&stream_id).and_then(|topics| topics.get(key)).copied().unwrap_or_default()
     }
 
-    /// Whether messages of a topic are muted.
+    /// True if messages of a topic are muted.
     pub fn is_muted(&self, stream_id: StreamId, key: &str) -> bool {
         self.policy(stream_id, key).mutes(self.is_channel_muted(stream_id))
     }
 
-    /// Whether the topic's own policy is muted.
+    /// True if the topic's own policy is muted.
     pub fn is_topic_muted(&self, stream_id: StreamId, key: &str) -> bool {
         self.policy(stream_id, key) == VisibilityPolicy::Muted
     }
 
-    /// Whether a topic is followed.
+    /// True if a topic is followed.
     pub fn is_followed(&self, stream_id: StreamId, key: &str) -> bool {
         self.policy(stream_id, key) == VisibilityPolicy::Followed
     }

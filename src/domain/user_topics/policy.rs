@@ -39,7 +39,7 @@ impl VisibilityPolicy {
         }
     }
 
-    /// Whether messages are muted, in a channel that is or is not.
+    /// True if messages are muted, given the muting of the channel.
     pub fn mutes(self, is_channel_muted: bool) -> bool {
         match self {
             Self::Inherit => is_channel_muted,
@@ -104,7 +104,7 @@ mod tests {
 
     // conformance: topic-2
     #[test]
-    fn what_is_muted() {
+    fn muting_follows_policies_and_channels() {
         for (policy, in_muted, in_other) in
             [(Inherit, true, false), (Muted, true, true), (Unmuted, false, false), (Followed, false, false)]
         {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merged_topic_is_seen_as_the_one_that_was_seen_more() {
+    fn merged_topics_keep_the_most_visible_policy() {
         for one in ALL {
             for other in ALL {
                 let merged = one.merged(other);

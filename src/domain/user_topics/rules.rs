@@ -1,12 +1,12 @@
 //! Sets topic policies, and finds the channels in which the caller may set or remove them.
 
-use crate::auth::Ctx;
-use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::{channel_rows as channels, channels as access};
+use crate::auth::Caller;
 use crate::domain::limits::{Accounts, MAX_USER_TOPICS};
+use crate::domain::rows::channel::StreamRow;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::{events, sql};
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::domain::{access, rows};
+use crate::error::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{StreamId, Topic, UserId};
 
@@ -37,15 +37,15 @@ pub fn check_room(tx: &Tx<'_>, user_id: UserId, limit: usize) -> ApiResult<()> {
 
 /// Loads a channel in which the caller may set policies: one that they may read and that is not archived.
 pub fn find_to_set(tx: &Tx<'_>, caller: &Caller, stream_id: StreamId) -> ApiResult<StreamRow> {
-    let stream = access::find_for_content(Ctx::in_job(tx, caller), stream_id)?;
-    if stream.is_archived { Err(access::no_such_channel()) } else { Ok(stream) }
+    let stream = access::channels::find_for_content(tx.ctx(caller), stream_id)?;
+    if stream.is_archived { Err(access::channels::no_such_channel()) } else { Ok(stream) }
 }
 
-/// Whether the caller may remove policies in a channel. A user who lost access to the channel may remove the existing
+/// True if the caller may remove policies in a channel. A user who lost access to the channel may remove the existing
 /// ones.
 fn may_remove(tx: &Tx<'_>, caller: &Caller, stream: &StreamRow) -> ApiResult<bool> {
     Ok(sql::has_any(tx, caller.user_id, stream.stream_id)?
-        || access::has_content_access(Ctx::in_job(tx, caller), stream)?)
+        || access::channels::has_content_access(tx.ctx(caller), stream)?)
 }
 
 /// Loads a channel in which the caller may remove policies. Fails with `refusal` if there is none.
@@ -55,6 +55,6 @@ pub fn find_to_remove(
     stream_id: StreamId,
     refusal: fn() -> ApiError,
 ) -> ApiResult<StreamRow> {
-    let stream = channels::by_id(tx, stream_id)?.ok_or_else(refusal)?;
+    let stream = rows::channel::by_id(tx, stream_id)?.ok_or_else(refusal)?;
     if may_remove(tx, caller, &stream)? { Ok(stream) } else { Err(refusal()) }
 }

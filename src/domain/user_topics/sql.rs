@@ -84,6 +84,21 @@ pub fn policy(
     Ok(policy.unwrap_or_default())
 }
 
+/// When a user's policy for a topic was last set, in UNIX seconds; `None` if they have none.
+pub fn last_updated(
+    connection: &Connection,
+    user_id: UserId,
+    stream_id: StreamId,
+    key: &str,
+) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT last_updated FROM user_topic WHERE user_id = ?1 AND stream_id = ?2 AND name_key = ?3",
+        )?
+        .query_row((user_id, stream_id, key), |row| row.get(0))
+        .optional()
+}
+
 /// The policies of all users for a topic, by the topic's key; ascending by user.
 pub fn of_topic(
     connection: &Connection,
@@ -99,7 +114,7 @@ pub fn of_topic(
         .collect()
 }
 
-/// Whether a user has any policy in a channel.
+/// True if a user has any policy in a channel.
 pub fn has_any(connection: &Connection, user_id: UserId, stream_id: StreamId) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM user_topic WHERE user_id = ?1 AND stream_id = ?2)")?

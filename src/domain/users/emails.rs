@@ -3,16 +3,16 @@
 //! Every user has two emails on the wire. `delivery_email` is the real one, null for users who may not see it. `email`,
 //! the API email, is always present: it is the real one if everyone may see that, else a dummy email like `user7@...`.
 
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::access::{user_rows, users};
+use crate::domain::audit::{Action, Entry};
 use crate::domain::realm::DUMMY_DOMAIN;
+use crate::domain::rows::user::UserRow;
 use crate::domain::users::events::{UserChange, UserUpdated, split_by_visibility};
-use crate::domain::users::{names, sql as users_sql};
+use crate::domain::users::names;
+use crate::domain::{access, rows, users};
+use crate::error::{ApiError, ApiResult};
 use crate::events::Audience;
-use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::EmailVisibility;
-use crate::types::{Role, UserId};
+use crate::types::{EmailVisibility, Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde_json::Value;
@@ -24,7 +24,7 @@ fn parse_dummy(connection: &Connection, email: &str) -> ApiResult<Option<String>
     let Some((name, domain)) = email.rsplit_once('@') else { return Ok(None) };
     let digits = name.strip_prefix("user").unwrap_or_default();
     let is_form = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let is_dummy = is_form && (domain == DUMMY_DOMAIN || users_sql::is_dummy_domain(connection, domain)?);
+    let is_dummy = is_form && (domain == DUMMY_DOMAIN || users::is_dummy_domain(connection, domain)?);
     Ok(is_dummy.then(|| digits.to_owned()))
 }
 
@@ -33,13 +33,13 @@ pub fn id_in_dummy(connection: &Connection, email: &str) -> ApiResult<Option<Use
     Ok(parse_dummy(connection, email)?.and_then(|digits| digits.parse().ok()).map(UserId))
 }
 
-/// Whether an email cannot be that of a new account: it is the real one of another, or the one that stands for another, be
-/// it only in future. Otherwise what is sent to one of them would reach the other.
+/// True if an email cannot be used for a new account: it is the real email of another, or the placeholder of an
+/// existing or future account. Otherwise messages to one of them would reach the other.
 pub fn is_taken(connection: &Connection, email: &str) -> ApiResult<bool> {
     Ok(is_reserved(connection, email)? || holder(connection, email, None)?.is_some())
 }
 
-/// Whether an email stands for an account, or will.
+/// True if an email is the placeholder of an existing or future account.
 pub fn is_reserved(connection: &Connection, email: &str) -> ApiResult<bool> {
     Ok(parse_dummy(connection, email)?.is_some())
 }
@@ -47,16 +47,17 @@ pub fn is_reserved(connection: &Connection, email: &str) -> ApiResult<bool> {
 /// The user, other than `but`, whose real or API email this is, or looks like it.
 fn holder(connection: &Connection, email: &str, but: Option<UserId>) -> ApiResult<Option<UserRow>> {
     let is_other = |user: &UserRow| Some(user.user_id) != but;
-    match users_sql::by_delivery_email(connection, email)?.filter(is_other) {
+    match users::by_delivery_email(connection, email)?.filter(is_other) {
         Some(user) => Ok(Some(user)),
-        None => match users_sql::by_email(connection, email)?.filter(is_other) {
+        None => match users::by_email(connection, email)?.filter(is_other) {
             Some(user) => Ok(Some(user)),
-            None => Ok(users_sql::by_confusable_email(connection, email, but)?),
+            None => Ok(users::by_confusable_email(connection, email, but)?),
         },
     }
 }
 
-/// The API email of a user: the real one, or a dummy of this domain, or of [`DUMMY_DOMAIN`] if somebody has that address.
+/// The API email of a user: the real one, or a placeholder of this domain, or of [`DUMMY_DOMAIN`] if another user has
+/// that address.
 pub fn api_email(connection: &Connection, user: &UserRow, domain: &str) -> ApiResult<String> {
     let of_domain = |domain| user.email_visibility.api_email(user.user_id, &user.delivery_email, domain);
     let email = of_domain(domain);
@@ -82,8 +83,10 @@ pub fn find_conflict(
 pub fn change(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()> {
     let is_shown = user.email_visibility == EmailVisibility::Everyone;
     let api_email = if is_shown { new_email } else { &user.email };
-    users_sql::set_emails(tx, user.user_id, api_email, new_email)?;
-    let audience = users::users_with_access_to(tx, user)?;
+    users::set_emails(tx, user.user_id, api_email, new_email)?;
+    let changed = Entry::new(Action::EmailChanged, user.user_id);
+    tx.audit(changed.before(user.delivery_email.as_str()).after(new_email))?;
+    let audience = access::users::users_with_access_to(tx, user)?;
     let (who_see, _) = split_by_visibility(tx, user, &audience)?;
     let change = UserChange::DeliveryEmail { delivery_email: Some(new_email.to_owned()) };
     tx.emit(UserUpdated::new(user.user_id, change), Audience::set(who_see));
@@ -113,10 +116,10 @@ pub fn apply_visibility_change(
     domain: &str,
 ) -> ApiResult<()> {
     let before = EmailVisibility::from_code(before.as_i64().unwrap_or_default());
-    let user = user_rows::by_id(tx, user_id)?
+    let user = rows::user::by_id(tx, user_id)?
         .ok_or_else(|| ApiError::internal("the user whose setting changed has no row"))?;
     let after = user.email_visibility;
-    let can_access = users::users_with_access_to(tx, &user)?;
+    let can_access = access::users::users_with_access_to(tx, &user)?;
     let (gained, lost) = (
         audience(tx, &user, &can_access, |role| after.admits(role) && !before.admits(role))?,
         audience(tx, &user, &can_access, |role| before.admits(role) && !after.admits(role))?,
@@ -126,14 +129,14 @@ pub fn apply_visibility_change(
     tx.emit(UserUpdated::new(user_id, UserChange::DeliveryEmail { delivery_email: None }), lost);
     let api_email = api_email(tx, &user, domain)?;
     if (before == EmailVisibility::Everyone) != (after == EmailVisibility::Everyone) {
-        users_sql::set_emails(tx, user_id, &api_email, &user.delivery_email)?;
+        users::set_emails(tx, user_id, &api_email, &user.delivery_email)?;
         emit_api_email(tx, &user, &api_email)?;
     }
     Ok(())
 }
 
 fn emit_api_email(tx: &mut Tx<'_>, user: &UserRow, email: &str) -> ApiResult<()> {
-    let audience = users::audience(tx, user)?;
+    let audience = access::users::audience(tx, user)?;
     tx.emit(UserUpdated::new(user.user_id, UserChange::NewEmail { new_email: email.to_owned() }), audience);
     Ok(())
 }
@@ -141,9 +144,9 @@ fn emit_api_email(tx: &mut Tx<'_>, user: &UserRow, email: &str) -> ApiResult<()>
 /// Emits to a user whose role changed the real emails that the new role shows or hides, of users who were accessible
 /// before and still are.
 pub fn emit_visible_to_role(tx: &mut Tx<'_>, before: &UserRow, after: &UserRow) -> ApiResult<()> {
-    let accessible = users::Accessible::to_user(tx, after.user_id, after.role)?;
-    let could = users::Accessible::to_user(tx, before.user_id, before.role)?;
-    for user in users_sql::all(tx)? {
+    let accessible = access::users::Accessible::to_user(tx, after.user_id, after.role)?;
+    let could = access::users::Accessible::to_user(tx, before.user_id, before.role)?;
+    for user in users::all(tx)? {
         let visibility = user.email_visibility;
         let (was_seen, is_seen) = (visibility.admits(before.role), visibility.admits(after.role));
         let is_known = accessible.contains(user.user_id) && could.contains(user.user_id);
@@ -163,7 +166,7 @@ fn audience(
     all: &RoaringBitmap,
     admits: impl Fn(Role) -> bool,
 ) -> ApiResult<Audience> {
-    let users = users_sql::active_roles(connection)?.into_iter();
+    let users = users::active_roles(connection)?.into_iter();
     let admitted = users.filter(|(id, role)| *id != user.user_id && admits(*role));
     let admitted: RoaringBitmap = admitted.filter_map(|(id, _)| id.bit()).collect();
     Ok(Audience::set(admitted & all))

@@ -1,28 +1,26 @@
 //! Events about users, and the users in the answer of `POST /register`.
 
-use crate::domain::access::user_rows;
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::access::users::{Accessible, UNKNOWN_USER};
+use crate::domain::access::users::UNKNOWN_USER;
 use crate::domain::profile_fields::values;
+use crate::domain::rows::user::UserRow;
+use crate::domain::users;
 use crate::domain::users::record::UserRecord;
-use crate::domain::users::sql as users_sql;
+use crate::error::ApiResult;
 use crate::events::{Audience, Receiver, Routed, uniform_event};
-use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
-use crate::types::UserId;
-use crate::types::{EmailVisibility, Role};
+use crate::types::{EmailVisibility, Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// `realm_user`, `op: add`: somebody joined, or the receivers can access them now.
+/// `realm_user`, `op: add`: a user joined, or the receivers can access them now.
 #[derive(Serialize, Deserialize)]
 pub struct UserAdded {
     person: UserRecord,
 }
 
-/// Who gets a [`UserAdded`].
+/// Routing of a [`UserAdded`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum UserAddedRouting {
     /// The receivers can access the user.
@@ -57,11 +55,11 @@ impl UserAdded {
     }
 }
 
-/// `realm_user`, `op: update`: something about somebody changed. `person` has `user_id` and what is new, in one of the
+/// `realm_user`, `op: update`: a user changed. `person` has `user_id` and the change, in one of the
 /// nine forms of the spec.
 #[derive(Serialize, Deserialize)]
 pub struct UserUpdated {
-    /// The user, and what is new about them.
+    /// The user and the change.
     person: ChangedPerson,
 }
 
@@ -73,7 +71,7 @@ struct ChangedPerson {
     change: UserChange,
 }
 
-/// What is new about a user.
+/// A changed property of a user.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum UserChange {
@@ -120,9 +118,9 @@ pub enum UserChange {
         /// The field and its value.
         custom_profile_field: ChangedField,
     },
-    /// Whether the account is in use.
+    /// Activation of the account.
     Activity {
-        /// Whether it is.
+        /// False for a deactivated account.
         is_active: bool,
     },
     /// The real email, as far as the receivers may see it.
@@ -153,7 +151,7 @@ impl UserUpdated {
     }
 }
 
-/// `realm_user`, `op: remove`: the receivers can no longer access somebody.
+/// `realm_user`, `op: remove`: the receivers can no longer access a user.
 #[derive(Serialize, Deserialize)]
 pub struct UserRemoved {
     /// The user who can no longer be accessed.
@@ -186,72 +184,6 @@ pub fn emit_added(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiRes
     Ok(())
 }
 
-/// The caller in the answer of `POST /register`.
-#[derive(Serialize)]
-struct OwnState {
-    /// The caller's id.
-    user_id: UserId,
-    /// The caller's API email.
-    email: String,
-    /// The caller's real email.
-    delivery_email: String,
-    /// The caller's name.
-    full_name: String,
-    /// `G` for a generated image, `U` for an uploaded one.
-    avatar_source: &'static str,
-    /// The caller's image.
-    avatar_url: String,
-    /// The caller's image in a medium size.
-    avatar_url_medium: String,
-    /// Whether the caller is an owner.
-    is_owner: bool,
-    /// Whether the caller is an administrator or an owner.
-    is_admin: bool,
-    /// Whether the caller is a moderator.
-    is_moderator: bool,
-    /// Whether the caller is a guest.
-    is_guest: bool,
-}
-
-/// The users in the answer of `POST /register`: `realm_users`, `realm_non_active_users`, `cross_realm_bots`, and the
-/// caller's own fields.
-pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let mut active = Vec::new();
-    let mut inactive = Vec::new();
-    let accessible = Accessible::to(request.connection, request.caller)?;
-    let mut profiles = values::all(request.connection)?;
-    for user in users_sql::all(request.connection)? {
-        if accessible.contains(user.user_id) {
-            let profile = profiles.remove(&user.user_id).unwrap_or_default();
-            let list = if user.is_active { &mut active } else { &mut inactive };
-            let record = UserRecord::for_caller(&user, request.caller);
-            list.push(record.with_profile_data(profile).without_is_active());
-        } else if !request.registration.client_capabilities.user_list_incomplete {
-            active.push(UserRecord::unknown(user.user_id).without_is_active());
-        }
-    }
-    let bots: Vec<_> = users_sql::system_bots(request.connection)?.iter().map(UserRecord::new).collect();
-    state.set::<Vec<UserRecord>>("realm_users", &active)?;
-    state.set::<Vec<UserRecord>>("realm_non_active_users", &inactive)?;
-    state.set::<Vec<UserRecord>>("cross_realm_bots", &bots)?;
-    if let Some(own) = user_rows::by_id(request.connection, request.caller.user_id)? {
-        state.add(&OwnState {
-            user_id: own.user_id,
-            avatar_source: own.avatar.source(),
-            avatar_url: own.avatar.url(),
-            avatar_url_medium: own.avatar.medium_url(),
-            is_owner: own.role == Role::Owner,
-            is_admin: own.role.is_administrator(),
-            is_moderator: own.role.is_moderator(),
-            is_guest: own.role == Role::Guest,
-            email: own.email,
-            delivery_email: own.delivery_email,
-            full_name: own.full_name,
-        })?;
-    }
-    Ok(())
-}
-
 /// Splits users who can access `user` into those who may see the real email, `user` included, and the others.
 pub fn split_by_visibility(
     connection: &Connection,
@@ -261,7 +193,7 @@ pub fn split_by_visibility(
     if user.email_visibility == EmailVisibility::Everyone {
         return Ok((all.clone(), RoaringBitmap::new()));
     }
-    let mut who_see: RoaringBitmap = users_sql::active_roles(connection)?
+    let mut who_see: RoaringBitmap = users::active_roles(connection)?
         .into_iter()
         .filter(|(user_id, role)| *user_id == user.user_id || user.email_visibility.admits(*role))
         .filter_map(|(user_id, _)| user_id.bit())

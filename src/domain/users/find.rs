@@ -1,19 +1,19 @@
 //! Looks up the user that a path or parameter identifies.
 //!
-//! By email, users whom the caller cannot access are not found: any other answer would confirm the email, and tell whose
-//! it is.
+//! By email, users whom the caller cannot access are not found: any other answer would confirm the email and its owner.
 
-use crate::domain::access::user_rows;
-use crate::domain::access::user_rows::UserRow;
+use crate::auth::Caller;
 use crate::domain::access::users::Accessible;
-use crate::domain::users::{emails, sql as users_sql};
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::domain::rows::user::UserRow;
+use crate::domain::users::emails;
+use crate::domain::{rows, users};
+use crate::error::{ApiError, ApiResult};
 use crate::types::UserId;
 use rusqlite::Connection;
 
 /// Loads a user by id, deactivated users and bots included. Fails with 400 `No such user`.
 pub fn by_id(connection: &Connection, user_id: UserId) -> ApiResult<UserRow> {
-    user_rows::by_id(connection, user_id)?.ok_or_else(no_such_user)
+    rows::user::by_id(connection, user_id)?.ok_or_else(no_such_user)
 }
 
 /// Loads the user of a path segment that is an id or an email.
@@ -35,12 +35,12 @@ pub fn by_email(
     accessible: &Accessible,
     email: &str,
 ) -> ApiResult<Option<UserRow>> {
-    let user = match users_sql::by_email(connection, email)? {
+    let user = match users::by_email(connection, email)? {
         Some(user) => Some(user),
-        None => users_sql::by_delivery_email(connection, email)?.filter(|user| user.shows_email_to(caller)),
+        None => users::by_delivery_email(connection, email)?.filter(|user| user.shows_email_to(caller)),
     };
     let user = match (user, emails::id_in_dummy(connection, email)?) {
-        (None, Some(user_id)) => user_rows::by_id(connection, user_id)?,
+        (None, Some(user_id)) => rows::user::by_id(connection, user_id)?,
         (user, _) => user,
     };
     Ok(user.filter(|user| accessible.contains(user.user_id)))

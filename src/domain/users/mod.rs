@@ -1,8 +1,8 @@
-//! Users: what other resources need of them.
+//! Users, as far as other resources need them.
 //!
-//! - [`find`]: the user that a request identifies; [`rules`]: who may change or deactivate whom;
+//! - [`find`]: the user that a request identifies; [`rules`]: permissions to change and deactivate users;
 //! - [`names`], [`emails`], [`passwords`]: checks of these values, and who may see a real email;
-//! - [`sql`]: statements; [`record`]: the wire form; [`events`]: `realm_user` events and initial state.
+//! - [`record`]: the wire form; [`events`]: `realm_user` events and initial state. Statements are in the module itself.
 
 pub mod emails;
 pub mod events;
@@ -11,4 +11,6 @@ pub mod names;
 pub mod passwords;
 pub mod record;
 pub mod rules;
-pub mod sql;
+mod sql;
+
+pub use self::sql::*;

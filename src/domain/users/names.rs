@@ -2,7 +2,7 @@
 
 use crate::domain::realm;
 use crate::domain::users::sql;
-use crate::http::{ApiError, ApiResult};
+use crate::error::{ApiError, ApiResult};
 use crate::types::{UserId, find_forbidden_in_name, folded_skeleton, is_unprintable, is_unseen, skeleton};
 use rusqlite::Connection;
 use url::Host;
@@ -16,7 +16,7 @@ const FORBIDDEN_IN_NAMES: &[char] = &['*', '`', '\\', '>', '"', '@'];
 /// The names of the bots that the server has.
 pub const SYSTEM_BOTS: [&str; 3] = ["Notification Bot", "Email Gateway", "Welcome Bot"];
 
-/// Names that nobody else has: of the server's own bots, and of those of other servers of this interface.
+/// Reserved names: of system bots, and of those of other servers of this interface.
 const RESERVED: [&str; 4] = [SYSTEM_BOTS[0], SYSTEM_BOTS[1], SYSTEM_BOTS[2], "Reminder Bot"];
 
 /// Checks a display name and returns it without surrounding white space.
@@ -58,14 +58,14 @@ pub fn check_unique(connection: &Connection, name: &str, except: Option<UserId>)
     Ok(())
 }
 
-/// Whether a name looks like that of one of the server's own bots.
+/// True if a name is similar to that of a system bot.
 pub fn is_reserved(name: &str) -> bool {
     let (written, folded) = (skeleton(name), folded_skeleton(name));
     RESERVED.iter().any(|bot| skeleton(bot) == written || folded_skeleton(bot) == folded)
 }
 
-/// Whether a text can be the address of a new account: as the published server has it, with a local part in ASCII and a
-/// domain that exists in the names of hosts.
+/// True if a text can be the email of a new account: as on the published server, with a local part in ASCII and a valid
+/// host name as domain.
 pub fn is_new_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     is_email(text)
@@ -73,7 +73,7 @@ pub fn is_new_email(text: &str) -> bool {
         && (domain.is_ascii() || matches!(Host::parse(domain), Ok(Host::Domain(_))))
 }
 
-/// Whether a text has the form of an email address: a local part, an `@`, and a domain.
+/// True if a text has the form of an email address: a local part, an `@`, and a domain.
 pub fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let plain = |part: &str| {
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_checked_in_the_published_words() {
+    fn names_are_checked_as_published() {
         let long = "x".repeat(101);
         let cases = [
             (" Ada Lovelace ", Ok("Ada Lovelace")),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_told_from_other_texts() {
+    fn addresses_are_distinguished_from_other_text() {
         for good in ["a@b", "ada@example.com", "a.b+c@sub.example.com"] {
             assert!(is_email(good), "{good}");
         }

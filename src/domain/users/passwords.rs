@@ -1,10 +1,14 @@
 //! Password hashing with argon2id, in a pool of its own.
 
-use crate::http::{ApiError, ApiResult};
+use crate::error::{ApiError, ApiResult};
 use crate::pool::{Pool, Pools};
 use crate::types::UserId;
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ring::pbkdf2;
+use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
 /// Verified instead of a missing hash, so that the response time does not reveal whether an account exists.
@@ -16,11 +20,11 @@ pub const MIN_LENGTH: usize = 6;
 /// The maximum length of a password, in characters (`password_max_length`).
 pub const MAX_LENGTH: usize = 100;
 
-/// How many blocks of memory are allocated for one hash, although most need fewer: 33 MiB. glibc gives memory back to the
-/// system at once if the allocation is larger than 32 MiB. Smaller ones of this size would make it keep them for good.
+/// Number of blocks of memory allocated for one hash, although most need fewer: 33 MiB. glibc returns allocations of
+/// more than 32 MiB to the system at once, and keeps smaller ones of this size.
 const ALLOCATED_BLOCKS: usize = 33 * 1024;
 
-/// Whether the length of a password is within the limits.
+/// True if the length of a password is within the limits.
 pub fn has_allowed_length(password: &str) -> bool {
     (MIN_LENGTH..=MAX_LENGTH).contains(&password.chars().count())
 }
@@ -55,8 +59,60 @@ pub fn hash_quickly(password: &str) -> ApiResult<String> {
     hash_with_random_salt(password, params).map(|hash| hash.to_string()).map_err(failed)
 }
 
-/// Whether a password matches a PHC string.
+/// The most rounds of PBKDF2, and the most blocks of memory of argon2, of hashes that other servers made: logins would take too
+/// long.
+const MAX_ROUNDS: u32 = 4_000_000;
+const MAX_BLOCKS: u32 = 512 * 1024;
+
+/// A hash of other servers: `pbkdf2_sha256$ROUNDS$SALT$BASE64`.
+struct Pbkdf2<'a> {
+    rounds: NonZeroU32,
+    salt: &'a str,
+    hash: Vec<u8>,
+}
+
+impl<'a> Pbkdf2<'a> {
+    fn parse(stored: &'a str) -> Option<Self> {
+        let mut parts = stored.strip_prefix("pbkdf2_sha256$")?.split('$');
+        let (rounds, salt, hash) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
+        Some(Self { rounds, salt, hash: STANDARD.decode(hash).ok()? }).filter(|_| parts.next().is_none())
+    }
+
+    fn matches(&self, password: &str) -> bool {
+        let (salt, password) = (self.salt.as_bytes(), password.as_bytes());
+        pbkdf2::verify(pbkdf2::PBKDF2_HMAC_SHA256, self.rounds, salt, password, &self.hash).is_ok()
+    }
+}
+
+/// True if passwords can be compared with a hash of another server, within limits of time and memory.
+pub fn is_verifiable(stored: &str) -> bool {
+    if let Some(hash) = Pbkdf2::parse(stored) {
+        return hash.rounds.get() <= MAX_ROUNDS && hash.hash.len() == 32;
+    }
+    PasswordHash::new(stored).is_ok_and(|hash| {
+        let is_cheap =
+            |params: Params| params.m_cost() <= MAX_BLOCKS && params.t_cost() <= 16 && params.p_cost() <= 64;
+        Algorithm::try_from(hash.algorithm.as_str()).is_ok()
+            && hash.salt.is_some()
+            && hash.hash.is_some()
+            && Params::try_from(&hash).is_ok_and(is_cheap)
+    })
+}
+
+/// True if a hash was made by another server, and is replaced when its password is known.
+pub fn is_foreign(stored: &str) -> bool {
+    let ours = |hash: PasswordHash| {
+        hash.algorithm == Algorithm::default().ident()
+            && Params::try_from(&hash).is_ok_and(|params| params.m_cost() <= Params::default().m_cost())
+    };
+    !PasswordHash::new(stored).is_ok_and(ours)
+}
+
+/// True if a password matches a PHC string, or a hash of PBKDF2.
 fn matches(password: &str, stored: &str) -> Result<bool, argon2::password_hash::Error> {
+    if let Some(hash) = Pbkdf2::parse(stored) {
+        return Ok(hash.matches(password));
+    }
     let stored = PasswordHash::new(stored)?;
     let (Some(salt), Some(expected)) = (&stored.salt, &stored.hash) else { return Ok(false) };
     let algorithm = Algorithm::try_from(stored.algorithm.as_str())?;
@@ -85,15 +141,15 @@ fn digest(
     Ok(Output::new(output)?)
 }
 
-/// On whose behalf a password is hashed. Strangers have a pool of their own, so that a flood of guesses keeps nobody else
-/// waiting.
+/// The client for which a password is hashed. Strangers have a separate pool, so that a flood of guesses does not delay
+/// others.
 #[derive(Clone, Copy, Debug)]
 pub enum OnBehalfOf {
-    /// Somebody of whom nothing is known.
+    /// An unknown client.
     Stranger,
-    /// Somebody at an address from which the account was logged in to lately, or the operator.
+    /// A client at an address that the account recently used, or the operator.
     KnownAddress,
-    /// Somebody who is logged in.
+    /// A logged-in user.
     User(UserId),
 }
 
@@ -107,7 +163,7 @@ impl OnBehalfOf {
     }
 }
 
-/// Whether a password matches its stored hash. Without a hash it takes the same time and returns `false`.
+/// True if a password matches its stored hash. Without a hash it takes the same time and returns `false`.
 pub async fn verify(
     pools: &Pools,
     whose: OnBehalfOf,
@@ -152,6 +208,24 @@ mod tests {
                 .await
                 .unwrap()
         );
+    }
+
+    #[test]
+    fn hashes_of_other_servers_are_verified() {
+        let mut hash = [0; 32];
+        let rounds = NonZeroU32::new(1000).unwrap();
+        pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, b"salt", b"correct horse", &mut hash);
+        let stored = format!("pbkdf2_sha256$1000$salt${}", STANDARD.encode(hash));
+        assert!(matches("correct horse", &stored).unwrap() && !matches("correct cow", &stored).unwrap());
+        assert!(is_verifiable(&stored) && is_foreign(&stored));
+        let large = Params::new(102_400, 2, 8, None).unwrap();
+        let argon2 = hash_with_random_salt("correct horse", large).unwrap().to_string();
+        assert!(matches("correct horse", &argon2).unwrap() && is_verifiable(&argon2) && is_foreign(&argon2));
+        let ours = hash_with_random_salt("correct horse", Params::default()).unwrap().to_string();
+        assert!(!is_foreign(&ours));
+        for refused in ["pbkdf2_sha256$9000000$salt$AAAA", "md5$x$y", "!", "pbkdf2_sha1$1$salt$AAAA", ""] {
+            assert!(!is_verifiable(refused), "{refused}");
+        }
     }
 
     #[test]

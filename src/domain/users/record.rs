@@ -1,10 +1,9 @@
 //! The wire form of a user (spec, "User").
 
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::access::users;
-use crate::http::Caller;
-use crate::http::params::nullable;
-use crate::types::{BotType, Role, UserId};
+use crate::auth::Caller;
+use crate::domain::access;
+use crate::domain::rows::user::UserRow;
+use crate::types::{BotType, Role, UserId, nullable, timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -15,7 +14,7 @@ pub struct UserRecord {
     user_id: UserId,
     /// Null if the receiver may not see it.
     delivery_email: Option<String>,
-    /// The API email: the real one, or a stand-in if not everybody may see that.
+    /// The API email: the real one, or a stand-in if not all users may see that.
     email: String,
     /// The name that is shown.
     full_name: String,
@@ -24,15 +23,15 @@ pub struct UserRecord {
     /// Absent in `POST /register`, which lists active and deactivated users apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_active: Option<bool>,
-    /// Whether their role is owner.
+    /// True if their role is owner.
     is_owner: bool,
-    /// Whether their role is administrator or owner.
+    /// True if their role is administrator or owner.
     is_admin: bool,
-    /// Whether their role is guest.
+    /// True if their role is guest.
     is_guest: bool,
-    /// Whether it is a bot.
+    /// True if it is a bot.
     is_bot: bool,
-    /// Whether it is one of the server's own bots; absent if not.
+    /// True if it is one of the server's own bots; absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     is_system_bot: bool,
     /// Only for bots.
@@ -58,7 +57,18 @@ impl UserRecord {
     /// Returns the record as the caller may see it, without profile data.
     pub fn for_caller(user: &UserRow, caller: &Caller) -> Self {
         let record = Self::new(user);
+        if caller.is_visitor() {
+            return record.for_visitor();
+        }
         if user.shows_email_to(caller) { record } else { record.without_delivery_email() }
+    }
+
+    /// Hides emails, the time zone, and the time of joining but for the day.
+    fn for_visitor(mut self) -> Self {
+        self.email = access::users::unknown_email(self.user_id);
+        self.timezone.clear();
+        self.date_joined.truncate("2026-01-01".len());
+        self.without_delivery_email()
     }
 
     /// Hides the real email.
@@ -97,8 +107,8 @@ impl UserRecord {
         Self {
             user_id,
             delivery_email: None,
-            email: users::unknown_email(user_id),
-            full_name: users::UNKNOWN_USER.to_owned(),
+            email: access::users::unknown_email(user_id),
+            full_name: access::users::UNKNOWN_USER.to_owned(),
             date_joined: iso_minutes(0),
             is_active: Some(true),
             is_owner: false,
@@ -110,7 +120,7 @@ impl UserRecord {
             bot_owner_id: None,
             role: Role::Member,
             timezone: String::new(),
-            avatar_url: users::UNKNOWN_AVATAR_URL.to_owned(),
+            avatar_url: access::users::UNKNOWN_AVATAR_URL.to_owned(),
             avatar_version: 1,
             profile_data: Some(Map::new()),
         }
@@ -133,7 +143,7 @@ impl UserRecord {
 
 /// Formats a time as `date_joined` does: ISO 8601 to the minute, in UTC.
 fn iso_minutes(seconds: i64) -> String {
-    let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
+    let time = timestamp(seconds);
     time.strftime("%Y-%m-%dT%H:%M+00:00").to_string()
 }
 

@@ -1,16 +1,15 @@
 //! Rules for administering users and bots.
 
-use crate::domain::access::user_rows::UserRow;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::auth::Caller;
+use crate::domain::rows::user::UserRow;
+use crate::error::{ApiError, ApiResult};
 use crate::types::Role;
 
-/// Requires that the caller is an administrator, or the owner of the bot `user`.
+/// Requires that the caller is an administrator, or the owner of the bot `user`. A guest, who kept the bots of another
+/// role, administers none.
 pub fn check_may_administer(caller: &Caller, user: &UserRow) -> ApiResult<()> {
-    if caller.role.is_administrator() || user.bot_owner_id == Some(caller.user_id) {
-        Ok(())
-    } else {
-        Err(ApiError::insufficient_permission())
-    }
+    let is_owner = user.bot_owner_id == Some(caller.user_id) && !caller.is_guest();
+    if caller.role.is_administrator() || is_owner { Ok(()) } else { Err(ApiError::insufficient_permission()) }
 }
 
 /// Checks a change of role. Only owners may grant or remove the owner role, the only owner keeps it, and a guest has to
@@ -64,7 +63,7 @@ mod tests {
     use Role::{Administrator, Guest, Member, Moderator, Owner};
 
     #[test]
-    fn roles_are_given_by_those_who_have_them() {
+    fn role_changes_follow_the_rules() {
         let owners_only = Some("Must be an organization owner");
         let administrators_only = Some("Must be an organization administrator");
         let guests = Some("Guests cannot be organization administrators");

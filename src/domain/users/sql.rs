@@ -1,10 +1,9 @@
 //! SQL statements on the `user` table.
 
-use crate::domain::access::user_rows;
-use crate::domain::access::user_rows::{COLUMNS, UserRow};
 use crate::domain::images::avatar::Avatar;
-use crate::domain::look_alikes;
 use crate::domain::look_alikes::Named;
+use crate::domain::rows::user::{COLUMNS, UserRow};
+use crate::domain::{look_alikes, rows};
 use crate::types::{BotType, Role, UserId};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -48,7 +47,7 @@ pub fn active_roles(connection: &Connection) -> rusqlite::Result<Vec<(UserId, Ro
         .collect()
 }
 
-/// Whether an active user, other than `except`, has a name that looks like this one.
+/// True if an active user, other than `except`, has the same or a similar name.
 pub fn looks_like_another(
     connection: &Connection,
     full_name: &str,
@@ -71,7 +70,7 @@ pub fn by_confusable_email(
     except: Option<UserId>,
 ) -> rusqlite::Result<Option<UserRow>> {
     for id in look_alikes::list(connection, Named::Email, email.trim())? {
-        let other = user_rows::by_id(connection, UserId(id))?;
+        let other = rows::user::by_id(connection, UserId(id))?;
         let is_other = |user: &UserRow| {
             Some(user.user_id) != except && look_alikes::is_confusable(email, &user.delivery_email)
         };
@@ -120,11 +119,15 @@ pub fn set_invited_by(
     connection.prepare_cached(statement)?.execute((user_id, inviter)).map(|_| ())
 }
 
-/// Counts the accounts that joined by invitations of a user after `since`, in UNIX seconds; deactivated ones count too.
-pub fn count_invited_by(connection: &Connection, inviter: UserId, since: i64) -> rusqlite::Result<u32> {
+/// Counts the accounts that joined by invitations of some users after `since`, in UNIX seconds; deactivated ones count too.
+/// `inviters` is a JSON list of ids.
+pub fn count_invited_by(connection: &Connection, inviters: &str, since: i64) -> rusqlite::Result<u32> {
     connection
-        .prepare_cached("SELECT count(*) FROM user WHERE invited_by = ?1 AND date_joined > ?2")?
-        .query_row((inviter, since), |row| row.get(0))
+        .prepare_cached(
+            "SELECT count(*) FROM user
+             WHERE invited_by IN (SELECT value FROM json_each(?1)) AND date_joined > ?2",
+        )?
+        .query_row((inviters, since), |row| row.get(0))
 }
 
 /// Counts the active people, and the owners among them.
@@ -161,7 +164,14 @@ pub fn set_password(connection: &Connection, user_id: UserId, hash: &str) -> rus
     connection.prepare_cached(statement)?.execute((user_id, hash)).map(|_| ())
 }
 
-/// Sets a user's API email and real email. The domain of a dummy email is kept: nobody else gets an address of this form.
+/// Deletes a user's password: they cannot log in with one.
+pub fn delete_password(connection: &Connection, user_id: UserId) -> rusqlite::Result<()> {
+    let statement = "UPDATE user SET password_hash = NULL WHERE user_id = ?1";
+    connection.prepare_cached(statement)?.execute([user_id]).map(|_| ())
+}
+
+/// Sets a user's API email and real email. The domain of a placeholder is recorded, so that no other user gets such an
+/// address.
 pub fn set_emails(
     connection: &Connection,
     user_id: UserId,
@@ -187,14 +197,14 @@ pub fn reserve_dummy_domain(connection: &Connection, domain: &str) -> rusqlite::
         .map(|_| ())
 }
 
-/// Whether dummy emails have or had this domain, in lower case.
+/// True if placeholder emails have or had this domain, in lower case.
 pub fn is_dummy_domain(connection: &Connection, domain: &str) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM dummy_email_domain WHERE domain = ?1)")?
         .query_row([domain], |row| row.get(0))
 }
 
-/// Whether any active person has a password or an API key.
+/// True if any active person has a password or an API key.
 pub fn can_anyone_log_in(connection: &Connection) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
@@ -217,7 +227,7 @@ pub struct NewUserRow<'a> {
     pub bot_type: Option<BotType>,
     /// The owner, for bots.
     pub bot_owner_id: Option<UserId>,
-    /// Whether this is one of the server's own bots.
+    /// True for a system bot.
     pub is_system_bot: bool,
     /// The argon2id hash of the password.
     pub password_hash: Option<&'a str>,

@@ -1,21 +1,19 @@
 //! Groups, settings and channels that name users whose role changed or who were deactivated or reactivated.
 
-use crate::domain::access::channel_rows;
 use crate::domain::access::channel_viewers::users_who_can_see;
-use crate::domain::access::{user_rows, users};
 use crate::domain::channels::events::{PeersChanged, StreamChange, StreamUpdated};
-use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::events::{GroupChange, GroupUpdated, MembersChanged};
+use crate::domain::groups::permission::RealmGroup;
+use crate::domain::groups::permission::StreamSetting;
 use crate::domain::groups::permission::UserGroupSetting;
-use crate::domain::groups::realm_settings::{RealmGroup, RealmPermissionUpdated};
+use crate::domain::groups::realm_settings::RealmPermissionUpdated;
 use crate::domain::groups::roles::ActiveUsersByRole;
 use crate::domain::groups::setting::Owner;
-use crate::domain::groups::{setting, sql};
 use crate::domain::realm::user_ids;
-use crate::domain::subscriptions;
 use crate::domain::subscriptions::members;
+use crate::domain::{access, groups, rows, subscriptions};
+use crate::error::ApiResult;
 use crate::events::Audience;
-use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{GroupId, StreamId, UserId};
 use roaring::RoaringBitmap;
@@ -62,13 +60,13 @@ impl AccountChanges {
     /// who cannot access the user.
     pub(super) fn emit_deactivated(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
         for user_id in self.deactivated.iter().map(UserId::from) {
-            let Some(user) = user_rows::by_id(tx, user_id)? else { continue };
-            let unaware = user_ids::active_ids(tx)? - users::users_with_access_to(tx, &user)?;
+            let Some(user) = rows::user::by_id(tx, user_id)? else { continue };
+            let unaware = user_ids::active_ids(tx)? - access::users::users_with_access_to(tx, &user)?;
             if unaware.is_empty() {
                 continue;
             }
             for group in
-                sql::groups_that_name(tx, user_id)?.into_iter().chain(self.before.groups_naming(user_id))
+                groups::groups_that_name(tx, user_id)?.into_iter().chain(self.before.groups_naming(user_id))
             {
                 tx.emit(MembersChanged::new(false, group, &[user_id]), Audience::set(unaware.clone()));
             }
@@ -89,22 +87,22 @@ impl AccountChanges {
         let mut streams: BTreeMap<StreamId, RoaringBitmap> = BTreeMap::new();
         for &user_id in &reactivated {
             for group in
-                sql::groups_that_name(tx, user_id)?.into_iter().chain(self.after.groups_naming(user_id))
+                groups::groups_that_name(tx, user_id)?.into_iter().chain(self.after.groups_naming(user_id))
             {
                 groups.entry(group).or_default().push(user_id);
             }
-            for own in subscriptions::sql::own(tx, user_id)? {
+            for own in subscriptions::own(tx, user_id)? {
                 streams.entry(own.stream_id).or_default().extend(user_id.bit());
             }
         }
         for (group, users) in groups {
-            let deactivated = sql::group(tx, group)?.is_some_and(|group| group.deactivated);
+            let deactivated = groups::group(tx, group)?.is_some_and(|group| group.deactivated);
             tx.emit(MembersChanged::new(true, group, &users).deactivated(deactivated), everyone.clone());
         }
         emit_settings(tx, &reactivated, &active)?;
         let mut streams_by_name = Vec::new();
         for (stream_id, users) in streams {
-            streams_by_name.extend(channel_rows::by_id(tx, stream_id)?.map(|stream| (stream, users)));
+            streams_by_name.extend(rows::channel::by_id(tx, stream_id)?.map(|stream| (stream, users)));
         }
         streams_by_name.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
         for (stream, users) in streams_by_name {
@@ -116,35 +114,42 @@ impl AccountChanges {
     }
 }
 
-/// Emits the settings whose values name some users, to receivers who can see what the settings belong to.
+/// Emits the settings whose values name some users, to receivers who can see the objects that have the settings.
 fn emit_settings(tx: &mut Tx<'_>, users: &[UserId], receivers: &RoaringBitmap) -> ApiResult<()> {
-    let everyone = Audience::set(receivers.clone());
     let mut settings = BTreeSet::new();
     for user_id in users {
-        settings.extend(sql::settings_that_name(tx, *user_id)?);
+        settings.extend(groups::settings_that_name(tx, *user_id)?);
     }
-    for (owner, name, group) in settings {
-        let value = setting::to_wire(tx, group)?;
-        match owner {
-            Owner::Group(id) => {
-                let group = sql::group(tx, GroupId(id))?;
-                if let (Some(group), Some(setting)) = (group, UserGroupSetting::named(&name)) {
-                    let change = GroupChange::permission(setting, value);
-                    tx.emit(GroupUpdated::new(&group, change), everyone.clone());
-                }
+    settings.into_iter().try_for_each(|(owner, name, group)| emit_setting(tx, owner, &name, group, receivers))
+}
+
+/// Emits the value of a setting, which is a group, to receivers who can see the object that has the setting.
+pub fn emit_setting(
+    tx: &mut Tx<'_>,
+    owner: Owner,
+    name: &str,
+    group: GroupId,
+    receivers: &RoaringBitmap,
+) -> ApiResult<()> {
+    let value = groups::setting::to_wire(tx, group)?;
+    let everyone = Audience::set(receivers.clone());
+    match owner {
+        Owner::Group(id) => {
+            let group = groups::group(tx, GroupId(id))?;
+            if let (Some(group), Some(setting)) = (group, UserGroupSetting::named(name)) {
+                tx.emit(GroupUpdated::new(&group, GroupChange::permission(setting, value)), everyone);
             }
-            Owner::Stream(id) => {
-                let stream = channel_rows::by_id(tx, StreamId(id))?;
-                if let (Some(stream), Some(property)) = (stream, StreamSetting::named(&name)) {
-                    let audience = Audience::set(users_who_can_see(tx, tx.now(), &stream)? & receivers);
-                    let change = StreamChange::Permission { property, value };
-                    tx.emit(StreamUpdated::new(&stream, change), audience);
-                }
+        }
+        Owner::Stream(id) => {
+            let stream = rows::channel::by_id(tx, StreamId(id))?;
+            if let (Some(stream), Some(property)) = (stream, StreamSetting::named(name)) {
+                let audience = Audience::set(users_who_can_see(tx, tx.now(), &stream)? & receivers);
+                tx.emit(StreamUpdated::new(&stream, StreamChange::Permission { property, value }), audience);
             }
-            Owner::Realm => {
-                if let Some(permission) = RealmGroup::named(&name) {
-                    tx.emit(RealmPermissionUpdated::new(permission, value), everyone.clone());
-                }
+        }
+        Owner::Realm => {
+            if let Some(permission) = RealmGroup::named(name) {
+                tx.emit(RealmPermissionUpdated::new(permission, value), everyone);
             }
         }
     }

@@ -1,26 +1,24 @@
 //! Channels that become visible to users, or invisible.
 
 use super::scope::Scope;
-use crate::domain::access::channel_rows;
-use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channel_viewers::ChannelViewers;
-use crate::domain::bots;
 use crate::domain::channels::events::{PeersChanged, StreamCreated, StreamDeleted};
 use crate::domain::channels::record::Records;
-use crate::domain::channels::sql;
 use crate::domain::groups::roles::ActiveUsersByRole;
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::{bots, channels, rows};
+use crate::error::ApiResult;
 use crate::events::Audience;
-use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::StreamId;
 use roaring::RoaringBitmap;
 
-/// Who can see the channels in a scope, of the users in the scope.
+/// Users in the scope who can see the channels in the scope.
 pub(super) struct ChannelSnapshot {
     channels: Vec<(StreamRow, RoaringBitmap)>,
     /// The users in the scope who are active.
     active: RoaringBitmap,
-    /// Whether subscribers are counted. They are left out where no subscription changes.
+    /// True if subscribers are included. They are left out if no subscription changes.
     with_subscribers: bool,
 }
 
@@ -30,12 +28,14 @@ impl ChannelSnapshot {
         let of_all = || ChannelViewers::load_with_settings(tx, scope.among(), now);
         let of_few = || ChannelViewers::load(tx, scope.among(), now);
         let (mut viewers, rows) = match scope {
-            Scope::Role(_) | Scope::Account(_) => (of_all()?, sql::all(tx)?),
+            Scope::Role(_) | Scope::Account(_) => (of_all()?, channels::all(tx)?),
             // Groups decide about private channels only.
-            Scope::Members(_) | Scope::Groups | Scope::WaitingPeriod => (of_all()?, sql::all_private(tx)?),
+            Scope::Members(_) | Scope::Groups | Scope::WaitingPeriod => {
+                (of_all()?, channels::all_private(tx)?)
+            }
             Scope::Subscriptions(_, streams) => (of_few()?, streams.to_vec()),
             Scope::Channel(stream) => {
-                (of_few()?, channel_rows::by_id(tx, stream.stream_id)?.into_iter().collect())
+                (of_few()?, rows::channel::by_id(tx, stream.stream_id)?.into_iter().collect())
             }
             Scope::AccessToUsers | Scope::Conversation(_) => (of_few()?, Vec::new()),
         };
@@ -54,7 +54,8 @@ impl ChannelSnapshot {
         Ok((roles, Self { channels, active, with_subscribers }))
     }
 
-    /// What is different afterwards. Only users who were active and are active still receive events about it.
+    /// The differences to the state afterwards. Only users who were active and are active still receive events about
+    /// it.
     pub(super) fn changes(self, tx: &Tx<'_>, after: Self) -> ApiResult<Vec<Change>> {
         let active = &self.active & &after.active;
         let mut changes = Vec::new();
@@ -77,7 +78,7 @@ impl ChannelSnapshot {
 /// Subscribers see the channel in any case.
 fn remove_subscribers(tx: &Tx<'_>, users: &mut RoaringBitmap, stream: &StreamRow) -> ApiResult<()> {
     for bit in users.clone() {
-        if channel_rows::is_subscribed(tx, bit.into(), stream.stream_id)? {
+        if rows::channel::is_subscribed(tx, bit.into(), stream.stream_id)? {
             users.remove(bit);
         }
     }
@@ -106,7 +107,7 @@ pub(super) fn emit_gained(tx: &mut Tx<'_>, changes: &[Change]) -> ApiResult<()> 
     let records = gained().map(|change| records.of(&change.stream)).collect::<ApiResult<Vec<_>>>()?;
     for (Change { stream, gained, .. }, record) in gained().zip(records) {
         tx.emit(StreamCreated::new(record), Audience::set(gained.clone()));
-        let subscribers = channel_rows::subscribers(tx, stream.stream_id)?;
+        let subscribers = rows::channel::subscribers(tx, stream.stream_id)?;
         if !subscribers.is_empty() {
             let peers = PeersChanged::added(vec![stream.stream_id], &subscribers, stream.is_archived);
             tx.emit(peers, Audience::set(gained - subscribers));
@@ -123,7 +124,7 @@ pub(super) fn emit_of_bots(tx: &mut Tx<'_>, changes: &[Change]) -> ApiResult<()>
     Ok(())
 }
 
-/// Emits to users who can no longer see channels that these are gone.
+/// Emits the deletion of channels to users who can no longer see them.
 pub(super) fn emit_lost(tx: &mut Tx<'_>, changes: &[Change]) {
     for Change { stream, lost, .. } in changes {
         tx.emit(StreamDeleted::new(stream.stream_id, stream.is_archived), Audience::set(lost.clone()));

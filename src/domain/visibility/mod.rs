@@ -1,16 +1,17 @@
 //! Changes of visibility: who can see a channel or a user after a change and could not before, or the other way round.
 //!
-//! Visibility follows from roles, groups, subscriptions, settings and the time. A command that changes one of these runs
-//! inside [`with_events`] and names in a [`Scope`] what it changes. [`with_events`] compares the state before and after and
-//! emits the differences, in an order in which clients learn of an object before they get events that refer to it:
+//! Visibility follows from roles, groups, subscriptions, settings and the time. A command that changes one of these
+//! runs inside [`with_events`] and names the affected state in a [`Scope`]. [`with_events`] compares the state before
+//! and after and emits the differences, in an order in which clients learn of an object before they get events that
+//! refer to it:
 //!
 //! 1. events emitted inside the change;
 //! 2. `realm_user` `add` for users who become accessible;
 //! 3. `user_group` `remove_members` and `add_members` of system groups, then `stream` `create` and `subscription`
 //!    `peer_add` for channels that become visible;
-//! 4. events emitted by the callback of [`with_events_between`], which may refer to what became visible;
+//! 4. events emitted by the callback of [`with_events_between`], which may refer to newly visible objects;
 //! 5. `realm_bot` `update` for owners of bots whose default channel became visible or invisible;
-//! 6. `stream` `delete`, and what clients know of users who were deactivated or reactivated;
+//! 6. `stream` `delete`, and changes of users who were deactivated or reactivated;
 //! 7. `realm_user` `remove`.
 //!
 //! The passing of time is a change as well: see [`waiting_period`].
@@ -21,17 +22,18 @@ mod scope;
 mod users;
 pub mod waiting_period;
 
+pub use accounts::emit_setting;
 pub use scope::Scope;
 
 use crate::domain::groups::roles::ActiveUsersByRole;
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
 use channels::ChannelSnapshot;
 use roaring::RoaringBitmap;
 use users::AccessSnapshot;
 
-/// Runs a change and emits what it makes visible and invisible. The events that the change emits come first.
+/// Runs a change and emits the resulting gains and losses of visibility. The events that the change emits come first.
 ///
 /// The change must not create users or channels.
 pub fn with_events<T>(
@@ -42,8 +44,8 @@ pub fn with_events<T>(
     with_events_between(tx, scope, change, |_, done, _| Ok(done))
 }
 
-/// Runs a change, and emits its own events between what it makes visible and what it makes invisible: `emit` gets what
-/// `change` returned, and the changes.
+/// Like [`with_events`]; `emit` runs after gains and before losses, with the result of `change` and the changes of
+/// visibility.
 pub fn with_events_between<T, R>(
     tx: &mut Tx<'_>,
     scope: Scope<'_>,
@@ -77,7 +79,7 @@ fn emit_changes<R>(
     Ok(answer)
 }
 
-/// What the users in a scope can see at one moment.
+/// Visible objects of the users in a scope at one moment.
 struct Snapshot {
     roles: ActiveUsersByRole,
     channels: ChannelSnapshot,
@@ -92,7 +94,7 @@ impl Snapshot {
     }
 }
 
-/// What a change made visible and invisible.
+/// Objects that became visible and invisible.
 #[derive(Debug)]
 pub struct Changes {
     users: users::Changes,

@@ -1,28 +1,28 @@
 //! The scope of a change.
 
-use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::user_rows::UserRow;
-use crate::domain::groups::roles::Among;
+use crate::domain::groups::roles::UserFilter;
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::rows::user::UserRow;
 use crate::types::UserId;
 
-/// What a change may affect. Only state that depends on it is loaded and compared.
+/// State that a change may affect. Only this state is loaded and compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Scope<'a> {
     /// The role of a user.
     Role(&'a UserRow),
-    /// Whether the account of a user is active.
+    /// Activation of a user's account.
     Account(&'a UserRow),
     /// The groups that name these users as members.
     Members(&'a [UserId]),
-    /// What groups include, or whether they are active.
+    /// Inclusions of groups, or their activation.
     Groups,
-    /// Which members are new ones.
+    /// Membership in the group of full members.
     WaitingPeriod,
     /// The subscriptions of users to channels.
     Subscriptions(&'a [UserId], &'a [StreamRow]),
     /// The settings of a channel.
     Channel(&'a StreamRow),
-    /// Who can access all users.
+    /// Access to all users.
     AccessToUsers,
     /// The first direct message among these users.
     Conversation(&'a [UserId]),
@@ -30,12 +30,12 @@ pub enum Scope<'a> {
 
 impl<'a> Scope<'a> {
     /// The users who may see other channels than before.
-    pub fn among(&self) -> Among<'a> {
+    pub fn among(&self) -> UserFilter<'a> {
         match *self {
-            Self::Role(user) | Self::Account(user) => Among::Users(std::slice::from_ref(&user.user_id)),
-            Self::Members(users) | Self::Subscriptions(users, _) => Among::Users(users),
-            Self::Groups | Self::WaitingPeriod | Self::Channel(_) => Among::Everyone,
-            Self::AccessToUsers | Self::Conversation(_) => Among::Users(&[]),
+            Self::Role(user) | Self::Account(user) => UserFilter::Users(std::slice::from_ref(&user.user_id)),
+            Self::Members(users) | Self::Subscriptions(users, _) => UserFilter::Users(users),
+            Self::Groups | Self::WaitingPeriod | Self::Channel(_) => UserFilter::Everyone,
+            Self::AccessToUsers | Self::Conversation(_) => UserFilter::Users(&[]),
         }
     }
 }

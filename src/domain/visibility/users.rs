@@ -2,19 +2,18 @@
 
 use super::scope::Scope;
 use crate::domain::access::users::{Accessible, is_restricted};
-use crate::domain::access::{channel_rows, user_rows};
 use crate::domain::realm::user_ids;
 use crate::domain::users::events::{UserRemoved, emit_added};
-use crate::domain::{presence, user_status};
+use crate::domain::{presence, rows, user_status};
+use crate::error::{ApiError, ApiResult};
 use crate::events::Audience;
-use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::UserId;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
-/// The users whom the viewers in a scope can access. Everybody but guests accesses everybody, so most scopes have none.
+/// The users whom the viewers in a scope can access. Only guests have restricted access, so most scopes have none.
 #[derive(Debug, Default)]
 pub(super) struct AccessSnapshot(BTreeMap<UserId, RoaringBitmap>);
 
@@ -23,7 +22,7 @@ impl AccessSnapshot {
     pub(super) fn load(connection: &Connection, scope: Scope<'_>) -> ApiResult<Self> {
         let mut snapshot = Self::default();
         for viewer in viewers(connection, scope)?.into_iter().map(UserId::from) {
-            if let Some(user) = user_rows::by_id(connection, viewer)? {
+            if let Some(user) = rows::user::by_id(connection, viewer)? {
                 let ids = Accessible::to_user(connection, viewer, user.role)?.ids(connection)?;
                 snapshot.0.insert(viewer, ids);
             }
@@ -31,12 +30,12 @@ impl AccessSnapshot {
         Ok(snapshot)
     }
 
-    /// What is different now that the rows have changed.
+    /// The differences now that the rows have changed.
     pub(super) fn changes(self, connection: &Connection) -> ApiResult<Changes> {
         let mut changes = Changes::default();
         for (viewer, before) in self.0 {
             // A deactivated user receives no events.
-            let Some(user) = user_rows::by_id(connection, viewer)?.filter(|user| user.is_active) else {
+            let Some(user) = rows::user::by_id(connection, viewer)?.filter(|user| user.is_active) else {
                 continue;
             };
             let after = Accessible::to_user(connection, viewer, user.role)?.ids(connection)?;
@@ -63,12 +62,12 @@ fn viewers(connection: &Connection, scope: Scope<'_>) -> ApiResult<RoaringBitmap
         _ if !is_restricted(connection)? => return Ok(RoaringBitmap::new()),
         Scope::Role(user) => return Ok(ids(&[user.user_id])),
         Scope::Account(user) if user.is_bot() => return Ok(RoaringBitmap::new()),
-        Scope::Account(user) => user_rows::channel_partners(connection, user.user_id)?,
+        Scope::Account(user) => rows::user::channel_partners(connection, user.user_id)?,
         Scope::Conversation(users) => ids(users),
         Scope::Subscriptions(users, streams) => {
             let mut touched = ids(users);
             for stream in streams {
-                touched |= channel_rows::subscribers(connection, stream.stream_id)?;
+                touched |= rows::channel::subscribers(connection, stream.stream_id)?;
             }
             touched
         }
@@ -76,7 +75,7 @@ fn viewers(connection: &Connection, scope: Scope<'_>) -> ApiResult<RoaringBitmap
     Ok(candidates & user_ids::guest_ids(connection)?)
 }
 
-/// Users whom viewers can access now and could not before, and the other way round, each with these viewers.
+/// Users who became accessible or inaccessible, each with the viewers concerned.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     gained: BTreeMap<UserId, RoaringBitmap>,
@@ -92,7 +91,7 @@ impl Changes {
     /// Emits users, their status and presence to those who can access them now.
     pub(super) fn emit_gained(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
         for (user_id, viewers) in &self.gained {
-            let user = user_rows::by_id(tx, *user_id)?
+            let user = rows::user::by_id(tx, *user_id)?
                 .ok_or_else(|| ApiError::internal("a user who became visible has no row"))?;
             emit_added(tx, &user, viewers)?;
             user_status::introduce(tx, &user, viewers)?;

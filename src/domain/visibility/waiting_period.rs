@@ -1,9 +1,9 @@
 //! The end of waiting periods: new members become full members as time passes.
 
 use super::{Scope, Snapshot, emit_changes};
-use crate::domain::groups::sql;
+use crate::domain::groups;
 use crate::domain::groups::waiting_period::WaitingPeriod;
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use crate::store::Tx;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -17,7 +17,7 @@ pub fn next_end(connection: &Connection, now: i64) -> ApiResult<Option<i64>> {
     if waiting_period.is_zero() {
         return Ok(None);
     }
-    let next = sql::next_new_member(connection, waiting_period.new_since())?;
+    let next = groups::next_new_member(connection, waiting_period.new_since())?;
     Ok(next.map(|joined| if emitted_until.is_some() { waiting_period.end(joined) } else { now }))
 }
 
@@ -28,7 +28,7 @@ pub fn emit_ended(tx: &mut Tx<'_>) -> ApiResult<()> {
     let waiting_period = WaitingPeriod::load(tx, now)?;
     if let Some(since) = emitted_until(tx)?.filter(|_| !waiting_period.is_zero()) {
         let first = WaitingPeriod::load(tx, since)?.new_since();
-        let users = sql::members_joined(tx, first, waiting_period.new_since())?;
+        let users = groups::members_joined(tx, first, waiting_period.new_since())?;
         if !users.is_empty() {
             let scope = Scope::Members(&users);
             let before = Snapshot::load(tx, scope, since)?;

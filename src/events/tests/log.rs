@@ -47,9 +47,9 @@ async fn a_log_is_trimmed_in_steps_that_grow_as_the_log() {
     assert!(long < 6 * short, "{short} steps for 4,000 events, {long} for 20,000");
 }
 
-/// What is for others is passed over, however large it is, and the next page begins where one ended.
+/// Events for others are skipped, however large, and the next page begins at the end of the previous one.
 #[tokio::test]
-async fn pages_have_what_is_wanted_and_say_where_they_end() {
+async fn pages_contain_wanted_events_and_their_end() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::open(&folder.path().join("events.sqlite")).await;
     bench
@@ -75,7 +75,7 @@ async fn pages_have_what_is_wanted_and_say_where_they_end() {
     assert_eq!(page(0, 3, "ping").await, (vec![2], 3));
     assert_eq!(page(3, 3, "ping").await, (vec![4, 6], 6));
     assert_eq!(page(0, 1000, "neither").await, (vec![], 10));
-    // Four MiB, and what exceeds them.
+    // Four MiB, and the event that exceeds them.
     assert_eq!(page(0, 1000, "note").await, (vec![1, 3, 5, 7, 9], 9));
     assert_eq!(page(9, 1000, "note").await, (vec![], 10));
     bench.close();

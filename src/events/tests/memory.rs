@@ -1,4 +1,4 @@
-//! What events take in memory, and for how long.
+//! Memory of events.
 
 use super::{ADA, BOB, Bench, Ping, REGISTRY, numbers};
 use crate::events::buffer::{BufferedEvent, EventBuffer, ParsedEvents};
@@ -23,7 +23,7 @@ fn ping(number: i64, audience: &Audience) -> Arc<BufferedEvent> {
 }
 
 #[test]
-fn what_is_kept_is_counted_and_limited() {
+fn stored_keys_are_counted_and_limited() {
     let mut buffer = EventBuffer::after(EventId(0));
     let users: RoaringBitmap = (0..100_000).step_by(2).collect();
     let shared = Audience::set(users.clone());
@@ -59,7 +59,7 @@ fn few_events_are_kept_as_values() {
 }
 
 #[tokio::test]
-async fn what_no_queue_waits_for_is_not_kept() {
+async fn unneeded_events_are_not_kept() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
     let held = || bench.hub.buffered();

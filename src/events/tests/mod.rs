@@ -11,7 +11,7 @@ use super::{
     uniform_event,
 };
 use crate::pool::Pools;
-use crate::store::{Database, Readers, Snapshot, StoreError, Tx, Writer};
+use crate::store::{Database, Readers, Snapshot, StoreError, Tx, WatchedTables, Writer};
 use crate::types::{Clock, EventId, UserId};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// The same for everybody.
+/// An event without variants.
 #[derive(Serialize, Deserialize)]
 struct Ping {
     number: i64,
@@ -48,7 +48,7 @@ enum NoteVariant {
     Full,
 }
 
-/// How many forms of notes were written.
+/// Number of serialized variants of notes.
 static NOTES_WRITTEN: AtomicUsize = AtomicUsize::new(0);
 
 impl Event for Note {
@@ -118,7 +118,8 @@ impl Bench {
         let connection = database.connect_writer().unwrap();
         let hub = Arc::new(Hub::load(&connection, &REGISTRY, Arc::clone(&readers), 0).unwrap());
         let sink = EventSink::new(Arc::clone(&hub));
-        let (writer, thread) = Writer::start(&database, connection, clock.clone(), &[], sink).unwrap();
+        let (writer, thread) =
+            Writer::start(&database, connection, clock.clone(), WatchedTables::default(), sink).unwrap();
         let pools = Pools::default();
         let bench = Self { hub, writer, thread, readers, pools, clock, _database: database };
         for user_id in [ADA, BOB] {
@@ -149,13 +150,18 @@ impl Bench {
 
     /// Adds a queue that gets everything from now on.
     async fn register(&self, user_id: UserId, registration: Registration) -> QueueId {
-        let registration = Arc::new(registration);
-        let queue =
-            NewQueue { queue_id: QueueId::random(), user_id, registration: Arc::clone(&registration) };
+        let queue = NewQueue { queue_id: QueueId::random(), user_id, registration: Arc::new(registration) };
         let queue_id = queue.queue_id.clone();
-        self.hub.add(queue_id.clone(), (user_id, &[user_id]), registration, 0);
-        self.writer.run(move |tx| insert_queue(tx, &queue)).await.unwrap();
+        let head = self.hub.add(&queue, &[user_id], 0);
+        self.writer.run(move |tx| insert_queue(tx, &queue, head)).await.unwrap();
         queue_id
+    }
+
+    /// Adds a queue that is not in the file.
+    fn add(&self, user_id: UserId, now: i64) -> QueueId {
+        let queue = NewQueue { queue_id: QueueId::random(), user_id, registration: Arc::default() };
+        self.hub.add(&queue, &[user_id], now);
+        queue.queue_id
     }
 
     async fn ping(&self, number: i64) {
@@ -171,7 +177,7 @@ impl Bench {
     }
 
     async fn poll(&self, queue_id: &QueueId, user_id: UserId, last: i64) -> Result<Vec<Value>, QueueError> {
-        let poller = Poller { user_id, accountable: user_id, pool: &self.pools.slow_reads };
+        let poller = Poller { user_id, quota_owner: user_id, pool: &self.pools.slow_reads };
         match self.hub.poll(queue_id, poller, Some(EventId(last)), None, &self.clock).await? {
             Delivery::Events(events) => Ok(serde_json::from_str(&format!("[{events}]")).unwrap()),
             Delivery::TimedOut => Ok(Vec::new()),
@@ -307,7 +313,7 @@ async fn a_queue_far_behind_expires_at_a_row_that_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn a_queue_whose_registration_cannot_be_read_expires() {
+async fn queues_with_unreadable_registrations_expire() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chat.sqlite");
     let bench = Bench::open(&path).await;
@@ -467,7 +473,7 @@ async fn ids_are_published_in_order_under_concurrency() {
             }
         });
     }
-    // A client that acknowledges what it has never misses an event.
+    // A client that acknowledges its events never misses one.
     let mut last = -1;
     let mut found = Vec::new();
     while found.len() < 800 {
@@ -499,7 +505,7 @@ async fn numbers_grow_over_stops_and_over_crashes() {
     let last = *ids(&bench.events(&queue, ADA).await).last().unwrap();
     assert_eq!(last, before + 2);
 
-    // What a crash leaves: the file and its log as they are now.
+    // The state after a crash: copies of the file and its log.
     let after_crash = folder.path().join("crashed.sqlite");
     for ending in ["", "-wal"] {
         let from = folder.path().join(format!("chat.sqlite{ending}"));
@@ -514,7 +520,7 @@ async fn numbers_grow_over_stops_and_over_crashes() {
         *ids(&found).last().unwrap() > last,
         "the number of an event that was not stored is not used again"
     );
-    // The client has an event that the file does not know, and goes on.
+    // The client continues after an event that the file does not have.
     assert_eq!(numbers(&crashed.poll(&queue, ADA, last).await.unwrap()), [5]);
     crashed.close();
     bench.close();

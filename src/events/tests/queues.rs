@@ -1,28 +1,22 @@
-//! How many queues there can be, when they expire, and what they hold of the log.
+//! Limits on queues, their expiry, and their effect on the log.
 
 use super::{ADA, BOB, Bench, Note, NoteRouting};
 use crate::events::{
-    Audience, MAX_EVENTS_BEHIND, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, MAX_QUEUES_PER_USER, NewQueue,
-    QueueId, Registration, Routed, run_maintenance,
+    Audience, MAX_EVENTS_BEHIND, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, MAX_QUEUES_PER_USER, QueueId,
+    Registration, Routed, run_maintenance,
 };
 use crate::store::{StoreError, Tx};
 use crate::types::{EventId, UserId};
 use std::collections::HashSet;
-use std::sync::Arc;
 
 #[tokio::test]
-async fn one_queue_too_many_takes_the_place_of_the_one_that_was_idle_longest() {
+async fn excess_queues_replace_the_longest_idle_one() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
-    let add = |user_id: UserId, now: i64| {
-        let queue_id = QueueId::random();
-        bench.hub.add(queue_id.clone(), (user_id, &[user_id]), Arc::default(), now);
-        queue_id
-    };
-    let of_bob = add(BOB, 0);
-    let queues: Vec<QueueId> = (0..MAX_QUEUES_PER_USER as i64).map(|number| add(ADA, number)).collect();
+    let of_bob = bench.add(BOB, 0);
+    let queues: Vec<QueueId> = (0..MAX_QUEUES_PER_USER as i64).map(|number| bench.add(ADA, number)).collect();
     bench.hub.poll_once(&queues[0], ADA, None, false, 5000).unwrap();
-    let last = add(ADA, 6000);
+    let last = bench.add(ADA, 6000);
     assert!(bench.hub.owner(&queues[1]).is_none(), "it was idle longest");
     for queue_id in queues.iter().enumerate().filter(|(index, _)| *index != 1).map(|(_, id)| id) {
         assert!(bench.hub.owner(queue_id).is_some());
@@ -37,11 +31,9 @@ async fn many_queues_expire_and_leave_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
     let mut queues = HashSet::new();
-    for user_id in 0..100 {
+    for user_id in 0..10 {
         for _ in 0..MAX_QUEUES_PER_USER {
-            let queue_id = QueueId::random();
-            bench.hub.add(queue_id.clone(), (UserId(user_id), &[UserId(user_id)]), Arc::default(), 0);
-            queues.insert(queue_id);
+            queues.insert(bench.add(UserId(user_id), 0));
         }
     }
     bench.hub.expire(601_000);
@@ -87,18 +79,17 @@ async fn a_queue_far_behind_expires_and_frees_the_log() {
     let queue = bench.register(ADA, Registration::default()).await;
     bench.ping(1).await;
     bench.events(&queue, ADA).await;
-    // Numbers without events, as if many had come and gone.
+    // Ids without events, as after many unlogged events.
     let skip =
         format!("UPDATE event SET id = id + {MAX_EVENTS_BEHIND} WHERE id = (SELECT max(id) FROM event)");
     bench.ping(2).await;
     bench.execute(&skip).await;
     let head = bench.value::<i64>("SELECT max(id) FROM event");
-    let late = NewQueue { queue_id: QueueId::random(), user_id: BOB, registration: Arc::default() };
-    bench.hub.add(late.queue_id.clone(), (BOB, &[BOB]), Arc::default(), 0);
-    bench.hub.start_at(&late.queue_id, EventId(head));
+    let late = bench.add(BOB, 0);
+    bench.hub.start_at(&late, EventId(head));
     run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
     bench.expect_expired(&queue, ADA).await;
-    assert!(bench.hub.owner(&late.queue_id).is_some());
+    assert!(bench.hub.owner(&late).is_some());
     assert_eq!(bench.value::<i64>("SELECT count(*) FROM event"), 1);
     bench.close();
 }
@@ -107,10 +98,7 @@ async fn a_queue_far_behind_expires_and_frees_the_log() {
 async fn a_client_may_name_an_event_that_is_not_published_yet() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
-    let (new, old) = (QueueId::random(), QueueId::random());
-    for queue_id in [&new, &old] {
-        bench.hub.add(queue_id.clone(), (ADA, &[ADA]), Arc::default(), 0);
-    }
+    let (new, old) = (bench.add(ADA, 0), bench.add(ADA, 0));
     let next = EventId(bench.hub.head().0 + 1);
     // The snapshot of `POST /register` has it.
     bench.hub.start_at(&new, next);

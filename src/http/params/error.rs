@@ -37,6 +37,11 @@ pub enum ParamError {
 }
 
 impl ParamError {
+    /// A value that fails a check. `{}` in the text is replaced by the name.
+    pub fn invalid(name: &'static str, text: &str) -> Self {
+        Self::Invalid { message: text.replacen("{}", name, 1), var_name: Some(name) }
+    }
+
     /// The `code` of the response.
     pub fn code(&self) -> &'static str {
         match self {
@@ -60,8 +65,7 @@ impl From<ParamError> for ApiError {
     }
 }
 
-/// An error while parameters are deserialized, with its place. The place is filled in on the way out, from the innermost
-/// step.
+/// An error while parameters are deserialized, with its place. The place is filled in from the innermost step outwards.
 #[derive(Debug)]
 pub(super) struct DecodeError {
     problem: Problem,
@@ -73,7 +77,7 @@ pub(super) struct DecodeError {
 
 #[derive(Debug)]
 enum Problem {
-    /// A text for the client; the first `{}` stands for the place.
+    /// A text for the client; the first `{}` is replaced by the place.
     Text(Cow<'static, str>),
     /// This field of a struct is missing.
     Missing(&'static str),
@@ -94,7 +98,7 @@ enum Step {
 }
 
 impl DecodeError {
-    /// A text for the client, in which `{}` stands for the place.
+    /// A text for the client, in which `{}` is replaced by the place.
     pub(super) fn text(text: &'static str) -> Self {
         Self::new(Problem::Text(Cow::Borrowed(text)))
     }
@@ -179,7 +183,7 @@ fn place(name: &str, steps: &[Step]) -> String {
     place
 }
 
-/// The published text for what a visitor expected. `ParamValue` checks types itself; this is for values that serde
+/// The published text for the expectation of a visitor. `ParamValue` checks types itself; this is for values that serde
 /// buffers, as it does for tagged enums.
 fn text_for(expected: &dyn Expected) -> Cow<'static, str> {
     let expected = expected.to_string();

@@ -11,10 +11,10 @@ use crate::http::form::Form;
 
 /// Reads a struct of parameters.
 ///
-/// Whether the text `null` is a null depends on the type inside of an `Option`: in `Option<u64>` it is, in
-/// `Option<String>` it is not. But serde has to know whether there is a value before it asks the inner type. So an
-/// inner type that finds `null` fails, and the struct is read again with that parameter as a null. Only requests
-/// with a `null` pay for this. serde consumes its visitors, so a single field cannot be read again.
+/// The meaning of the text `null` depends on the type inside of an `Option`: in `Option<u64>` it is a null, in
+/// `Option<String>` it is not. But serde asks for the presence of a value before it asks the inner type. So an inner
+/// type that finds `null` fails, and the struct is read again with that parameter as a null. Only requests with a
+/// `null` pay for this. serde consumes its visitors, so a single field cannot be read again.
 pub(super) fn parse<'de, P: Deserialize<'de>>(form: &'de Form) -> Result<P, ParamError> {
     let mut nulls = Vec::new();
     loop {
@@ -26,6 +26,19 @@ pub(super) fn parse<'de, P: Deserialize<'de>>(form: &'de Form) -> Result<P, Para
             Some(name) if !nulls.contains(&name) => nulls.push(name),
             _ => return Err(error.into_param_error()),
         }
+    }
+}
+
+/// Reads one parameter; `None` if it is absent or null.
+pub(super) fn parse_one<'de, T: Deserialize<'de>>(
+    form: &'de Form,
+    name: &'static str,
+) -> Result<Option<T>, ParamError> {
+    let Some(text) = form.get(name) else { return Ok(None) };
+    let value = Option::deserialize(ParamValue::Text { text, null: Null::Value });
+    match value.map_err(|error| error.inside_variable(name)) {
+        Err(error) if error.null_variable().is_some() => Ok(None),
+        value => value.map_err(DecodeError::into_param_error),
     }
 }
 

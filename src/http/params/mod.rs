@@ -28,7 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What the text of a parameter is read as:
+//! Parsing of a parameter's text by type:
 //!
 //! | type | text |
 //! |---|---|
@@ -37,18 +37,18 @@
 //! | `bool`, integers, floats | JSON |
 //! | lists, tuples, maps, structs, other enums, `serde_json::Value` | JSON |
 //! | `Option<T>` | absent is `None`; JSON `null` too, unless `T` reads plain text |
-//! | `Option<Option<T>>` | the same, and distinguishes absent from `null`: see [`nullable`] |
+//! | `Option<Option<T>>` | the same, and distinguishes absent from `null`: see [`nullable`](crate::types::nullable) |
 //!
 //! `rename`, `alias`, `default`, `deserialize_with`, `try_from`, `deny_unknown_fields` (of nested structs) and
 //! the enum attributes of serde work. `flatten` cannot work: with it a struct does not announce its names, so
 //! known and ignored parameters could not be distinguished. Parse two structs from the same form instead.
 //!
-//! An error names the parameter and the place in its JSON, as `narrow[0]["operator"]`. A custom check does so
-//! with `{}`: `de::Error::custom("{} is too old")` gives `narrow[0]["operand"] is too old`. The first `{}` is
-//! replaced; a text without it is sent unchanged. `#[serde(expecting = "{} is not ...")]` on an enum or a struct
-//! works alike. An internally tagged or untagged enum loses the place below itself, since serde buffers its
-//! content: the error then names the enum. An internally tagged enum also reads a list of its tag and fields in
-//! order, which serde does not let us refuse.
+//! An error names the parameter and the place in its JSON, as `narrow[0]["operator"]`. A custom check does so with
+//! `{}`: `de::Error::custom("{} is too old")` gives `narrow[0]["operand"] is too old`. The first `{}` is replaced; a
+//! text without it is sent unchanged. The same holds for `#[serde(expecting = "{} is not ...")]` on an enum or a
+//! struct. An internally tagged or untagged enum loses the place below itself, since serde buffers its content: the
+//! error then names the enum. An internally tagged enum also reads a list of its tag and fields in order, which serde
+//! does not let us refuse.
 
 mod error;
 mod fields;
@@ -57,10 +57,10 @@ mod tests;
 mod types;
 mod value;
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 pub use self::error::ParamError;
-pub use self::types::{BoundedText, JsonOrText, NoParams, Order, RequiredText, Trimmed};
+pub use self::types::{BoundedText, NoParams, Order, RequiredText, Trimmed};
 use super::form::Form;
 
 impl Form {
@@ -71,28 +71,12 @@ impl Form {
     pub fn parse<'form, P: Deserialize<'form>>(&'form self) -> Result<P, ParamError> {
         fields::parse(self)
     }
-}
 
-/// Deserializes a field that distinguishes absent (`None`), `null` (`Some(None)`) and a value.
-///
-/// A type that reads text has no `null`, here as elsewhere.
-///
-/// ```
-/// # use serde::Deserialize;
-/// # use teamchat::http::params::nullable;
-/// #[derive(Deserialize)]
-/// struct Params {
-///     #[serde(default, deserialize_with = "nullable")]
-///     folder_id: Option<Option<u64>>,
-/// }
-/// # let form = teamchat::http::form::Form::new(Some("folder_id=null"), None, bytes::Bytes::new(), vec![])?;
-/// # assert_eq!(form.parse::<Params>()?.folder_id, Some(None));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn nullable<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    Option::<T>::deserialize(deserializer).map(Some)
+    /// Reads one parameter; `None` if it is absent, or JSON `null` for a type that reads JSON.
+    pub fn parameter<'form, T: Deserialize<'form>>(
+        &'form self,
+        name: &'static str,
+    ) -> Result<Option<T>, ParamError> {
+        fields::parse_one(self, name)
+    }
 }

@@ -6,9 +6,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use crate::error::{ApiError, ApiResult};
-use crate::http::json_text::has_more_values;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
-use serde_json::Value;
 
 /// Parameters of endpoints without any.
 #[derive(Debug, serde::Deserialize)]
@@ -27,21 +25,6 @@ pub struct BoundedText<const MAX: usize>(String);
 /// errors are `x cannot be blank` and `x is too long (limit: 60 characters)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequiredText<const MAX: usize = { usize::MAX }>(String);
-
-/// How many values a [`JsonOrText`] may have: it is kept while its request waits.
-const MAX_VALUES: usize = 10_000;
-
-/// A parameter that clients send either as JSON or as plain text, as the `to` of a message: `[9,10]`, `9`,
-/// `"Denmark"`, `Denmark`, `a@example.com,b@example.com`.
-///
-/// For parameters themselves, not for values inside of their JSON.
-#[derive(Clone, Debug, PartialEq)]
-pub enum JsonOrText {
-    /// The text is this JSON value.
-    Json(Value),
-    /// The text is not JSON.
-    Text(String),
-}
 
 /// The ids of all rows of a resource in a new order. Unknown ids are ignored, and of an id that is given twice the last
 /// position counts.
@@ -139,22 +122,6 @@ impl<'de, const MAX: usize> Deserialize<'de> for RequiredText<MAX> {
         check_length::<D::Error>(text, MAX)?;
         Ok(Self(text.to_owned()))
     }
-}
-
-impl<'de> Deserialize<'de> for JsonOrText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = text(deserializer)?;
-        check_values::<D::Error>(&text, MAX_VALUES)?;
-        Ok(serde_json::from_str(&text).map_or_else(|_| Self::Text(text.into_owned()), Self::Json))
-    }
-}
-
-/// Refuses JSON with more values than a limit.
-pub(super) fn check_values<E: de::Error>(json: &str, limit: usize) -> Result<(), E> {
-    if has_more_values(json.as_bytes(), limit) {
-        return Err(E::custom(format_args!("Too many values in {{}} (limit: {limit})")));
-    }
-    Ok(())
 }
 
 fn check_length<E: de::Error>(text: &str, limit: usize) -> Result<(), E> {

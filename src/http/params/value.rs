@@ -8,8 +8,7 @@ use serde::forward_to_deserialize_any;
 use serde_json::{Map, Number, Value};
 
 use super::error::DecodeError;
-use super::types::check_values;
-use crate::http::json_text::{MAX_JSON_VALUES, has_more_values};
+use crate::types::{MAX_JSON_VALUES, check_values, has_more_values};
 
 /// A parameter, or a value inside of its JSON.
 pub(super) enum ParamValue<'de> {
@@ -17,7 +16,7 @@ pub(super) enum ParamValue<'de> {
     Text {
         /// The text as sent.
         text: &'de str,
-        /// What the text `null` means.
+        /// The meaning of the text `null`.
         null: Null,
     },
     /// A value inside of JSON.
@@ -27,7 +26,7 @@ pub(super) enum ParamValue<'de> {
 /// The meaning of the text `null`, see `fields::parse`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Null {
-    /// An error or a text, whatever the type says.
+    /// An error or a text, for any type.
     Value,
     /// A type inside of an `Option` is being read: if it reads JSON, `null` has to become [`Null::None`].
     InsideOption,

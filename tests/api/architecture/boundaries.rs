@@ -1,4 +1,4 @@
-//! Which module may import which. `ARCHITECTURE.md` has the reasons; the order stands in the source alone:
+//! Import rules between modules. `ARCHITECTURE.md` has the reasons; the order is defined by the source:
 //!
 //! - `src/lib.rs` declares the top-level modules in order, and each may import those declared before it;
 //! - `src/domain/mod.rs` declares the modules of `domain` in order, and each may import those declared before it;
@@ -7,50 +7,27 @@
 //! A module that is moved in one of these lists is checked against its new place.
 
 use super::modules::{Import, Kind, Modules};
-use super::source::{SourceFile, files};
+use super::source::{SourceFile, files, files_below};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// Modules that import nothing but what is named here, whatever stands before them.
-const PURE: [(&str, &[&str]); 2] = [("types", &[]), ("markdown", &["types"])];
-
-/// Top-level modules that are not part of the base though they stand before `domain`.
-const NOT_BASE: [&str; 2] = ["types", "markdown"];
-
-/// Names of resources that the base may use: below which path, the singular of the name (none for all), and why.
-const WORDS_OF_BASE: &[(&str, &str, &str)] = &[
-    ("", "access", "each route has its kind of access"),
-    ("", "account", "credentials are of accounts"),
-    ("", "file", "the database, and files in bodies"),
-    ("", "join", "of tasks"),
-    ("", "key", "credentials"),
-    ("", "limit", "of bodies and of requests"),
-    ("", "login", "what credentials are for"),
-    ("", "message", "texts of errors"),
-    ("", "queue", "queues of events"),
-    ("", "realm", "the organization itself, which may be closed"),
-    ("", "register", "queues are registered"),
-    ("", "user", "credentials and audiences are of users"),
-    ("app.rs", "dev", "an option of the program"),
-    ("app.rs", "upload", "options of the program"),
-    ("auth", "bot", "a kind of account"),
-    ("events", "group", "events are numbered for a group of jobs"),
-    ("events/registration.rs", "", "capabilities of clients, named as on the wire"),
-    ("http/route.rs", "upload", "routes whose body is read while it comes"),
-    ("http/state_part.rs", "presence", "a parameter of a registration"),
-    ("pool.rs", "image", "decoding and scaling, which takes long"),
-    ("pool.rs", "rendering", "Markdown to HTML, which takes long"),
-    ("store", "group", "jobs are committed in groups"),
+/// Modules that import only the modules listed here.
+const LIMITED: [(&str, &[&str]); 2] = [
+    ("types", &[]),
+    // Beside `domain`: neither knows the other.
+    ("http", &["types", "error", "metrics", "memory", "pool", "turns", "store", "auth", "app"]),
 ];
 
-/// Modules of `api` that are lists of what its resources have, as `api/mod.rs` is. No resource imports them.
+/// Modules of `api` that list parts of all resources, like `api/mod.rs`. No resource imports them.
 const LISTS: [&str; 1] = ["events"];
 
+/// Modules of `api` that resources consist of or share. They import no resource.
+const SHARED: [&str; 3] = ["channel_params", "resource", "setting_params"];
+
 const ORDER: &str = "a top-level module imports only those that lib.rs declares before it";
-const PURITY: &str = "types and markdown import nothing but types";
+const LIMITS: &str = "types and http import only what LIMITED has";
 const DOMAIN: &str = "a module of domain imports only those that domain/mod.rs declares before it";
 const RESOURCES: &str = "no resource of api imports another";
-const WORDS: &str = "the base does not name a resource";
 const CIRCLES: &str = "files do not import each other in a circle";
 const DECLARED: &str = "lib.rs declares every module of src";
 
@@ -67,7 +44,6 @@ fn violations(files: &[SourceFile]) -> Vec<Violation> {
     let mut found = Vec::new();
     found.extend(misplaced(&modules));
     found.extend(circles(&modules));
-    found.extend(resources_in_base(&modules, files));
     found.sort();
     found
 }
@@ -86,6 +62,12 @@ fn modules_import_downwards_and_in_no_circle() {
         writeln!(report, "  {}", violation.what).unwrap();
     }
     assert!(found.is_empty(), "{} violations\n{report}", found.len());
+}
+
+/// Cargo checks the direction between crates.
+#[test]
+fn files_of_other_crates_import_in_no_circle() {
+    assert_eq!(circles(&Modules::read(&files_below("crates/markdown/src"))), []);
 }
 
 /// The parts of a file's path: `domain/users/sql.rs` is `["domain", "users", "sql"]`.
@@ -114,8 +96,8 @@ fn misplaced(modules: &Modules) -> Vec<Violation> {
             continue;
         };
         if from[0] != to[0] {
-            match PURE.iter().find(|(name, _)| *name == from[0]) {
-                Some((_, allowed)) if !allowed.contains(&to[0]) => add(PURITY),
+            match LIMITED.iter().find(|(name, _)| *name == from[0]) {
+                Some((_, allowed)) if !allowed.contains(&to[0]) => add(LIMITS),
                 None if there > here => add(ORDER),
                 _ => {}
             }
@@ -130,6 +112,7 @@ fn misplaced(modules: &Modules) -> Vec<Violation> {
             && let ["api", to, ..] = to[..]
             && from != to
             && !LISTS.contains(&from)
+            && !SHARED.contains(&to)
         {
             add(RESOURCES);
         }
@@ -137,8 +120,8 @@ fn misplaced(modules: &Modules) -> Vec<Violation> {
     found.into_values().collect()
 }
 
-/// Files that import each other, directly or through others. A re-export of what a child defines is no import of the
-/// parent's, and naming a module is none until something of it is used.
+/// Returns cycles of imports between files. Re-exporting a child's definition is not an import of the parent, and
+/// naming a module is not an import until an item of it is used.
 fn circles(modules: &Modules) -> Vec<Violation> {
     let mut graph: BTreeMap<&str, BTreeMap<&str, &Import>> = BTreeMap::new();
     for import in modules.imports.iter().filter(|import| import.kind == Kind::Item) {
@@ -213,63 +196,16 @@ fn shortest_circle<'a>(graph: &Graph<'a>, component: &BTreeSet<&'a str>) -> Vec<
     shortest
 }
 
-/// Names that files of the base define, with a word that is the name of a resource.
-fn resources_in_base(modules: &Modules, files: &[SourceFile]) -> Vec<Violation> {
-    let before_domain = modules.children("").iter().take_while(|name| *name != "domain");
-    let base: BTreeSet<&str> =
-        before_domain.map(String::as_str).filter(|name| !NOT_BASE.contains(name)).collect();
-    let resources = ["domain", "api"].iter().flat_map(|module| modules.children(module));
-    let resources = resources.filter(|name| !LISTS.contains(&name.as_str()));
-    let mut words: BTreeSet<&str> = resources.map(|name| singular(name)).collect();
-    words.insert("stream_id");
-    let mut found = BTreeSet::new();
-    for file in files.iter().filter(|file| !file.is_test()) {
-        if !file.module().first().is_some_and(|top| base.contains(top)) {
-            continue;
-        }
-        let is_allowed = |word: &str| {
-            let mut known = WORDS_OF_BASE.iter().filter(|(path, ..)| file.path.starts_with(path));
-            known.any(|(_, other, _)| other.is_empty() || *other == word)
-        };
-        for name in file.definitions() {
-            if let Some(word) = words.iter().find(|word| has_word(&name, word) && !is_allowed(word)) {
-                found
-                    .insert(Violation { rule: WORDS, what: format!("{}: `{name}` names {word}", file.path) });
-            }
-        }
-    }
-    found.into_iter().collect()
-}
-
-fn singular(name: &str) -> &str {
-    name.strip_suffix('s').filter(|rest| !rest.ends_with('s')).unwrap_or(name)
-}
-
-/// Whether a name in snake case, camel case or capitals has a word, or its plural. A word may have underscores itself.
-fn has_word(identifier: &str, word: &str) -> bool {
-    let mut snake = String::new();
-    let mut before_is_lower = false;
-    for letter in identifier.chars() {
-        if letter.is_uppercase() && before_is_lower {
-            snake.push('_');
-        }
-        before_is_lower = letter.is_lowercase();
-        snake.extend(letter.to_lowercase());
-    }
-    let snake = format!("_{snake}_");
-    snake.contains(&format!("_{word}_")) || snake.contains(&format!("_{word}s_"))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{CIRCLES, DECLARED, DOMAIN, ORDER, PURITY, RESOURCES, WORDS, has_word, violations};
+    use super::{CIRCLES, DECLARED, DOMAIN, LIMITS, ORDER, RESOURCES, violations};
     use crate::architecture::source::SourceFile;
 
     /// A small crate that keeps all rules, with the forms in which it imports.
     const CRATE: &[(&str, &str)] = &[
         (
             "lib.rs",
-            "pub mod types; pub mod store; pub mod http; pub mod markdown; pub mod domain; pub mod api; pub mod server;",
+            "pub mod types; pub mod store; pub mod pool; pub mod domain; pub mod http; pub mod api; pub mod server;",
         ),
         ("main.rs", "mod cli; fn main() { cli::run() }"),
         ("cli.rs", "use teamchat::server; pub fn run() { server::serve() }"),
@@ -286,7 +222,7 @@ mod tests {
             "use crate::{store::{self, Tx}, types as t}; pub struct Route; pub fn get() { t::now() }",
         ),
         ("http/tests.rs", "use crate::api::channels;"),
-        ("markdown.rs", "use crate::types::*; pub fn render(_: UserId) {}"),
+        ("pool.rs", "use crate::types::*; pub fn run(_: UserId) {}"),
         ("domain/mod.rs", "//! In this order.\npub mod realm; pub mod groups; pub mod channels;"),
         ("domain/realm.rs", "pub fn name() {} pub struct Realm;"),
         ("domain/groups/mod.rs", "pub mod sql; pub mod rules;"),
@@ -304,7 +240,7 @@ mod tests {
             "api/channels.rs",
             "use crate::http::Route; pub fn routes() -> Route { crate::domain::channels::list() }",
         ),
-        ("api/drafts.rs", "pub fn routes() { vec![crate::markdown::render(crate::types::UserId)] }"),
+        ("api/drafts.rs", "pub fn routes() { vec![crate::pool::run(crate::types::UserId)] }"),
         ("server.rs", "pub fn serve() { crate::api::routes() }"),
     ];
 
@@ -370,11 +306,12 @@ mod tests {
     }
 
     #[test]
-    fn pure_modules_import_only_types() {
-        let expected = "markdown.rs:1 imports store/tx.rs (`crate::store::Tx`)";
-        assert_found("markdown.rs", "use crate::store::Tx; pub fn render() {}", &[(PURITY, expected)]);
+    fn limited_modules_import_only_what_they_may() {
+        let expected = "http/route.rs:1 imports domain/realm.rs (`crate::domain::realm::name`)";
+        let route = "use crate::domain::realm::name; pub struct Route; pub fn get() { name() }";
+        assert_found("http/route.rs", route, &[(LIMITS, expected)]);
         let found = with("types/ids.rs", "use crate::store::tx::ONE; pub struct UserId;");
-        assert!(found.iter().any(|(rule, _)| *rule == PURITY), "{found:?}");
+        assert!(found.iter().any(|(rule, _)| *rule == LIMITS), "{found:?}");
     }
 
     #[test]
@@ -404,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_what_resources_have_may_import_them_and_not_be_imported() {
+    fn lists_of_resources_are_not_imported_by_them() {
         assert_found("api/events.rs", "use super::drafts::routes;", &[]);
         let expected = "api/drafts.rs:1 imports api/events.rs (`super::events::ALL`)";
         let mut files: Vec<(&str, &str)> = CRATE.to_vec();
@@ -418,6 +355,25 @@ mod tests {
             .collect();
         let found = violations(&files);
         assert!(found.iter().any(|one| one.rule == RESOURCES && one.what == expected), "{found:?}");
+    }
+
+    #[test]
+    fn resources_share_modules_that_import_no_resource() {
+        let found = |resource: &str, draft: &str| {
+            let mut files: Vec<(&str, &str)> = CRATE.to_vec();
+            files.retain(|(path, _)| !["api/mod.rs", "api/drafts.rs"].contains(path));
+            files.push(("api/mod.rs", "pub mod channels; pub mod drafts; pub mod resource;"));
+            files.extend([("api/resource.rs", resource), ("api/drafts.rs", draft)]);
+            let files: Vec<SourceFile> = files
+                .iter()
+                .map(|(path, text)| SourceFile { path: (*path).to_owned(), text: (*text).to_owned() })
+                .collect();
+            violations(&files).into_iter().map(|one| (one.rule, one.what)).collect::<Vec<_>>()
+        };
+        assert_eq!(found("pub struct Resource;", "use super::resource::Resource;"), []);
+        let expected = "api/resource.rs:1 imports api/drafts.rs (`super::drafts::routes`)";
+        let circle = found("use super::drafts::routes;", "pub fn routes() {}");
+        assert_eq!(circle, [(RESOURCES, expected.to_owned())]);
     }
 
     #[test]
@@ -448,15 +404,6 @@ mod tests {
             .collect();
         let found = violations(&all);
         assert!(found.len() == 1 && found[0].what.starts_with(files), "{found:?}");
-    }
-
-    #[test]
-    fn the_spine_names_no_resource() {
-        let expected = "store/tx.rs: `DraftLimit` names draft";
-        assert_found("store/tx.rs", "pub struct Tx; pub struct DraftLimit;", &[(WORDS, expected)]);
-        assert!(has_word("stream_id", "stream") && has_word("MAX_STREAM", "stream"));
-        assert!(has_word("StreamId", "stream") && has_word("reload_drafts", "draft"));
-        assert!(!has_word("upstream", "stream") && !has_word("Streaming", "stream"));
     }
 
     #[test]

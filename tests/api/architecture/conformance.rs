@@ -1,23 +1,23 @@
-//! The pages of `docs/conformance`: each fact of the interface is a row with a short id, and the tests that fail when it
-//! no longer holds have the id in a comment above them, `// conformance: send-12, send-13`. Ids are never given twice:
-//! a fact that is new gets the next number of its page, wherever its row stands.
+//! The pages of `docs/conformance`. Each statement about the interface is a row with a short id, and its tests have the
+//! id in a comment above them: `// conformance: send-12, send-13`. Ids are never reused: a new statement gets the next
+//! number of its page, wherever its row is.
 
 use super::source::files_below;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// How a comment with ids begins.
+/// The prefix of a comment with ids.
 const MARK: &str = "// conformance:";
 
-/// The ids of a file, and what is wrong with its comments.
+/// The ids of a file, and errors in its comments.
 #[derive(Default)]
 struct Found {
-    /// With where they stand.
+    /// The ids, with their places.
     ids: BTreeMap<String, String>,
     complaints: Vec<String>,
 }
 
-/// Reads the rows of a page: `| send-12 | What holds |`.
+/// Reads the rows of a page: `| send-12 | Statement |`.
 fn read_page(name: &str, page: &str, found: &mut Found) {
     let mut prefix = None;
     for (index, line) in page.lines().enumerate() {
@@ -54,7 +54,7 @@ fn is_id(word: &str, number: &str) -> bool {
         && number.parse::<u32>().is_ok()
 }
 
-/// Reads the comments of a source file. Each stands above a test.
+/// Reads the comments of a source file. Each must be above a test.
 fn read_source(name: &str, text: &str, found: &mut Found) {
     let mut lines = text.lines().enumerate().peekable();
     while let Some((index, line)) = lines.next() {
@@ -79,7 +79,7 @@ fn each_fact_of_the_conformance_pages_has_a_test() {
         let name = path.file_name().unwrap().to_string_lossy();
         read_page(&name, &std::fs::read_to_string(&path).unwrap(), &mut pages);
     }
-    for folder in ["src", "tests"] {
+    for folder in ["src", "crates", "tests"] {
         for file in
             files_below(folder).iter().filter(|file| !file.path.ends_with("architecture/conformance.rs"))
         {
@@ -100,7 +100,7 @@ fn each_fact_of_the_conformance_pages_has_a_test() {
 
 #[test]
 fn a_row_is_an_id_and_a_fact() {
-    let page = "# Page\n\n| Id | What holds |\n|---|---|\n| send-1 | `a | b`: 400 |\n| send-2 |  |\n| send-1 | x |\n\
+    let page = "# Page\n\n| Id | Statement |\n|---|---|\n| send-1 | `a | b`: 400 |\n| send-2 |  |\n| send-1 | x |\n\
          | move-3 | x |\n| Send | x |\n";
     let mut found = Found::default();
     read_page("send.md", page, &mut found);
@@ -117,7 +117,7 @@ fn a_row_is_an_id_and_a_fact() {
 }
 
 #[test]
-fn a_comment_with_ids_stands_above_a_test() {
+fn conformance_comments_belong_to_tests() {
     let source = "// conformance: send-1, send-2\n// conformance: send-3\n#[tokio::test]\nasync fn a() {}\n\
          // conformance: send-4\nfn b() {}\n";
     let mut found = Found::default();

@@ -5,7 +5,7 @@ use super::source::files_below;
 use std::collections::BTreeSet;
 use teamchat::api::events::EVENTS;
 
-/// Not about the state: that the server is there, and that it is of another version.
+/// Events about the server rather than the state: heartbeats, and a new version.
 const WITHOUT_STATE: [&str; 2] = ["heartbeat", "restart"];
 
 #[test]

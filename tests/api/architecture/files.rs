@@ -1,8 +1,9 @@
 //! Rules about single files of the source.
 
-use super::source::files;
+use super::source::{files, files_below};
 use regex::Regex;
 use std::path::Path;
+use syn::visit::Visit;
 
 /// Lines of a file that is still read in one sitting, without the ids of facts above tests.
 const LONGEST_FILE: usize = 600;
@@ -12,18 +13,77 @@ fn assert_none(found: Vec<String>, rule: &str) {
 }
 
 #[test]
-fn files_are_read_in_one_sitting() {
+fn files_are_short() {
     let lines = |text: &str| text.lines().filter(|line| !line.trim().starts_with("// conformance:")).count();
-    let long = files().into_iter().map(|file| (lines(&file.text), file.path));
+    let files = files().into_iter().chain(files_below("crates"));
+    let long = files.map(|file| (lines(&file.text), file.path));
     let long = long.filter(|(lines, _)| *lines > LONGEST_FILE);
     assert_none(long.map(|(lines, path)| format!("{path}: {lines} lines")).collect(), "split by meaning");
 }
 
+/// A call is read without its imports: what is ours has one name. `as _` imports a trait for its methods only.
 #[test]
-fn nothing_is_left_to_do() {
+fn nothing_of_ours_has_a_second_name() {
+    let mut found = Vec::new();
+    for folder in ["src", "crates", "tests", "benches"] {
+        for file in files_below(folder) {
+            let aliases = Aliases::of(&file.parse()).into_iter();
+            found.extend(aliases.map(|alias| format!("{folder}/{}: {alias}", file.path)));
+        }
+    }
+    assert_none(found, "import the module above and say `module::name`");
+}
+
+/// Imports under another name, of paths that begin in this crate.
+#[derive(Default)]
+struct Aliases {
+    roots: Vec<String>,
+    found: Vec<String>,
+}
+
+impl Aliases {
+    fn of(file: &syn::File) -> Vec<String> {
+        let mut aliases = Self::default();
+        aliases.roots.extend(["crate", "self", "super", "teamchat"].map(str::to_owned));
+        aliases.roots.extend(file.items.iter().filter_map(|item| match item {
+            syn::Item::Mod(module) => Some(module.ident.to_string()),
+            _ => None,
+        }));
+        aliases.visit_file(file);
+        aliases.found
+    }
+}
+
+impl<'ast> Visit<'ast> for Aliases {
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        if let syn::UseTree::Path(path) = &item.tree
+            && self.roots.iter().any(|root| path.ident == root)
+        {
+            syn::visit::visit_item_use(self, item);
+        }
+    }
+
+    fn visit_use_rename(&mut self, rename: &'ast syn::UseRename) {
+        if rename.rename != "_" {
+            self.found.push(format!("{} as {}", rename.ident, rename.rename));
+        }
+    }
+}
+
+#[test]
+fn aliases_are_found() {
+    let aliases = |text: &str| Aliases::of(&syn::parse_str(text).unwrap());
+    assert_eq!(aliases("use crate::domain::users as people;"), ["users as people"]);
+    assert_eq!(aliases("fn f() { use super::{a::{b as c, d}, e as f}; }"), ["b as c", "e as f"]);
+    assert_eq!(aliases("mod a; pub use a::b as c;"), ["b as c"]);
+    assert_eq!(aliases("use std::io as i; use crate::Trait as _;"), [""; 0]);
+}
+
+#[test]
+fn no_todo_marks_are_left() {
     let marks = Regex::new(r"\b(todo!|unimplemented!|TODO|FIXME|XXX)").unwrap();
     let mut found = Vec::new();
-    for file in files() {
+    for file in files().into_iter().chain(files_below("crates")) {
         for (number, line) in file.text.lines().enumerate().filter(|(_, line)| marks.is_match(line)) {
             found.push(format!("{}:{}: {}", file.path, number + 1, line.trim()));
         }
@@ -38,8 +98,7 @@ fn only_the_store_begins_transactions() {
         Regex::new(r"^\s*(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|PRAGMA|ATTACH|VACUUM)\b").unwrap();
     let mut found = Vec::new();
     for file in files().iter().filter(|file| !file.is_test()) {
-        // Markdown has words of programming languages.
-        if file.module().first().is_some_and(|top| ["store", "markdown"].contains(top)) {
+        if file.module().first() == Some(&"store") {
             continue;
         }
         let literals = file.literals();
@@ -49,9 +108,9 @@ fn only_the_store_begins_transactions() {
     assert_none(found, "transactions belong to the store");
 }
 
-/// What the source includes from beside it is copied into the container that builds it, and all that is copied is there.
+/// The container copies exactly the files that the source includes from other folders.
 #[test]
-fn the_container_has_what_the_build_needs() {
+fn container_copies_all_build_inputs() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let container = std::fs::read_to_string(root.join("packaging/Dockerfile")).unwrap();
     let build = container.split("\nFROM ").nth(1).unwrap();
@@ -62,24 +121,35 @@ fn the_container_has_what_the_build_needs() {
     assert_none(missing.map(ToString::to_string).collect(), "the container copies what is not there");
 
     let included =
-        Regex::new(r#"include_(?:str|bytes)!\("(?:\.\./)+([^/"]+)|#\[folder = "([^/"]+)"#).unwrap();
+        Regex::new(r#"include_(?:str|bytes)!\("(?:\.\./)+([^/"]+)|rerun-if-changed=([^/"]+)"#).unwrap();
     let mut found = Vec::new();
-    for file in files() {
-        for captures in included.captures_iter(&file.text) {
+    let script = std::fs::read_to_string(root.join("build.rs")).unwrap();
+    let sources = files().into_iter().map(|file| (file.path, file.text));
+    for (path, text) in sources.chain([("build.rs".to_owned(), script)]) {
+        for captures in included.captures_iter(&text) {
             let beside = captures.get(1).or(captures.get(2)).unwrap().as_str();
             if root.join(beside).exists() && !copied.contains(&beside) {
-                found.push(format!("{}: {beside}", file.path));
+                found.push(format!("{path}: {beside}"));
             }
         }
+    }
+    let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    for path in Regex::new(r#"path = "([^/"]+)/"#).unwrap().captures_iter(&manifest) {
+        if !copied.contains(&&path[1]) {
+            found.push(format!("Cargo.toml: {}", &path[1]));
+        }
+    }
+    if !copied.contains(&"build.rs") {
+        found.push("build.rs".to_owned());
     }
     assert_none(found, "the container copies what the source includes");
 }
 
-/// Documents name files of the project as code; those are there.
+/// Files of the project that documents mention as code exist.
 #[test]
 fn files_that_documents_name_are_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let named = Regex::new(r"`((?:src|tests|docs|web|packaging|benches)/[\w./-]+)`").unwrap();
+    let named = Regex::new(r"`((?:src|crates|tests|docs|web|packaging|benches)/[\w./-]+)`").unwrap();
     let mut missing = Vec::new();
     for document in ["README.md", "SECURITY.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "DESIGN.md"] {
         let text = std::fs::read_to_string(root.join(document)).unwrap();
@@ -88,4 +158,26 @@ fn files_that_documents_name_are_there() {
             .extend(paths.filter(|path| !root.join(path).exists()).map(|path| format!("{document}: {path}")));
     }
     assert_none(missing, "a document names a file that is not there");
+}
+
+#[test]
+fn the_systemd_unit_restricts_the_server() {
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/teamchat.service");
+    let unit = std::fs::read_to_string(unit).unwrap();
+    let expected = [
+        "DynamicUser=yes",
+        "StateDirectory=teamchat",
+        "UMask=0077",
+        "ProtectSystem=strict",
+        "ProtectHome=yes",
+        "NoNewPrivileges=yes",
+        "CapabilityBoundingSet=",
+        "MemoryHigh=768M",
+        "MemoryMax=1G",
+    ];
+    let missing = expected.into_iter().filter(|setting| !unit.lines().any(|line| line == *setting));
+    assert_none(missing.map(str::to_owned).collect(), "the unit lacks settings that SECURITY.md promises");
+    let writable =
+        unit.lines().filter(|line| line.starts_with("ReadWritePaths") || line.starts_with("BindPaths"));
+    assert_none(writable.map(str::to_owned).collect(), "the server writes one directory");
 }

@@ -1,7 +1,7 @@
 //! `docs/interface.md` says of each endpoint and each event whether the server has it.
 //!
-//! `INSTA_UPDATE=always cargo test --test api interface` adds what the server has and takes away what it has no more. What
-//! is not served, and why, is written by hand.
+//! `INSTA_UPDATE=always cargo test --test api interface` adds new routes and events and removes old ones. Unsupported
+//! ones and their reasons are written by hand.
 
 use regex::Regex;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ fn file() -> PathBuf {
 /// The order of the rows of a path.
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/// The page: what stands before each table, its rows, and the end.
+/// The page: the text before each table, its rows, and the end.
 struct Page {
     below: Table,
     outside: Table,
@@ -30,7 +30,7 @@ struct Table {
     rows: Vec<Row>,
 }
 
-/// A row: what it is about (`GET` and a path, or an event), whether that is served, and the note.
+/// A row: the subject (`GET` and a path, or an event), its state, and the note.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
     name: Vec<String>,
@@ -79,7 +79,7 @@ impl Table {
         self.before.clone() + &rows.collect::<String>()
     }
 
-    /// What the page says is there.
+    /// The routes and events that the page lists as supported.
     fn served(&self) -> BTreeSet<Vec<String>> {
         let mut served = BTreeSet::new();
         for row in &self.rows {
@@ -95,7 +95,7 @@ impl Table {
         served
     }
 
-    /// Makes the table that of what there is.
+    /// Replaces the table by the current routes or events.
     fn update(&mut self, known: &BTreeSet<Vec<String>>) {
         self.rows.retain(|row| row.is_served == "no" || known.contains(&row.name));
         for row in self.rows.iter_mut().filter(|row| row.is_served == "no" && known.contains(&row.name)) {
@@ -145,7 +145,7 @@ fn the_page_of_the_interface_has_every_route_and_event_and_no_other() {
 }
 
 #[test]
-fn no_decision_of_the_page_is_left_open() {
+fn interface_page_has_no_open_decisions() {
     let open = Regex::new("(?i)not yet|todo|tbd").unwrap();
     let page = std::fs::read_to_string(file()).unwrap();
     assert_eq!(open.find(&page).map(|found| found.as_str()), None);

@@ -1,7 +1,7 @@
 //! The map in `ARCHITECTURE.md`: the code block there whose lines begin with paths such as `src/store/`.
 //!
-//! A line has one path or several, then two spaces or more, then what is there. Lines that are indented further are in
-//! the folder of the line above them that is not. `src/{main,cli}.rs` stands for two files.
+//! A line has one or several paths, at least two spaces, and a description. Indented lines are in the folder of the
+//! preceding line without indentation. `src/{main,cli}.rs` names two files.
 
 use super::modules::Modules;
 use super::source::files;
@@ -14,10 +14,12 @@ fn the_map_in_the_documentation_is_true() {
     let page = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
     let modules = Modules::read(&files());
     let mut there: BTreeSet<String> = BTreeSet::new();
-    for entry in std::fs::read_dir(root.join("src")).unwrap() {
-        let entry = entry.unwrap();
-        let name = entry.file_name().to_string_lossy().into_owned();
-        there.insert(if entry.path().is_dir() { format!("src/{name}/") } else { format!("src/{name}") });
+    for folder in ["crates", "src"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+            there.insert(if path.is_dir() { format!("{name}/") } else { name });
+        }
     }
     let exists = |path: &str| root.join(path).exists();
     let orders = [("src", modules.children("")), ("src/domain", modules.children("domain"))];
@@ -25,8 +27,7 @@ fn the_map_in_the_documentation_is_true() {
     assert!(complaints.is_empty(), "the map in ARCHITECTURE.md:\n{}", complaints.join("\n"));
 }
 
-/// What is wrong with the map of a page: `there` is what it must have, `orders` are folders with their modules in
-/// order.
+/// Errors in the map of a page. `there` has the required paths, `orders` the folders with their modules in order.
 fn complaints(
     page: &str,
     there: &BTreeSet<String>,
@@ -52,7 +53,7 @@ fn complaints(
             let (file, inside) = (format!("{folder}/{module}.rs"), format!("{folder}/{module}/"));
             let place = paths.iter().position(|path| *path == file || path.starts_with(&inside));
             match place {
-                // Those of `src` itself are complained of above.
+                // The loop above reports those of `src` itself.
                 None if *folder == "src" => {}
                 None => complaints.push(format!("{folder}/{module} is missing")),
                 Some(place) if place < last => {

@@ -1,5 +1,5 @@
-//! Checks of the source itself and of what belongs to it: which module imports which, the statements, the routes, the
-//! pages of `docs/conformance`, the snapshots.
+//! Checks of the source and of files that belong to it: imports between modules, statements, routes, the pages of
+//! `docs/conformance`, snapshots, prose, texts in other languages.
 //!
 //! When a snapshot changed for a good reason, write it again with
 //! `INSTA_UPDATE=always cargo test --test api architecture`.
@@ -13,8 +13,11 @@ mod map;
 mod modules;
 mod openapi;
 mod plans;
+mod prose;
 mod routes;
 mod settings;
 mod snapshots;
 pub mod source;
 mod statements;
+mod unused;
+mod words;

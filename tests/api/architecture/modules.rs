@@ -1,8 +1,8 @@
-//! The module tree of the crate, and what each file imports, read from the source with `syn`.
+//! The module tree of the crate and the imports of each file, read from the source with `syn`.
 //!
-//! A path is followed to the file that defines what it names: through `use` trees, aliases, globs and re-exports.
-//! Paths are found in `use` declarations, in expressions, types and patterns, in the tokens of macros and in the string
-//! arguments of attributes (`#[serde(default = "...")]`). Code for tests (`#[cfg(test)]`) is left out.
+//! A path is resolved to the file that defines the item: through `use` trees, aliases, globs and re-exports. Paths are
+//! found in `use` declarations, in expressions, types and patterns, and in the tokens of macros and attributes, there also
+//! in strings (`#[serde(default = "...")]`). Code for tests (`#[cfg(test)]`) is left out.
 
 use super::source::{SourceFile, is_for_tests};
 use proc_macro2::{TokenStream, TokenTree};
@@ -13,17 +13,17 @@ use syn::visit::{self, Visit};
 /// The name of the library where the program (`main.rs`) imports it.
 const LIBRARY: &str = "teamchat";
 
-/// How many re-exports may lead from one to the next.
+/// Maximum length of a chain of re-exports.
 const MAX_DEPTH: usize = 12;
 
-/// How a file uses what it imports.
+/// Use of an import within a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// It uses an item: a function, a type, a constant, or all items of a module.
     Item,
     /// It only names a module, as the beginning of other paths.
     Module,
-    /// It only re-exports what a module below it defines.
+    /// A re-export of an item defined in a module below.
     ReExport,
 }
 
@@ -32,9 +32,9 @@ pub enum Kind {
 pub struct Import {
     /// The file that imports, below `src`.
     pub from: String,
-    /// Where in that file.
+    /// Line in that file.
     pub line: usize,
-    /// The file that defines what is imported, below `src`.
+    /// The file that defines the imported item, below `src`.
     pub to: String,
     /// The path as it is written.
     pub path: String,
@@ -43,9 +43,11 @@ pub struct Import {
 
 /// The modules of a crate.
 pub struct Modules {
-    modules: BTreeMap<String, Module>,
+    by_path: BTreeMap<String, Module>,
     /// All imports between two files, sorted, each once.
     pub imports: Vec<Import>,
+    /// The items that files use of others, by file and name.
+    used: BTreeSet<(String, String)>,
 }
 
 /// A module, by its path from the root of the crate: `api::users`. The path of the root is empty.
@@ -59,7 +61,7 @@ struct Module {
     globs: Vec<Vec<String>>,
 }
 
-/// What a name in a module stands for.
+/// Meaning of a name in a module.
 #[derive(Clone, Debug)]
 enum Binding {
     Item,
@@ -67,7 +69,7 @@ enum Binding {
     Use { path: Vec<String>, is_public: bool },
 }
 
-/// What a path leads to.
+/// Target of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     Module(String),
@@ -104,19 +106,33 @@ impl Modules {
             }
             reader.visit_file(&file.parse());
         }
-        let mut modules = Self { modules: reader.modules, imports: Vec::new() };
-        let imports: BTreeSet<Import> =
+        let mut modules = Self { by_path: reader.modules, imports: Vec::new(), used: BTreeSet::new() };
+        let found: Vec<(Import, Target)> =
             reader.sites.iter().flat_map(|site| modules.imports_of(site)).collect();
-        modules.imports = imports.into_iter().collect();
+        let (mut imports, mut used) = (BTreeSet::new(), BTreeSet::new());
+        for (import, target) in found {
+            if let Target::Item(_, name) = target
+                && import.kind == Kind::Item
+            {
+                used.insert((import.to.clone(), name));
+            }
+            imports.insert(import);
+        }
+        (modules.imports, modules.used) = (imports.into_iter().collect(), used);
         modules
+    }
+
+    /// True if another file uses an item of a file. A re-export above the file does not count.
+    pub fn is_used(&self, file: &str, item: &str) -> bool {
+        self.used.contains(&(file.to_owned(), item.to_owned()))
     }
 
     /// The modules that a module declares, in the order of their declarations.
     pub fn children(&self, module: &str) -> &[String] {
-        self.modules.get(module).map_or(&[], |module| &module.children)
+        self.by_path.get(module).map_or(&[], |module| &module.children)
     }
 
-    fn imports_of(&self, site: &Site) -> Vec<Import> {
+    fn imports_of(&self, site: &Site) -> Vec<(Import, Target)> {
         let targets = match site.form {
             Form::Path if site.path.len() == 1 => self.indirect(&site.module, &site.path[0]),
             Form::Path | Form::Use { .. } => self.resolve(&site.module, &site.path, 0),
@@ -124,7 +140,7 @@ impl Modules {
         let mut imports = Vec::new();
         for target in targets {
             let (Target::Module(module) | Target::Item(module, _)) = &target;
-            let Some(to) = self.modules.get(module).map(|module| module.file.clone()) else { continue };
+            let Some(to) = self.by_path.get(module).map(|module| module.file.clone()) else { continue };
             if to == site.file || to.is_empty() {
                 continue;
             }
@@ -136,15 +152,14 @@ impl Modules {
             };
             let glob = if matches!(site.form, Form::Use { is_glob: true, .. }) { "::*" } else { "" };
             let path = format!("{}{glob}", site.path.join("::"));
-            imports.push(Import { from: site.file.clone(), line: site.line, to, path, kind });
+            imports.push((Import { from: site.file.clone(), line: site.line, to, path, kind }, target));
         }
         imports
     }
 
-    /// What a bare name leads to if it is not imported by a private `use`, which counts by itself: a name that the
-    /// module re-exports, or one of a glob.
+    /// Resolves a name that is not imported by a private `use`: a re-export, or a name from a glob.
     fn indirect(&self, module: &str, name: &str) -> Vec<Target> {
-        let bindings = self.modules.get(module).and_then(|module| module.names.get(name));
+        let bindings = self.by_path.get(module).and_then(|module| module.names.get(name));
         match bindings {
             None => self.lookup_in_globs(module, name, 0),
             Some(bindings) => {
@@ -174,7 +189,7 @@ impl Modules {
             name => self.lookup(module, name, depth + 1),
         };
         for name in rest {
-            // Of a module and a function with the same name, only the module has names inside.
+            // If a module and a function have the same name, only the module contains names.
             if targets.iter().any(|target| matches!(target, Target::Module(_))) {
                 targets.retain(|target| matches!(target, Target::Module(_)));
             }
@@ -193,7 +208,7 @@ impl Modules {
     }
 
     fn lookup(&self, module: &str, name: &str, depth: usize) -> Vec<Target> {
-        let Some(bindings) = self.modules.get(module).and_then(|module| module.names.get(name)) else {
+        let Some(bindings) = self.by_path.get(module).and_then(|module| module.names.get(name)) else {
             return self.lookup_in_globs(module, name, depth);
         };
         let targets = bindings.iter().flat_map(|binding| match binding {
@@ -207,7 +222,7 @@ impl Modules {
     }
 
     fn lookup_in_globs(&self, module: &str, name: &str, depth: usize) -> Vec<Target> {
-        let globs = self.modules.get(module).filter(|_| depth < MAX_DEPTH).map(|module| &module.globs);
+        let globs = self.by_path.get(module).filter(|_| depth < MAX_DEPTH).map(|module| &module.globs);
         let mut targets = Vec::new();
         for path in globs.into_iter().flatten() {
             for target in self.resolve(module, path, depth + 1) {
@@ -410,6 +425,7 @@ impl<'ast> Visit<'ast> for Reader {
             return;
         }
         if let syn::Meta::List(list) = &attribute.meta {
+            self.add_tokens(list.tokens.clone());
             let mut texts = Vec::new();
             super::source::literals_in(list.tokens.clone(), &mut texts);
             for text in texts.into_iter().filter(|text| text.contains("::")) {

@@ -1,43 +1,103 @@
-//! The page of settings without an effect: what the source does not read is listed, and nothing else.
+//! `docs/settings.md`: the settings and permissions that the server does not act on, written from their tables.
+//!
+//! `INSTA_UPDATE=always cargo test --test api architecture` updates it.
 
 use super::source::files;
-use regex::Regex;
-use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::path::Path;
-use teamchat::domain::realm::settings::PROPERTIES;
+use teamchat::domain::groups::permission::RealmGroup;
+use teamchat::domain::{realm, user_settings};
+use teamchat::types::{Effect, Property};
 
-/// Files that name settings without doing anything by them: their table, and the checks of their values.
-const TABLES: &[&str] = &["domain/realm/settings.rs", "api/realm/rules.rs", "api/realm/params.rs"];
+const HEAD: &str = "\
+# Settings without an effect here
+
+Clients show these settings, and the server stores them and sends them to all clients, as the published interface has it. The
+server itself does nothing with them, because it sends no mail and fetches nothing from other servers. All other settings and
+permissions have the published effect. A test writes this page from their tables.
+
+## Of the organization
+
+The names are those of `PATCH /realm`, and with the prefix `realm_` those of `POST /register`.
+";
+
+const OF_USERS: &str = "
+## Of users
+
+The names are those of `PATCH /settings`.
+";
+
+const END: &str = "
+## Parameters without an effect
+
+`deactivation_notification_comment` of `DELETE /users/{user_id}` is the text of a mail. It is listed in
+`ignored_parameters_unsupported`, so that callers can see that it has no effect.
+";
+
+/// Files that name settings without acting on them.
+const TABLES: &[&str] = &[
+    "api/setting_params.rs",
+    "api/user_settings/state.rs",
+    "domain/realm/settings.rs",
+    "domain/user_settings/table.rs",
+    "types/property.rs",
+];
+
+/// Name, text and effect.
+type Row = (&'static str, &'static str, Effect);
+
+fn rows(table: &[Property]) -> Vec<Row> {
+    table.iter().map(|row| (row.name, row.about, row.effect)).collect()
+}
+
+fn table(rows: Vec<Row>) -> String {
+    let mut table = "\n| Setting | Meaning | Effect |\n|---|---|---|\n".to_owned();
+    for (name, about, effect) in rows {
+        let effect = match effect {
+            Effect::Server => continue,
+            Effect::Clients => "in clients".to_owned(),
+            Effect::Nowhere(why) => format!("none: {why}"),
+        };
+        writeln!(table, "| `{name}` | {about} | {effect} |").unwrap();
+    }
+    table
+}
 
 #[test]
-fn the_page_lists_the_settings_that_nothing_reads() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/settings.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let (_, rest) = page.split_once("## Of the organization").unwrap();
-    let (of_realm, _) = rest.split_once("## Of users").unwrap();
-    let row = Regex::new(r"(?m)^\| `([a-z0-9_]+)` \|").unwrap();
-    let listed: BTreeSet<&str> =
-        row.captures_iter(of_realm).map(|found| found.get(1).unwrap().as_str()).collect();
-    let sources: Vec<_> = files().into_iter().filter(|file| !TABLES.contains(&file.path.as_str())).collect();
+fn the_page_is_that_of_the_tables() {
+    let mut of_realm = rows(realm::settings::PROPERTIES);
+    of_realm.extend(RealmGroup::ALL.map(RealmGroup::permission).map(|row| (row.name, row.about, row.effect)));
+    let (of_realm, of_users) = (table(of_realm), table(rows(user_settings::table::PROPERTIES)));
+    let page = format!("{HEAD}{of_realm}{OF_USERS}{of_users}{END}");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/settings.md");
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        std::fs::write(&path, &page).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), page);
+}
+
+#[test]
+fn settings_with_an_effect_are_those_that_the_server_reads() {
+    // An archive has the settings, whatever their effect.
+    let is_source = |path: &str| !TABLES.contains(&path) && !path.starts_with("domain/export/");
+    let sources: Vec<_> = files().into_iter().filter(|file| is_source(&file.path)).collect();
     let is_read = |name: &str| {
         let (literal, constant) = (format!("\"{name}\""), name.to_uppercase());
         sources.iter().any(|file| file.text.contains(&literal) || file.text.contains(&constant))
     };
-    let unread: BTreeSet<&str> = PROPERTIES
-        .iter()
-        .map(|property| property.name)
-        // These follow from uploads.
-        .filter(|name| !name.ends_with("_source"))
-        .filter(|name| !is_read(name))
-        .collect();
-    assert_eq!(listed, unread);
-    // Whoever reads the description of the interface learns it too. What clients show has its effect there.
-    let silent: Vec<&str> = PROPERTIES
-        .iter()
-        .filter(|property| unread.contains(property.name))
-        .filter(|property| !of_realm.contains(&format!("| `{}` | for clients:", property.name)))
-        .filter(|property| !property.about.contains("No effect on this server"))
-        .map(|property| property.name)
-        .collect();
-    assert_eq!(silent, [""; 0]);
+    let mut wrong = Vec::new();
+    for row in [realm::settings::PROPERTIES, user_settings::table::PROPERTIES].concat() {
+        // Those of images follow from uploads.
+        if !row.name.ends_with("_source") && is_read(row.name) != (row.effect == Effect::Server) {
+            wrong.push(row.name);
+        }
+    }
+    for permission in RealmGroup::ALL {
+        let name = format!("::{permission:?}");
+        let is_checked = sources.iter().any(|file| file.text.contains(&name));
+        if is_checked != (permission.permission().effect == Effect::Server) {
+            wrong.push(permission.name());
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
 }

@@ -1,5 +1,5 @@
-//! Snapshots in families, one file for each member, so that two changes rarely touch the same file; and the check that
-//! no snapshot is left over from a test that is gone.
+//! Snapshots in families, one file for each member, so that two changes rarely touch the same file; and a check that
+//! every snapshot has a test.
 
 use super::source::{SourceFile, files_below};
 use std::collections::BTreeMap;
@@ -31,13 +31,13 @@ pub fn assert_written(family: &str, snapshots: &BTreeMap<String, String>) {
     assert!(left_over.is_empty(), "snapshots of {family} that nothing writes; delete them: {left_over:?}");
 }
 
-/// A snapshot lies in `snapshots` beside the file of its test, and is called after its module and after the test's
-/// function, or a name that the test gives it.
+/// A snapshot is in `snapshots` beside the file of its test, and is named after its module and the test's function, or
+/// by the test.
 #[test]
 fn every_snapshot_has_its_test() {
     let of_families = FAMILIES.map(|family| project().join("tests/api/architecture/snapshots").join(family));
     let mut left_over = Vec::new();
-    for folder in ["src", "tests"] {
+    for folder in ["src", "crates", "tests"] {
         let sources = files_below(folder);
         let root = project().join(folder);
         for path in below(&root, "snap") {
@@ -50,7 +50,7 @@ fn every_snapshot_has_its_test() {
     assert!(left_over.is_empty(), "no test asserts these snapshots; delete them:\n{}", left_over.join("\n"));
 }
 
-/// Whether a test asserts a snapshot, whose path is from the folder of the sources.
+/// True if a test asserts a snapshot. The path is relative to the folder of the sources.
 fn has_test(snapshot: &Path, sources: &[SourceFile]) -> bool {
     let folder = snapshot.parent().and_then(Path::parent).unwrap();
     let names: Vec<&str> = snapshot.file_stem().unwrap().to_str().unwrap().split("__").collect();

@@ -19,7 +19,7 @@ async fn send(
 
 // conformance: bot-9
 #[tokio::test]
-async fn a_bot_is_made_with_an_image() {
+async fn bots_are_created_with_an_image() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let params = json!({"full_name": "Helper", "short_name": "helper"});
@@ -40,7 +40,7 @@ async fn a_bot_is_made_with_an_image() {
 
 // conformance: bot-18
 #[tokio::test]
-async fn who_administers_a_bot_and_everybody_else_hear_of_its_new_image() {
+async fn bot_images_are_emitted_to_administrators_and_users() {
     let server = TestServer::start().await;
     let (ada, eve) = (server.member("ada").await, server.member("eve").await);
     let id = bot(&ada, "helper").await;
@@ -68,7 +68,7 @@ async fn who_administers_a_bot_and_everybody_else_hear_of_its_new_image() {
 
 // conformance: bot-19
 #[tokio::test]
-async fn what_events_tell_of_images_is_the_state() {
+async fn image_events_reproduce_state() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let made = ada.post("/bots", json!({"full_name": "Helper", "short_name": "helper"})).await.ok();

@@ -74,7 +74,7 @@ async fn bots_have_default_channels() {
 
 // conformance: bot-5
 #[tokio::test]
-async fn names_are_checked_in_the_published_words() {
+async fn names_are_checked_as_published() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     bot(&ada, "Helper").await;
@@ -117,7 +117,7 @@ async fn names_are_checked_in_the_published_words() {
 
 // conformance: bot-6
 #[tokio::test]
-async fn who_may_make_which_kind() {
+async fn permissions_to_create_bots_by_type() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let (guest, helper) = (server.guest("guest").await, server.bot("helper", &owner).await);
@@ -174,7 +174,7 @@ async fn an_outgoing_webhook_has_a_service_and_an_incoming_one_does_not() {
 
 // conformance: bot-8
 #[tokio::test]
-async fn clients_are_told_what_bots_can_be_for() {
+async fn integrations_of_bots_are_announced() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let words = json!({"fetch_event_types": ["realm_embedded_bots", "realm_incoming_webhook_bots"],
@@ -198,7 +198,7 @@ async fn clients_are_told_what_bots_can_be_for() {
 
 // conformance: bot-10
 #[tokio::test]
-async fn what_events_tell_of_a_new_bot_is_the_state() {
+async fn new_bot_events_reproduce_state() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let (bob, guest) = (server.member("bob").await, server.guest("guest").await);

@@ -1,13 +1,15 @@
-//! Giving bots to other owners: no right that follows from the new owner is there for what the giver has seen of the bot.
+//! Giving bots to other owners: the former owner gets no right of the new owner through the bot.
 
 use super::{bot, client, realm_bots};
+use crate::channels::private_channel;
+use crate::groups::{direct, group, seen};
 use crate::harness::{Answer, Client, START, TestServer};
 use serde_json::{Value, json};
-use teamchat::api::control::Command;
+use teamchat::commands::Command;
 use teamchat::domain::groups::system::SystemGroup;
 
-/// The content of the newest direct message of the notification bot to somebody.
-async fn notice(server: &TestServer, to: &Client) -> Option<String> {
+/// The content of the newest direct message of the notification bot to a user.
+pub async fn notice(server: &TestServer, to: &Client) -> Option<String> {
     let narrow = json!([["sender", server.notification_bot().await.to_string()], ["is", "dm"]]);
     let newest = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": narrow,
         "apply_markdown": false});
@@ -19,10 +21,10 @@ async fn notice(server: &TestServer, to: &Client) -> Option<String> {
         .map(|message| message["content"].as_str().unwrap().to_owned())
 }
 
-/// What somebody asks for with the key of a bot.
+/// A request with the key of a bot.
 struct Right {
     name: &'static str,
-    /// What is answered of it to a bot whose owner has the right.
+    /// Checks the answer for a bot whose owner has the right.
     is_there: fn(&Answer) -> bool,
     /// Asks for it: with the bot, the private channel and the channel for announcements.
     ask: for<'a> fn(&'a Client, [i64; 2]) -> AnswerLater<'a>,
@@ -69,7 +71,7 @@ const RIGHTS: &[Right] = &[
 ];
 
 #[tokio::test]
-async fn what_a_giver_has_seen_of_a_bot_gives_no_right_of_its_new_owner() {
+async fn former_owners_keep_no_access_through_a_bot() {
     let server = TestServer::start().await;
     let (olga, eve) = (server.owner().await, server.member("eve").await);
     let layoffs = server.private_channel("layoffs", &[&olga]).await;
@@ -104,7 +106,7 @@ async fn what_a_giver_has_seen_of_a_bot_gives_no_right_of_its_new_owner() {
         assert!((right.is_there)(&answer), "with the new key, it {}: {}", right.name, answer.json);
     }
 
-    // Eve gets the new key in no way, and what she had open ends.
+    // Eve does not receive the new key, and her open requests end.
     drop(waiting.await);
     let ended = format!("Bad event queue ID: {}", of_bot.queue_id);
     of_olga.get("/events", of_bot.poll(true)).await.error(400, "BAD_EVENT_QUEUE_ID", &ended);
@@ -127,7 +129,7 @@ async fn give(by: &Client, bot: i64, to: &Client) {
 }
 
 #[tokio::test]
-async fn a_bot_that_is_given_away_leaves_the_private_channels_of_others() {
+async fn bots_leave_private_channels_in_a_handover() {
     let server = TestServer::start().await;
     let (olga, eve, cleo) = (server.owner().await, server.member("eve").await, server.member("cleo").await);
     let helper = server.bot("helper", &eve).await;
@@ -161,19 +163,68 @@ async fn a_bot_that_is_given_away_leaves_the_private_channels_of_others() {
     assert_eq!(notice(&server, &eve).await, None);
 }
 
+/// By a group or permission, the bot could join private channels again, or administer them.
 #[tokio::test]
-async fn whoever_is_concerned_is_told_of_a_new_owner() {
+async fn bots_leave_groups_and_permissions_in_a_handover() {
+    let server = TestServer::start().await;
+    let (eve, bob, guest) =
+        (server.member("eve").await, server.member("bob").await, server.guest("guest").await);
+    let helper = server.bot("helper", &eve).await;
+    let crew = group(&eve, "crew", &[&eve, &helper]).await;
+    let old = group(&eve, "old", &[&helper]).await;
+    eve.post(&format!("/user_groups/{old}/deactivate"), ()).await.ok();
+    let shared = group(&eve, "shared", &[&eve, &bob, &helper]).await;
+    let (plans, closed) = (private_channel(&eve, "plans").await, private_channel(&eve, "closed").await);
+    let may_subscribe = json!({"can_subscribe_group": {"new": direct(&[&eve, &helper], &[])}});
+    eve.patch(&format!("/streams/{plans}"), may_subscribe).await.ok();
+    let may_administer = json!({"can_administer_channel_group": {"new": direct(&[&eve], &[crew])}});
+    eve.patch(&format!("/streams/{closed}"), may_administer).await.ok();
+    let may_manage = json!({"can_manage_group": {"new": direct(&[&bob, &helper], &[])}});
+    eve.patch(&format!("/user_groups/{shared}"), may_manage).await.ok();
+
+    server
+        .check_state_sync(&[&eve, &bob, &guest], async || {
+            give(&eve, helper.user_id, &bob).await;
+        })
+        .await;
+    assert_eq!(seen(&eve, crew).await["members"], json!([eve.user_id]));
+    assert_eq!(seen(&eve, old).await["members"], json!([]));
+    // Bob is in these too.
+    let shared = seen(&eve, shared).await;
+    assert_eq!(shared["members"], json!([eve.user_id, bob.user_id, helper.user_id]));
+    assert_eq!(shared["can_manage_group"], direct(&[&bob, &helper], &[]));
+    let channel = eve.get(&format!("/streams/{plans}"), ()).await.ok()["stream"].clone();
+    assert_eq!(channel["can_subscribe_group"], direct(&[&eve], &[]));
+    let key = bob.get(&format!("/bots/{}/api_key", helper.user_id), ()).await.ok()["api_key"].clone();
+    let of_bob = helper.with_key(key.as_str().unwrap());
+    for name in ["plans", "closed"] {
+        let msg = format!("Unable to access channel ({name}).");
+        let join = json!({"subscriptions": [{"name": name}]});
+        of_bob.post("/users/me/subscriptions", join).await.error(400, "BAD_REQUEST", &msg);
+    }
+    let describe = json!({"description": "taken"});
+    of_bob.patch(&format!("/streams/{closed}"), describe).await.error(
+        400,
+        "BAD_REQUEST",
+        "Invalid channel ID",
+    );
+    let told = notice(&server, &bob).await.unwrap();
+    assert!(told.ends_with(" It was removed from groups and permissions that you are not in."), "{told}");
+}
+
+#[tokio::test]
+async fn bot_handovers_are_emitted_to_both_owners() {
     let server = TestServer::start().await;
     let (olga, eve, bob) = (server.owner().await, server.member("eve").await, server.member("bob").await);
     let id = bot(&eve, "Helper").await;
-    // Somebody else gives it away.
+    // Another administrator gives it away.
     give(&olga, id, &bob).await;
     let given = "@_**Owner|4** gave you the bot @_**Helper|7**. It has a new API key, which whoever had it before does \
         not know; programs that use the bot need it.";
     assert_eq!(notice(&server, &bob).await.as_deref(), Some(given));
     let taken = "@_**Owner|4** gave your bot @_**Helper|7** to @_**Bob|6**. Its API key of before does not work any more.";
     assert_eq!(notice(&server, &eve).await.as_deref(), Some(taken));
-    // Who takes a bot knows it.
+    // A user who takes a bot gets no notice.
     give(&olga, id, &olga).await;
     assert_eq!(notice(&server, &olga).await, None);
     let taken = "@_**Owner|4** gave your bot @_**Helper|7** to @_**Owner|4**. Its API key of before does not work any more.";
@@ -181,7 +232,7 @@ async fn whoever_is_concerned_is_told_of_a_new_owner() {
 }
 
 #[tokio::test]
-async fn what_waits_to_be_sent_by_a_bot_ends_with_its_owner() {
+async fn scheduled_messages_of_a_bot_end_with_its_owner() {
     let server = TestServer::start().await;
     let (olga, eve) = (server.owner().await, server.member("eve").await);
     let general = server.channel("general", &[&olga, &eve]).await;
@@ -190,7 +241,7 @@ async fn what_waits_to_be_sent_by_a_bot_ends_with_its_owner() {
         "scheduled_delivery_timestamp": START + 3600});
     helper.post("/scheduled_messages", later).await.ok();
     give(&eve, helper.user_id, &olga).await;
-    // By then only owners may write there.
+    // By then only owners may post there.
     let only_owners = json!({"can_send_message_group": {"new": SystemGroup::Owners.id()}});
     olga.patch(&format!("/streams/{general}"), only_owners).await.ok();
     let mut queue = olga.register(json!({"event_types": ["message"]})).await;
@@ -211,7 +262,7 @@ async fn the_server_of_an_outgoing_webhook_is_asked_nothing_for_a_new_owner() {
     let token = realm_bots(&eve).await[0]["services"][0]["token"].clone();
     let path = format!("/bots/{id}");
     let mut of_olga = olga.register(json!({"event_types": ["realm_bot"]})).await;
-    // What the giver sets with the same request ends as well.
+    // Values that the former owner sets in the same request are removed too.
     let both = json!({"bot_owner_id": bob.user_id, "service_payload_url": "http://b.example/"});
     eve.patch(&path, both).await.ok();
     let service = realm_bots(&bob).await[0]["services"][0].clone();
@@ -233,7 +284,7 @@ async fn the_server_of_an_outgoing_webhook_is_asked_nothing_for_a_new_owner() {
     of_olga.ignore();
 }
 
-/// What administrators may do with the bot of an owner: `true` for what gives no right of the owner.
+/// Operations of administrators on the bot of an owner: `true` if they give no right of the owner.
 const ON_OWNERS_BOT: &[(&str, bool)] = &[
     ("key", false),
     ("regenerate", false),
@@ -284,7 +335,7 @@ async fn administrators_get_no_credential_of_the_bot_of_an_owner() {
             answer.error(400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner");
         }
     }
-    // Nor is one told to him, here or by an event.
+    // He does not receive a new one either, here or by an event.
     olga.post(&format!("{path}/api_key/regenerate"), ()).await.ok();
     let record = realm_bots(&alan).await.remove(0);
     assert_eq!(record.get("api_key"), None);
@@ -293,7 +344,7 @@ async fn administrators_get_no_credential_of_the_bot_of_an_owner() {
     for event in of_alan.take().await {
         assert_eq!(event["bot"].get("api_key"), None, "{event}");
     }
-    // Once the owner is gone, the bot does not become his either.
+    // The bot does not pass to him with the deactivation of the owner.
     let other = server.user("other", teamchat::types::Role::Owner, None, None).await;
     let orphan = bot(&other, "Orphan").await;
     olga.delete(&format!("/users/{}", other.user_id), ()).await.ok();
@@ -305,7 +356,7 @@ async fn administrators_get_no_credential_of_the_bot_of_an_owner() {
 }
 
 #[tokio::test]
-async fn keys_are_shown_and_hidden_as_owners_come_and_go() {
+async fn keys_follow_changes_of_owners() {
     let server = TestServer::start().await;
     let (olga, alan) = (server.owner().await, server.administrator("alan").await);
     let (eve, anna) = (server.member("eve").await, server.administrator("anna").await);
@@ -341,7 +392,7 @@ async fn keys_are_shown_and_hidden_as_owners_come_and_go() {
 }
 
 #[tokio::test]
-async fn bots_that_were_given_away_count_for_who_made_them() {
+async fn bots_count_for_their_creator_after_a_handover() {
     let server = TestServer::start().await;
     let (eve, bob) = (server.member("eve").await, server.member("bob").await);
     let limit = teamchat::domain::limits::MAX_BOTS_OF_OWNER;
@@ -367,7 +418,7 @@ async fn bots_that_were_given_away_count_for_who_made_them() {
 }
 
 #[tokio::test]
-async fn a_bot_that_comes_back_has_a_new_key_for_who_may_see_it() {
+async fn reactivated_bots_get_a_new_key() {
     let server = TestServer::start().await;
     let (olga, eve) = (server.owner().await, server.member("eve").await);
     let helper = server.bot("helper", &eve).await;

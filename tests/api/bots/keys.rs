@@ -1,9 +1,10 @@
 //! The keys of bots.
 
+use super::handover::notice;
 use super::{bot, client, realm_bots};
 use crate::harness::TestServer;
 use serde_json::{Value, json};
-use teamchat::api::control::Command;
+use teamchat::commands::Command;
 
 // conformance: bot-20
 #[tokio::test]
@@ -49,12 +50,21 @@ async fn owners_and_administrators_read_and_renew_keys() {
         json!({"type": "realm_bot", "op": "update", "bot": {"user_id": helper.user_id, "api_key": own}});
     of_owner.expect(std::slice::from_ref(&told)).await;
     of_ada.expect(&[told]).await;
+
+    // Its owner is notified of a new key that another user made, and of no other.
+    assert_eq!(notice(&server, &ada).await, None);
+    owner.post(&renew, ()).await.ok();
+    let said = notice(&server, &ada).await.unwrap();
+    assert!(said.contains("regenerated the API key of your bot"), "{said}");
+    assert_eq!(notice(&server, &owner).await, None);
+    of_owner.ignore();
+    of_ada.ignore();
 }
 
-/// Who becomes a guest may not read the keys of their bots, nor be told new ones.
+/// A user who becomes a guest can neither read the keys of their bots nor receive new ones.
 // conformance: bot-2, bot-20
 #[tokio::test]
-async fn an_owner_who_is_a_guest_is_told_of_no_bots() {
+async fn guests_receive_no_bots() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let (id, other) = (bot(&ada, "Helper").await, bot(&bob, "Other").await);

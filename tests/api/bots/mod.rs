@@ -20,13 +20,13 @@ async fn client(server: &TestServer, owner: &Client, made: &Value) -> Client {
     bot
 }
 
-/// Makes a generic bot; answers its id.
+/// Creates a generic bot. Returns its id.
 async fn bot(owner: &Client, name: &str) -> i64 {
     let made = owner.post("/bots", json!({"full_name": name, "short_name": name.to_lowercase()})).await.ok();
     made["user_id"].as_i64().unwrap()
 }
 
-/// A user's `realm_bots`, without what the test does not want to say.
+/// A user's `realm_bots`, without varying members.
 async fn realm_bots(client: &Client) -> Vec<Value> {
     let mut queue = client.register(json!({"fetch_event_types": ["realm_bot"], "event_types": []})).await;
     queue.ignore();

@@ -45,7 +45,7 @@ async fn owners_change_their_bots_and_administrators_all() {
     for queue in [&mut of_owner, &mut of_ada] {
         queue.expect(&[told("default_sending_stream", Value::Null)]).await;
     }
-    // What is the same is not told.
+    // Unchanged values emit no event.
     ada.patch(&path, json!({"full_name": "Better", "bot_owner_id": ada.user_id, "role": 400})).await.ok();
     bob.patch(&path, json!({"full_name": "Mine"})).await.error(400, "BAD_REQUEST", "Insufficient permission");
     let cases = [
@@ -111,14 +111,14 @@ async fn roles_of_bots_are_given_by_administrators() {
         refused.error(400, "BAD_REQUEST", "A bot is a member or a guest.");
     }
     assert_eq!(ada.get(&format!("/users/{id}"), ()).await.ok()["user"]["role"], 400);
-    // A guest does not see by a bot what guests do not see.
+    // A guest's bot sees only users and channels that the guest sees.
     owner.patch(&format!("/users/{}", ada.user_id), json!({"role": 600})).await.ok();
     assert_eq!(owner.get(&format!("/users/{id}"), ()).await.ok()["user"]["role"], 600);
 }
 
 // conformance: bot-15
 #[tokio::test]
-async fn a_bot_goes_to_another_owner() {
+async fn bots_can_be_given_to_another_owner() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let id = bot(&ada, "Helper").await;
@@ -156,9 +156,9 @@ async fn a_bot_goes_to_another_owner() {
     ada.patch(&path, json!({"full_name": "X"})).await.error(400, "BAD_REQUEST", "Insufficient permission");
 }
 
-/// A guest would see by the bot what guests do not.
+/// Otherwise the bot would give the guest more access.
 #[tokio::test]
-async fn a_bot_that_goes_to_a_guest_becomes_one() {
+async fn bots_given_to_guests_become_guests() {
     let server = TestServer::start().await;
     let (owner, ada, guest) = (server.owner().await, server.member("ada").await, server.guest("guest").await);
     let (id, other) = (bot(&ada, "Helper").await, bot(&ada, "Other").await);
@@ -183,7 +183,7 @@ async fn a_bot_that_goes_to_a_guest_becomes_one() {
         ])
         .await;
     assert_eq!(role(other).await, 600);
-    // Nor does an administrator make it a member later.
+    // An administrator cannot make it a member later.
     for path in [format!("/bots/{other}"), format!("/users/{other}")] {
         let refused = owner.patch(&path, json!({"role": 400})).await;
         refused.error(400, "BAD_REQUEST", "The bot of a guest is a guest.");
@@ -196,7 +196,7 @@ async fn a_bot_that_goes_to_a_guest_becomes_one() {
 
 /// While it was deactivated, its owner became a guest.
 #[tokio::test]
-async fn a_bot_that_comes_back_to_a_guest_becomes_one() {
+async fn reactivated_bots_of_guests_become_guests() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let id = bot(&ada, "Helper").await;
@@ -211,7 +211,7 @@ async fn a_bot_that_comes_back_to_a_guest_becomes_one() {
 }
 
 #[tokio::test]
-async fn an_owner_is_not_told_the_name_of_a_default_channel_that_they_do_not_see() {
+async fn hidden_default_channels_are_not_sent_to_owners() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let secret = server.private_channel("secret", &[&owner, &ada]).await;
@@ -249,7 +249,7 @@ async fn an_owner_is_not_told_the_name_of_a_default_channel_that_they_do_not_see
     assert_eq!(channels(&ada.patch(&path, json!({"full_name": "Better"})).await.ok()), hidden);
     assert_eq!(channels(&realm_bots(&owner).await[0]), (json!("merger"), json!("general")));
 
-    // Nor when an administrator chooses it, or gives the bot away.
+    // The same holds if an administrator chooses it, or gives the bot away.
     let register = json!({"event_types": ["realm_bot"]});
     let (mut of_owner, mut of_ada) = (owner.register(&register).await, ada.register(&register).await);
     let mut of_bob = bob.register(&register).await;
@@ -276,7 +276,7 @@ async fn an_owner_is_not_told_the_name_of_a_default_channel_that_they_do_not_see
 
 // conformance: bot-3, bot-16
 #[tokio::test]
-async fn a_bot_is_deactivated_and_comes_back() {
+async fn bots_are_deactivated_and_reactivated() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let made = ada.post("/bots", json!({"full_name": "Helper", "short_name": "helper"})).await.ok();
@@ -304,7 +304,7 @@ async fn a_bot_is_deactivated_and_comes_back() {
 
 // conformance: bot-17
 #[tokio::test]
-async fn bots_of_somebody_who_left_can_be_taken_over() {
+async fn bots_of_deactivated_users_can_be_taken_over() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let id = bot(&ada, "Helper").await;
@@ -327,7 +327,7 @@ async fn bots_of_somebody_who_left_can_be_taken_over() {
 
 // conformance: bot-19
 #[tokio::test]
-async fn what_events_tell_of_changes_is_the_state() {
+async fn update_events_reproduce_state() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let alan = server.administrator("alan").await;

@@ -1,12 +1,12 @@
 //! `DELETE /streams/{stream_id}`, and the way back.
 
 use super::{NO_CHANNEL, channel, channel_with, private_channel, seen};
-use crate::harness::TestServer;
+use crate::harness::{Client, TestServer};
 use serde_json::json;
 
 // conformance: channel-43, queue-40
 #[tokio::test]
-async fn archiving_is_told_as_each_client_understands_it() {
+async fn archive_events_depend_on_capabilities() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
@@ -32,7 +32,7 @@ async fn archiving_is_told_as_each_client_understands_it() {
     let error = owner.delete(&format!("/streams/{id}"), ()).await;
     error.error(400, "BAD_REQUEST", "Channel is already deactivated");
 
-    // What happens to an archived channel is told to those who have it.
+    // Subscribers receive events of an archived channel.
     owner.patch(&format!("/streams/{id}"), json!({"description": "gone"})).await.ok();
     bob.post("/users/me/subscriptions", json!({"subscriptions": [{"name": "verona"}]})).await.ok();
     ada.post(
@@ -97,7 +97,7 @@ async fn only_administrators_of_the_channel_archive_it() {
 
 // conformance: channel-46
 #[tokio::test]
-async fn what_nobody_is_in_stays_archived() {
+async fn channels_without_subscribers_stay_archived() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let id = channel_with(&owner, json!({"name": "empty", "invite_only": true})).await;
@@ -108,7 +108,7 @@ async fn what_nobody_is_in_stays_archived() {
 
 // conformance: channel-47
 #[tokio::test]
-async fn archiving_and_its_undoing_are_in_the_state_that_events_told() {
+async fn archive_events_reproduce_state() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
@@ -144,7 +144,7 @@ async fn nothing_of_an_archived_channel_is_unread() {
     server
         .check_state_sync(&clients, async || owner.delete(&format!("/streams/{garden}"), ()).await.ok())
         .await;
-    // Nor are the notices that it was archived and what became of it.
+    // The same holds for the notices about archiving.
     let events = queue.expect_kinds(&["message", "update_message_flags/add"]).await;
     assert_eq!(events[0]["flags"], json!(["read"]));
     assert_eq!((&events[1]["flag"], &events[1]["messages"]), (&json!("read"), &json!([second])));
@@ -154,4 +154,24 @@ async fn nothing_of_an_archived_channel_is_unread() {
     assert_eq!((&unread["count"], &unread["streams"]), (&json!(0), &json!([])));
     owner.patch(&format!("/streams/{garden}"), json!({"is_archived": false})).await.ok();
     assert_eq!(queue.expect_kinds(&["message"]).await[0]["flags"], json!([]));
+}
+
+#[tokio::test]
+async fn archiving_a_large_channel_takes_several_jobs() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let people = server.crowd(1100).await;
+    let everybody: Vec<&Client> = people.iter().collect();
+    let id = server.channel("large", &everybody).await;
+    people[0].send(id, "t", "hello").await;
+    let last = people.last().unwrap();
+    let mut queue = last.register(json!({"event_types": ["update_message_flags"]})).await;
+    let jobs = &server.app().writer.metrics().jobs;
+    let before = jobs.get();
+    owner.delete(&format!("/streams/{id}"), ()).await.ok();
+    // The follow-up jobs come before a later one.
+    owner.patch("/settings", json!({"twenty_four_hour_time": true})).await.ok();
+    assert!(jobs.get() - before > 2, "two for the channel");
+    queue.expect_kinds(&["update_message_flags/add"]).await;
+    assert_eq!(last.post("/register", ()).await.ok()["unread_msgs"]["count"], 0);
 }

@@ -54,7 +54,7 @@ async fn a_new_channel_has_every_field() {
 
 // conformance: channel-4
 #[tokio::test]
-async fn a_channel_can_be_made_for_others_only_and_for_nobody() {
+async fn channels_can_be_created_without_the_caller_or_empty() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let id = channel_with(&ada, json!({"name": "for bob", "subscribers": [bob.user_id]})).await;
@@ -77,7 +77,7 @@ async fn names_are_unique_whatever_their_case() {
 
 // conformance: channel-10, channel-11, channel-12, channel-13, channel-14
 #[tokio::test]
-async fn bad_parameters_are_refused_and_nothing_is_made() {
+async fn invalid_parameters_create_nothing() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let cases = [
@@ -174,7 +174,7 @@ async fn every_setting_of_a_new_channel_is_kept() {
 
 // conformance: channel-6
 #[tokio::test]
-async fn nobody_is_written_in_two_ways() {
+async fn empty_values_are_the_group_nobody() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let nobody = json!({"direct_members": [], "direct_subgroups": []});
@@ -184,7 +184,7 @@ async fn nobody_is_written_in_two_ways() {
 
 // conformance: channel-7, channel-8
 #[tokio::test]
-async fn retention_and_history_follow_their_words() {
+async fn retention_and_history_parameters_are_applied() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let cases = [
@@ -212,7 +212,7 @@ async fn retention_and_history_follow_their_words() {
 
 // conformance: channel-15, channel-16
 #[tokio::test]
-async fn who_may_make_which_channels() {
+async fn permissions_to_create_channels() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (moderator, ada) = (server.moderator("moderator").await, server.member("ada").await);
@@ -254,7 +254,7 @@ async fn who_may_make_which_channels() {
 
 // conformance: channel-17
 #[tokio::test]
-async fn everybody_who_may_know_of_a_new_channel_hears_of_it_and_nobody_else() {
+async fn new_channels_reach_exactly_users_who_can_see_them() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob, cleo) =
@@ -308,7 +308,7 @@ async fn everybody_who_may_know_of_a_new_channel_hears_of_it_and_nobody_else() {
 
 // conformance: channel-18
 #[tokio::test]
-async fn new_channels_are_in_the_state_that_events_told() {
+async fn new_channel_events_reproduce_state() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);

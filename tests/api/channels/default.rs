@@ -6,7 +6,7 @@ use serde_json::json;
 
 // conformance: channel-48
 #[tokio::test]
-async fn members_hear_which_channels_are_default_ones() {
+async fn default_channels_are_emitted_to_members() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let guest = server.guest("guest").await;

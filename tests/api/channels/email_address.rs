@@ -23,7 +23,7 @@ async fn no_channel_has_an_address_where_no_mail_is_received() {
 
 // conformance: channel-55
 #[tokio::test]
-async fn who_cannot_read_a_channel_does_not_write_to_it() {
+async fn sending_needs_read_access() {
     let server = TestServer::start().await;
     let (admin, ada, bob) =
         (server.administrator("admin").await, server.member("ada").await, server.member("bob").await);

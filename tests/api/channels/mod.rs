@@ -10,24 +10,23 @@ mod update;
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-use teamchat::domain::groups::setting;
 use teamchat::domain::groups::setting::Owner;
 use teamchat::domain::groups::system::SystemGroup;
-use teamchat::domain::realm::settings;
+use teamchat::domain::{groups, realm};
 use teamchat::http::ApiError;
 
-/// Makes a channel to which its creator is subscribed, and answers its id.
+/// Creates a channel to which its creator is subscribed, and returns its id.
 pub async fn channel(creator: &Client, name: &str) -> i64 {
     channel_with(creator, json!({"name": name, "subscribers": [creator.user_id]})).await
 }
 
-/// Makes a private channel to which its creator is subscribed, and answers its id.
+/// Creates a private channel to which its creator is subscribed, and returns its id.
 pub async fn private_channel(creator: &Client, name: &str) -> i64 {
     let parameters = json!({"name": name, "subscribers": [creator.user_id], "invite_only": true});
     channel_with(creator, parameters).await
 }
 
-/// Makes a channel with these parameters of `POST /channels/create`, and answers its id.
+/// Creates a channel with these parameters of `POST /channels/create`, and returns its id.
 pub async fn channel_with(creator: &Client, parameters: Value) -> i64 {
     creator.post("/channels/create", parameters).await.ok()["id"].as_i64().unwrap()
 }
@@ -44,20 +43,21 @@ pub fn names(list: &Value) -> Vec<&str> {
 
 /// Gives a permission in the organization to a system group.
 pub async fn set_realm_group(server: &TestServer, name: &'static str, group: SystemGroup) {
-    let job = move |tx: &mut teamchat::store::Tx<'_>| setting::set(tx, Owner::Realm, name, group.id());
+    let job =
+        move |tx: &mut teamchat::store::Tx<'_>| groups::setting::set(tx, Owner::Realm, name, group.id());
     server.app().writer.run(job).await.unwrap();
 }
 
 /// Changes a setting of the organization.
 pub async fn set_realm_setting(server: &TestServer, name: &'static str, value: Value) {
     let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), ApiError> {
-        settings::set(tx, name, &value).map(|_| ())
+        realm::settings::set(tx, name, &value).map(|_| ())
     };
     server.app().writer.run(job).await.unwrap();
 }
 
-/// What every refusal of a permission says.
+/// The error of a missing permission.
 pub const NO_PERMISSION: (u16, &str, &str) = (400, "BAD_REQUEST", "Insufficient permission");
 
-/// What channels that are not there, or not for the caller, say.
+/// The error of unknown and inaccessible channels.
 pub const NO_CHANNEL: (u16, &str, &str) = (400, "BAD_REQUEST", "Invalid channel ID");

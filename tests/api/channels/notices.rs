@@ -1,4 +1,4 @@
-//! What the notification bot says about channels.
+//! Notices of the notification bot about channels.
 
 use super::{channel, channel_with, set_realm_setting};
 use crate::harness::{Client, TestServer};
@@ -62,7 +62,7 @@ async fn new_channels_are_announced_when_asked() {
 
 // conformance: subscribe-4
 #[tokio::test]
-async fn people_hear_who_subscribed_them_to_what_was_there_before() {
+async fn subscriptions_by_others_are_reported() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let bot = server.bot("helper", &ada).await;
@@ -75,7 +75,7 @@ async fn people_hear_who_subscribed_them_to_what_was_there_before() {
     let silent = json!({"principals": both, "send_new_subscription_messages": false});
     let answer = subscribe(&ada, "new", silent).await.ok();
     assert!(answer.get("new_subscription_messages_sent").is_none(), "{answer}");
-    // A new channel's own notice reaches its subscribers; nobody is written to.
+    // The notice of a new channel reaches its subscribers; there are no direct messages.
     for queue in [&mut to_helper, &mut to_bob] {
         let events = queue.expect_kinds(&["message"]).await;
         assert_eq!(events[0]["message"]["type"], json!("stream"));
@@ -108,7 +108,7 @@ async fn people_hear_who_subscribed_them_to_what_was_there_before() {
 
 // conformance: channel-21
 #[tokio::test]
-async fn renaming_and_archiving_are_told_in_the_channel() {
+async fn renaming_and_archiving_send_notices() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let id = channel(&ada, "verona").await;
@@ -127,7 +127,7 @@ async fn renaming_and_archiving_are_told_in_the_channel() {
 
 // conformance: channel-22
 #[tokio::test]
-async fn what_changes_about_a_channel_is_told_in_it() {
+async fn channel_changes_send_notices() {
     let server = TestServer::start().await;
     let (owner, bob) = (server.owner().await, server.member("bob").await);
     let parameters =
@@ -197,7 +197,7 @@ async fn what_changes_about_a_channel_is_told_in_it() {
         assert_eq!((topic.as_str(), content.as_str()), ("channel events", expected.as_str()));
         assert_eq!(flags, json!(["read"]), "who did it knows");
     }
-    // Another word for the same time is no news for anybody who reads; nor is a permission that is not to post.
+    // Another spelling of the same time is no change, and neither is a permission unrelated to posting.
     let last = newest(&owner, "channel", json!(id)).await;
     owner.patch(&path, json!({"message_retention_days": "realm_default"})).await.ok();
     owner.patch(&path, json!({"can_resolve_topics_group": {"new": 4}})).await.ok();
@@ -230,7 +230,7 @@ async fn names_of_channels_are_text_in_notices() {
         assert!(!html.contains("data-user-id=\"*\""), "{html}");
     }
     assert_eq!(shown(&bob, news).await["flags"], json!([]), "nobody is mentioned");
-    // Nor by the Markdown of the notice, sent again.
+    // Sending the Markdown of the notice again does not reveal it either.
     let (_, source, _) = newest(&bob, "channel", json!(news)).await;
     let again = bob.post("/messages/render", json!({ "content": source })).await.ok();
     assert!(!again["rendered"].as_str().unwrap().contains("data-user-id=\"*\""), "{again}");
@@ -241,7 +241,7 @@ async fn names_of_channels_are_text_in_notices() {
 }
 
 #[tokio::test]
-async fn descriptions_in_notices_show_what_their_author_sees() {
+async fn descriptions_in_notices_use_the_access_of_their_author() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (eve, bob) = (server.member("eve").await, server.member("bob").await);

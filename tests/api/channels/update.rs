@@ -20,7 +20,7 @@ fn updated(id: i64, property: &str, value: &Value) -> Value {
 
 // conformance: channel-30, channel-31
 #[tokio::test]
-async fn each_property_is_told_as_it_changes() {
+async fn changed_properties_are_emitted() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let id = channel(&owner, "verona").await;
@@ -167,6 +167,12 @@ async fn bad_changes_are_refused_whole() {
             (400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner"),
         ),
         (
+            &owner,
+            id,
+            json!({"description": "new", "message_retention_days": "forever"}),
+            (400, "REQUEST_VARIABLE_INVALID", "Bad value for 'message_retention_days': forever"),
+        ),
+        (
             &bob,
             id,
             json!({"description": "new"}),
@@ -220,7 +226,7 @@ async fn permissions_of_the_organization_are_asked() {
 
 // conformance: channel-40
 #[tokio::test]
-async fn one_topic_only_needs_that_there_is_one_topic_only() {
+async fn empty_topic_only_requires_no_other_topics() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let parameters =
@@ -230,7 +236,7 @@ async fn one_topic_only_needs_that_there_is_one_topic_only() {
     ada.post("/messages", send("")).await.ok();
     let only = json!({"topics_policy": "empty_topic_only"});
     change(&ada, id, json!({"topics_policy": "inherit"})).await.ok();
-    // What is told of the change is in a topic with a name, until somebody moves it.
+    // The notice of the change is in a named topic, until it is moved.
     let newest =
         json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": [["channel", "verona"]]});
     let notice = ada.get("/messages", newest).await.ok()["messages"][0].clone();
@@ -279,7 +285,7 @@ async fn privacy_brings_and_takes_the_channel() {
 
 // conformance: channel-42
 #[tokio::test]
-async fn changes_are_in_the_state_that_events_told() {
+async fn change_events_reproduce_state() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);

@@ -9,7 +9,7 @@ use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
 
 #[tokio::test]
-async fn an_emoji_is_added_and_everybody_hears_of_all_there_are() {
+async fn added_emoji_are_emitted_as_a_full_list() {
     let server = TestServer::start().await;
     let (ada, bob, eve) =
         (server.member("ada").await, server.administrator("bob").await, server.guest("eve").await);
@@ -37,7 +37,7 @@ async fn an_emoji_is_added_and_everybody_hears_of_all_there_are() {
 }
 
 #[tokio::test]
-async fn images_are_scaled_and_served_to_whoever_knows_the_address() {
+async fn images_are_scaled_and_served_publicly() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let load = async |url: &serde_json::Value| {
@@ -74,7 +74,7 @@ async fn images_are_scaled_and_served_to_whoever_knows_the_address() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_name_or_a_file_is_said() {
+async fn invalid_names_and_files_are_refused() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.administrator("bob").await);
     let characters =
@@ -126,7 +126,7 @@ async fn what_is_wrong_with_a_name_or_a_file_is_said() {
 }
 
 #[tokio::test]
-async fn who_may_add_emoji_is_a_setting_and_guests_never_may() {
+async fn adding_emoji_needs_permission_and_excludes_guests() {
     let server = TestServer::start().await;
     let (ada, bob, eve) =
         (server.member("ada").await, server.moderator("bob").await, server.guest("eve").await);
@@ -141,7 +141,7 @@ async fn who_may_add_emoji_is_a_setting_and_guests_never_may() {
         ))
         .await;
     add(&ada, "tick_2").await.error(400, "BAD_REQUEST", refused);
-    // A member who may not add any is told so first.
+    // The missing permission is reported first.
     add(&ada, "tick_1").await.error(400, "BAD_REQUEST", refused);
     add(&bob, "tick_2").await.ok();
     server.anonymous().post("/realm/emoji/tick_3", ()).await.error(
@@ -152,7 +152,7 @@ async fn who_may_add_emoji_is_a_setting_and_guests_never_may() {
 }
 
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.administrator("bob").await);
     add(&ada, "tick_0").await.ok();

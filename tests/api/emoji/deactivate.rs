@@ -36,7 +36,7 @@ async fn authors_and_administrators_take_emoji_out_of_use() {
 }
 
 #[tokio::test]
-async fn what_does_not_exist_is_not_found() {
+async fn unknown_objects_are_not_found() {
     let server = TestServer::start().await;
     let ada = server.owner().await;
     add(&ada, "gone").await.ok();

@@ -22,12 +22,12 @@ async fn deactivate(client: &Client, name: &str) -> Answer {
     client.delete(&format!("/realm/emoji/{name}"), ()).await
 }
 
-/// All emoji, as `GET /realm/emoji` tells them.
+/// All emoji, as returned by `GET /realm/emoji`.
 async fn all(client: &Client) -> Value {
     client.get("/realm/emoji", ()).await.ok()["emoji"].clone()
 }
 
-/// An emoji as it should be told, its address aside.
+/// The expected record of an emoji, without its URL.
 fn record(id: i64, name: &str, author: &Client, deactivated: bool) -> Value {
     json!({"id": id.to_string(), "name": name, "source_url": "*", "still_url": null, "deactivated": deactivated,
         "author_id": author.user_id})

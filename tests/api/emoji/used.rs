@@ -67,14 +67,14 @@ async fn reactions_are_custom_emoji_by_name_or_by_id() {
     let msg = "This custom emoji has been deactivated.";
     react(&ada, other, emoji("tick_0", "3")).await.error(400, "BAD_REQUEST", msg);
 
-    // Where somebody gave it, others may join.
+    // Other users can add a reaction that exists already.
     react(&ada, id, emoji("tick_0", "3")).await.ok();
     ada.delete(&format!("/messages/{id}/reactions"), emoji("tick_0", "3")).await.ok();
 
     let mut events = ada.register(json!({"event_types": ["reaction"]})).await;
     react(&bob, id, json!({"emoji_name": "green_tick"})).await.ok();
     react(&bob, id, json!({"emoji_name": "smile"})).await.ok();
-    // The organization's own goes before the one that everybody knows, which still is there by its code.
+    // A custom emoji takes precedence over a Unicode emoji of the same name, which is available by its code.
     let known = json!({"emoji_name": "smile", "emoji_code": "1f642", "reaction_type": "unicode_emoji"});
     react(&bob, id, known).await.ok();
     let added = |name: &str, code: &str, kind: &str| {
@@ -88,7 +88,7 @@ async fn reactions_are_custom_emoji_by_name_or_by_id() {
             added("smile", "1f642", "unicode_emoji"),
         ])
         .await;
-    // What is out of use can be taken back, by whoever knows its id.
+    // A reaction with a deactivated emoji can be removed by its id.
     let by_id = json!({"emoji_code": "3", "reaction_type": "realm_emoji"});
     bob.delete(&format!("/messages/{id}/reactions"), by_id).await.ok();
     bob.delete(&format!("/messages/{id}/reactions"), json!({"emoji_name": "green_tick"})).await.ok();

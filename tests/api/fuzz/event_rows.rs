@@ -1,5 +1,5 @@
-//! Rows of the event log that another version wrote, or a broken disk: a queue gets them, or expires. The server starts
-//! with them, and what comes after them is delivered.
+//! Rows of the event log from another version, or damaged ones: a queue receives them or expires. The server starts,
+//! and delivers later events.
 
 use super::{Source, fuzz, runtime};
 use crate::harness::TestServer;
@@ -160,7 +160,7 @@ fn event_rows() {
                 assert!(event["id"].is_i64() && event["type"].is_string(), "{event}");
             }
         }
-        // Life goes on.
+        // The server keeps working.
         runtime.block_on(async {
             let mut queue = ada.register(json!({"event_types": ["message"]})).await;
             ada.send_direct(&[&ada], "still here").await;

@@ -1,4 +1,4 @@
-//! Forms and multipart bodies: what was put in comes out, and every route survives parameters of all kinds.
+//! Forms and multipart bodies: parsing returns the encoded values, and every route survives parameters of all kinds.
 
 use super::{Source, fuzz, runtime};
 use crate::harness::TestServer;
@@ -159,7 +159,7 @@ const VALUES: &[&str] = &[
     "1790000000",
 ];
 
-/// Names of parameters, by what the source calls the fields of parameter structs.
+/// Names of parameters: the fields of parameter structs in the source.
 fn names() -> Vec<String> {
     fn collect(folder: &std::path::Path, names: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -183,7 +183,7 @@ fn names() -> Vec<String> {
     names
 }
 
-/// No route fails for a reason of its own, whatever its parameters are.
+/// No route fails with an internal error, for any parameters.
 #[test]
 fn routes() {
     let (runtime, names) = (runtime(), names());
@@ -229,7 +229,7 @@ fn routes() {
         let answer = runtime.block_on(request.send());
         let is_told = matches!(answer.status, 501 | 503) && answer["result"] == "error";
         assert!(answer.status < 500 || is_told, "{answer}");
-        // The owner's key is gone, or the organization is closed: anew.
+        // The owner's key was revoked or the organization deactivated: start a new server.
         if answer.status == 401 || matches!(path.as_str(), "/api/v1/realm/deactivate" | "/api/v1/users/me") {
             place = start();
         }

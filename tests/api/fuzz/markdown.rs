@@ -1,13 +1,13 @@
-//! Markdown with formulas: time, size and memory are the judges, and that what comes out is harmless.
+//! Markdown with formulas: rendering is bounded in time, size and memory, and the HTML is harmless.
 
 use super::{Source, fuzz, peak_of};
 use teamchat::domain::limits::{MAX_MESSAGE_LENGTH, MAX_RENDERED_LENGTH};
-use teamchat::markdown::{Directory, LinkedChannel, MentionedUser, UserQuery, render};
+use teamchat_markdown::{Directory, LinkedChannel, MentionedUser, UserQuery, render};
 
 /// The most memory that one text may take, in KiB.
 const MAX_MEMORY: u64 = 256 << 10;
 
-/// A text whose HTML is longer than what a message may have is refused; it must not be longer by far.
+/// Longer HTML than the limit of a message is refused; this bounds the excess.
 const MAX_HTML: usize = 8 * MAX_RENDERED_LENGTH;
 
 const PIECES: &[&str] = &[
@@ -228,7 +228,7 @@ fn assert_harmless(html: &str) {
     assert!(open.is_empty(), "{open:?} are open: {html}");
 }
 
-/// Where a tag ends: at the first `>` outside of quotes.
+/// Finds the end of a tag: the first `>` outside of quotes.
 fn end_of_tag(text: &str) -> Option<usize> {
     let mut is_quoted = false;
     text.bytes().position(|byte| {

@@ -1,7 +1,7 @@
-//! Random input for everything that reads what strangers send: each target turns bytes into input of its kind, and fails
-//! on a panic, on a wrong answer, and on input that takes too much time or memory.
+//! Random input for all parsers of untrusted data. Each target turns bytes into input of its kind, and fails on a
+//! panic, a wrong result, and excessive time or memory.
 //!
-//! `cargo test --test api fuzz` runs each target for a few seconds on new input, `TEAMCHAT_FUZZ_SECONDS=3600` for an hour.
+//! `cargo test --test api fuzz` runs each target for half a second on new input, with `TEAMCHAT_TEST_BUDGET=7200` for an hour.
 //! A failure is shrunk and prints its seed, with which it happens again: `BOLERO_RANDOM_SEED=1234`. With
 //! `tests/api/fuzz/run 3600` an engine that is guided by coverage looks for an hour: libFuzzer.
 
@@ -13,16 +13,16 @@ mod narrows;
 mod ranges;
 mod source;
 
+use crate::harness::budget;
 use source::Source;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// The seconds that a target runs if nobody says more.
-const SECONDS: u64 = 3;
+/// Duration of a target, before the budget.
+const TIME: Duration = Duration::from_millis(500);
 
-/// The processor's time that any single input may take here, in seconds: without optimization, and with what other tests
-/// take in the same process.
+/// Maximum processor time of a single input in seconds, without optimization and with other tests in the same process.
 const MAX_TIME: f64 = 20.0;
 
 /// The most bytes of one input.
@@ -40,9 +40,7 @@ macro_rules! fuzz {
 use fuzz;
 
 fn test_time() -> Duration {
-    let given = std::env::var("TEAMCHAT_FUZZ_SECONDS").ok();
-    let seconds = given.map(|text| text.parse().expect("TEAMCHAT_FUZZ_SECONDS is a number of seconds"));
-    Duration::from_secs(seconds.unwrap_or(SECONDS))
+    TIME.saturating_mul(u32::try_from(budget()).unwrap_or(u32::MAX))
 }
 
 /// A target that fails if one input takes too long.
@@ -65,8 +63,7 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// The processor's time that this process has had. The clock says nothing about an input: other programs run, too. 0 where
-/// the system does not tell.
+/// Processor time of this process. Wall time depends on the load of the machine. 0 if the system does not provide it.
 fn processor_seconds() -> f64 {
     /// `USER_HZ`, the same on all machines.
     const TICKS_PER_SECOND: f64 = 100.0;
@@ -76,14 +73,14 @@ fn processor_seconds() -> f64 {
     fields.skip(11).take(2).map(|ticks| ticks.parse::<f64>().unwrap()).sum::<f64>() / TICKS_PER_SECOND
 }
 
-/// The memory of this process, in KiB. `None` where the system does not tell.
+/// Memory of this process in KiB. `None` if the system does not provide it.
 fn resident_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().split(' ').next()?.parse().ok()
 }
 
-/// The most that this process has had since, beyond what it has now, in KiB.
+/// Peak memory during `work`, beyond the current usage, in KiB.
 fn peak_of(work: impl FnOnce()) -> u64 {
     // Forgets the peak so far.
     let can_reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();

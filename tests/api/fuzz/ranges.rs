@@ -1,4 +1,4 @@
-//! Requests for parts of a file: whatever the headers say, the bytes are those that the answer says.
+//! Range requests: for any headers, the bytes are those of the announced range.
 
 use super::{Source, fuzz, runtime};
 use crate::harness::TestServer;

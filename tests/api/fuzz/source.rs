@@ -26,7 +26,7 @@ impl<'a> Source<'a> {
         if limit <= 256 { number % limit } else { ((number << 8) | usize::from(self.byte())) % limit }
     }
 
-    /// One of a list.
+    /// Returns an element of a list.
     pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }

@@ -4,12 +4,12 @@ use super::{NO_PERMISSION, direct, group, seen};
 use crate::channels::set_realm_group;
 use crate::harness::TestServer;
 use serde_json::json;
-use teamchat::domain::groups::realm_settings::RealmGroup;
+use teamchat::domain::groups::permission::RealmGroup;
 use teamchat::domain::groups::system::SystemGroup;
 
 // conformance: group-5
 #[tokio::test]
-async fn everybody_hears_of_a_new_group_with_its_defaults() {
+async fn new_groups_are_emitted_with_defaults() {
     let server = TestServer::start().await;
     let (ada, bob, guest) =
         (server.member("ada").await, server.member("bob").await, server.guest("guest").await);
@@ -79,7 +79,7 @@ async fn a_group_begins_with_subgroups_and_settings() {
 
 // conformance: group-7, group-8, group-24
 #[tokio::test]
-async fn what_does_not_fit_is_refused_in_the_published_words() {
+async fn invalid_values_are_refused_as_published() {
     let server = TestServer::start().await;
     let (ada, gone) = (server.member("ada").await, server.member("gone").await);
     server.sql(&format!("UPDATE user SET is_active = 0 WHERE user_id = {}", gone.user_id)).await;
@@ -130,7 +130,7 @@ async fn what_does_not_fit_is_refused_in_the_published_words() {
 
 // conformance: group-6
 #[tokio::test]
-async fn the_organization_says_who_makes_groups() {
+async fn creating_groups_needs_permission() {
     let server = TestServer::start().await;
     let (ada, moderator, guest) =
         (server.member("ada").await, server.moderator("mod").await, server.guest("guest").await);

@@ -4,13 +4,13 @@ use super::{NO_PERMISSION, direct, group, group_with, path, seen};
 use crate::channels::channel_with;
 use crate::harness::TestServer;
 use serde_json::json;
-use teamchat::domain::groups::setting;
+use teamchat::domain::groups;
 use teamchat::domain::groups::setting::Owner;
 use teamchat::types::GroupId;
 
 // conformance: group-12, queue-41
 #[tokio::test]
-async fn a_deactivated_group_is_gone_for_clients_that_do_not_know_of_them() {
+async fn deactivated_groups_are_removed_for_older_clients() {
     let server = TestServer::start().await;
     let (ada, bob, guest) =
         (server.member("ada").await, server.member("bob").await, server.guest("guest").await);
@@ -35,7 +35,7 @@ async fn a_deactivated_group_is_gone_for_clients_that_do_not_know_of_them() {
 
 // conformance: group-13
 #[tokio::test]
-async fn only_who_manages_a_group_deactivates_it() {
+async fn deactivating_groups_needs_permission() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
@@ -51,7 +51,7 @@ async fn only_who_manages_a_group_deactivates_it() {
 
 // conformance: group-14
 #[tokio::test]
-async fn a_group_in_use_says_where() {
+async fn groups_in_use_are_refused_with_their_uses() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let crew = group(&ada, "crew", &[]).await;
@@ -73,7 +73,7 @@ async fn a_group_in_use_says_where() {
     server
         .app()
         .writer
-        .run(move |tx| setting::set(tx, Owner::Realm, "can_create_groups", GroupId(crew)))
+        .run(move |tx| groups::setting::set(tx, Owner::Realm, "can_create_groups", GroupId(crew)))
         .await
         .unwrap();
     let deactivate = async || ada.post(&path(crew, "/deactivate"), ()).await;
@@ -89,7 +89,7 @@ async fn a_group_in_use_says_where() {
         ])
     );
 
-    // What is itself not in use any more does not object.
+    // Deactivated groups and settings do not prevent it.
     for group in [outer, other] {
         ada.post(&path(group, "/deactivate"), ()).await.ok();
     }
@@ -99,7 +99,7 @@ async fn a_group_in_use_says_where() {
     server
         .app()
         .writer
-        .run(move |tx| setting::set(tx, Owner::Realm, "can_create_groups", GroupId(6)))
+        .run(move |tx| groups::setting::set(tx, Owner::Realm, "can_create_groups", GroupId(6)))
         .await
         .unwrap();
     deactivate().await.ok();

@@ -69,7 +69,7 @@ async fn a_system_group_has_every_field() {
 
 // conformance: group-4
 #[tokio::test]
-async fn everybody_hears_of_the_groups_of_a_new_user() {
+async fn groups_of_new_users_are_emitted() {
     let server = TestServer::start().await;
     let watcher = server.guest("watcher").await;
     let cases: [(Role, &[i64]); 5] = [

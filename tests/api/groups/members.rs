@@ -1,9 +1,11 @@
 //! `POST /user_groups/{user_group_id}/members`.
 
 use super::{NO_PERMISSION, direct, group, group_with, path, seen};
-use crate::channels::{private_channel, seen as channel};
+use crate::channels;
+use crate::channels::private_channel;
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
+use teamchat::domain::limits;
 
 fn event(op: &str, group: i64, users: &[&Client]) -> Value {
     json!({"type": "user_group", "op": op, "group_id": group, "user_ids": super::ids(users)})
@@ -11,7 +13,7 @@ fn event(op: &str, group: i64, users: &[&Client]) -> Value {
 
 // conformance: group-15
 #[tokio::test]
-async fn who_comes_and_goes_is_told_to_everybody_and_to_them() {
+async fn membership_changes_are_emitted_and_reported() {
     let server = TestServer::start().await;
     let (ada, bob, eve) =
         (server.member("ada").await, server.member("bob").await, server.member("eve").await);
@@ -33,7 +35,7 @@ async fn who_comes_and_goes_is_told_to_everybody_and_to_them() {
     added.sort_by_key(|user| user.user_id);
     of_guest.expect(&[event("add_members", crew, &added), event("remove_members", crew, &[&eve])]).await;
     assert_eq!(seen(&bob, crew).await["members"], json!(super::ids(&added)));
-    // Whoever does it, and bots, are not told.
+    // The user who made the change and bots are not notified.
     let told = of_bob.expect_kinds(&["message"]).await;
     let text = format!("@_**Ada|{}** added you to the group @_*crew*.", ada.user_id);
     assert_eq!(
@@ -62,7 +64,7 @@ async fn who_comes_and_goes_is_told_to_everybody_and_to_them() {
 
 // conformance: group-16
 #[tokio::test]
-async fn the_settings_say_who_may() {
+async fn settings_grant_permissions() {
     let server = TestServer::start().await;
     let (owner, ada, bob, eve) = (
         server.owner().await,
@@ -107,7 +109,7 @@ async fn the_settings_say_who_may() {
             change(&bob, what, &eve).await.error(status, code, msg);
         }
         change(&bob, what, whom).await.ok();
-        // Who may do it with others may do it with themselves.
+        // A user who can change others can also change themselves.
         if let Some(themselves) = may_also {
             change(&bob, what, themselves).await.ok();
         }
@@ -127,7 +129,7 @@ async fn the_settings_say_who_may() {
 
 // conformance: group-17
 #[tokio::test]
-async fn what_does_not_fit_is_refused_and_nothing_happens() {
+async fn invalid_requests_change_nothing() {
     let server = TestServer::start().await;
     let (owner, ada, bob, gone) = (
         server.owner().await,
@@ -179,7 +181,7 @@ async fn what_does_not_fit_is_refused_and_nothing_happens() {
 
 // conformance: group-18
 #[tokio::test]
-async fn who_joins_a_group_sees_its_channels_and_who_leaves_does_not() {
+async fn group_membership_controls_visible_channels() {
     let server = TestServer::start().await;
     let (admin, ada, bob) =
         (server.administrator("admin").await, server.member("ada").await, server.member("bob").await);
@@ -199,7 +201,7 @@ async fn who_joins_a_group_sees_its_channels_and_who_leaves_does_not() {
     let members = path(crew, "/members");
     let add = json!({"add": [bob.user_id, guest.user_id]});
     server.check_state_sync(&everybody, async || ada.post(&members, add).await.ok()).await;
-    let stream = channel(&bob, private).await;
+    let stream = channels::seen(&bob, private).await;
     of_bob
         .expect(&[
             json!({"type": "stream", "op": "create", "streams": [stream]}),
@@ -221,5 +223,22 @@ async fn who_joins_a_group_sees_its_channels_and_who_leaves_does_not() {
     eve.get(&format!("/streams/{private}"), ()).await.error(400, "BAD_REQUEST", "Invalid channel ID");
     let add = json!({"add": [crew]});
     server.check_state_sync(&everybody, async || ada.post(&subgroups, add).await.ok()).await;
-    channel(&eve, private).await;
+    channels::seen(&eve, private).await;
+}
+
+/// Each message takes longer than the change of a member.
+#[tokio::test]
+async fn changes_of_many_members_are_not_reported_to_each() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let crew = group(&ada, "crew", &[]).await;
+    let people = server.crowd(limits::MAX_BULK_GROUP_MESSAGES + 1).await;
+    let ids: Vec<i64> = people.iter().map(|person| person.user_id).collect();
+    let mut of_first = people[0].register(json!({"event_types": ["message"]})).await;
+    ada.post(&path(crew, "/members"), json!({"add": ids})).await.ok();
+    ada.post(&path(crew, "/members"), json!({"delete": ids})).await.ok();
+    of_first.expect_nothing().await;
+    ada.post(&path(crew, "/members"), json!({"add": ids[1..]})).await.ok();
+    ada.post(&path(crew, "/members"), json!({"add": [ids[0]]})).await.ok();
+    of_first.expect_kinds(&["message"]).await;
 }

@@ -1,4 +1,4 @@
-//! Who and what is in a group: `GET .../members`, `.../members/{user_id}` and `.../subgroups`.
+//! Members and subgroups of a group: `GET .../members`, `.../members/{user_id}` and `.../subgroups`.
 
 use super::{group, path};
 use crate::harness::{Client, TestServer};
@@ -28,7 +28,7 @@ async fn members_are_those_of_subgroups_too() {
     assert_eq!(members(&bob, outer, false).await, json!([owner.user_id, ada.user_id, bob.user_id]));
     assert_eq!(members(&bob, outer, true).await, json!([ada.user_id]));
     assert_eq!(members(&bob, inner, false).await, json!([bob.user_id]));
-    // Of a system group too: a full member is one of the members and of the full members.
+    // The same holds for system groups: a full member is in both the members and the full members.
     assert_eq!(members(&bob, 6, true).await, json!([ada.user_id, bob.user_id]));
     assert_eq!(members(&bob, 6, false).await, json!([owner.user_id, ada.user_id, bob.user_id]));
     assert_eq!(members(&bob, 1, false).await, json!([]));

@@ -12,15 +12,15 @@ mod update;
 use crate::harness::Client;
 use serde_json::{Value, json};
 
-/// What every refusal of a permission says.
+/// The error of a missing permission.
 const NO_PERMISSION: (u16, &str, &str) = (400, "BAD_REQUEST", "Insufficient permission");
 
-/// Makes a group with these members, and answers its id.
+/// Creates a group with these members, and returns its id.
 pub async fn group(creator: &Client, name: &str, members: &[&Client]) -> i64 {
     group_with(creator, json!({"name": name, "description": "", "members": ids(members)})).await
 }
 
-/// Makes a group with these parameters, and answers its id.
+/// Creates a group with these parameters, and returns its id.
 pub async fn group_with(creator: &Client, parameters: Value) -> i64 {
     creator.post("/user_groups/create", parameters).await.ok()["group_id"].as_i64().unwrap()
 }

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const GROUPS: usize = 6;
 
-/// Of the users of [`GroupModel::new`], in their order.
+/// Roles of the users of [`GroupModel::new`], in their order.
 const ROLES: [Role; 5] = [Role::Administrator, Role::Member, Role::Member, Role::Member, Role::Guest];
 
-/// Who creates the channels, and is subscribed to them.
+/// Creator of the channels, subscribed to all of them.
 const CREATOR: usize = 0;
 
 struct GroupModel {
@@ -32,7 +32,7 @@ impl GroupModel {
         ];
         let id = |user: usize| users[user].user_id;
         let mut plain = Groups::default();
-        // The system groups. Each includes the one before it, but for the first two: nobody and the owners.
+        // The system groups. Each includes the one before it, except the first two: `role:nobody` and owners.
         for (group, users) in [(2, vec![id(0)]), (4, vec![id(1)]), (5, vec![id(2), id(3)]), (7, vec![id(4)])]
         {
             plain.members.insert(group, users.into_iter().collect());
@@ -149,7 +149,7 @@ async fn run(seed: u64) {
 
 // conformance: group-23
 #[tokio::test]
-async fn groups_are_what_a_plain_model_says() {
+async fn groups_agree_with_a_simple_model() {
     for seed in [7, 1_000_003] {
         run(seed).await;
     }

@@ -10,7 +10,7 @@ fn event(op: &str, group: i64, subgroups: &[i64]) -> Value {
 
 // conformance: group-19
 #[tokio::test]
-async fn subgroups_come_and_go_through_both_endpoints() {
+async fn subgroups_change_through_both_endpoints() {
     let server = TestServer::start().await;
     let (ada, guest) = (server.member("ada").await, server.guest("guest").await);
     let (outer, inner, other) =
@@ -48,7 +48,7 @@ async fn a_group_is_never_in_itself() {
 
 // conformance: group-17
 #[tokio::test]
-async fn what_does_not_fit_is_refused_and_nothing_happens() {
+async fn invalid_requests_change_nothing() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
@@ -79,7 +79,7 @@ async fn what_does_not_fit_is_refused_and_nothing_happens() {
     guest.post(&subgroups, &add).await.error(400, "BAD_REQUEST", "Not allowed for guest users");
     bot.post(&subgroups, &add).await.error(400, "BAD_REQUEST", "This endpoint does not accept bot requests.");
     ada.post(&path(999, "/subgroups"), &add).await.error(400, "BAD_REQUEST", "Invalid user group");
-    // Who adds members adds groups; only who manages takes groups away.
+    // Adding subgroups requires permission to add members; removing them requires permission to manage.
     ada.patch(&path(outer, ""), json!({"can_add_members_group": {"new": direct(&[&ada, &bob], &[])}}))
         .await
         .ok();

@@ -42,7 +42,7 @@ async fn each_part_is_an_event_of_its_own() {
     assert_eq!(group["name"], "team");
     assert_eq!(group["can_manage_group"], direct(&[&ada, &bob], &[2]));
 
-    // What is so already is no change. Nobody else uses the values that were replaced.
+    // Unchanged values are no change. The replaced values have no other user.
     let same = json!({
         "name": "team",
         "description": "We",
@@ -58,7 +58,7 @@ async fn each_part_is_an_event_of_its_own() {
 
 // conformance: group-10, group-11
 #[tokio::test]
-async fn what_does_not_fit_is_refused() {
+async fn invalid_values_are_refused() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
@@ -100,7 +100,7 @@ async fn what_does_not_fit_is_refused() {
     );
     ada.patch(&path(999, ""), &name).await.error(400, "BAD_REQUEST", "Invalid user group");
     assert_eq!(seen(&ada, crew).await, before);
-    // Whoever changes all groups changes this one.
+    // A user who can manage all groups can change this one.
     owner.patch(&path(crew, ""), &name).await.ok();
     // Only the case of a name may change.
     ada.patch(&path(crew, ""), json!({"name": "Mine"})).await.ok();
@@ -109,7 +109,7 @@ async fn what_does_not_fit_is_refused() {
 
 // conformance: group-11
 #[tokio::test]
-async fn who_manages_a_group_may_be_another_group() {
+async fn groups_can_manage_groups() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let crew = group(&ada, "crew", &[&bob]).await;
@@ -122,7 +122,7 @@ async fn who_manages_a_group_may_be_another_group() {
 
 // conformance: group-12
 #[tokio::test]
-async fn a_deactivated_group_comes_back() {
+async fn deactivated_groups_are_reactivated() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let inner = group(&ada, "inner", &[]).await;
@@ -134,7 +134,7 @@ async fn a_deactivated_group_comes_back() {
         json!({"event_types": ["user_group"], "client_capabilities": {"include_deactivated_groups": true}});
     let mut with = bob.register(with).await;
 
-    // Not everybody has the group: who does not have it does not hear of its name.
+    // A user without access to the group receives no event of its name.
     server
         .check_state_sync(&[&ada, &bob], async || {
             ada.patch(&path(crew, ""), json!({"name": "old"})).await.ok()

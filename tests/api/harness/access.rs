@@ -1,4 +1,4 @@
-//! The published rules of who may see what, stated once for all models of the tests: plain sets, and no thought of cost.
+//! The published access rules, stated once for all test models, with plain sets and without optimization.
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ pub type Person = usize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// An owner too: nothing here tells them apart.
+    /// Includes owners, which have the same access.
     Administrator,
     /// A moderator too.
     Member,
@@ -21,7 +21,7 @@ pub enum Privacy {
     WebPublic,
     /// Private; subscribers read everything.
     Shared,
-    /// Private; subscribers read what they received.
+    /// Private, without shared history: subscribers read only messages that they received.
     Protected,
 }
 
@@ -45,14 +45,14 @@ pub struct Channel {
     pub privacy: Privacy,
     pub is_archived: bool,
     pub subscribers: BTreeSet<Person>,
-    /// Who may subscribe themselves or others without being asked, by the channel's own settings.
+    /// Members of the channel's `can_add_subscribers_group` and `can_subscribe_group`.
     pub may_subscribe: BTreeSet<Person>,
-    /// Who may change the channel, by its own setting.
+    /// Members of the channel's `can_administer_channel_group`.
     pub may_administer: BTreeSet<Person>,
 }
 
 impl Channel {
-    /// A channel with one subscriber, which nobody else may join without being asked.
+    /// A channel with one subscriber, which other users cannot join by themselves.
     pub fn new(stream_id: i64, name: &str, privacy: Privacy, creator: Person) -> Self {
         Self {
             stream_id,
@@ -65,13 +65,13 @@ impl Channel {
         }
     }
 
-    /// Whether somebody may know that the channel is there.
+    /// True if a user may know that the channel exists.
     pub fn is_known_to(&self, person: Person, role: Role) -> bool {
         let administers = role != Role::Guest && self.may_administer.contains(&person);
         self.is_readable_by(person, role) || administers || role == Role::Administrator
     }
 
-    /// Whether somebody may read in the channel.
+    /// True if a user may read messages of the channel.
     pub fn is_readable_by(&self, person: Person, role: Role) -> bool {
         let may_join = !self.privacy.is_private() || self.may_subscribe.contains(&person);
         self.subscribers.contains(&person)
@@ -79,12 +79,12 @@ impl Channel {
             || (role != Role::Guest && may_join)
     }
 
-    /// Whether somebody may read a message of the channel, which they received or not.
+    /// True if a user may read a message of the channel, given whether they received it.
     pub fn shows(&self, person: Person, role: Role, has_received: bool) -> bool {
         self.is_readable_by(person, role) && (self.privacy != Privacy::Protected || has_received)
     }
 
-    /// Whose a message is once it was moved to this channel from another.
+    /// The receivers of a message after it was moved to this channel from another.
     pub fn receivers_of_moved(&self, received: &BTreeSet<Person>) -> BTreeSet<Person> {
         match self.privacy {
             Privacy::Protected => self.subscribers.clone(),
@@ -93,7 +93,7 @@ impl Channel {
     }
 }
 
-/// Which messages of a topic move together.
+/// The messages of a topic that move together.
 #[derive(Clone, Copy, Debug)]
 pub enum PropagateMode {
     One,
@@ -113,7 +113,7 @@ impl PropagateMode {
         }
     }
 
-    /// Whether a message of the same topic moves with the one that is named.
+    /// True if a message of the same topic moves with the selected one.
     pub fn moves(self, named: i64, other: i64) -> bool {
         match self {
             Self::One => other == named,
@@ -123,7 +123,7 @@ impl PropagateMode {
     }
 }
 
-/// Who is in which group. People are of any type here: ids, or places in a list.
+/// Members of groups. `P` is the type of a person: an id, or a position in a list.
 #[derive(Clone, Default)]
 pub struct Groups<P> {
     /// Direct members by group.
@@ -133,7 +133,7 @@ pub struct Groups<P> {
 }
 
 impl<P: Copy + Ord> Groups<P> {
-    /// Everybody in a group: directly, or in a group that it includes.
+    /// All members of a group, including those of subgroups.
     pub fn everybody(&self, group: i64) -> BTreeSet<P> {
         let mut all = self.members.get(&group).cloned().unwrap_or_default();
         for subgroup in self.subgroups.get(&group).into_iter().flatten() {
@@ -142,7 +142,7 @@ impl<P: Copy + Ord> Groups<P> {
         all
     }
 
-    /// Whether a group is another one, or includes it.
+    /// True if a group is another one or includes it.
     pub fn includes(&self, group: i64, other: i64) -> bool {
         let subgroups = self.subgroups.get(&group).into_iter().flatten();
         group == other || subgroups.into_iter().any(|subgroup| self.includes(*subgroup, other))

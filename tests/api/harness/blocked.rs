@@ -32,12 +32,12 @@ impl Blocked {
         Self { ends, works }
     }
 
-    /// How much work holds the pool up.
+    /// Number of tasks that occupy the pool.
     pub fn count(&self) -> usize {
         self.ends.len()
     }
 
-    /// Lets everything go on.
+    /// Unblocks the pool.
     pub async fn end(self) {
         drop(self.ends);
         self.works.join_all().await;

@@ -1,22 +1,20 @@
-//! Channels and messages for tests that are about something else. Channels are made in the file: what making them tells
-//! and says would only be in the way.
+//! Channels and messages for tests of other features. Channels are inserted into the file, without events and notices.
 
 use super::{Client, RUNTIME, TestServer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use teamchat::api::{reminders, scheduled_messages};
-use teamchat::domain::messages;
-use teamchat::domain::realm::settings;
+use teamchat::domain::{messages, realm};
 use teamchat::http::ApiError;
 use teamchat::types::{MessageId, UserId};
 
 impl TestServer {
-    /// A new public channel with these subscribers; answers its id.
+    /// A new public channel with these subscribers. Returns its id.
     pub async fn channel(&self, name: &str, subscribers: &[&Client]) -> i64 {
         self.make_channel(name, subscribers, false).await
     }
 
-    /// A new private channel with these subscribers, who see only what was sent while they were there.
+    /// Creates a private channel with protected history and these subscribers.
     pub async fn private_channel(&self, name: &str, subscribers: &[&Client]) -> i64 {
         self.make_channel(name, subscribers, true).await
     }
@@ -40,9 +38,9 @@ impl TestServer {
         removed.await.unwrap();
     }
 
-    /// Sets one of the organization's settings, telling nobody.
+    /// Sets a setting of the organization without an event.
     pub async fn set_realm_setting(&self, name: &'static str, value: Value) {
-        let set = self.app().writer.run(move |tx| settings::set(tx, name, &value));
+        let set = self.app().writer.run(move |tx| realm::settings::set(tx, name, &value));
         set.await.unwrap();
     }
 
@@ -85,7 +83,7 @@ impl TestServer {
 }
 
 impl Client {
-    /// Takes away what the server's own bots have said so far, for tests of finding what people said.
+    /// Deletes the messages of system bots, for tests of searches.
     pub async fn forget_notices(&self) {
         let app = self.app().unwrap();
         let forgotten = app.writer.run(|tx| -> Result<(), ApiError> {
@@ -93,18 +91,18 @@ impl Client {
                 .prepare("SELECT id FROM message JOIN user ON user_id = sender_id WHERE is_system_bot")?
                 .query_map([], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
-            ids.into_iter().try_for_each(|id| Ok(messages::sql::delete(tx, id)?))
+            ids.into_iter().try_for_each(|id| Ok(messages::delete(tx, id)?))
         });
         forgotten.await.unwrap();
     }
 
-    /// Sends a channel message; answers its id.
+    /// Sends a channel message. Returns its id.
     pub async fn send(&self, stream_id: i64, topic: &str, content: &str) -> i64 {
         let message = json!({"type": "channel", "to": stream_id, "topic": topic, "content": content});
         self.post("/messages", message).await.ok()["id"].as_i64().unwrap()
     }
 
-    /// Sends a direct message to these people and the sender; answers its id.
+    /// Sends a direct message to these people and the sender. Returns its id.
     pub async fn send_direct(&self, people: &[&Self], content: &str) -> i64 {
         let to: Vec<i64> = people.iter().map(|client| client.user_id).collect();
         let message = json!({"type": "direct", "to": to, "content": content});

@@ -6,11 +6,11 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 use std::ops::Index;
 use std::sync::{Arc, Mutex, Weak};
-use teamchat::api::control::CreatedUser;
 use teamchat::app::App;
 use teamchat::auth::session;
+use teamchat::commands::CreatedUser;
 
-/// A user who calls, or somebody without credentials.
+/// A client of a user, or an anonymous one.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -23,7 +23,7 @@ pub struct Client {
     pub full_name: String,
     /// Absent without credentials.
     pub api_key: Option<String>,
-    /// Whether it is a page in a browser, and the secret of its session.
+    /// Set for a browser: the secret of its session, if it has one.
     browser: Option<Option<String>>,
 }
 
@@ -59,7 +59,7 @@ impl Client {
         Self { api_key: Some(key.to_owned()), browser: None, ..self.clone() }
     }
 
-    /// The same user in a browser, with a session or without: what is below `/api/v1` is asked below `/json`.
+    /// The same user in a browser, with or without a session. Paths below `/api/v1` become paths below `/json`.
     #[must_use]
     pub fn in_browser(&self, session: Option<String>) -> Self {
         Self { api_key: None, browser: Some(session), ..self.clone() }
@@ -134,8 +134,8 @@ pub fn cookies_of(secret: &str) -> (String, String) {
     (pairs.join("; "), token)
 }
 
-/// Parameters of a request: `()`, pairs of texts, or a JSON object. An object's strings are sent as they stand, its
-/// other values as JSON text, which is what the interface wants.
+/// Parameters of a request: `()`, pairs of texts, or a JSON object. Strings of an object are sent as they are, other
+/// values as JSON text, as the interface expects.
 pub trait Parameters {
     /// Names and values.
     fn pairs(self) -> Vec<(String, String)>;
@@ -180,7 +180,7 @@ impl Parameters for &Value {
 pub struct Request {
     builder: RequestBuilder,
     line: String,
-    /// The names of the parameters; `None` if the body is as it stands.
+    /// The names of the parameters; `None` for a raw body.
     names: Option<Vec<String>>,
 }
 
@@ -221,7 +221,7 @@ impl Request {
         Self { builder: request.builder.multipart(form), ..request }
     }
 
-    /// Sends a body as it stands.
+    /// Sends a raw body.
     #[must_use]
     pub fn body(self, content_type: &str, body: impl Into<reqwest::Body>) -> Self {
         Self { builder: self.builder.header("Content-Type", content_type).body(body), names: None, ..self }
@@ -246,13 +246,16 @@ impl Request {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let bytes = response.bytes().await.unwrap().to_vec();
-        let json = serde_json::from_slice(&bytes).unwrap_or_default();
-        description::check_answer(&self.line, status, &json);
-        if let Some(names) = &self.names {
-            description::check_parameters(&self.line, names, &json);
-        }
+        let json = json_of(&bytes);
+        description::check(&self.line, self.names.as_deref(), status, &json);
         Answer { line: self.line, status, headers, bytes, json }
     }
+}
+
+/// The bytes as JSON; null if they are none. `FromStr` is compiled with serde_json, which is optimized, and generic functions
+/// are compiled here.
+fn json_of(bytes: &[u8]) -> Value {
+    std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
 /// An answer.
@@ -269,7 +272,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Success, and every parameter was understood. Answers the whole object.
+    /// Checks for success without ignored parameters. Returns the whole object.
     #[track_caller]
     pub fn ok(self) -> Value {
         self.ok_ignoring(&[])
@@ -287,7 +290,7 @@ impl Answer {
         self.json
     }
 
-    /// This error. Answers the whole object, for the fields that some errors add.
+    /// Checks for this error. Returns the whole object, for additional members of the error.
     #[track_caller]
     pub fn error(self, status: u16, code: &str, msg: &str) -> Value {
         self.check_form();
@@ -302,7 +305,7 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// What every JSON answer looks like.
+    /// Checks the form of every JSON answer.
     #[track_caller]
     fn check_form(&self) {
         assert_eq!(self.header("content-type"), "application/json", "{self}");

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// Matches every value in an expected one.
 const ANY: &str = "*";
 
-/// Where a value differs from the expected one, a line for each place. The order of an object's members does not
+/// Lists the differences between a value and the expected one, a line each. The order of members of an object does not
 /// matter; the order of a list does.
 pub fn differences(expected: &Value, found: &Value) -> Vec<String> {
     let mut lines = Vec::new();
@@ -47,8 +47,8 @@ fn compare(path: &str, expected: &Value, found: &Value, lines: &mut Vec<String>)
     }
 }
 
-/// A copy for a snapshot: what differs from run to run is masked, after a look at its form. Times are those of the
-/// test's clock and ids are given out in order, so most of an answer is the same each time.
+/// A copy for a snapshot, with varying values masked after a check of their form. Times follow the test's clock and ids
+/// are sequential, so most of an answer is the same each time.
 pub fn mask(value: &Value) -> Value {
     match value {
         Value::Object(members) => {

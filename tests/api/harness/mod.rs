@@ -9,10 +9,11 @@
 //! ada.get("/users/9999", ()).await.error(400, "BAD_REQUEST", "No such user");
 //! ```
 //!
-//! The clock of a test server stands still until the test moves it ([`TestServer::clock`]). Nothing ever sleeps.
+//! The clock of a test server is frozen until the test moves it ([`TestServer::clock`]). Tests never sleep.
 
 pub mod access;
 mod blocked;
+mod budget;
 mod chat;
 mod client;
 pub mod description;
@@ -26,8 +27,10 @@ mod sync;
 mod tests;
 
 pub use blocked::{Blocked, until};
+pub use budget::budget;
 pub use client::{Answer, Client, Request, cookies_of};
 pub use matching::{differences, mask};
+pub use model::SYSTEM_GROUPS;
 pub use queue::{Queue, kind};
 pub use rng::Rng;
 pub use sync::Registered;
@@ -36,16 +39,15 @@ use rusqlite::types::Value;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
-use teamchat::api::control;
-use teamchat::api::control::{Command, CreatedUser};
 use teamchat::app::{App, Options};
-use teamchat::domain::access::user_rows::UserRow;
-use teamchat::domain::accounts::create;
+use teamchat::commands;
+use teamchat::commands::{Command, CreatedUser};
 use teamchat::domain::accounts::create::NewUser;
-use teamchat::domain::bots::sql::NewBotRow;
-use teamchat::domain::keys;
+use teamchat::domain::bots::NewBotRow;
 use teamchat::domain::realm::DUMMY_DOMAIN;
+use teamchat::domain::rows::user::UserRow;
 use teamchat::domain::users::passwords;
+use teamchat::domain::{accounts, keys};
 use teamchat::http::ApiResult;
 use teamchat::server::{Engine, Server};
 use teamchat::store::{DatabaseCopy, StoreError, Tx};
@@ -107,11 +109,13 @@ impl TestServer {
         let (path, clock, options) = (self.database(), self.clock.clone(), self.options.clone());
         let started = RUNTIME.spawn(async move {
             let engine = Engine::open(&path, clock, options).await.unwrap();
-            Server::start(engine, "127.0.0.1:0".parse().unwrap()).await.unwrap()
+            Server::start(engine, "127.0.0.1:0".parse().unwrap()).unwrap()
         });
         let server = started.await.unwrap();
-        *self.endpoint.lock().unwrap() =
-            Endpoint { origin: format!("http://{}", server.address()), app: Arc::downgrade(server.app()) };
+        *self.endpoint.lock().unwrap() = Endpoint {
+            origin: format!("http://{}", server.address().unwrap()),
+            app: Arc::downgrade(server.app()),
+        };
         self.running = Some(server);
     }
 
@@ -136,8 +140,10 @@ impl TestServer {
     }
 
     /// Starts again on the file as it is on the disk at this moment, as after a crash: nothing was drained, saved or
-    /// checkpointed.
+    /// checkpointed. Queues whose registration was answered are there, as after any later change.
     pub async fn crash(&mut self) {
+        let later: ApiResult<()> = self.app().writer.run(|_| Ok(())).await;
+        later.unwrap();
         let after = tempfile::tempdir().unwrap();
         for ending in ["", "-wal"] {
             let name = format!("chat.sqlite{ending}");
@@ -154,35 +160,35 @@ impl TestServer {
         database_in(&self.folder)
     }
 
-    /// What handlers share, to look behind the interface.
+    /// The shared state of handlers, for tests of internals.
     pub fn app(&self) -> &Arc<App> {
         self.running.as_ref().expect("the server runs").app()
     }
 
-    /// Where it listens.
+    /// The address on which the server listens.
     pub fn address(&self) -> SocketAddr {
-        self.running.as_ref().expect("the server runs").address()
+        self.running.as_ref().expect("the server runs").address().unwrap()
     }
 
     /// Carries out a command as the command line does.
     pub async fn command(&self, command: Command) -> serde_json::Value {
-        control::run(self.app(), command).await.unwrap()
+        commands::run(self.app(), command).await.unwrap()
     }
 
-    /// Changes the file behind the interface's back, for what has no way in yet or never will.
+    /// Changes the file directly, for states that the interface cannot produce.
     pub async fn sql(&self, statement: &str) {
         let statement = statement.to_owned();
         let done = self.app().writer.run(move |tx| Ok::<_, StoreError>(tx.execute_batch(&statement)?));
         done.await.unwrap();
     }
 
-    /// Gives a message so many copies with later ids: a past that would take long to send.
+    /// Adds copies of a message with later ids, as a large history.
     pub async fn add_copies(&self, message_id: i64, copies: u32) {
         self.sql(&format!(
             "WITH RECURSIVE copy (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < {copies})
              INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
-                 rendered_content, rendered_version, attributes)
-             SELECT recipient_id, topic_id, subject, sender_id, client_id, timestamp, content, rendered_content,
+                 html, rendered_version, attributes)
+             SELECT recipient_id, topic_id, subject, sender_id, client_id, timestamp, content, html,
                  rendered_version, attributes FROM message CROSS JOIN copy WHERE id = {message_id}"
         ))
         .await;
@@ -201,18 +207,18 @@ impl TestServer {
         read.await.unwrap().unwrap()
     }
 
-    /// Stops cleanly and answers the file.
+    /// Stops cleanly and returns the file.
     pub async fn into_file(mut self) -> Vec<u8> {
         self.stop().await;
         std::fs::read(self.database()).unwrap()
     }
 
-    /// What is in the file now, to go back to.
+    /// Copies the current file, for [`Self::restore`].
     pub fn copy(&self) -> Arc<DatabaseCopy> {
         self.app().writer.copy()
     }
 
-    /// Goes back to what was in the file. Queues are gone.
+    /// Restores the copied file. Queues are removed.
     pub async fn restore(&self, copy: &Arc<DatabaseCopy>) {
         let hub = Arc::clone(&self.app().hub);
         self.app().writer.restore(Arc::clone(copy), move || hub.clear()).await.unwrap();
@@ -263,7 +269,7 @@ impl TestServer {
         self.create(name, Role::Member, Some((BotType::IncomingWebhook, UserId(owner.user_id))), None).await
     }
 
-    /// Makes the key of a client work that ended when the account was deactivated and reactivated.
+    /// Creates the key of a client work that ended when the account was deactivated and reactivated.
     pub async fn restore_key(&self, client: &Client) {
         let (user_id, key) = (UserId(client.user_id), client.api_key.clone().unwrap());
         self.app().writer.run(move |tx| keys::insert(tx, user_id, "test", &key)).await.unwrap();
@@ -282,13 +288,13 @@ impl TestServer {
         self.create(name, role, bot, password).await
     }
 
-    /// So many new members at once, `person0` and so on.
+    /// Creates this number of members, named `person0` and so on.
     pub async fn crowd(&self, count: usize) -> Vec<Client> {
         let job = move |tx: &mut Tx<'_>| -> ApiResult<Vec<CreatedUser>> {
             let one = |number: usize| {
                 let (email, full_name) = (format!("person{number}@example.com"), format!("Person {number}"));
                 let new = NewUser { email, full_name, role: Role::Member, bot: None, password_hash: None };
-                let user = create::create(tx, &new)?;
+                let user = accounts::create::create(tx, &new)?;
                 let api_key = keys::mint(tx, user.user_id, "command line")?;
                 let UserRow { user_id, email, full_name, role, .. } = user;
                 Ok(CreatedUser { user_id, is_bot: false, email, full_name, role, api_key })
@@ -317,9 +323,9 @@ impl TestServer {
         };
         let job = move |tx: &mut Tx<'_>| -> ApiResult<CreatedUser> {
             let (user, api_key) = if new.bot.is_some() {
-                create::create_bot(tx, &new, DUMMY_DOMAIN, &NewBotRow::default())?
+                accounts::create::create_bot(tx, &new, DUMMY_DOMAIN, &NewBotRow::default())?
             } else {
-                let user = create::create(tx, &new)?;
+                let user = accounts::create::create(tx, &new)?;
                 let api_key = keys::mint(tx, user.user_id, "command line")?;
                 (user, api_key)
             };
@@ -348,7 +354,7 @@ fn database_in(folder: &TempDir) -> PathBuf {
     folder.path().join("chat.sqlite")
 }
 
-/// Makes the file that all tests start from.
+/// Creates the file that all tests start from.
 async fn prepare() -> Vec<u8> {
     let prepared = RUNTIME.spawn(async {
         let folder = tempfile::tempdir().unwrap();

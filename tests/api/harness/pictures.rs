@@ -1,4 +1,4 @@
-//! Small image files to upload, and looking at what became of them.
+//! Small image files for uploads, and inspection of the results.
 
 use image::codecs::gif::{GifDecoder, GifEncoder};
 use image::{AnimationDecoder, Frame, ImageFormat, Rgba, RgbaImage};
@@ -18,6 +18,13 @@ pub fn png(width: u32, height: u32) -> Vec<u8> {
     to_png(&RgbaImage::from_raw(width, height, pixels).unwrap()).unwrap()
 }
 
+/// A PNG file that cannot be compressed.
+pub fn noise(width: u32, height: u32) -> Vec<u8> {
+    let pixel = |place: u32| place.wrapping_mul(2_654_435_761).rotate_left(place % 31).to_le_bytes();
+    let pixels = (0..width * height).flat_map(pixel).map(|byte| byte | 1).collect();
+    to_png(&RgbaImage::from_raw(width, height, pixels).unwrap()).unwrap()
+}
+
 /// A GIF file with a frame of each colour.
 pub fn gif(width: u32, height: u32, frames: &[[u8; 4]]) -> Vec<u8> {
     let mut file = Vec::new();
@@ -29,7 +36,7 @@ pub fn gif(width: u32, height: u32, frames: &[[u8; 4]]) -> Vec<u8> {
     file
 }
 
-/// What a file is: format, width, height, whether it moves, and a pixel on the right.
+/// Properties of a file: format, width, height, whether it is animated, and a pixel on the right.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Looks(pub ImageFormat, pub u32, pub u32, pub bool, pub [u8; 4]);
 

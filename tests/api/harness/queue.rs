@@ -1,4 +1,4 @@
-//! An event queue, and what came through it.
+//! An event queue and the events received through it.
 
 use super::{Answer, Client, RUNTIME, matching};
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use teamchat::events::{Delivery, Poller, QueueId};
 use teamchat::types::{EventId, UserId};
 
-/// A registered queue. When it goes out of scope with events that the test has not looked at, the test fails: an event
-/// that nobody expected is a mistake. [`Queue::ignore`] says that a test does not care.
+/// A registered queue. Dropping it with events that the test has not read fails the test, because an unexpected event
+/// is an error. [`Queue::ignore`] disables this.
 #[expect(clippy::struct_field_names, reason = "`queue_id` is the interface's word")]
 pub struct Queue {
     client: Client,
@@ -16,7 +16,7 @@ pub struct Queue {
     pub queue_id: String,
     /// The answer of `POST /register`.
     pub state: Value,
-    /// What was acknowledged.
+    /// The newest acknowledged event.
     pub last_event_id: i64,
     ignored: bool,
 }
@@ -60,20 +60,21 @@ impl Queue {
             if page.is_empty() {
                 return events;
             }
-            let page: Vec<Value> = serde_json::from_str(&format!("[{page}]")).expect("events are JSON");
+            let page: Value = format!("[{page}]").parse().expect("events are JSON");
+            let Value::Array(page) = page else { unreachable!("a list") };
             self.last_event_id =
                 page.last().and_then(|event| event["id"].as_i64()).expect("an event has an id");
             events.extend(page);
         }
     }
 
-    /// Polls without waiting and without HTTP; answers the members of a list of events.
+    /// Polls without waiting and without HTTP. Returns the members of a list of events.
     async fn poll_hub(&self) -> String {
         let app = self.client.app().expect("the server runs");
         let (queue_id, user_id) = (QueueId(self.queue_id.as_str().into()), UserId(self.client.user_id));
         let last = Some(EventId(self.last_event_id));
         let poll = async move {
-            let poller = Poller { user_id, accountable: user_id, pool: &app.pools.slow_reads };
+            let poller = Poller { user_id, quota_owner: user_id, pool: &app.pools.slow_reads };
             app.hub.poll(&queue_id, poller, last, None, &app.clock).await
         };
         match RUNTIME.spawn(poll).await.unwrap() {
@@ -101,13 +102,13 @@ impl Queue {
         }
     }
 
-    /// Parameters of `GET /events` that acknowledge what came so far.
+    /// Parameters of `GET /events` that acknowledge the events so far.
     pub fn poll(&self, dont_block: bool) -> Value {
         json!({"queue_id": self.queue_id, "last_event_id": self.last_event_id, "dont_block": dont_block})
     }
 
-    /// Takes all events so far, which must be exactly these, in this order. Ids are left out; the text `"*"` stands for
-    /// any value. Answers the events, with ids.
+    /// Takes all events so far, which must be exactly these, in this order. Ids are left out; the text `"*"` matches
+    /// any value. Returns the events, with ids.
     pub async fn expect(&mut self, expected: &[Value]) -> Vec<Value> {
         let events = self.events().await;
         let without_ids: Vec<Value> = events.iter().map(without_id).collect();
@@ -134,12 +135,12 @@ impl Queue {
         events
     }
 
-    /// The test does not care what comes through this queue.
+    /// Ignores further events of this queue.
     pub fn ignore(&mut self) {
         self.ignored = true;
     }
 
-    /// Looks for events that nobody took, without HTTP and without waiting.
+    /// Returns unread events, without HTTP and without waiting.
     fn unread(&self) -> Option<String> {
         let app = self.client.app()?;
         let queue_id = QueueId(self.queue_id.as_str().into());
@@ -147,7 +148,7 @@ impl Queue {
         let last = EventId(self.last_event_id);
         let (sender, receiver) = mpsc::channel();
         RUNTIME.spawn(async move {
-            let poller = Poller { user_id, accountable: user_id, pool: &app.pools.slow_reads };
+            let poller = Poller { user_id, quota_owner: user_id, pool: &app.pools.slow_reads };
             let delivery = app.hub.poll(&queue_id, poller, Some(last), None, &app.clock).await;
             drop(app);
             // The test may have given up already.

@@ -17,7 +17,7 @@ impl Rng {
         usize::try_from(self.0 >> 33).unwrap() % limit
     }
 
-    /// One of a list, if it has any.
+    /// Returns an element of a list, if there is any.
     pub fn pick<T: Clone>(&mut self, list: &[T]) -> Option<T> {
         if list.is_empty() { None } else { Some(list[self.below(list.len())].clone()) }
     }

@@ -4,7 +4,7 @@ use super::model::Model;
 use super::{Client, TestServer, matching};
 use serde_json::{Value, json};
 
-/// Every capability that changes what the server sends.
+/// Capabilities that change the events and the state.
 pub const ALL_CAPABILITIES: &[&str] = &[
     "notification_settings_null",
     "bulk_message_deletion",
@@ -23,13 +23,13 @@ pub const ALL_CAPABILITIES: &[&str] = &[
 /// The `visibility_policy` of a muted topic.
 const MUTED: i64 = 1;
 
-/// Differs between two registrations though nothing happened, or follows from what no event is for: the newest message
-/// of all, whoever received it, the newest change of all presences, most of which are asked for, and the time.
+/// Members that differ between two registrations without a change, or for which there is no event: the newest message,
+/// the newest change of presence, and the time.
 const VOLATILE: &[&str] =
     &["queue_id", "last_event_id", "max_message_id", "presence_last_update_id", "server_timestamp"];
 
-/// What a user may do follows from their role and groups and from the organization's settings. Clients work it out from
-/// these; the state's copy is for clients that know nothing of groups.
+/// A user's permissions follow from their role and groups and from the organization's settings. Clients compute them;
+/// the copy in the state is for clients without support for groups.
 const OWN_PERMISSIONS: &[&str] = &[
     "can_create_public_streams",
     "can_create_private_streams",
@@ -42,7 +42,7 @@ const OWN_PERMISSIONS: &[&str] = &[
 /// The parts of `unread_msgs` by kind of conversation.
 const UNREAD_LISTS: &[&str] = &["pms", "streams", "huddles"];
 
-/// One of a client's registrations, with what was told at its time.
+/// One registration of a client, with its initial state.
 pub struct Registered {
     client: Client,
     parameters: Value,
@@ -52,9 +52,9 @@ pub struct Registered {
 }
 
 impl TestServer {
-    /// Registers each of these clients in several ways, and fetches its messages; runs the operation; has a model
-    /// client apply the events of each queue; and compares what that client knows then with a new registration and a
-    /// new fetch. Answers what the operation answers.
+    /// Registers each client in several ways and fetches its messages; runs the operation; lets a model client apply
+    /// the events of each queue; and compares its state with a new registration and a new fetch. Returns the result of
+    /// the operation.
     pub async fn check_state_sync<T>(&self, clients: &[&Client], operation: impl AsyncFnOnce() -> T) -> T {
         let mut all = Vec::new();
         for client in clients {
@@ -86,12 +86,12 @@ impl Registered {
         self.queue.touch().await;
     }
 
-    /// The test does not care any more: the queue is gone, or its user.
+    /// Ends the comparison, because the queue or its user was deleted.
     pub fn ignore(mut self) {
         self.queue.ignore();
     }
 
-    /// Compares what the events of the queue led to with a new registration.
+    /// Compares the state updated by the events of the queue with a new registration.
     pub async fn check(self) {
         self.check_without(&[]).await;
     }
@@ -135,7 +135,7 @@ impl Registered {
     }
 }
 
-/// The ways in which clients register that change what they are told.
+/// Registrations that differ in the events they receive.
 fn registrations() -> Vec<Value> {
     let all: Value = ALL_CAPABILITIES.iter().map(|name| ((*name).to_owned(), Value::Bool(true))).collect();
     vec![
@@ -162,8 +162,7 @@ async fn attachments_of(client: &Client) -> Value {
     client.get("/attachments", ()).await.ok()["attachments"].clone()
 }
 
-/// Who comes to see a message because it was moved is not told its content: it is no news. It is read, and clients find
-/// it when they ask for messages.
+/// Messages that became visible by a move are not sent. They are read, and clients fetch them when needed.
 fn forget_arrivals(fresh: &mut Value, model: &Value) {
     let known: Vec<&Value> = messages_in(model).map(|message| &message["id"]).collect();
     let has =
@@ -181,7 +180,7 @@ fn messages_in(state: &Value) -> impl Iterator<Item = &Value> {
     state["messages"].as_array().expect("a list of messages").iter()
 }
 
-/// A copy in which what may differ does not: what is looked up elsewhere, the order of lists that are sets.
+/// A copy without legitimate differences: looked-up values and the order of unordered lists.
 fn comparable(mut state: Value) -> Value {
     let (count, mentions) = (count_unread(&state), unread_mentions(&state));
     let members = state.as_object_mut().expect("the state is an object");
@@ -190,7 +189,7 @@ fn comparable(mut state: Value) -> Value {
     }
     let subscribed = ids_of(members.get("subscriptions"));
     let messages = members["messages"].as_array_mut().expect("a list of messages");
-    // Who has left a channel may keep its messages or not; whether they come in a fetch is a question of access.
+    // Clients may keep or drop messages of a channel that the user left; access decides about a fetch.
     messages.retain(|message| message["type"] == "private" || subscribed.contains(&message["stream_id"]));
     for message in messages {
         forget_names(message);
@@ -222,8 +221,8 @@ fn ids_of(streams: Option<&Value>) -> Vec<Value> {
     streams.map(|stream| stream["stream_id"].clone()).collect()
 }
 
-/// What clients look up when they show a message, names and images of people and channels: a changed name changes no
-/// message.
+/// Removes names and images of users and channels, which clients look up when they show a message: a changed name
+/// changes no message.
 fn forget_names(message: &mut Value) {
     let message = message.as_object_mut().expect("a message");
     for name in ["sender_full_name", "sender_email", "avatar_url", "recipient_id"] {
@@ -254,14 +253,14 @@ fn lower(topic: &Value) -> String {
     topic.as_str().expect("a topic is a text").to_lowercase()
 }
 
-/// How many unread messages count: those that are not muted, with their channel or their topic.
+/// Counts unread messages, without muted channels and topics.
 fn count_unread(state: &Value) -> usize {
     let entries = unread_entries(state);
     let counted = entries.iter().filter(|entry| !is_muted(state, entry));
     counted.map(|entry| entry["unread_message_ids"].as_array().unwrap().len()).sum()
 }
 
-/// The unread messages that mention the user: by name, and with everybody where that is not muted.
+/// Unread messages that mention the user by name, or by a wildcard in a conversation that is not muted.
 fn unread_mentions(state: &Value) -> Value {
     let mut mentions = Vec::new();
     for entry in unread_entries(state) {
@@ -286,7 +285,7 @@ fn unread_entries(state: &Value) -> Vec<Value> {
     UNREAD_LISTS.iter().flat_map(|name| list(&state["unread_msgs"][*name])).collect()
 }
 
-/// Whether a conversation is muted, with its channel or as a topic.
+/// True if a conversation is muted, by its channel or its topic.
 fn is_muted(state: &Value, entry: &Value) -> bool {
     let stream_id = &entry["stream_id"];
     if stream_id.is_null() {
@@ -302,7 +301,7 @@ fn is_muted(state: &Value, entry: &Value) -> bool {
     }
 }
 
-/// Who does not know the subscribers of channels cannot keep their number: it would have to know who was counted.
+/// Removes numbers of subscribers: a client without the lists cannot update them.
 fn forget_counts(state: &mut serde_json::Map<String, Value>) {
     let lists = ["subscriptions", "unsubscribed", "never_subscribed", "streams"];
     let knows = |list: &str| state.get(list).is_some_and(|list| list[0].get("subscribers").is_some());

@@ -1,11 +1,11 @@
-//! The harness notices what it should.
+//! Tests of the harness.
 
 use super::{TestServer, differences, mask};
 use serde_json::json;
 
 #[tokio::test]
 #[should_panic(expected = "Owner has events that the test has not looked at")]
-async fn an_event_that_nobody_looked_at_fails_the_test() {
+async fn unread_events_fail_the_test() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let _queue = owner.register(()).await;
@@ -13,7 +13,7 @@ async fn an_event_that_nobody_looked_at_fails_the_test() {
 }
 
 #[tokio::test]
-async fn a_test_that_does_not_care_says_so() {
+async fn ignored_queues_accept_unread_events() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let mut queue = owner.register(()).await;
@@ -48,7 +48,7 @@ fn differences_name_their_places() {
 }
 
 #[tokio::test]
-async fn a_crash_keeps_what_was_answered() {
+async fn acknowledged_changes_survive_a_crash() {
     let mut server = TestServer::start().await;
     let owner = server.owner().await;
     let mut queue = owner.register(json!({"event_types": ["realm_user"]})).await;
@@ -59,10 +59,10 @@ async fn a_crash_keeps_what_was_answered() {
 }
 
 #[tokio::test]
-async fn snapshots_hide_what_differs_from_run_to_run() {
+async fn snapshots_mask_varying_values() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
-    let queue = owner.register(json!({"fetch_event_types": []})).await;
+    let queue = owner.register(json!({"event_types": ["typing"], "fetch_event_types": []})).await;
     let regenerated = owner.post("/users/me/api_key/regenerate", ()).await.ok();
     insta::assert_json_snapshot!(mask(&json!([queue.state, regenerated])));
 }

@@ -1,4 +1,4 @@
-//! Who calls: every way to fail, in the published words.
+//! Authentication: every way to fail, with the published messages.
 
 use crate::harness::{Client, START, TestServer};
 use base64::Engine;
@@ -18,7 +18,7 @@ fn key_of(client: &Client) -> &str {
 
 // conformance: auth-5, auth-6, auth-7, auth-8, auth-9, auth-10
 #[tokio::test]
-async fn credentials_are_refused_in_the_published_words() {
+async fn credentials_are_refused_as_published() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let key = key_of(&ada);
@@ -70,7 +70,7 @@ async fn the_scheme_and_the_email_are_read_without_regard_to_case_and_space() {
 
 // conformance: auth-2
 #[tokio::test]
-async fn the_api_email_will_do_where_the_real_one_is_hidden() {
+async fn api_emails_work_for_hidden_users() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     ada.patch("/settings", &[("email_address_visibility", "4")]).await.ok();
@@ -85,7 +85,7 @@ async fn the_api_email_will_do_where_the_real_one_is_hidden() {
 
 // conformance: auth-11, auth-12
 #[tokio::test]
-async fn who_is_deactivated_hears_it_after_the_organization() {
+async fn deactivated_organizations_are_reported_before_accounts() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     ada.get("/users/me", ()).await.ok();
@@ -113,7 +113,7 @@ async fn incoming_webhook_bots_only_deliver() {
 
 // conformance: auth-4
 #[tokio::test]
-async fn wrong_credentials_do_no_harm_where_nobody_has_to_log_in() {
+async fn wrong_credentials_are_ignored_on_public_routes() {
     let server = TestServer::start().await;
     for header in ["Bearer x", "Basic", &basic("ada@example.com", &"x".repeat(32))] {
         let request = server.anonymous().request(Method::GET, "/server_settings");

@@ -1,11 +1,11 @@
-//! Browsers: what other sites make them send, and what they keep.
+//! Browsers: cross-site requests and caching.
 
 use crate::harness::TestServer;
 use reqwest::Method;
 
 // conformance: auth-41
 #[tokio::test]
-async fn what_another_site_causes_changes_nothing() {
+async fn cross_site_requests_change_nothing() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let own = format!("http://{}", server.address());
@@ -53,7 +53,7 @@ async fn browsers_are_not_asked_for_a_password_of_their_own() {
 
 // conformance: conv-44
 #[tokio::test]
-async fn no_cache_keeps_json() {
+async fn json_is_not_cached() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     for path in ["/users/me", "/nothing", "/server_settings"] {

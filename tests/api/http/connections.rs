@@ -1,8 +1,9 @@
 //! Connections: how many there may be.
 
 use crate::harness::TestServer;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::mpsc;
 use teamchat::app::Options;
 
 // conformance: conv-43
@@ -18,16 +19,53 @@ async fn one_address_has_so_many_connections() {
     let json: serde_json::Value = serde_json::from_str(body).unwrap();
     assert_eq!(json["msg"], "There are too many connections. Please try again in a moment.");
     assert_eq!((&json["result"], &json["code"]), (&"error".into(), &"SERVICE_UNAVAILABLE".into()));
-    // Whoever closes a connection makes room; the server notices in its own time.
+    // Closing a connection releases its slot when the server notices it.
     open.pop();
     loop {
         let mut stream = TcpStream::connect(server.address()).unwrap();
-        std::io::Write::write_all(&mut stream, b"GARBAGE\r\n\r\n").unwrap();
+        stream.write_all(b"GARBAGE\r\n\r\n").unwrap();
         let mut status = [0; 12];
         stream.read_exact(&mut status).unwrap();
         if &status == b"HTTP/1.1 400" {
             break;
         }
         assert_eq!(&status, b"HTTP/1.1 503");
+    }
+}
+
+/// Each head may be as long, and all of them together may not.
+#[tokio::test]
+async fn unfinished_heads_of_an_address_have_a_budget() {
+    let options = Options { connections_per_address: Some(100), ..Options::default() };
+    let server = TestServer::start_with(options).await;
+    let head = format!("GET /api/v1/server_settings HTTP/1.1\r\nHost: x\r\nX-A: {}", "a".repeat(60_000));
+    let (answered, answers) = mpsc::channel();
+    let mut open = Vec::new();
+    for _ in 0..40 {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        open.push(stream.try_clone().unwrap());
+        let answered = answered.clone();
+        std::thread::spawn(move || {
+            let mut answer = String::new();
+            if stream.read_to_string(&mut answer).is_ok() && !answer.is_empty() {
+                answered.send(answer).unwrap();
+            }
+        });
+    }
+    let answer = answers.recv().unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 431 Request Header Fields Too Large\r\n"), "{head}");
+    assert!(head.contains("connection: close"), "{head}");
+    let json: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(
+        json,
+        serde_json::json!({"result": "error", "msg": "The headers of the request are too large", "code": "BAD_REQUEST"})
+    );
+    // Heads of the usual size need nothing of the budget.
+    let ada = server.member("ada").await;
+    ada.get("/users/me", ()).await.ok();
+    for stream in open {
+        let _closed = stream.shutdown(std::net::Shutdown::Both);
     }
 }

@@ -1,4 +1,4 @@
-//! What holds for each route: who is refused before anything else is looked at.
+//! Rules for all routes, such as refusals before any other check.
 
 use crate::harness::{Answer, Client, TestServer};
 use regex::Regex;
@@ -19,7 +19,7 @@ async fn only_a_few_ask_for_no_login() {
     let server = TestServer::start().await;
     let mut open = Vec::new();
     for route in teamchat::api::routes().iter().filter(|route| !route.outside) {
-        // So many refusals in a minute would be refused themselves.
+        // This many refusals in a minute would reach the rate limit.
         server.clock.advance(1);
         let answer = ask(&server.anonymous(), route).await;
         if answer.status == 401 && answer["code"] == "UNAUTHORIZED" {
@@ -44,7 +44,7 @@ async fn only_a_few_ask_for_no_login() {
 
 // conformance: auth-22
 #[tokio::test]
-async fn what_is_for_some_roles_is_refused_to_others_before_all_else() {
+async fn roles_are_checked_before_parameters() {
     let server = TestServer::start().await;
     let administrator = server.administrator("admin").await;
     let member = server.member("ada").await;
@@ -66,7 +66,7 @@ async fn compare(client: &Client, path: &str) {
     let head = client.request_outside(Method::HEAD, path).send().await;
     let got = client.request_outside(Method::GET, path).send().await;
     assert_eq!((head.status, head.bytes.len()), (got.status, 0), "HEAD {path}");
-    // The length of an answer without a body is not told.
+    // The length of an answer without a body is not sent.
     let length = |answer: &Answer| answer.header("content-length").trim_start_matches('0').to_owned();
     assert_eq!(length(&head), length(&got), "HEAD {path}");
     let names = |answer: &Answer| {

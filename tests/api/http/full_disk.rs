@@ -1,4 +1,4 @@
-//! A full disk: changes are refused in words, reading goes on, and nothing has to be started again.
+//! A full disk: changes are refused with an error, reading continues, and no restart is needed.
 
 use crate::harness::TestServer;
 use serde_json::json;
@@ -34,7 +34,7 @@ async fn a_full_disk_refuses_changes_and_nothing_else() {
 
 // conformance: conv-62
 #[tokio::test]
-async fn the_last_of_the_disk_is_for_deleting() {
+async fn disk_reserve_is_for_deletions() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let general = server.channel("general", &[&owner, &ada]).await;
@@ -50,7 +50,7 @@ async fn the_last_of_the_disk_is_for_deleting() {
     }
     let edit = json!({"content": "longer than before"});
     ada.patch(&format!("/messages/{id}"), edit).await.error(507, "INTERNAL_SERVER_ERROR", msg);
-    // Reading, logging in, marking as read and deleting go on.
+    // Reading, logging in, marking as read and deleting continue.
     let mut queue = owner.register(json!({"event_types": ["delete_message"]})).await;
     owner.post("/messages/flags", json!({"messages": [id], "op": "add", "flag": "read"})).await.ok();
     owner.delete(&format!("/messages/{id}"), ()).await.ok();

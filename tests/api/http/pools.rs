@@ -1,4 +1,4 @@
-//! Work that takes long runs in pools: what it costs, and who waits for it.
+//! Slow work runs in pools: permits, queues and refusals.
 
 use crate::harness::pictures::png;
 use crate::harness::{Blocked, Client, TestServer, until};
@@ -65,9 +65,9 @@ async fn tables_that_multiply_cells_are_text() {
     assert!(html.starts_with("<p>|||"), "{}", &html[..100]);
 }
 
-/// Whatever renders texts of users waits for the pool, and holds up nobody else.
+/// All operations that render texts wait for the pool, and delay no others.
 #[tokio::test]
-async fn rendering_waits_in_its_pool_and_nothing_else_waits_for_it() {
+async fn rendering_pool_delays_no_other_requests() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let ada = server.member("ada").await;
@@ -139,9 +139,9 @@ async fn rendering_waits_in_its_pool_and_nothing_else_waits_for_it() {
     assert_eq!(server.app().pools.rendering.admitted(), 0);
 }
 
-/// Whatever decodes images waits for the pool, and holds up nobody else.
+/// All operations that decode images wait for the pool, and delay no others.
 #[tokio::test]
-async fn images_wait_in_their_pool_and_nothing_else_waits_for_them() {
+async fn image_pool_delays_no_other_requests() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let ada = server.member("ada").await;
@@ -177,7 +177,7 @@ async fn begin_login(server: &TestServer, number: usize) -> TcpStream {
 }
 
 #[tokio::test]
-async fn logins_whose_clients_hang_up_leave_the_queue_of_the_pool() {
+async fn cancelled_logins_leave_the_queue() {
     let server = TestServer::start().await;
     let admitted = || server.app().pools.passwords.admitted();
     let blocked = Blocked::new(server.app(), passwords).await;

@@ -38,7 +38,7 @@ async fn requests_are_limited_where_the_operator_wants_it() {
 
 // conformance: conv-40
 #[tokio::test]
-async fn strangers_are_limited_by_address_and_polls_and_files_by_nothing() {
+async fn rate_limits_exclude_polls_and_files() {
     let server = TestServer::start_with(Options { rate_limit: true, ..Options::default() }).await;
     let ada = server.member("ada").await;
     let anonymous = server.anonymous();
@@ -73,15 +73,31 @@ async fn polls_that_get_the_same_events_again_are_limited() {
     let refused = ada.get("/events", &again).await;
     assert_eq!((refused.header("retry-after"), headers(&refused)[1]), ("60", "0"));
     refused.error(429, "RATE_LIMIT_HIT", "API usage exceeded rate limit");
-    // Who acknowledges what they have goes on.
+    // Polls that acknowledge their events do not count.
     for _ in 0..3 {
         assert_eq!(ada.get("/events", queue.poll(true)).await.ok()["events"], json!([]));
     }
 }
 
+/// A poll without a queue creates one, like `POST /register`, which counts.
 // conformance: conv-40
 #[tokio::test]
-async fn nothing_that_succeeds_is_limited_unasked() {
+async fn polls_that_create_queues_are_limited() {
+    let server = TestServer::start_with(Options { rate_limit: true, ..Options::default() }).await;
+    let ada = server.member("ada").await;
+    let poll = json!({"dont_block": true, "event_types": ["message"]});
+    let left = ada.get("/users/me", ()).await.header("x-ratelimit-remaining").parse::<usize>().unwrap();
+    for _ in 0..left {
+        ada.get("/events", &poll).await.ok();
+    }
+    let refused = ada.get("/events", &poll).await;
+    refused.error(429, "RATE_LIMIT_HIT", "API usage exceeded rate limit");
+    assert_eq!(server.app().hub.len(), left, "a refused poll creates no queue");
+}
+
+// conformance: conv-40
+#[tokio::test]
+async fn successful_requests_are_unlimited_by_default() {
     let server = TestServer::start().await;
     let anonymous = server.anonymous();
     for _ in 0..250 {

@@ -22,7 +22,7 @@ async fn a_wrong_path_is_not_found() {
 
 // conformance: conv-22
 #[tokio::test]
-async fn a_wrong_method_is_told_the_right_ones() {
+async fn wrong_methods_get_the_allowed_ones() {
     let server = TestServer::start().await;
     for method in ["DELETE", "OPTIONS", "TRACE", "PATCH", "BREW"] {
         let request = server.anonymous().request(method.parse().unwrap(), "/users");
@@ -84,7 +84,7 @@ async fn broken_encodings_are_refused_in_words() {
 
 // conformance: conv-27
 #[tokio::test]
-async fn a_long_answer_is_compressed_for_who_wants_it() {
+async fn long_answers_are_compressed_on_request() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     for number in 0..20 {
@@ -112,7 +112,7 @@ async fn a_long_answer_is_compressed_for_who_wants_it() {
 
 // conformance: conv-19, conv-20, send-54
 #[tokio::test]
-async fn parameters_that_nobody_knows_are_named() {
+async fn unknown_parameters_are_listed() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let unknown = &[("zoo", "1"), ("client", "me"), ("Anchor", "2"), ("zoo", "3")];
@@ -185,7 +185,7 @@ async fn every_method_takes_parameters_from_the_query_string_and_the_body() {
         request().query(&parameters).send().await.ok();
         request().form(&parameters).send().await.ok();
         request().multipart(&parameters, &[]).send().await.ok();
-        // Both at once: each brings what the other has not.
+        // Query and body are combined.
         let both = request().query(&[("left", "1")]).form(&parameters);
         both.send().await.ok_ignoring(&["left"]);
         let both = request().query(&parameters).form(&[("right", "1")]);
@@ -289,7 +289,7 @@ async fn a_parameter_has_one_of_its_names() {
     assert_eq!((&error["var_name1"], &error["var_name2"]), (&json!("topic"), &json!("subject")));
 }
 
-/// The published server refuses the 201st request of a minute. Whoever tests a client against this one need not wait.
+/// The published server refuses the 201st request of a minute. Tests of clients against this server need not wait.
 // conformance: conv-40
 #[tokio::test]
 async fn no_client_asks_too_often() {

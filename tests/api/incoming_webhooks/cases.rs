@@ -1,6 +1,6 @@
-//! Every integration with the payloads in `tests/api/integrations`: `<integration>/<case>.json` is the payload,
-//! `<case>.md` beside it what the request has besides (headers as `Name: value`, parameters as `?name=value`), a line
-//! `---`, and the messages that become of it. `INSTA_UPDATE=always` writes the messages anew; read the difference.
+//! Every integration with the payloads in `tests/api/integrations`. `<integration>/<case>.json` is the payload.
+//! `<case>.md` has the headers of the request (as `Name: value`) and its parameters (as `?name=value`), a line `---`,
+//! and the resulting messages. `INSTA_UPDATE=always` updates the messages; review the difference.
 
 use crate::harness::{Client, TestServer};
 use hyper::Method;
@@ -34,7 +34,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Sends a payload, and writes what became of it: the messages, or the answer.
+/// Sends a payload, and formats the resulting messages or the error.
 async fn delivered(server: &TestServer, ada: &Client, api_key: &str, case: &Case, head: &str) -> String {
     let mut query = json!({"api_key": api_key, "stream": "alerts"});
     let mut request = server.anonymous().request(Method::POST, &format!("/external/{}", case.integration));
@@ -93,7 +93,7 @@ async fn payloads_become_messages() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// What a stranger writes to be more than words: in titles, names, labels.
+/// Markup in titles, names and labels that must stay plain text.
 const HOSTILE: &[&str] = &["@**all** x", "# x", "> x", "1. x", "/me x", "```x"];
 
 /// The strings in a value, each replaced in turn.
@@ -154,7 +154,7 @@ fn blocks(html: &str) -> BTreeSet<&'static str> {
 /// One case of each integration that strangers write to, with every string of its payload replaced in turn: no
 /// message becomes more than it is with plain words in the same place.
 #[tokio::test]
-async fn strangers_write_words_and_nothing_more() {
+async fn text_of_strangers_is_plain() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     server.channel("alerts", &[&ada]).await;
@@ -193,7 +193,7 @@ async fn strangers_write_words_and_nothing_more() {
     assert!(known.len() > 8, "{known:?}");
 }
 
-/// Sends a payload, and returns the HTML of the messages that became of it; nothing of one that is refused.
+/// Sends a payload, and returns the HTML of the resulting messages, or an empty list if it is refused.
 async fn rendered(
     server: &TestServer,
     ada: &Client,

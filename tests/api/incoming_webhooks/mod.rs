@@ -5,9 +5,10 @@ mod cases;
 use crate::harness::{Answer, Client, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
-use teamchat::api::control::{self, Command};
+use teamchat::commands;
+use teamchat::commands::Command;
 
-/// A bot that only delivers; answers its key.
+/// A bot that only delivers. Returns its key.
 async fn key(owner: &Client) -> String {
     let params =
         json!({"full_name": "Deliverer", "short_name": "deliverer", "bot_type": 2, "service_name": "json"});
@@ -46,7 +47,7 @@ async fn json_is_shown_in_a_channel_or_to_the_owner() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_delivered_is_refused() {
+async fn undeliverable_messages_are_refused() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     server.private_channel("secret", &[&owner]).await;
@@ -127,7 +128,7 @@ async fn the_owner_learns_of_a_missing_channel_at_most_once_an_hour() {
 
 // conformance: bot-24
 #[tokio::test]
-async fn the_owner_learns_of_messages_of_a_bot_that_nobody_gets() {
+async fn undelivered_messages_of_bots_are_reported() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bot = server.bot("robot", &ada).await;
@@ -149,7 +150,7 @@ async fn the_owner_learns_of_messages_of_a_bot_that_nobody_gets() {
          subscribers."
     );
     assert_eq!(notices(&ada).await[1], told);
-    // People see the error, and are told nothing else.
+    // Users get the error, without a notice.
     ada.post("/messages", to_nobody).await.error(
         400,
         "STREAM_DOES_NOT_EXIST",
@@ -297,7 +298,7 @@ async fn payloads_come_as_forms_and_texts_too() {
 }
 
 #[tokio::test]
-async fn a_payload_mentions_everybody_only_where_its_bot_may() {
+async fn payloads_use_wildcards_with_the_bots_permission() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let mut people = vec![owner.clone()];
@@ -320,7 +321,7 @@ async fn a_payload_mentions_everybody_only_where_its_bot_may() {
 }
 
 #[tokio::test]
-async fn the_command_line_makes_a_bot_and_its_address() {
+async fn bot_create_prints_a_webhook_url() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let alerts = server.channel("alerts", &[&ada]).await;
@@ -341,11 +342,11 @@ async fn the_command_line_makes_a_bot_and_its_address() {
     let second = server.command(create("grafana", "alerts", Some(&ada.email))).await;
     assert_eq!((&second["full_name"], &second["owner"]), (&json!("Grafana 2"), &json!(ada.full_name)));
     let refusal =
-        async |command: Command| control::run(server.app(), command).await.unwrap_err().msg().to_owned();
+        async |command: Command| commands::run(server.app(), command).await.unwrap_err().msg().to_owned();
     assert!(
         refusal(create("excel", "alerts", None))
             .await
-            .starts_with("There is no integration 'excel'. There are: ")
+            .starts_with("unknown integration 'excel'; available: ")
     );
     assert_eq!(refusal(create("json", "nowhere", None)).await, "There is no channel 'nowhere'");
     let msg = "No active person has the email 'eve@example.com'";
@@ -354,7 +355,7 @@ async fn the_command_line_makes_a_bot_and_its_address() {
 
 /// A character that the renderer leaves out hides neither a mention nor the end of a quote.
 #[tokio::test]
-async fn strangers_mention_nobody_and_stay_in_their_quotes() {
+async fn text_of_strangers_cannot_mention_or_leave_quotes() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     server.channel("general", &[&ada, &bob]).await;
@@ -383,9 +384,9 @@ async fn strangers_mention_nobody_and_stay_in_their_quotes() {
     }
 }
 
-/// A program that sends what takes long to convert waits; others do not.
+/// A payload that is slow to convert does not delay other requests.
 #[tokio::test]
-async fn large_payloads_are_read_beside_the_requests_of_others() {
+async fn large_payloads_delay_no_other_requests() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let key = key(&ada).await;

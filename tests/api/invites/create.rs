@@ -54,7 +54,7 @@ async fn links_expire_when_they_were_asked_to() {
 
 // conformance: invite-4, invite-5
 #[tokio::test]
-async fn who_may_make_links_and_for_which_roles() {
+async fn permissions_to_create_links_by_role() {
     let server = TestServer::start().await;
     let (owner, administrator) = (server.owner().await, server.administrator("alan").await);
     let (moderator, ada) = (server.moderator("mary").await, server.member("ada").await);

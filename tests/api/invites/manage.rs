@@ -3,7 +3,7 @@
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 
-/// Invites somebody by email; answers the invitation's id.
+/// Invites a user by email. Returns the invitation's id.
 async fn invite(client: &Client, email: &str, invite_as: i64) -> Value {
     let params = json!({"invitee_emails": email, "stream_ids": [], "invite_as": invite_as});
     client.post("/invites", params).await.ok();
@@ -53,7 +53,7 @@ async fn people_manage_their_own_and_administrators_all() {
 }
 
 #[tokio::test]
-async fn the_link_of_an_invitation_is_for_those_who_may_give_its_role() {
+async fn invitation_links_are_listed_with_permission_for_the_role() {
     let server = TestServer::start().await;
     let (owner, administrator) = (server.owner().await, server.administrator("alan").await);
     let mut links = Vec::new();
@@ -83,7 +83,7 @@ async fn a_link_that_was_revoked_cannot_be_revoked_again() {
     owner.post("/invites/multiuse", ()).await.ok();
     let path = "/invites/multiuse/1";
     ada.delete(path, ()).await.error(400, "BAD_REQUEST", "Must be an organization administrator");
-    // Each kind is found only as what it is.
+    // Each kind has its own endpoint.
     owner.delete("/invites/1", ()).await.error(400, "BAD_REQUEST", "No such invitation");
     owner.delete("/invites/multiuse/2", ()).await.error(400, "BAD_REQUEST", "No such invitation");
     let email = invite(&owner, "new@example.com", 400).await;
@@ -116,7 +116,7 @@ async fn invitations_go_with_their_inviter() {
 #[tokio::test]
 async fn the_first_owners_link_is_nobodys_to_manage() {
     let server = TestServer::start().await;
-    let link = server.command(teamchat::api::control::Command::OwnerLink).await;
+    let link = server.command(teamchat::commands::Command::OwnerLink).await;
     assert!(link.as_str().unwrap().starts_with("/join/"), "{link}");
     let owner = server.owner().await;
     assert_eq!(ids(&owner).await, json!([]));

@@ -1,45 +1,62 @@
 //! The page behind an invitation link, as a browser without scripts uses it.
 
+mod chain;
 mod password;
 
 use crate::harness::{Answer, Client, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
-use teamchat::api::control::Command;
+use teamchat::commands::Command;
 use teamchat::types::Role;
 
 /// A browser with the page open.
-struct Page {
+pub struct Page {
     client: Client,
     path: String,
+    language: &'static str,
     cookie: String,
     token: String,
 }
 
 impl Page {
     /// Opens a link.
-    async fn open(server: &TestServer, link: &str) -> Self {
+    pub async fn open(server: &TestServer, link: &str) -> Self {
+        Self::open_in(server, link, "en").await
+    }
+
+    /// Opens a link in a browser that prefers a language.
+    pub async fn open_in(server: &TestServer, link: &str, language: &'static str) -> Self {
         let path = link.strip_prefix(&format!("http://{}", server.address())).unwrap_or(link).to_owned();
         let client = server.anonymous();
-        let answer = client.request_outside(Method::GET, &path).send().await;
+        let answer =
+            client.request_outside(Method::GET, &path).header("Accept-Language", language).send().await;
         assert_eq!(answer.status, 200, "{answer}");
         let cookie = answer.header("set-cookie").split(';').next().unwrap().to_owned();
         let token = between(&text(&answer), "name=\"token\" value=\"", "\"");
         assert_eq!(cookie, format!("teamchat_join={token}"));
-        Self { client, path, cookie, token }
+        Self { client, path, language, cookie, token }
     }
 
     /// Sends the page back.
-    async fn send(&self, fields: Value) -> Answer {
+    pub async fn send(&self, fields: Value) -> Answer {
         let mut fields = fields;
         if fields.get("token").is_none() {
             fields["token"] = self.token.as_str().into();
         }
         let request = self.client.request_outside(Method::POST, &self.path).form(fields);
+        let request = request.header("Accept-Language", self.language);
         request.header("Cookie", &format!("other=1; {}", self.cookie)).send().await
     }
 
-    /// Sends the page back filled in as it should be; answers the email and key that the next page shows.
+    /// Sends the page back with the name of another host.
+    pub async fn send_to(&self, host: &str, fields: Value) -> Answer {
+        let mut fields = fields;
+        fields["token"] = self.token.as_str().into();
+        let request = self.client.request_outside(Method::POST, &self.path).form(fields);
+        request.header("Cookie", &self.cookie).header("Host", host).send().await
+    }
+
+    /// Sends the page back filled in as it should be. Returns the email and key that the next page shows.
     async fn join(&self, name: &str) -> (String, String) {
         let fields = json!({"full_name": name, "email": format!("{}@example.com", name.to_lowercase()),
             "password": "correct horse"});
@@ -50,16 +67,16 @@ impl Page {
     }
 }
 
-fn text(answer: &Answer) -> String {
+pub fn text(answer: &Answer) -> String {
     String::from_utf8(answer.bytes.clone()).unwrap()
 }
 
-fn between(text: &str, before: &str, after: &str) -> String {
+pub fn between(text: &str, before: &str, after: &str) -> String {
     let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("{before} in {text}"));
     rest.split_once(after).unwrap().0.to_owned()
 }
 
-/// The links that the notification bot told a user, the oldest first.
+/// Links in messages of the notification bot to a user, the oldest first.
 async fn links_of_bot(client: &Client) -> Vec<String> {
     let fetch = json!({"anchor": "newest", "num_before": 9, "num_after": 0, "apply_markdown": false});
     let messages = client.get("/messages", fetch).await.ok()["messages"].clone();
@@ -73,7 +90,7 @@ async fn link(client: &Client, params: Value) -> String {
 }
 
 #[tokio::test]
-async fn the_page_is_safe_and_says_who_invites() {
+async fn sign_up_page_is_safe_and_names_the_inviter() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     server.sql("UPDATE user SET full_name = 'Ada <b>& Co' WHERE email = 'owner@example.com'").await;
@@ -198,7 +215,7 @@ async fn only_people_of_the_organizations_domains_join() {
 }
 
 #[tokio::test]
-async fn a_page_of_another_site_makes_nobody() {
+async fn cross_site_form_creates_no_account() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let page = Page::open(&server, &link(&owner, json!({})).await).await;
@@ -363,7 +380,7 @@ async fn the_bots_greet_and_tell() {
     assert_eq!(greeted[1], (welcome, json!(""), "Hi!".to_owned()));
     let no_text = join(json!({"welcome_message_custom_text": ""}), "Cyd").await;
     assert_eq!(newest(&no_text).await.len(), 1);
-    // An inviter who did not ask for it hears nothing.
+    // An inviter who did not ask for it is not notified.
     let before = newest(&owner).await.len();
     server.set_realm_setting("signup_announcements_stream_id", json!(-1)).await;
     server.sql("UPDATE invite SET notify_referrer_on_join = 0").await;
@@ -373,7 +390,7 @@ async fn the_bots_greet_and_tell() {
 }
 
 #[tokio::test]
-async fn the_first_owner_comes_by_the_link_of_the_start() {
+async fn first_owner_joins_through_the_printed_link() {
     let server = TestServer::start().await;
     let stale = server.command(Command::OwnerLink).await;
     let link = server.command(Command::OwnerLink).await;
@@ -415,7 +432,7 @@ async fn the_first_owner_comes_by_the_link_of_the_start() {
 }
 
 #[tokio::test]
-async fn the_first_owners_link_ends_when_somebody_can_log_in() {
+async fn first_owner_link_ends_with_the_first_login() {
     let server = TestServer::start().await;
     let link = server.command(Command::OwnerLink).await;
     let page = Page::open(&server, link.as_str().unwrap()).await;
@@ -426,7 +443,7 @@ async fn the_first_owners_link_ends_when_somebody_can_log_in() {
 }
 
 #[tokio::test]
-async fn one_address_may_not_try_for_ever() {
+async fn attempts_of_an_address_are_limited() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let page = Page::open(&server, &link(&owner, json!({})).await).await;
@@ -441,7 +458,7 @@ async fn one_address_may_not_try_for_ever() {
 }
 
 #[tokio::test]
-async fn what_events_tell_of_a_newcomer_is_the_state() {
+async fn new_user_events_reproduce_state() {
     let server = TestServer::start().await;
     let (owner, guest) = (server.owner().await, server.guest("guest").await);
     let general = server.channel("general", &[&owner, &guest]).await;
@@ -456,7 +473,7 @@ async fn what_events_tell_of_a_newcomer_is_the_state() {
 
 // conformance: invite-18
 #[tokio::test]
-async fn a_link_gives_only_what_its_inviter_may_give() {
+async fn links_are_limited_by_their_inviter() {
     let server = TestServer::start().await;
     let (owner, boss) = (server.owner().await, server.user("boss", Role::Owner, None, None).await);
     let admin = server.administrator("admin").await;
@@ -466,7 +483,7 @@ async fn a_link_gives_only_what_its_inviter_may_give() {
     admin.post("/invites", json!({"invitee_emails": "new@example.com", "stream_ids": []})).await.ok();
     let for_one = Page::open(&server, &links_of_bot(&admin).await[0]).await;
 
-    // Who may not invite any more has no links.
+    // A user without permission to invite sees no links.
     let mut of_owner = owner.register(json!({"event_types": ["invites_changed"]})).await;
     owner.patch(&format!("/users/{}", boss.user_id), json!({"role": 600})).await.ok();
     of_owner.expect(&[json!({"type": "invites_changed"})]).await;
@@ -489,7 +506,8 @@ async fn a_link_gives_only_what_its_inviter_may_give() {
     (ada.email, ada.api_key) = (email, Some(api_key));
     assert_eq!(ada.get("/users/me/subscriptions", ()).await.ok()["subscriptions"], json!([]));
 
-    // A permission that was taken away is asked for when somebody comes, and works again when it is back.
+    // The inviter's permission is checked when the link is used, and the link works again when the permission is
+    // restored.
     let only_owners =
         json!({"can_invite_users_group": {"new": 2}, "create_multiuse_invite_group": {"new": 2}});
     owner.patch("/realm", only_owners).await.ok();
@@ -500,7 +518,7 @@ async fn a_link_gives_only_what_its_inviter_may_give() {
 }
 
 #[tokio::test]
-async fn a_closed_organization_lets_nobody_join() {
+async fn deactivated_organizations_refuse_sign_ups() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let page = Page::open(&server, &link(&owner, json!({})).await).await;
@@ -552,7 +570,7 @@ async fn the_operator_manages_accounts_by_command() {
     server.anonymous().post("/fetch_api_key", login("second password")).await.ok();
 
     let refused = async |command: Command| {
-        let refusal = teamchat::api::control::run(server.app(), command).await.unwrap_err();
+        let refusal = teamchat::commands::run(server.app(), command).await.unwrap_err();
         refusal.msg().to_owned()
     };
     let ada = || "ada@example.com".to_owned();
@@ -585,7 +603,7 @@ async fn the_operator_manages_accounts_by_command() {
 
 // conformance: invite-20
 #[tokio::test]
-async fn few_people_join_in_a_day_by_one_who_is_no_administrator() {
+async fn members_invite_a_limited_number_of_users_per_day() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     server

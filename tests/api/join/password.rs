@@ -1,13 +1,74 @@
-//! Links with which somebody sets a new password.
+//! Links that set a new password.
 
 use super::{Page, text};
 use crate::harness::{Client, START, TestServer};
 use hyper::Method;
 use serde_json::json;
+use teamchat::commands::Command;
 use teamchat::types::Role;
 
+/// Changes of one of two people, each followed by its reverse.
+const CHANGES: [&str; 5] =
+    ["deactivation", "role", "own password", "password by command", "password by link"];
+
+/// A link is a right of the one who made it, and of the one whose password it sets. It ends with every change of either, and
+/// does not return.
 #[tokio::test]
-async fn a_forgotten_password_is_set_anew_by_a_link() {
+async fn reset_links_end_with_changes_of_either_person() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let admin = server.user("admin", Role::Administrator, None, Some("a password")).await;
+    let ada = server.user("ada", Role::Member, None, Some("a password")).await;
+    let path = |link: &str| link.strip_prefix(&format!("http://{}", server.address())).unwrap().to_owned();
+    let create = async |by: &Client, of: &Client| {
+        let made = by.post(&format!("/users/{}/password_reset", of.user_id), ()).await.ok();
+        made["password_reset_link"].as_str().unwrap().to_owned()
+    };
+    let open =
+        async |link: &str| server.anonymous().request_outside(Method::GET, &path(link)).send().await.status;
+    for changed in [&admin, &ada] {
+        for what in CHANGES {
+            let link = create(&admin, &ada).await;
+            assert_eq!(open(&link).await, 200, "before");
+            let user = format!("/users/{}", changed.user_id);
+            let role = if changed.user_id == ada.user_id { 400 } else { 200 };
+            match what {
+                "deactivation" => {
+                    owner.delete(&user, ()).await.ok();
+                    assert_eq!(open(&link).await, 404, "{what}");
+                    owner.post(&format!("{user}/reactivate"), ()).await.ok();
+                    server.restore_key(changed).await;
+                }
+                "role" => {
+                    owner.patch(&user, json!({"role": 300})).await.ok();
+                    assert_eq!(open(&link).await, 404, "{what}");
+                    owner.patch(&user, json!({"role": role})).await.ok();
+                }
+                "own password" => {
+                    let passwords = json!({"old_password": "a password", "new_password": "another one"});
+                    changed.patch("/settings", passwords).await.ok();
+                }
+                "password by command" => {
+                    let (email, password) = (changed.email.clone(), "a password".to_owned());
+                    server.command(Command::SetPassword { email, password }).await;
+                    server.restore_key(changed).await;
+                }
+                _ if changed.user_id == ada.user_id => {}
+                _ => {
+                    let page = Page::open(&server, &create(&owner, changed).await).await;
+                    assert_eq!(page.send(json!({"password": "a password"})).await.status, 200);
+                    server.restore_key(changed).await;
+                }
+            }
+            if what != "password by link" || changed.user_id != ada.user_id {
+                assert_eq!(open(&link).await, 404, "{what} of {}", changed.email);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn reset_links_set_a_password() {
     let server = TestServer::start().await;
     let (owner, admin) = (server.owner().await, server.administrator("admin").await);
     let ada = server.user("ada", Role::Member, None, Some("first password")).await;
@@ -52,7 +113,7 @@ async fn a_forgotten_password_is_set_anew_by_a_link() {
     assert_eq!((log_in("first password").await, log_in("second password").await), (401, 200));
     assert_eq!(page.send(json!({"password": "third password"})).await.status, 404, "it works once");
 
-    // It ends with its day, with the role of whoever made it, and while the organization is closed.
+    // It ends after a day, with the role of its creator, and while the organization is deactivated.
     let make =
         async || admin.post(&path(&ada), ()).await.ok()["password_reset_link"].as_str().unwrap().to_owned();
     let late = make().await;

@@ -1,4 +1,4 @@
-//! What everybody hears: each message that somebody may see reaches their queues, and no other.
+//! Checks of events: each message reaches the queues of its audience, and no others.
 
 use super::rules::{Message, Place, Rules, words};
 use super::{Simulation, ids_in};
@@ -7,7 +7,7 @@ use crate::harness::{Client, Queue};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a client declares that understands everything.
+/// Capabilities of a modern client.
 const CAPABILITIES: [&str; 5] = [
     "bulk_message_deletion",
     "stream_typing_notifications",
@@ -21,19 +21,19 @@ pub fn capabilities() -> Value {
     all.into()
 }
 
-/// What a step must tell.
+/// An event that a step must emit.
 pub enum Expected {
-    /// A new message, to whom it was sent.
+    /// A new message, sent to its receivers.
     Message(i64),
-    /// Something about a message, to those who hear of it.
+    /// An event about a message, sent to its audience.
     Event(&'static str, i64),
-    /// A message went to another topic or channel: it is gone for those who lose it.
+    /// A move to another topic or channel, a deletion for users who lose the message.
     Moved(i64),
-    /// A message is gone.
+    /// A deleted message.
     Deleted(i64),
-    /// A new word about a channel, to everybody who knows the channel.
+    /// A change of a channel, sent to all who know the channel.
     AboutChannel(usize, String),
-    /// Somebody types, to subscribers.
+    /// A typing notification, sent to subscribers.
     Typing(usize, String),
 }
 
@@ -67,11 +67,11 @@ impl Narrow {
 /// The queues of one person.
 pub struct Listeners {
     all: Queue,
-    /// With `all_public_streams`; guests have none.
+    /// The queue with `all_public_streams`; guests have none.
     public: Option<Queue>,
     narrowed: Queue,
     narrow: Narrow,
-    /// The channels that the events of `all` have told of.
+    /// Channels in the events received by `all`.
     known: BTreeSet<i64>,
 }
 
@@ -91,7 +91,7 @@ impl Listeners {
         Self { all, public, narrowed, narrow, known }
     }
 
-    /// A guest hears of no channel without being subscribed: the queue of all public channels ends.
+    /// A guest receives no channel without a subscription: the queue of all public channels ends.
     pub async fn role_changed(&mut self, client: &Client, role: i64) {
         if role != 600 && self.public.is_none() {
             self.public = Some(register_public(client).await);
@@ -111,7 +111,7 @@ impl Listeners {
         }
     }
 
-    /// The queues are gone with the account.
+    /// The queues end with the account.
     pub fn ignore(mut self) {
         for queue in [&mut self.all, &mut self.narrowed].into_iter().chain(&mut self.public) {
             queue.ignore();
@@ -139,7 +139,7 @@ async fn register_public(client: &Client) -> Queue {
     queue
 }
 
-/// What one person's queues told in one step.
+/// Events of one person's queues in one step.
 struct Heard {
     all: Vec<Value>,
     public: Option<Vec<Value>>,
@@ -158,8 +158,8 @@ impl Simulation {
         }
     }
 
-    /// Everybody's events since the step before tell what their reader must know, and only what they may know, or might
-    /// a moment ago.
+    /// Checks the events of all users since the last step: complete, and limited to what their reader may know, or
+    /// could know a moment ago.
     pub async fn look_at_events(&mut self, before: &Rules) {
         let mut heard = BTreeMap::new();
         for (person, listeners) in self.listeners.iter_mut().enumerate() {
@@ -193,11 +193,11 @@ impl Simulation {
         }
     }
 
-    /// An event tells its reader nothing that they may not know.
+    /// An event reveals nothing that its reader may not know.
     fn check_event(&self, person: Person, before: &Rules, event: &Value) {
         self.check_words(person, before, event);
-        // What happens to several messages at once is one event. It may number some that its reader does not see, if
-        // they see one of them: numbers tell nothing.
+        // A bulk change is one event. It may list messages that its reader does not see if they see one of them: ids
+        // reveal nothing.
         let mut ids = ids_in(event, &["message_id", "message_ids"]);
         ids.retain(|id| before.messages.contains_key(id) || self.rules.messages.contains_key(id));
         let allowed = ids.iter().any(|id| before.sees(person, *id) || self.rules.sees(person, *id));
@@ -207,14 +207,14 @@ impl Simulation {
             let allowed = before.knows(person, place) || self.rules.knows(person, place);
             self.assert_same(allowed, true, &format!("{person} heard of channel {place}: {event}"));
         }
-        // What can still be read is not gone.
+        // Readable messages are not deleted.
         if event["type"] == "delete_message" {
             ids.retain(|id| self.rules.sees(person, *id));
             self.assert_same(&ids, &Vec::new(), &format!("{person} loses what they see: {event}"));
         }
     }
 
-    /// The channels that the events have told of are those that the person knows.
+    /// Compares the channels known from events with the rules.
     fn check_known(&self, person: Person) {
         let Some(listeners) = &self.listeners[person] else { return };
         let known = (0..self.rules.channels.len()).filter(|place| self.rules.knows(person, *place));
@@ -222,7 +222,7 @@ impl Simulation {
         self.assert_same(&listeners.known, &expected, &format!("the channels that {person} was told of"));
     }
 
-    /// New messages came to whom they were sent, once, and to nobody else.
+    /// New messages reached exactly their receivers, once.
     fn check_messages(&self, person: Person, before: &Rules, heard: &Heard) {
         let is_new = |id: &i64| !before.messages.contains_key(id) && self.rules.messages.contains_key(id);
         let new: Vec<i64> = self.rules.messages.keys().copied().filter(is_new).collect();

@@ -1,4 +1,4 @@
-//! What can be read is what may be: everything that the server answers to those who only ask.
+//! Checks of all GET requests: their answers contain exactly the data that the rules allow.
 
 use super::listen::capabilities;
 use super::rules::{Place, words};
@@ -13,18 +13,19 @@ use teamchat::http::Route;
 /// Parts of paths that the simulation has no values for. Their routes have tests of their own.
 const NOT_FILLED: [&str; 5] = ["{path...}", "{key}", "{token}", "{hash}", "{filename...}"];
 
-/// Routes that succeed for nobody here, with the reason.
-const NOT_ASKED: [(&str, &str); 5] = [
+/// Routes that never succeed here, with the reason.
+const NOT_ASKED: [(&str, &str); 6] = [
     ("/api/v1/events", "every step of the simulation polls"),
     ("/api/v1/dev_list_users", "only servers for development have it"),
     ("/api/v1/calls/bigbluebutton/create", "no provider of calls is configured"),
     ("/api/v1/messages/summary", "nothing that summarizes is configured"),
-    ("/api/v1/export/realm", "nothing is exported"),
+    ("/public/{channel}", "the same page for all: tests/api/visitors/pages.rs"),
+    ("/public/{channel}/{topic}", "the same page for all: tests/api/visitors/pages.rs"),
 ];
 
-/// What follows from messages that were never told, since they came by a move or became somebody's own; policies for
-/// topics of archived channels, which the state leaves out; what changes from day to day; and whether somebody who lost
-/// a channel and found it again had been subscribed once: `streams` has it either way.
+/// Members that events cannot keep current: values derived from messages that arrived by a move or became the user's
+/// own; topic policies of archived channels, which the state omits; values that change daily; and earlier subscriptions
+/// to a channel that was lost and found again, which `streams` lists in either case.
 const NOT_KEPT: [&str; 10] = [
     "presences",
     "unsubscribed",
@@ -39,7 +40,7 @@ const NOT_KEPT: [&str; 10] = [
 ];
 
 impl Simulation {
-    /// What can be read is what may be.
+    /// Compares all readable data with the rules.
     pub async fn look_at_everything(&mut self) {
         for person in 0..self.people.len() {
             if !self.rules.is_active(person) {
@@ -59,6 +60,59 @@ impl Simulation {
         }
         self.compare_states().await;
         self.look_from_outside().await;
+        self.look_without_account().await;
+    }
+
+    /// Compares what visitors read with the web-public channels that are in use.
+    async fn look_without_account(&self) {
+        let visitor = self.server.anonymous().in_browser(None);
+        let get = async |path: String, parameters: Value| {
+            let answer = visitor.get(&path, parameters).await;
+            for word in words(&answer.json.to_string()) {
+                let secret = self.rules.secrets.get(&word);
+                let why = format!("a visitor read {word} ({secret:?}) in {path}: {answer}");
+                self.assert_same(self.rules.is_told_to_all(&word), true, &why);
+            }
+            answer
+        };
+        let public = self.rules.public_messages();
+        let places: Vec<usize> = (0..self.rules.channels.len()).collect();
+        let is_open = places.iter().any(|place| self.rules.is_public(*place));
+        let narrow = json!([["channels", "web-public"]]);
+        let parameters = json!({"anchor": "newest", "num_before": 5000, "num_after": 0, "narrow": narrow});
+        let found = get("/messages".to_owned(), parameters).await;
+        self.assert_same(found.status, if is_open { 200 } else { 401 }, &format!("visitors: {found}"));
+        let ids = ids_in(&found.json["messages"], &["id"]).into_iter();
+        let found = ids.filter(|id| self.rules.messages.contains_key(id)).collect();
+        self.assert_same(found, public.clone(), "the messages that visitors read");
+        for id in self.rules.messages.keys().rev().take(15) {
+            let answer = get(format!("/messages/{id}"), json!({})).await;
+            let expected = if public.contains(id) { 200 } else { 401 };
+            self.assert_same(answer.status, expected, &format!("message {id} for a visitor: {answer}"));
+        }
+        for place in places {
+            let stream_id = self.rules.channels[place].stream_id;
+            let answer = get(format!("/users/me/{stream_id}/topics"), json!({})).await;
+            let reads = self.rules.is_public(place);
+            self.assert_same(
+                answer.status == 200,
+                reads,
+                &format!("topics of {place} for a visitor: {answer}"),
+            );
+        }
+        get("/users".to_owned(), json!({})).await;
+        let state = visitor.post("/register", json!({"client_capabilities": capabilities()})).await;
+        self.assert_same(state.status == 200, is_open, &format!("the state of a visitor: {state}"));
+        for word in words(&state.json.to_string()) {
+            let why = format!("a visitor registered and read {word}: {state}");
+            self.assert_same(self.rules.is_told_to_all(&word), true, &why);
+        }
+        let files = self.server.anonymous();
+        for File { url, message, .. } in &self.files {
+            let answer = files.request_outside(Method::GET, url).send().await;
+            let reads = message.is_some_and(|id| public.contains(&id));
+            self.assert_same(answer.status == 200, reads, &format!("{url} for a visitor: {answer}"));
+        }
     }
 
     async fn look_at_channels(&self, person: Person) {
@@ -150,7 +204,7 @@ impl Simulation {
     async fn look_at_state(&self, person: Person) {
         let parameters = json!({"client_capabilities": capabilities(), "include_subscribers": true});
         let mut state = self.people[person].post("/register", parameters).await.ok();
-        // A reminder quotes what its message said when it was made.
+        // A reminder quotes the message at the time of its creation.
         for list in ["user_topics", "muted_topics", "reminders"] {
             let own = words(&state.as_object_mut().unwrap().remove(list).unwrap().to_string());
             let unheard: Vec<_> = own.difference(&self.read[person]).collect();
@@ -172,8 +226,8 @@ impl Simulation {
         self.assert_same(unseen, false, &format!("what is unread to {person}"));
     }
 
-    /// Files are loaded by whoever may see the message that links to them. Without one, their owner may have deleted
-    /// them.
+    /// Files can be loaded by users who can see a message that links to them. A file without links may have been
+    /// deleted by its owner.
     async fn look_at_files(&self, person: Person) {
         for File { url, owner, message } in self.files.iter().rev().take(8) {
             let sees = message.is_some_and(|id| self.rules.sees(person, id));
@@ -184,8 +238,8 @@ impl Simulation {
         }
     }
 
-    /// No `GET` route tells a word that its caller may not know. The routes are those of the router, so that a new one
-    /// is asked as well.
+    /// No `GET` route returns a word that its caller may not know. The routes are those of the router, so new ones are
+    /// included.
     async fn look_at_every_route(&mut self, person: Person) {
         for route in teamchat::api::routes().into_iter().filter(is_asked) {
             let path = route.full_path();
@@ -236,7 +290,7 @@ impl Simulation {
         ]
     }
 
-    /// What a route needs to be asked for much.
+    /// Parameters for a request with a large answer.
     fn parameters_of(&mut self, person: Person, path: &str) -> Value {
         let known: Vec<usize> =
             (0..self.rules.channels.len()).filter(|place| self.rules.knows(person, *place)).collect();
@@ -249,7 +303,7 @@ impl Simulation {
                 let ids: Vec<i64> = self.rules.messages.keys().copied().collect();
                 json!({"msg_ids": ids, "narrow": [["has", "link"]]})
             }
-            // The name stands in the refusal too.
+            // The refusal repeats the name.
             "/api/v1/get_stream_id" if !known.is_empty() => {
                 json!({"stream": self.rules.channels[place].name})
             }
@@ -261,8 +315,7 @@ impl Simulation {
         }
     }
 
-    /// What the events of the steps since the last comparison have led to, in a client that believes them, is what a new
-    /// registration tells.
+    /// Compares the state updated by events with a new registration.
     async fn compare_states(&mut self) {
         for (_, registered) in std::mem::take(&mut self.registered) {
             for registration in registered {
@@ -281,7 +334,7 @@ impl Simulation {
         self.assert_same(silent, Vec::new(), "routes that answered nobody");
     }
 
-    /// Without an account there is nothing.
+    /// Checks that anonymous callers find nothing.
     async fn look_from_outside(&self) {
         let stream_id = self.rules.channels[0].stream_id;
         let outsider = self.server.anonymous();
@@ -296,18 +349,18 @@ impl Simulation {
         }
         for path in paths {
             let answer = outsider.get(&path, ()).await;
-            // Whoever asks too often without credentials is told to wait.
+            // Anonymous requests may reach the rate limit.
             self.assert_same(matches!(answer.status, 401 | 429), true, &format!("{path}: {answer}"));
             self.assert_same(words(&answer.json.to_string()), BTreeSet::new(), &path);
         }
     }
 }
 
-/// Whether the sweep asks a route.
+/// True if the sweep requests a route.
 fn is_asked(route: &Route) -> bool {
     let path = route.full_path();
     let is_unknown = NOT_FILLED.iter().any(|part| path.contains(part));
-    // The pages of the web client are the same for everybody.
+    // The pages of the web client are the same for all users.
     let is_page = route.access == "anyone" && route.outside;
     route.method == Method::GET
         && !is_unknown

@@ -1,4 +1,4 @@
-//! What happens to channels and messages.
+//! Steps that change channels and messages.
 
 use super::listen::Expected;
 use super::rules::{Holders, Message, Place, Secret};
@@ -28,7 +28,7 @@ impl Simulation {
         self.rules.channels.push(Channel::new(stream_id, &name, privacy, 0));
         self.rules.settings.push(Default::default());
         self.rules.retention.push(None);
-        // Who creates a channel may change it.
+        // The creator of a channel may change it.
         self.rules.settings[place][2] = Holders { people: BTreeSet::from([0]), groups: BTreeSet::new() };
         self.rules.settle();
     }
@@ -117,7 +117,7 @@ impl Simulation {
         self.expected.push(Expected::Event("update_message", id));
     }
 
-    /// Whether a message is in an archived channel.
+    /// True if a message is in an archived channel.
     fn is_frozen(&self, id: i64) -> bool {
         matches!(self.rules.messages[&id].place, Place::Channel(place) if self.rules.channels[place].is_archived)
     }
@@ -172,7 +172,7 @@ impl Simulation {
             moved.push(*other);
             (message.place, message.topic) = (Place::Channel(to), new.clone());
             if from != to {
-                // Who is deactivated gets nothing new.
+                // Deactivated users receive nothing.
                 let mut received = target.receivers_of_moved(&message.received);
                 received.retain(|person| active.contains(person) || message.received.contains(person));
                 message.received = received;
@@ -337,7 +337,7 @@ impl Simulation {
         self.done.push(format!("{person} keeps {word} in {path}"));
     }
 
-    /// A file whose name and content are one word; answers the word and the address.
+    /// Uploads a file whose name and content are one word. Returns the word and the URL.
     async fn upload(&mut self, person: Person) -> (String, String) {
         let word = self.rules.word(Secret::File(person, BTreeSet::new()));
         let name = format!("{word}.txt");
@@ -362,7 +362,7 @@ impl Simulation {
         self.assert_same(answer.status == 200, allowed, &format!("whether {person} may star {id}: {answer}"));
     }
 
-    /// A policy for a topic is told to the one who sets it.
+    /// Sets a topic policy, and expects an event for its user only.
     pub async fn set_topic_policy(&mut self) {
         let (place, person) = (self.channel(), self.person());
         let word = self.rules.word(Secret::Personal(person));

@@ -1,4 +1,4 @@
-//! What happens to accounts, groups and permissions, and with time.
+//! Steps that change accounts, groups, permissions and the time.
 
 use super::Simulation;
 use super::listen::{Expected, Listeners};
@@ -97,7 +97,7 @@ impl Simulation {
         self.listeners[person] = Some(Listeners::register(&self.people[person], role, narrow).await);
     }
 
-    /// Somebody comes into a group, or goes; or another group does.
+    /// Adds or removes a member or a subgroup of a group.
     pub async fn change_group(&mut self) {
         let group = self.rng.pick(&self.groups).unwrap();
         if self.rng.below(3) > 0 {
@@ -128,7 +128,7 @@ impl Simulation {
         self.rules.settle();
     }
 
-    /// Somebody else may subscribe to a channel, or change it: people by name, and groups.
+    /// Changes the members of a channel permission: users and groups.
     pub async fn change_permission(&mut self) {
         let (place, setting) = (self.channel(), self.rng.below(3));
         let mut holders = Holders::default();

@@ -1,6 +1,6 @@
 //! An organization in which everything has a word of its own, and who may have read which of them.
 
-use crate::harness::access::{Channel, Groups, Person, Role};
+use crate::harness::access::{Channel, Groups, Person, Privacy, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
 const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
@@ -20,7 +20,7 @@ pub struct Account {
     pub is_active: bool,
     /// UNIX seconds.
     pub joined: i64,
-    /// Whose bot it is.
+    /// The owner of a bot.
     pub owner: Option<Person>,
 }
 
@@ -46,7 +46,7 @@ impl Account {
     }
 }
 
-/// Who has a permission: these people, and everybody in these groups.
+/// Holders of a permission: these users, and the members of these groups.
 #[derive(Clone, Debug, Default)]
 pub struct Holders {
     pub people: BTreeSet<Person>,
@@ -55,7 +55,7 @@ pub struct Holders {
 
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// In the list of channels.
+    /// A channel, by its position in the list.
     Channel(usize),
     /// Between these.
     Direct(BTreeSet<Person>),
@@ -71,20 +71,20 @@ pub struct Message {
     pub content: String,
     /// When it was sent, in UNIX seconds.
     pub sent: i64,
-    /// Whose message it is: those to whom it was sent, or who were there when it was moved to them.
+    /// Receivers: the users to whom it was sent, or who were subscribed when it was moved to their channel.
     pub received: BTreeSet<Person>,
 }
 
-/// What a word tells of. Each word is random text that stands nowhere else, so whoever reads it has seen the thing.
+/// The source of a word. Words are random and unique, so a reader of the word has seen its source.
 #[derive(Clone, Debug)]
 pub enum Secret {
     /// A name or a description, of now or before.
     AboutChannel(usize),
-    /// Somebody types in a channel.
+    /// A user types in a channel.
     Typed(usize),
     /// A content or a topic of a message, of now or before.
     InMessages(BTreeSet<i64>),
-    /// A file of somebody, and the messages that link to it.
+    /// A file with its owner and the messages that link to it.
     File(Person, BTreeSet<i64>),
     /// Something that one person keeps.
     Personal(Person),
@@ -94,7 +94,7 @@ pub enum Secret {
 pub struct Rules {
     pub accounts: Vec<Account>,
     pub channels: Vec<Channel>,
-    /// Of each channel, who has each of [`SETTINGS`].
+    /// Holders of each of [`SETTINGS`], by channel.
     pub settings: Vec<[Holders; 3]>,
     /// Days after which messages of each channel are deleted.
     pub retention: Vec<Option<i64>>,
@@ -109,8 +109,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Works out what follows from roles, groups and the time: who is in the system groups, and who has which
-    /// permission in a channel.
+    /// Computes values that follow from roles, groups and the time: members of system groups, and holders of channel
+    /// permissions.
     pub fn settle(&mut self) {
         let new_since = self.now - self.waiting_period * SECONDS_PER_DAY;
         for group in 2..=8 {
@@ -142,23 +142,23 @@ impl Rules {
         self.accounts[person].role()
     }
 
-    /// Who receives what is sent to a channel: a deactivated subscriber receives nothing.
+    /// Receivers of a message sent to a channel, without deactivated subscribers.
     pub fn receivers(&self, channel: usize) -> BTreeSet<Person> {
         let subscribers = self.channels[channel].subscribers.iter().copied();
         subscribers.filter(|person| self.is_active(*person)).collect()
     }
 
-    /// Whether somebody may know that a channel is there.
+    /// True if a user may know that a channel exists.
     pub fn knows(&self, person: Person, channel: usize) -> bool {
         self.is_active(person) && self.channels[channel].is_known_to(person, self.role(person))
     }
 
-    /// Whether somebody may read in a channel.
+    /// True if a user may read messages of a channel.
     pub fn reads(&self, person: Person, channel: usize) -> bool {
         self.is_active(person) && self.channels[channel].is_readable_by(person, self.role(person))
     }
 
-    /// Whether somebody may read a message.
+    /// True if a user may read a message.
     pub fn sees(&self, person: Person, id: i64) -> bool {
         let Some(message) = self.messages.get(&id).filter(|_| self.is_active(person)) else { return false };
         match &message.place {
@@ -170,8 +170,8 @@ impl Rules {
         }
     }
 
-    /// Whether somebody is told what becomes of a message: those of a conversation, subscribers who may read it, and in
-    /// public channels those who received it once and may read it still.
+    /// True if a user receives events of a message: participants of a conversation, subscribers with access, and in
+    /// public channels earlier receivers with access.
     pub fn hears(&self, person: Person, id: i64) -> bool {
         let Some(message) = self.messages.get(&id) else { return false };
         let Place::Channel(place) = message.place else { return self.sees(person, id) };
@@ -180,7 +180,7 @@ impl Rules {
         self.sees(person, id) && (channel.subscribers.contains(&person) || received)
     }
 
-    /// Whether a queue that asked for all public channels is told, too.
+    /// True if a queue with `all_public_streams` receives them.
     pub fn hears_in_public(&self, person: Person, id: i64) -> bool {
         let is_public = self.messages.get(&id).is_some_and(|message| {
             matches!(message.place, Place::Channel(place) if !self.channels[place].privacy.is_private())
@@ -188,14 +188,14 @@ impl Rules {
         (is_public && self.role(person) != Role::Guest && self.is_active(person)) || self.hears(person, id)
     }
 
-    /// What somebody stars or reacts to is theirs from then on, also where only receivers read.
+    /// Starring or reacting to a message adds the user to its receivers, even in channels with protected history.
     pub fn becomes_own(&mut self, person: Person, id: i64) {
         if let Some(message) = self.messages.get_mut(&id) {
             message.received.insert(person);
         }
     }
 
-    /// Whether somebody may have read a word.
+    /// True if a user may have read a word.
     pub fn may_know(&self, person: Person, word: &str) -> bool {
         match self.secrets.get(word) {
             None => false,
@@ -207,7 +207,32 @@ impl Rules {
         }
     }
 
-    /// The messages of a channel that somebody may read, with those of a topic only if one is named.
+    /// True if a visitor without an account may read a channel.
+    pub fn is_public(&self, channel: usize) -> bool {
+        self.channels[channel].privacy == Privacy::WebPublic && !self.channels[channel].is_archived
+    }
+
+    /// The messages that visitors may read.
+    pub fn public_messages(&self) -> BTreeSet<i64> {
+        let public = self.messages.iter().filter(
+            |(_, message)| matches!(message.place, Place::Channel(channel) if self.is_public(channel)),
+        );
+        public.map(|(id, _)| *id).collect()
+    }
+
+    /// True if a visitor may read a word.
+    pub fn is_told_to_all(&self, word: &str) -> bool {
+        match self.secrets.get(word) {
+            Some(Secret::AboutChannel(channel)) => self.is_public(*channel),
+            Some(Secret::InMessages(ids) | Secret::File(_, ids)) => {
+                let public = self.public_messages();
+                ids.iter().any(|id| public.contains(id))
+            }
+            Some(Secret::Typed(_) | Secret::Personal(_)) | None => false,
+        }
+    }
+
+    /// The messages of a channel, or of one topic, that a user may read.
     pub fn seen_in(&self, person: Person, place: usize, topic: Option<&str>) -> BTreeSet<i64> {
         let inside = self.messages.iter().filter(|(id, message)| {
             matches!(message.place, Place::Channel(channel) if channel == place)

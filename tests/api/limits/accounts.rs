@@ -1,5 +1,5 @@
-//! Limits count people, not accounts: bots add nothing to what a person may have, and for a week neither do the accounts
-//! that came by the person's invitations.
+//! Limits count people, not accounts: a person shares them with their bots, and for a week with the accounts that they
+//! invited.
 
 use super::{ADA, OWNED, Owned, too_many};
 use crate::harness::{Answer, Client, TestServer, pictures};
@@ -27,9 +27,9 @@ async fn fill(server: &TestServer, fill: &str, user_id: i64, limit: usize) {
     server.sql(&format!("WITH RECURSIVE one (number) AS ({numbers}) {fill}")).await;
 }
 
-/// Whatever a person and the person's bots make of a kind, together it is what the person alone may have.
+/// A person and their bots together have the limits of the person alone.
 #[tokio::test]
-async fn bots_add_nothing_to_what_a_person_may_have() {
+async fn bots_share_the_limits_of_their_creator() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     assert_eq!(ada.user_id, ADA);
@@ -128,10 +128,21 @@ async fn new_accounts_count_for_the_inviter() {
     let words = OWNED.iter().find(|owned| owned.what == "alert words").unwrap();
     fill(&server, words.fill, helper.user_id, words.limit).await;
     request(&dora, words, 1).await.ok();
-    for client in [&bob, &cleo, &dora, &helper] {
+    for client in [&cleo, &helper] {
         too_many(&request(client, words, 2).await, words.what, words.limit);
     }
-    // Those whom one invited take no room of one's own.
+    // Each new account has a tenth for itself, with its bots.
+    let of_bob = server.bot("of-bob", &bob).await;
+    for number in 0..u32::try_from(words.limit / 10).unwrap() {
+        request(if number % 2 == 0 { &bob } else { &of_bob }, words, number).await.ok();
+    }
+    for client in [&bob, &of_bob] {
+        too_many(&request(client, words, 100).await, words.what, words.limit);
+    }
+    server
+        .sql(&format!("DELETE FROM alert_word WHERE user_id IN ({}, {})", bob.user_id, of_bob.user_id))
+        .await;
+    // Objects of invited accounts do not reduce the inviter's limit.
     request(&ada, words, 1).await.ok();
     fill(&server, words.fill, owner.user_id, words.limit).await;
     request(&eve, words, 1).await.ok();
@@ -144,7 +155,61 @@ async fn new_accounts_count_for_the_inviter() {
     too_many(&request(&helper, words, 3).await, words.what, words.limit);
 }
 
-/// The oldest that nobody polls goes.
+/// Reactions, submessages, invitations and bot storage are counted by other means.
+#[tokio::test]
+async fn each_new_account_has_a_part_of_each_limit() {
+    let server = TestServer::start().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    invited(&server, &bob, &ada).await;
+    invited(&server, &cleo, &ada).await;
+    let helper = server.bot("helper", &cleo).await;
+    let channel = server.channel("channel", &[&ada, &bob, &cleo]).await;
+    let message = ada.send(channel, "topic", "/poll lunch?").await;
+    let numbers = |count: usize| {
+        format!(
+            "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {count})"
+        )
+    };
+    let (bobs, storage) = (bob.user_id, limits::MAX_BOT_STORAGE);
+    server
+        .sql(&format!(
+            "INSERT INTO reaction (message_id, number, user_id, emoji_name, emoji_code, reaction_type)
+             {} SELECT {message}, number, {bobs}, 'x', 'x' || number, 'unicode_emoji' FROM one;
+             INSERT INTO submessage (message_id, sender_id, msg_type, content)
+             {} SELECT {message}, {bobs}, 'widget', '{{}}' FROM one;
+             INSERT INTO invite (digest, email, invited_by_user_id, invited, invited_as, stream_ids, group_ids,
+                 include_realm_default_subscriptions, notify_referrer_on_join)
+             {} SELECT CAST(number AS BLOB), number || '@example.com', {bobs}, 0, 400, '[]', '[]', 0, 0 FROM one;
+             INSERT INTO bot_storage (user_id, key, value)
+             VALUES ({bobs}, 'k', replace(hex(zeroblob({storage} / 2)), '0', 'a'))",
+            numbers(limits::MAX_REACTIONS_OF_USER),
+            numbers(limits::MAX_SUBMESSAGES_OF_SENDER),
+            numbers(limits::MAX_INVITES),
+        ))
+        .await;
+    let react = |name: &str| (format!("/messages/{message}/reactions"), json!({"emoji_name": name}));
+    let add = || {
+        let content = json!({"type": "new_option", "idx": 1, "option": "soup"}).to_string();
+        ("/submessage".to_owned(), json!({"message_id": message, "msg_type": "widget", "content": content}))
+    };
+    let invite = || ("/invites".to_owned(), json!({"invitee_emails": "new@example.com", "stream_ids": []}));
+    let msg =
+        format!("You have too many invitations (limit: {}). Revoke some of them first.", limits::MAX_INVITES);
+    for (client, is_full) in [(&bob, true), (&cleo, false)] {
+        for (path, parameters) in [react("tada"), add(), invite()] {
+            let answer = client.post(&path, parameters).await;
+            assert_eq!(answer.status, if is_full { 400 } else { 200 }, "{path}: {answer}");
+        }
+        if is_full {
+            client.post("/invites", invite().1).await.error(400, "BAD_REQUEST", &msg);
+        }
+    }
+    let put = json!({"storage": {"a": "b"}});
+    helper.request(Method::PUT, "/bot_storage").form(&put).send().await.ok();
+}
+
+/// The queue that was idle longest expires.
 #[tokio::test]
 async fn queues_are_counted_with_those_of_the_bots() {
     let server = TestServer::start().await;

@@ -1,4 +1,4 @@
-//! How many things one request may name.
+//! Limits on the number of items in one request.
 
 use super::too_many;
 use crate::harness::{Client, TestServer};
@@ -81,7 +81,7 @@ async fn a_request_sets_a_limited_number_of_profile_fields() {
 
     let mut events = ada.register(json!({"event_types": ["realm_user"]})).await;
     ada.patch(own, json!({"data": values(100)})).await.ok();
-    // Of a field that comes several times, the last value is the one that is told.
+    // If a field occurs several times, the last value is used.
     let last = json!({"id": motto, "value": "99", "rendered_value": "<p>99</p>"});
     let event = |field: Value| {
         let person = json!({"user_id": ada.user_id, "custom_profile_field": field});
@@ -94,7 +94,7 @@ async fn a_request_sets_a_limited_number_of_profile_fields() {
 
 /// Refused before anything is looked up: none of these groups, words, channels and users exists.
 #[tokio::test]
-async fn a_request_names_a_limited_number_of_things() {
+async fn names_in_one_request_are_limited() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let group = json!({"name": "a", "description": "", "members": []});
@@ -148,4 +148,52 @@ async fn a_request_names_a_limited_number_of_things() {
 
 async fn request(client: &Client, method: Method, path: &str, form: Value) -> crate::harness::Answer {
     client.request(method, path).form(form).send().await
+}
+
+#[tokio::test]
+async fn empty_files_are_limited_by_their_number() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let helper = server.bot("helper", &ada).await;
+    let upload = async |client: &Client| {
+        let request = client.request(Method::POST, "/user_uploads");
+        request.multipart((), &[("file", "empty.txt", b"")]).send().await
+    };
+    let limit = limits::MAX_FILES;
+    let fill = |user_id: i64, from: usize| {
+        format!(
+            "INSERT INTO upload_content (content_id)
+                 WITH RECURSIVE one (number) AS (SELECT {from} + 1 UNION ALL SELECT number + 1 FROM one WHERE number < {from} + {limit} - 1)
+                 SELECT number FROM one;
+             INSERT INTO attachment (user_id, path_id, name, content_type, size, create_time, content_id)
+                 SELECT {user_id}, content_id, 'x', 'text/plain', 0, 0, content_id FROM upload_content WHERE content_id > {from};"
+        )
+    };
+    server.sql(&fill(ada.user_id, 0)).await;
+    upload(&helper).await.ok();
+    for client in [&ada, &helper] {
+        too_many(&upload(client).await, "uploaded files", limit);
+    }
+    upload(&owner).await.ok();
+}
+
+/// Each request sends a message to all administrators.
+#[tokio::test]
+async fn links_of_email_invitations_are_limited() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let invite = |email: &str| json!({"invitee_emails": email, "stream_ids": []});
+    ada.post("/invites", invite("new@example.com")).await.ok();
+    for _ in 1..60 {
+        ada.post("/invites/1/resend", ()).await.ok();
+    }
+    for (path, parameters) in [("/invites/1/resend", json!({})), ("/invites", invite("other@example.com"))] {
+        let answer = ada.post(path, parameters).await;
+        assert_eq!((answer.status, &answer["code"]), (429, &json!("RATE_LIMIT_HIT")), "{path}");
+    }
+    for _ in 0..61 {
+        owner.post("/invites/1/resend", ()).await.ok();
+    }
+    server.clock.advance(3600);
+    ada.post("/invites/1/resend", ()).await.ok();
 }

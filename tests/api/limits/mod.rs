@@ -1,4 +1,4 @@
-//! What one account may have and ask for: for each limit the last that is allowed, and the first that is not.
+//! Limits of one account: for each, the last allowed value and the first refused one.
 
 mod accounts;
 mod lists;
@@ -10,7 +10,7 @@ use crate::harness::{Answer, Client, START, TestServer};
 use serde_json::{Value, json};
 use teamchat::domain::limits;
 
-/// A limit on what a user owns: rows up to the limit but one are inserted, the request that makes one more works once.
+/// A limit on the objects of a user: the test inserts rows up to the limit minus one, then the request succeeds once.
 struct Owned {
     what: &'static str,
     limit: usize,
@@ -117,7 +117,7 @@ const OWNED: &[Owned] = &[
 ];
 
 #[tokio::test]
-async fn what_a_user_owns_has_a_limit() {
+async fn owned_objects_of_a_user_are_limited() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     assert_eq!(ada.user_id, ADA);
@@ -157,15 +157,21 @@ async fn subscribe(client: &Client, count: usize, principals: Option<Vec<i64>>) 
 }
 
 #[tokio::test]
-async fn one_request_asks_for_a_limited_number_of_things() {
+async fn items_in_one_request_are_limited() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let channels = limits::MAX_CHANNELS_PER_REQUEST;
     too_many(&subscribe(&ada, channels + 1, None).await, "channels in one request", channels);
     assert_eq!(server.column("SELECT count(*) FROM stream").await, ["0"]);
-    let users = vec![ada.user_id; limits::MAX_SUBSCRIPTIONS_PER_REQUEST / 100 + 1];
-    let limit = limits::MAX_SUBSCRIPTIONS_PER_REQUEST;
-    too_many(&subscribe(&ada, 100, Some(users)).await, "subscriptions in one request", limit);
+    let what = "subscriptions in one request";
+    let limit = limits::MAX_SUBSCRIPTIONS_PER_REQUEST_OF_MEMBER;
+    let users = vec![ada.user_id; limit / 100 + 1];
+    too_many(&subscribe(&ada, 100, Some(users.clone())).await, what, limit);
+    let names = vec!["c0"; 100];
+    let parameters = json!({"subscriptions": names, "principals": users});
+    too_many(&ada.delete("/users/me/subscriptions", parameters).await, what, limit);
+    let parameters = json!({"name": "c0", "subscribers": vec![ada.user_id; limit + 1]});
+    too_many(&ada.post("/channels/create", parameters).await, what, limit);
     subscribe(&ada, channels, None).await.ok();
     let names: Vec<String> = (0..=channels).map(|number| format!("c{number}")).collect();
     let leave = ada.delete("/users/me/subscriptions", json!({"subscriptions": names})).await;
@@ -185,10 +191,10 @@ async fn one_request_asks_for_a_limited_number_of_things() {
     let msg = format!("You have too many invitations (limit: {limit}). Revoke some of them first.");
     ada.post("/invites", emails(1)).await.error(400, "BAD_REQUEST", &msg);
 
-    let members = vec![ada.user_id; limits::MAX_GROUP_MEMBERS_PER_REQUEST + 1];
+    let members = vec![ada.user_id; limits::MAX_GROUP_MEMBERS_PER_REQUEST_OF_MEMBER + 1];
     let refused =
         ada.post("/user_groups/create", json!({"name": "a", "description": "", "members": members})).await;
-    too_many(&refused, "members in one request", limits::MAX_GROUP_MEMBERS_PER_REQUEST);
+    too_many(&refused, "members in one request", limits::MAX_GROUP_MEMBERS_PER_REQUEST_OF_MEMBER);
 
     let narrow = vec![json!({"operator": "is", "operand": "starred"}); limits::MAX_NARROW_TERMS + 1];
     let fetch =
@@ -255,7 +261,7 @@ async fn topics_are_not_followed_beyond_the_limit() {
         .await;
     ada.send(channel, "new", "hello").await;
     assert_eq!(server.column("SELECT count(*) FROM user_topic").await, [limit.to_string()]);
-    // Those whom others mention still choose.
+    // Users whose policies were filled by mentions can still choose their own.
     ada.post("/user_topics", json!({"stream_id": channel, "topic": "mine", "visibility_policy": 3}))
         .await
         .ok();
@@ -263,7 +269,7 @@ async fn topics_are_not_followed_beyond_the_limit() {
 
 /// Clients get all of a kind in one answer.
 #[tokio::test]
-async fn what_a_user_keeps_has_a_length() {
+async fn stored_text_of_a_user_is_limited() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let channel = server.channel("channel", &[&ada]).await;
@@ -311,7 +317,7 @@ async fn what_a_user_keeps_has_a_length() {
     refused(ada.post("/reminders", reminder).await, "reminders");
 }
 
-/// Everybody gets the descriptions of all channels.
+/// All users receive the descriptions of all channels.
 #[tokio::test]
 async fn the_html_of_a_description_has_a_length() {
     let server = TestServer::start().await;
@@ -326,7 +332,7 @@ async fn the_html_of_a_description_has_a_length() {
     create("formula", &formula).await.error(400, "BAD_REQUEST", "Unable to render message");
 }
 
-/// They count for the channel's creator, whoever writes them.
+/// They count for the channel's creator, even if others write them.
 #[tokio::test]
 async fn the_descriptions_of_the_channels_of_one_creator_have_a_length() {
     let server = TestServer::start().await;
@@ -360,7 +366,7 @@ async fn the_descriptions_of_the_channels_of_one_creator_have_a_length() {
     refused(owner.patch(&path(&empty), &long).await);
     ada.patch(&path(&empty), json!({"description": "short"})).await.ok();
     create(&bob, "fifth", &"b".repeat(50)).await.ok();
-    // What is longer already can be changed otherwise, and become shorter.
+    // A value above the limit can be shortened, and other properties can be changed.
     server
         .sql(&format!("UPDATE stream SET description = '{}' WHERE stream_id = {empty}", "b".repeat(200)))
         .await;
@@ -380,8 +386,8 @@ async fn the_newest_topics_are_shown() {
             "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {count})
              INSERT INTO topic (stream_id, name_key) SELECT {channel}, 't' || number FROM one;
              INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
-                 rendered_content, rendered_version, attributes)
-             SELECT recipient_id, topic.topic_id, name_key, sender_id, client_id, timestamp, content, rendered_content,
+                 html, rendered_version, attributes)
+             SELECT recipient_id, topic.topic_id, name_key, sender_id, client_id, timestamp, content, html,
                  rendered_version, attributes FROM message JOIN topic ON name_key <> 'first'
              WHERE id = {first} ORDER BY topic.topic_id;"
         ))
@@ -421,7 +427,7 @@ type Form = fn(&str, i64) -> Value;
 /// The lengths are those that requests are held against: the last that is kept as it is, and the first that is not.
 // conformance: conv-39
 #[tokio::test]
-async fn lengths_that_clients_are_told_are_those_that_hold() {
+async fn announced_lengths_are_enforced() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let channel = server.channel("channel", &[&owner]).await;
@@ -503,7 +509,7 @@ async fn lengths_that_clients_are_told_are_those_that_hold() {
         assert_eq!(told(name), 5, "{name}");
         let picture = crate::harness::pictures::png(8, 8);
         for (length, fits) in [(5 << 20, true), ((5 << 20) + 1, false)] {
-            // What follows the last chunk of a PNG is no part of the picture.
+            // Data after the last chunk of a PNG is not part of the image.
             let mut file = picture.clone();
             file.resize(length, 0);
             let request = owner.request(reqwest::Method::POST, path);
@@ -517,7 +523,7 @@ async fn lengths_that_clients_are_told_are_those_that_hold() {
 /// The times are those that requests are held against; some are for clients alone.
 // conformance: conv-39
 #[tokio::test]
-async fn times_that_clients_are_told_are_those_that_hold() {
+async fn announced_times_are_enforced() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let (garden, shed) = (server.channel("garden", &[&ada]).await, server.channel("shed", &[&ada]).await);
@@ -609,8 +615,8 @@ async fn a_request_has_a_limited_number_of_values() {
     too_many(&ada.post("/messages/flags", flags(100_001)).await, "values in messages", 100_000);
 }
 
-/// Whoever is written to has the conversation in their lists, so the bots of a user count for the user. Those who are
-/// written to may begin as many as before.
+/// A conversation appears in the lists of all participants, so the bots of a user share the user's limit. Participants
+/// do not lose their own allowance.
 #[tokio::test]
 async fn a_user_begins_a_limited_number_of_conversations() {
     let server = TestServer::start().await;
@@ -641,14 +647,14 @@ async fn a_user_begins_a_limited_number_of_conversations() {
     write(&helper, &[&bob, &cleo]).await.ok();
     too_many(&write(&ada, &[&bob, &dora]).await, "direct conversations", limit);
     too_many(&write(&helper, &[&bob, &dora]).await, "direct conversations", limit);
-    // Those that are there go on, those of two are as many as there are people, and others may write.
+    // Existing conversations continue, those of two users are unlimited, and other users are unaffected.
     write(&ada, &[&bob, &cleo]).await.ok();
     write(&ada, &[&dora]).await.ok();
     write(&bob, &[&ada, &dora]).await.ok();
     write(&bob, &[&cleo, &dora]).await.ok();
 }
 
-/// Each message that moves is written anew.
+/// A move rewrites each message.
 #[tokio::test]
 async fn a_request_moves_a_limited_number_of_messages() {
     let server = TestServer::start().await;

@@ -1,15 +1,18 @@
-//! What everybody gets all of: members together make so much of it that the answer to `POST /register` can be given.
+//! Limits on objects that all clients receive: they bound the answer of `POST /register`.
 
 use super::too_many;
 use crate::harness::{Answer, Client, TestServer, pictures};
 use reqwest::Method;
 use serde_json::json;
+use teamchat::commands::{Command, Place, Purge};
 use teamchat::domain::limits;
+use teamchat::domain::purge::Kind;
+use teamchat::domain::subscriptions::members;
 
-/// A kind of thing of which everybody is told.
+/// A kind of object that all clients receive.
 struct Shared {
     what: &'static str,
-    /// How many members make together, and how many there are at most.
+    /// Limit of the members together, and limit of the organization.
     limits: [usize; 2],
     /// Inserts rows made by the user `{user}` from a table `one (number)`.
     fill: &'static str,
@@ -68,11 +71,11 @@ async fn make(client: &Client, what: &str, number: usize) -> Answer {
 }
 
 #[tokio::test]
-async fn what_everybody_gets_has_a_limit_for_members_and_one_for_all() {
+async fn shared_objects_have_limits_for_members_and_in_total() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     for Shared { what, limits: [members, all], fill, remove } in SHARED {
-        // Others made all but one; whoever asks made none.
+        // Others created all but one; the caller none.
         let rows = async |from: usize, to: usize, user_id: i64| {
             let numbers = format!("SELECT {from} UNION ALL SELECT number + 1 FROM one WHERE number < {to}");
             let fill = fill.replace("{user}", &user_id.to_string());
@@ -103,7 +106,7 @@ async fn what_everybody_gets_has_a_limit_for_members_and_one_for_all() {
 
 /// Members made as many channels as they may but one, with as much text as they may.
 #[tokio::test]
-async fn the_state_can_be_told_whatever_members_do() {
+async fn state_stays_bounded() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let length = limits::organization::MAX_DESCRIPTIONS / 3999;
@@ -126,7 +129,7 @@ async fn the_state_can_be_told_whatever_members_do() {
     cleo.post("/channels/create", new(&":tada:".repeat(170))).await.error(400, "BAD_REQUEST", msg);
 }
 
-/// The values of permissions are told with each channel.
+/// The values of permissions are part of each channel.
 #[tokio::test]
 async fn the_values_of_permissions_have_a_limit() {
     let server = TestServer::start().await;
@@ -171,7 +174,7 @@ async fn the_values_of_permissions_have_a_limit() {
     owner.patch(&path, json!({"can_send_message_group": value})).await.ok();
 }
 
-/// What people write is far below the limit; what is made to be long is refused.
+/// Normal texts are far below the limit; texts designed to be long are refused.
 #[tokio::test]
 async fn the_html_of_a_message_has_a_length() {
     let server = TestServer::start().await;
@@ -194,4 +197,37 @@ async fn the_html_of_a_message_has_a_length() {
     ada.post("/messages", emoji(2000)).await.ok();
     ada.post("/messages", emoji(9_900)).await.error(400, "BAD_REQUEST", "Unable to render message");
     owner.post("/messages", emoji(9_900)).await.ok();
+}
+
+/// The number of subscriptions that limits compare is the number of rows, whatever changes them.
+#[tokio::test]
+async fn the_number_of_subscriptions_is_kept() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let check = async |step: &str| {
+        let counted = server.app().writer.run(members::count).await.unwrap();
+        let rows = server.column("SELECT count(*) FROM subscription WHERE active").await;
+        assert_eq!(counted.to_string(), rows[0], "{step}");
+    };
+    check("at first").await;
+    let all = [owner.user_id, ada.user_id, bob.user_id];
+    for name in ["a", "b", "c"] {
+        ada.post("/channels/create", json!({"name": name, "subscribers": all})).await.ok();
+    }
+    check("channels were created").await;
+    ada.delete("/users/me/subscriptions", json!({"subscriptions": ["a", "b"]})).await.ok();
+    check("somebody left").await;
+    let again = json!({"subscriptions": [{"name": "a"}, {"name": "c"}, {"name": "d"}]});
+    ada.post("/users/me/subscriptions", again).await.ok();
+    check("somebody came back").await;
+    let refused = json!({"subscriptions": [{"name": "e"}], "principals": [bob.user_id, 999]});
+    assert_eq!(ada.post("/users/me/subscriptions", refused).await.status, 400);
+    check("a job failed").await;
+    owner.delete(&format!("/users/{}", bob.user_id), ()).await.ok();
+    check("an account was deactivated").await;
+    let place = Some(Place { kind: Kind::Channels, from: 0 });
+    let purge = Purge { email: ada.email.clone(), kinds: vec![Kind::Channels], invited: false, place };
+    server.command(Command::Purge(purge)).await;
+    check("channels were purged").await;
+    assert_eq!(server.column("SELECT count(*) FROM stream WHERE name = 'b'").await, ["0"]);
 }

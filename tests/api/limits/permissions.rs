@@ -1,4 +1,4 @@
-//! How many people and groups the value of a permission may name.
+//! Limits on users and groups in the value of a permission.
 
 use super::too_many;
 use crate::harness::TestServer;
@@ -56,7 +56,7 @@ async fn a_permission_names_a_limited_number_of_people_and_groups() {
             too_many(answer, &what(name), limit);
         }
     }
-    // Who is named several times is one.
+    // Duplicates count once.
     let repeated = direct(&vec![usize::try_from(owner.user_id).unwrap(); 5000], &[]);
     let channels: Vec<Value> = (0..20).map(|number| json!({"name": format!("c{number}")})).collect();
     let form = json!({"subscriptions": channels, "can_send_message_group": repeated});

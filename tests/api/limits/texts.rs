@@ -1,4 +1,4 @@
-//! How long the texts are that are stored.
+//! Limits on the length of stored texts.
 
 use crate::harness::TestServer;
 use reqwest::Method;

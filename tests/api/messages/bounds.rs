@@ -1,4 +1,5 @@
-//! What one request may cost when there are very many messages: the last that is looked at, and the first that is not.
+//! Bounds on the cost of one request in large organizations: the last message that is considered, and the first that is
+//! not.
 
 use super::{edit, say};
 use crate::harness::{Client, Queue, TestServer, kind};
@@ -6,12 +7,12 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use teamchat::domain::limits;
-use teamchat::domain::messages::read_state::unlisted::Unlisted;
+use teamchat::domain::messages::read_state::bulk_events::BulkReadEvents;
 use teamchat::http::ApiError;
 use teamchat::store::{StoreError, Tx};
 use teamchat::types::{RecipientId, UserId};
 
-/// Whether a message mentions a user as a participant of the topic.
+/// True if a message mentions a user as a participant of the topic.
 async fn is_mentioned_as_participant(client: &Client, id: i64) -> bool {
     let flags = client.message(id).await["flags"].clone();
     flags.as_array().unwrap().contains(&json!("topic_wildcard_mentioned"))
@@ -54,7 +55,7 @@ async fn nest_groups(server: &TestServer, count: usize, member: &Client) {
         .await;
 }
 
-/// Mentions of so many groups.
+/// Mentions of this number of groups.
 fn mentions(count: usize) -> String {
     let mentions: Vec<String> = (1..=count).map(|number| format!("@*g{number}*")).collect();
     mentions.join(" ")
@@ -100,7 +101,7 @@ async fn groups_that_a_message_mentions_are_read_together() {
 }
 
 #[tokio::test]
-async fn subgroups_that_are_added_are_not_walked_one_by_one() {
+async fn adding_subgroups_takes_linear_time() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     nest_groups(&server, 200, &owner).await;
@@ -119,7 +120,7 @@ async fn subgroups_that_are_added_are_not_walked_one_by_one() {
     let of_many = steps("many", &ids[..50]).await;
     // Each of them has at least 150 groups in it, at several steps a group.
     assert!(of_many < of_one + 50 * 150 * 5, "{of_many} steps for 50 subgroups, {of_one} for one");
-    // A group is not included in what it includes, through however many others.
+    // A group cannot include a group that includes it, directly or indirectly.
     let path = format!("/user_groups/{}/subgroups", ids[199]);
     let msg = format!("User group {} is already a subgroup of one of the passed subgroups.", ids[199]);
     owner.post(&path, json!({"add": [ids[0]]})).await.error(400, "BAD_REQUEST", &msg);
@@ -140,7 +141,8 @@ async fn a_message_mentions_a_limited_number_of_groups() {
     edit(&ada, id, json!({"content": mentions(limit + 1)})).await.error(400, "BAD_REQUEST", &msg);
 }
 
-/// A channel with so many messages of a sender that everybody else has not read. Answers the channel and the first of them.
+/// Creates a channel with messages of a sender that all others have not read. Returns the channel and the first
+/// message.
 async fn flood(server: &TestServer, sender: &Client, others: &[&Client], count: u32) -> (i64, i64) {
     let everybody: Vec<&Client> = others.iter().copied().chain([sender]).collect();
     let garden = server.channel("garden", &everybody).await;
@@ -149,13 +151,13 @@ async fn flood(server: &TestServer, sender: &Client, others: &[&Client], count: 
     (garden, first)
 }
 
-/// How many messages a user has not read.
+/// Number of a user's unread messages.
 async fn unread(client: &Client) -> Value {
     let words = json!({"fetch_event_types": ["message", "update_message_flags"]});
     client.post("/register", words).await.ok()["unread_msgs"]["count"].clone()
 }
 
-/// The messages that so many events say to be read, one list for each. Some come after the answer.
+/// The messages marked as read by this number of events, a list for each. Some arrive after the answer.
 async fn told_read(queue: &mut Queue, count: usize) -> Vec<Vec<i64>> {
     let mut events = Vec::new();
     while events.len() < count {
@@ -206,7 +208,7 @@ async fn a_large_topic_is_marked_as_read_in_several_jobs() {
     assert_eq!(unread(&ada).await, 0);
 }
 
-/// Two who have not read the same share a list, and no list is longer than what clients were told of.
+/// Users with the same unread messages share a list. No list exceeds the number of messages in `unread_msgs`.
 #[tokio::test]
 async fn leaving_a_large_channel_lists_the_newest_messages() {
     let server = TestServer::start().await;
@@ -234,7 +236,7 @@ async fn leaving_a_large_channel_lists_the_newest_messages() {
 }
 
 #[tokio::test]
-async fn what_many_users_have_not_read_is_listed_in_several_jobs() {
+async fn read_events_of_many_users_take_several_jobs() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob, cleo) =
@@ -250,7 +252,7 @@ async fn what_many_users_have_not_read_is_listed_in_several_jobs() {
     let (open, gate) = mpsc::channel::<()>();
     let one_job = move |tx: &mut Tx<'_>| -> Result<(), ApiError> {
         gate.recv().unwrap();
-        let mut unlisted = Unlisted::default();
+        let mut unlisted = BulkReadEvents::default();
         for (user_id, read) in users {
             unlisted.add(UserId(user_id), recipient_id, &vec![first + read..=last]);
         }
@@ -259,7 +261,7 @@ async fn what_many_users_have_not_read_is_listed_in_several_jobs() {
     let events = "SELECT count(*) FROM event WHERE type = 'update_message_flags'";
     let writer = &server.app().writer;
     let beside = writer.run(|tx| Ok::<i64, StoreError>(tx.query_row(events, [], |row| row.get(0))?));
-    // The second job is in the group of the first, and so before what that one leaves to others.
+    // The second job is in the group of the first, so it runs before the follow-up jobs of the first.
     let (first_job, seen, ()) = tokio::join!(writer.run(one_job), beside, async { open.send(()).unwrap() });
     first_job.unwrap();
     assert_eq!(seen.unwrap(), 1);

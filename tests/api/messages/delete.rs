@@ -7,7 +7,7 @@ use teamchat::domain::groups::system::SystemGroup;
 
 // conformance: delete-1, delete-2, delete-3, delete-6, delete-8
 #[tokio::test]
-async fn who_may_delete_a_message() {
+async fn permissions_to_delete_messages() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let bot = server.bot("robot", &ada).await;
@@ -32,7 +32,7 @@ async fn who_may_delete_a_message() {
     set_realm_setting(&server, "message_content_delete_limit_seconds", json!(null)).await;
     set_realm_group(&server, "can_delete_own_message_group", SystemGroup::Moderators).await;
     ada.delete(&path(own), ()).await.error(refused.0, refused.1, refused.2);
-    // The channel adds to what the organization gives.
+    // The permissions of the channel add to those of the organization.
     let group = |name: &str| json!({name: {"new": SystemGroup::Members.id()}});
     owner.patch(&format!("/streams/{garden}"), group("can_delete_own_message_group")).await.ok();
     ada.delete(&path(own), ()).await.ok();
@@ -42,7 +42,7 @@ async fn who_may_delete_a_message() {
     ada.delete(&path(by_bob), ()).await.ok();
 }
 
-/// Whoever may delete anything is not told either what there is.
+/// Users who may delete any message get the same error for unknown messages.
 // conformance: delete-8
 #[tokio::test]
 async fn a_message_that_one_cannot_see_is_not_deleted() {
@@ -71,7 +71,7 @@ async fn a_message_that_one_cannot_see_is_not_deleted() {
 
 // conformance: delete-16, delete-17, delete-19, delete-27, delete-28, delete-29, delete-30, queue-35
 #[tokio::test]
-async fn a_deletion_is_told_in_the_form_that_clients_know() {
+async fn deletion_events_depend_on_capabilities() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     subscribe(&owner, "garden", &[&ada]).await;
@@ -141,7 +141,7 @@ async fn long_messages_are_deleted_in_more_parts() {
 
 // conformance: delete-14
 #[tokio::test]
-async fn the_oldest_message_of_a_channel_is_told_when_it_changes() {
+async fn changed_first_messages_are_emitted() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let ada = server.member("ada").await;
     server.sql("DELETE FROM message").await;
@@ -161,7 +161,7 @@ async fn the_oldest_message_of_a_channel_is_told_when_it_changes() {
 
 // conformance: delete-20, delete-21
 #[tokio::test]
-async fn who_deletes_hears_of_it_and_so_do_all_who_had_the_message() {
+async fn deletions_reach_the_deleter_and_all_receivers() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let administrator = server.administrator("adam").await;
     let (ada, bob, eve, gus) = (
@@ -215,7 +215,7 @@ async fn a_direct_message_is_deleted_for_all_its_people() {
     let refused = eve.delete(&format!("/messages/{}", ids[0]), ()).await;
     refused.error(400, "BAD_REQUEST", "Invalid message(s)");
     ada.delete(&format!("/messages/{}", ids[0]), ()).await.ok();
-    // Who may delete anything may delete what others wrote to them.
+    // Users who may delete any message may delete direct messages from others.
     owner.delete(&format!("/messages/{}", ids[1]), ()).await.ok();
     of_ada
         .expect(&ids.map(|id| json!({"type": "delete_message", "message_id": id, "message_type": "private"})))
@@ -255,7 +255,7 @@ async fn a_topic_is_deleted_as_far_as_the_caller_sees_it() {
 
 // conformance: delete-8, delete-11
 #[tokio::test]
-async fn all_that_belongs_to_a_message_goes_with_it() {
+async fn deleting_messages_deletes_all_their_rows() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "garden", &[&ada]).await;

@@ -1,4 +1,4 @@
-//! `PATCH /messages/{message_id}`: what makes no sense, what is not allowed, and changes of content.
+//! `PATCH /messages/{message_id}`: invalid requests, permissions, and changes of content.
 
 use super::{Place, edit, message, say, subscribe};
 use crate::channels::{channel_with, set_realm_group, set_realm_setting};
@@ -9,7 +9,7 @@ use teamchat::domain::groups::system::SystemGroup;
 // conformance: edit-13, edit-14, edit-20, edit-24, edit-25, edit-26, edit-27, edit-29, edit-30, move-4
 // conformance: move-7
 #[tokio::test]
-async fn what_makes_no_sense_is_refused_in_the_published_words() {
+async fn contradictory_parameters_are_refused_as_published() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let ada = server.member("ada").await;
     let id = say(&owner, garden, "lunch", "hi").await;
@@ -88,7 +88,7 @@ async fn content_is_changed_by_its_sender_and_for_a_while() {
 
 // conformance: edit-7, edit-41, history-16
 #[tokio::test]
-async fn an_edit_is_told_to_those_who_see_the_message_and_to_nobody_else() {
+async fn edits_reach_exactly_the_readers() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob, gus) = (server.member("ada").await, server.member("bob").await, server.guest("gus").await);
     subscribe(&owner, "garden", &[&ada, &gus]).await;
@@ -140,7 +140,7 @@ async fn messages_of_archived_channels_stay_as_they_are() {
     edit(&owner, id, json!({"content": "x"})).await.error(400, "BAD_REQUEST", "Invalid message(s)");
     owner.delete(&format!("/messages/{id}"), ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
     edit(&owner, other, json!({"stream_id": garden})).await.error(400, "BAD_REQUEST", "Invalid channel ID");
-    // Where the caller may not write, or not with this topic.
+    // Channels and topics to which the caller may not send.
     let quiet = channel_with(&owner, json!({
         "name": "quiet", "subscribers": [owner.user_id, ada.user_id], "can_send_message_group": SystemGroup::Owners.id(),
     })).await;
@@ -181,7 +181,7 @@ async fn a_digest_is_checked_whatever_else_is_asked_for() {
     }
     let right = json!({"topic": "x", "content": "y", "prev_content_sha256": digest.to_uppercase()});
     edit(&owner, id, right.clone()).await.ok();
-    // It is of the content before, so the same request is refused the second time.
+    // The digest is of the previous content, so the same request fails the second time.
     let mut again = right;
     again["topic"] = "z".into();
     edit(&owner, id, again).await.error(400, "EXPECTATION_MISMATCH", msg);
@@ -213,7 +213,7 @@ async fn a_new_content_is_read_as_that_of_a_new_message() {
 
 // conformance: edit-12, edit-16, edit-17, edit-22, edit-25, edit-31, move-14
 #[tokio::test]
-async fn who_may_not_edit_hears_that_first() {
+async fn edit_permission_is_checked_first() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "garden", &[&ada]).await;
@@ -227,7 +227,7 @@ async fn who_may_not_edit_hears_that_first() {
     ] {
         edit(&ada, id, changes).await.error(400, "BAD_REQUEST", no);
     }
-    // Also for administrators, and for the owner of the bot that sent it.
+    // Administrators and the owner of the bot that sent it get the same error.
     let bot = server.bot("robot", &ada).await;
     subscribe(&owner, "garden", &[&bot]).await;
     let by_bot = say(&bot, garden, "lunch", "beep").await;

@@ -12,7 +12,7 @@ async fn listen(client: &Client, types: &[&str]) -> Queue {
 
 // conformance: edit-1, edit-3, edit-6, edit-8, edit-38, edit-39, edit-40
 #[tokio::test]
-async fn a_new_content_is_told_with_the_old_one_and_no_place() {
+async fn content_edits_have_the_old_content_and_no_channel() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob, eve) =
         (server.member("ada").await, server.member("bob").await, server.member("eve").await);
@@ -52,7 +52,7 @@ async fn a_new_content_is_told_with_the_old_one_and_no_place() {
 
 // conformance: edit-32, edit-33, edit-34, edit-40
 #[tokio::test]
-async fn what_an_edit_mentions_is_flagged_counted_and_followed() {
+async fn mentions_by_edits_are_flagged_counted_and_followed() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
@@ -86,7 +86,7 @@ async fn what_an_edit_mentions_is_flagged_counted_and_followed() {
     let state = json!({"fetch_event_types": ["message", "update_message_flags"], "event_types": ["realm"]});
     let mentions = async || dan.post("/register", &state).await.ok()["unread_msgs"]["mentions"].clone();
     assert_eq!(mentions().await, json!([id]));
-    // Everybody, then those who took part, then nobody.
+    // A wildcard, then the topic's participants, then no mention.
     edit(&ada, id, json!({"content": "@**all**"})).await.ok();
     let everybody = json!(["stream_wildcard_mentioned", "wildcard_mentioned"]);
     assert_eq!(flags(&mut of_bob, &["update_message"]).await, everybody);
@@ -105,7 +105,7 @@ async fn what_an_edit_mentions_is_flagged_counted_and_followed() {
 
 // conformance: delete-20, edit-42
 #[tokio::test]
-async fn who_has_starred_a_public_message_hears_of_it_without_being_subscribed() {
+async fn stars_on_public_messages_need_no_subscription() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let id = say(&owner, garden, "lunch", "hi").await;
@@ -134,7 +134,7 @@ async fn who_has_starred_a_public_message_hears_of_it_without_being_subscribed()
 
 // conformance: move-10, move-63, move-64
 #[tokio::test]
-async fn each_client_hears_of_the_empty_topic_as_it_knows_it() {
+async fn empty_topics_depend_on_capabilities() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, late, eve, gus) = (
         server.member("ada").await,
@@ -148,7 +148,7 @@ async fn each_client_hears_of_the_empty_topic_as_it_knows_it() {
     let older = json!({"event_types": ["update_message"]});
     let all_public = json!({"event_types": ["update_message"], "all_public_streams": true});
     let mut of_newer = listen(&ada, &["update_message"]).await;
-    // Who came later hears of it too, as of something read.
+    // Later subscribers receive the event with the flag `read`.
     let mut of_older = [
         ada.register(&older).await,
         late.register(&older).await,
@@ -215,7 +215,7 @@ impl Vault {
 
 // conformance: history-17, move-67
 #[tokio::test]
-async fn a_move_in_a_protected_history_numbers_only_what_the_reader_received() {
+async fn move_events_list_received_messages_only() {
     let vault = Vault::new().await;
     let (owner, [first, second, third]) = (&vault.place.owner, vault.ids);
     assert_unseen(&vault.late, first).await;
@@ -245,9 +245,9 @@ async fn a_move_in_a_protected_history_numbers_only_what_the_reader_received() {
     with_content["message_ids"] = json!([first, second]);
     with_content["flags"] = json!(["read"]);
     of_early.expect(&[with_content]).await;
-    // Who does not know of the message that was named hears of the first that they know, and not of its content.
+    // A user who cannot see the edited message receives an event for the first visible one, without the content.
     of_late.expect(&[event(second, &[second, third], json!([]))]).await;
-    // The history of those that went along tells of the move alone.
+    // The history of the other messages contains only the move.
     let moved = json!({"user_id": owner.user_id, "timestamp": START, "prev_topic": "lunch", "topic": "tea"});
     assert_eq!(message(owner, second).await["edit_history"], json!([moved]));
     let history = message(owner, first).await["edit_history"].clone();
@@ -256,7 +256,7 @@ async fn a_move_in_a_protected_history_numbers_only_what_the_reader_received() {
 
 // conformance: delete-22
 #[tokio::test]
-async fn a_deletion_in_a_protected_history_numbers_only_what_the_reader_received() {
+async fn deletion_events_list_received_messages_only() {
     let vault = Vault::new().await;
     let [first, second, third] = vault.ids;
     let [mut of_owner, mut of_early, mut of_late] = vault.listen().await;
@@ -275,7 +275,7 @@ async fn a_deletion_in_a_protected_history_numbers_only_what_the_reader_received
 
 // conformance: move-68
 #[tokio::test]
-async fn who_loses_messages_of_a_protected_history_hears_only_of_what_they_received() {
+async fn lost_messages_of_protected_histories_list_received_ones() {
     let vault = Vault::new().await;
     let Place { owner, shed, .. } = &vault.place;
     let [first, second, third] = vault.ids;

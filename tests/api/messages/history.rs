@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 // conformance: history-1, history-2, history-3, history-8, history-10, history-12
 #[tokio::test]
-async fn a_history_goes_from_the_first_to_the_last() {
+async fn history_lists_versions_from_first_to_last() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let ada = server.member("ada").await;
     let id = say(&owner, garden, "", "Hello!").await;
@@ -47,7 +47,7 @@ async fn a_history_goes_from_the_first_to_the_last() {
 
 // conformance: fetch-30, history-13, history-14, history-15
 #[tokio::test]
-async fn the_organization_says_how_much_may_be_seen() {
+async fn visible_history_follows_the_organization() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "garden", &[&ada]).await;
@@ -76,7 +76,7 @@ async fn the_organization_says_how_much_may_be_seen() {
 
 // conformance: history-4, history-5, history-6, history-7, history-10, history-11, history-12, history-13
 #[tokio::test]
-async fn each_snapshot_names_who_changed_what() {
+async fn history_entries_name_the_editor() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     subscribe(&owner, "garden", &[&ada, &bob]).await;
@@ -156,7 +156,7 @@ async fn of_many_edits_the_newest_are_kept() {
     }
     let history = owner.get(&format!("/messages/{id}/history"), ()).await.ok()["message_history"].clone();
     let contents: Vec<_> = history.as_array().unwrap().iter().map(|one| one["content"].clone()).collect();
-    // What was sent stays, with the first edit.
+    // The original version stays, with the first edit.
     let mut expected = vec![json!("0")];
     expected.extend((3..=103).map(|number| json!(number.to_string())));
     assert_eq!(contents, expected);
@@ -176,7 +176,7 @@ async fn of_many_edits_the_newest_are_kept() {
     assert_eq!(shown.as_array().unwrap().len(), 3);
     assert_eq!(shown[2]["prev_content"], "0");
     assert_eq!(server.column(kept).await, ["3"]);
-    // A move is kept as well, and beside it what there is room for.
+    // A move is kept in addition to the limited number of edits.
     edit(&owner, id, json!({"topic": "dinner"})).await.ok();
     assert_eq!(message(&owner, id).await["edit_history"][0]["topic"], "dinner");
 }

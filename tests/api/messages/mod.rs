@@ -24,7 +24,7 @@ use crate::channels::{channel, private_channel};
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 
-/// Sends to a channel and answers the message's id.
+/// Sends to a channel and returns the message's id.
 pub async fn say(from: &Client, stream_id: i64, topic: &str, content: &str) -> i64 {
     let message = json!({"type": "channel", "to": stream_id, "topic": topic, "content": content});
     from.post("/messages", message).await.ok()["id"].as_i64().unwrap()
@@ -53,13 +53,13 @@ pub async fn message(client: &Client, id: i64) -> Value {
     client.get(&format!("/messages/{id}"), form).await.ok()["message"].clone()
 }
 
-/// What a client gets that asks for a message that is not for it.
+/// Checks the errors for an inaccessible message.
 pub async fn assert_unseen(client: &Client, id: i64) {
     let answer = client.get(&format!("/messages/{id}"), ()).await;
     answer.error(400, "BAD_REQUEST", "Invalid message(s)");
 }
 
-/// The contents of a topic's messages as somebody sees them, the oldest first.
+/// The contents of a topic's messages visible to a user, the oldest first.
 pub async fn contents(client: &Client, stream_id: i64, topic: &str) -> Vec<String> {
     let narrow = json!([
         {"operator": "channel", "operand": stream_id},

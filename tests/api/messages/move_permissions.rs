@@ -1,4 +1,4 @@
-//! Who may move, resolve and delete: what the organization gives, what the channel gives, and what neither does.
+//! Permissions to move, resolve and delete: of the organization and of the channel.
 
 use super::{Place, edit, say, subscribe};
 use crate::channels::{set_realm_group, set_realm_setting};
@@ -6,8 +6,8 @@ use crate::harness::{Answer, Client};
 use serde_json::{Value, json};
 use teamchat::domain::groups::system::SystemGroup;
 
-/// What somebody may do to a message: with which permission of the organization and of the channel, how it is refused,
-/// and whether administrators of the channel may it always.
+/// An operation on a message: its permissions of the organization and of the channel, its error, and whether
+/// administrators of the channel may always perform it.
 struct Power {
     name: &'static str,
     realm: &'static str,
@@ -82,7 +82,7 @@ fn only(users: &[&Client]) -> Value {
 
 // conformance: delete-1, delete-2, delete-4, move-15, move-16, move-17, move-18, move-29
 #[tokio::test]
-async fn the_organization_or_the_channel_gives_each_power() {
+async fn organization_and_channel_grant_permissions() {
     for power in &POWERS {
         let Place { server, owner, garden, shed } = Place::new().await;
         let (ada, bob, gus) =
@@ -92,7 +92,7 @@ async fn the_organization_or_the_channel_gives_each_power() {
         subscribe(&owner, "garden", &all).await;
         subscribe(&owner, "shed", &all).await;
         let refusal = power.refusal;
-        // Neither.
+        // The member has neither permission.
         for name in POWERS.map(|power| power.realm) {
             set_realm_group(&server, name, SystemGroup::Nobody).await;
         }
@@ -103,12 +103,12 @@ async fn the_organization_or_the_channel_gives_each_power() {
         check(attempt(power, &ada, &bob, garden, shed).await, true, refusal);
         check(attempt(power, &gus, &bob, garden, shed).await, false, refusal);
         set_realm_group(&server, power.realm, SystemGroup::Nobody).await;
-        // The channel alone, and for whom it names.
+        // The permission of the channel alone, for its members.
         let path = format!("/streams/{garden}");
         owner.patch(&path, json!({power.channel: only(&[&ada])})).await.ok();
         check(attempt(power, &ada, &bob, garden, shed).await, true, refusal);
         check(attempt(power, &bob, &ada, garden, shed).await, false, refusal);
-        // In the other channel it says nothing of this one.
+        // A permission in the other channel does not apply to this one.
         check(attempt(power, &ada, &bob, shed, garden).await, false, refusal);
         owner.patch(&path, json!({power.channel: only(&[])})).await.ok();
         check(attempt(power, &ada, &bob, garden, shed).await, false, refusal);
@@ -140,10 +140,10 @@ async fn a_guest_has_only_powers_that_may_be_everyones() {
     }
 }
 
-/// Neither where everybody may, which only the file can say, nor by name.
+/// Anonymous requests are refused, even if the setting includes all users or names the caller.
 // conformance: delete-5
 #[tokio::test]
-async fn a_guest_deletes_what_others_wrote_by_no_group() {
+async fn groups_never_let_guests_delete_messages_of_others() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let (ada, bob, gus) = (server.member("ada").await, server.member("bob").await, server.guest("gus").await);
     subscribe(&owner, "garden", &[&ada, &bob, &gus]).await;
@@ -195,7 +195,7 @@ async fn the_channel_that_a_message_goes_to_gives_its_topic_too() {
 
 // conformance: move-8, move-9
 #[tokio::test]
-async fn who_may_move_needs_the_channel_that_messages_go_to() {
+async fn moving_needs_permission_in_the_target_channel() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let (ada, gus) = (server.member("ada").await, server.guest("gus").await);
     subscribe(&owner, "garden", &[&ada, &gus]).await;
@@ -237,7 +237,7 @@ async fn resolving_has_no_limit_of_time() {
 
 // conformance: move-26, move-27
 #[tokio::test]
-async fn the_time_to_move_a_topic_counts_what_the_caller_sees() {
+async fn move_time_limit_counts_visible_messages() {
     let Place { server, owner, .. } = Place::new().await;
     let ada = server.member("ada").await;
     let vault = crate::channels::private_channel(&owner, "vault").await;
@@ -265,6 +265,6 @@ async fn the_time_to_move_a_topic_counts_what_the_caller_sees() {
     assert_eq!(error, expected);
     // As the error proposes.
     edit(&ada, young, json!({"topic": "dinner", "propagate_mode": "change_later"})).await.ok();
-    // For who has no limit it is all the same.
+    // Users without a limit are unaffected.
     edit(&owner, another, all("breakfast")).await.ok();
 }

@@ -36,7 +36,7 @@ async fn the_mode_says_which_messages_go_along() {
 
 // conformance: move-61, move-62, move-64
 #[tokio::test]
-async fn one_event_tells_of_all_messages() {
+async fn bulk_changes_emit_one_event() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
@@ -62,7 +62,7 @@ async fn one_event_tells_of_all_messages() {
 
 // conformance: move-21, move-22, move-24
 #[tokio::test]
-async fn moving_has_its_permission_and_its_time() {
+async fn moving_needs_permission_within_a_time_limit() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let (ada, mia) = (server.member("ada").await, server.moderator("mia").await);
     subscribe(&owner, "garden", &[&ada, &mia]).await;
@@ -115,7 +115,7 @@ async fn moving_has_its_permission_and_its_time() {
 
 // conformance: move-3
 #[tokio::test]
-async fn only_what_the_caller_sees_is_moved() {
+async fn moves_include_visible_messages_only() {
     let Place { server, owner, .. } = Place::new().await;
     let ada = server.member("ada").await;
     let vault = crate::channels::private_channel(&owner, "vault").await;
@@ -130,7 +130,7 @@ async fn only_what_the_caller_sees_is_moved() {
 
 // conformance: move-55, move-59, move-69
 #[tokio::test]
-async fn who_follows_a_topic_follows_it_where_it_goes() {
+async fn followed_topics_stay_followed_after_moves() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     subscribe(&owner, "garden", &[&ada, &bob]).await;
@@ -164,7 +164,7 @@ async fn who_follows_a_topic_follows_it_where_it_goes() {
 
 // conformance: move-5, move-46, move-47, move-48
 #[tokio::test]
-async fn what_belongs_to_a_message_goes_with_it() {
+async fn deleting_a_message_deletes_its_rows() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "garden", &[&ada]).await;
@@ -199,7 +199,7 @@ async fn what_belongs_to_a_message_goes_with_it() {
     expected["recipient_id"] = after["recipient_id"].clone();
     assert_ne!(after["recipient_id"], before["recipient_id"]);
     assert_eq!(after, expected, "reactions, flags and all else stay");
-    // Both channels have another oldest message now.
+    // The oldest message of both channels has changed.
     let oldest = |stream_id: i64, name: &str, value: i64| {
         json!({
             "type": "stream", "op": "update", "stream_id": stream_id, "name": name,
@@ -207,7 +207,7 @@ async fn what_belongs_to_a_message_goes_with_it() {
         })
     };
     queue.expect(&[oldest(garden, "garden", second), oldest(shed, "shed", first)]).await;
-    // What was unread is unread in its new place.
+    // Unread messages stay unread after the move.
     let unread = json!({"event_types": ["realm"], "fetch_event_types": ["message", "update_message_flags"]});
     let state = ada.post("/register", unread).await.ok();
     let found = state["unread_msgs"]["streams"].as_array().unwrap();
@@ -250,7 +250,7 @@ async fn the_empty_topic_goes_where_the_policies_let_it() {
 
 // conformance: move-55, move-56
 #[tokio::test]
-async fn policies_go_along_with_what_the_caller_sees_of_a_topic() {
+async fn policies_move_with_visible_topics() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let vault = crate::channels::private_channel(&owner, "vault").await;
@@ -301,7 +301,7 @@ async fn a_move_in_a_channel_writes_nothing_for_its_subscribers() {
     let id = say(&owner, garden, "lunch", "one").await;
     let rows = async || {
         let mut counts = Vec::new();
-        // Whoever moves has read what is said of it.
+        // The notice is read for the user who moved the messages.
         for table in ["read_state", "read_chunk", "user_message_flags"] {
             let others = format!("SELECT count(*) FROM {table} WHERE user_id <> {}", owner.user_id);
             counts.extend(server.column(&others).await);
@@ -318,7 +318,7 @@ async fn a_move_in_a_channel_writes_nothing_for_its_subscribers() {
 
 // conformance: move-49
 #[tokio::test]
-async fn a_channel_that_was_silent_for_long_is_told_to_be_active_again() {
+async fn channels_that_become_active_again_emit_an_event() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "shed", &[&ada]).await;

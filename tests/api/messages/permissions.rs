@@ -1,11 +1,11 @@
-//! Who may write to whom, and mention whom: when sending, when editing, and when a scheduled message is due.
+//! Permissions to send and to mention: when sending, when editing, and when a scheduled message is due.
 
 use super::{Place, edit, say, subscribe};
 use crate::channels::set_realm_group;
 use crate::harness::{Answer, Client, START, TestServer};
 use crate::scheduled_messages::{pass, scheduled};
 use serde_json::json;
-use teamchat::domain::groups::setting;
+use teamchat::domain::groups;
 use teamchat::domain::groups::setting::Owner;
 use teamchat::domain::groups::system::SystemGroup;
 use teamchat::http::ApiError;
@@ -33,7 +33,7 @@ fn check(answer: Answer, refusal: Option<&str>) {
     }
 }
 
-/// Makes a user into a bot; with an owner or without.
+/// Creates a user into a bot; with an owner or without.
 async fn make_bot(server: &TestServer, bot: &Client, owner: Option<&Client>) {
     let (bot, owner) = (bot.user_id, owner.map(|owner| owner.user_id));
     let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), ApiError> {
@@ -43,7 +43,7 @@ async fn make_bot(server: &TestServer, bot: &Client, owner: Option<&Client>) {
     server.app().writer.run(job).await.unwrap();
 }
 
-/// Makes a user group that this group may mention.
+/// Creates a user group that this group may mention.
 async fn make_group(server: &TestServer, name: &'static str, members: &[&Client], may_mention: SystemGroup) {
     let members: Vec<i64> = members.iter().map(|user| user.user_id).collect();
     let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), ApiError> {
@@ -52,14 +52,14 @@ async fn make_group(server: &TestServer, name: &'static str, members: &[&Client]
         for user_id in members {
             tx.execute("INSERT INTO user_group_member (group_id, user_id) VALUES (?1, ?2)", (id, user_id))?;
         }
-        setting::set(tx, Owner::Group(id.0), "can_mention_group", may_mention.id())
+        groups::setting::set(tx, Owner::Group(id.0), "can_mention_group", may_mention.id())
     };
     server.app().writer.run(job).await.unwrap();
 }
 
 // conformance: send-32
 #[tokio::test]
-async fn direct_messages_need_somebody_who_may_take_part_in_them() {
+async fn direct_messages_need_an_authorized_participant() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
@@ -87,7 +87,7 @@ async fn direct_messages_need_somebody_who_may_take_part_in_them() {
 
 // conformance: send-33
 #[tokio::test]
-async fn who_may_not_begin_a_conversation_may_go_on_with_one() {
+async fn existing_conversations_need_no_permission_to_start() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let owner = server.owner().await;
@@ -101,7 +101,7 @@ async fn who_may_not_begin_a_conversation_may_go_on_with_one() {
     check(write(&ada, &[&owner, &bob]).await, refusal);
     check(write(&owner, &[&ada, &bob]).await, None);
     check(write(&bob, &[&ada, &owner]).await, None);
-    // What was said in a conversation has to be there still.
+    // Deleted messages do not count as a started conversation.
     let id = write(&owner, &[&bob]).await.ok()["id"].clone();
     owner.delete(&format!("/messages/{id}"), ()).await.ok();
     check(write(&bob, &[&owner]).await, refusal);
@@ -127,14 +127,14 @@ async fn a_bot_posts_where_its_owner_may() {
 
 // conformance: edit-35, flag-3, send-35, send-37, send-39
 #[tokio::test]
-async fn everybody_in_a_large_channel_is_mentioned_by_who_may() {
+async fn channel_wildcards_need_permission_in_large_channels() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let mut users = Vec::new();
     for number in 0..15 {
         users.push(server.member(&format!("user{number}")).await);
     }
     let ada = &users[0];
-    // With the owner, 15 subscribers.
+    // Including the owner, the channel has 15 subscribers.
     subscribe(&owner, "garden", &users[..14].iter().collect::<Vec<_>>()).await;
     let send = async |from: &Client, content: &str| {
         let message = json!({"type": "channel", "to": garden, "topic": "t", "content": content});
@@ -150,14 +150,14 @@ async fn everybody_in_a_large_channel_is_mentioned_by_who_may() {
         send(ada, content).await.ok();
     }
     send(&owner, "@**all**").await.ok();
-    // An edit is asked again, also of what it leaves as it was.
+    // An edit checks all mentions again, including unchanged ones.
     edit(ada, small, json!({"content": "@**all** again"})).await.error(400, code, msg);
     edit(ada, small, json!({"content": "nobody"})).await.ok();
     edit(ada, small, json!({"content": "@**all**"})).await.error(400, code, msg);
     set_realm_group(&server, "can_mention_many_users_group", SystemGroup::Members).await;
     edit(ada, small, json!({"content": "@**all**"})).await.ok();
     send(ada, "@**all**").await.ok();
-    // In direct messages everybody is told anyway.
+    // Direct messages notify all participants anyway.
     set_realm_group(&server, "can_mention_many_users_group", SystemGroup::Nobody).await;
     let to: Vec<i64> = users.iter().map(|user| user.user_id).collect();
     let direct = json!({"type": "direct", "to": to, "content": "@**all**"});
@@ -168,7 +168,7 @@ async fn everybody_in_a_large_channel_is_mentioned_by_who_may() {
 
 // conformance: edit-36, flag-4, flag-5, send-36
 #[tokio::test]
-async fn everybody_in_a_large_topic_is_mentioned_by_who_may() {
+async fn topic_wildcards_need_permission_in_large_topics() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let mut users = Vec::new();
     for number in 0..16 {
@@ -179,7 +179,7 @@ async fn everybody_in_a_large_topic_is_mentioned_by_who_may() {
     for user in &users[1..14] {
         first = say(user, garden, "t", "hi").await;
     }
-    // Who reacts takes part too: 14, and 15 with the sender.
+    // Users who reacted are participants too: 14, and 15 with the sender.
     users[14].post(&format!("/messages/{first}/reactions"), json!({"emoji_name": "tada"})).await.ok();
     let ada = &users[0];
     let id = say(ada, garden, "t", "@**topic**").await;
@@ -189,7 +189,7 @@ async fn everybody_in_a_large_topic_is_mentioned_by_who_may() {
         |topic: &str| json!({"type": "channel", "to": garden, "topic": topic, "content": "@**topic**"});
     ada.post("/messages", message("t")).await.error(400, code, msg);
     edit(ada, id, json!({"content": "@**topic** look"})).await.error(400, code, msg);
-    // Nor by moving the message there in the same request, or away.
+    // Moving the message in the same request does not avoid the check.
     let alone = say(ada, garden, "alone", "hi").await;
     let both = |topic: &str| json!({"content": "@**topic** look", "topic": topic});
     edit(ada, alone, both("t")).await.error(400, code, msg);
@@ -197,7 +197,7 @@ async fn everybody_in_a_large_topic_is_mentioned_by_who_may() {
     edit(ada, alone, both("together")).await.ok();
     ada.post("/messages", message("another")).await.ok();
     owner.post("/messages", message("t")).await.ok();
-    // Who sends it takes part as well, with their first message.
+    // The sender is a participant too, with their first message.
     let flags = owner.message(id).await["flags"].clone();
     assert_eq!(flags, json!([]));
     for client in [&users[1], &users[14]] {
@@ -211,7 +211,7 @@ async fn everybody_in_a_large_topic_is_mentioned_by_who_may() {
 
 // conformance: edit-37, fetch-66, flag-2, send-38, send-39
 #[tokio::test]
-async fn groups_are_mentioned_by_who_may() {
+async fn mentioning_groups_needs_permission() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     subscribe(&owner, "garden", &[&ada, &bob]).await;
@@ -227,7 +227,7 @@ async fn groups_are_mentioned_by_who_may() {
     let sent = owner.post("/messages", message("hi @*staff*")).await.ok()["id"].as_i64().unwrap();
     assert_eq!(bob.message(sent).await["flags"], json!(["mentioned"]));
     assert_eq!(ada.message(sent).await["flags"], json!([]));
-    // System groups are for nobody to mention, but may be named.
+    // System groups cannot be mentioned, except silently.
     let refusal = "You are not allowed to mention user group 'role:members'.";
     owner.post("/messages", message("@*role:members*")).await.error(400, "BAD_REQUEST", refusal);
     let sent = owner.post("/messages", message("@_*role:members*")).await.ok()["id"].as_i64().unwrap();
@@ -241,7 +241,7 @@ async fn groups_are_mentioned_by_who_may() {
 }
 
 #[tokio::test]
-async fn scheduled_messages_are_asked_when_made_when_changed_and_when_due() {
+async fn permissions_of_scheduled_messages_are_checked_on_create_update_and_delivery() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     subscribe(&owner, "garden", &[&ada, &bob]).await;
@@ -259,7 +259,7 @@ async fn scheduled_messages_are_asked_when_made_when_changed_and_when_due() {
     let direct = json!({"type": "direct", "to": [bob.user_id], "content": "hi",
         "scheduled_delivery_timestamp": START + 60});
     ada.post(add, &direct).await.ok();
-    // What was allowed at first is not any more.
+    // The permission has been removed since the message was scheduled.
     set_realm_group(&server, "direct_message_permission_group", SystemGroup::Nobody).await;
     ada.post(add, &direct).await.error(
         400,

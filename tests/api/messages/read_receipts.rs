@@ -11,7 +11,7 @@ async fn receipts(client: &Client, id: i64) -> Value {
 
 // conformance: receipt-1, receipt-3, receipt-4, receipt-5, receipt-9, receipt-10, receipt-11
 #[tokio::test]
-async fn who_has_read_a_message_and_says_so() {
+async fn read_receipts_list_readers() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
@@ -45,7 +45,7 @@ async fn who_has_read_a_message_and_says_so() {
 
 // conformance: receipt-1, receipt-2, receipt-3, receipt-6
 #[tokio::test]
-async fn bots_the_caller_and_nobody_who_left_are_named() {
+async fn partial_subscribers_include_bots_and_the_caller() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
@@ -63,7 +63,7 @@ async fn bots_the_caller_and_nobody_who_left_are_named() {
     let mut active = [ada.user_id, bob.user_id, bot.user_id];
     active.sort_unstable();
     assert_eq!(receipts(&ada, id).await, json!(active), "nobody who was deactivated");
-    // Who was not there when it was sent has not received it, so did not read it.
+    // A user who joined later has not received the message, so has not read it.
     let dan = server.member("dan").await;
     subscribe(&owner, "garden", &[&dan]).await;
     dan.post("/messages/flags", &read).await.ok();

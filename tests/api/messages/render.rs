@@ -1,10 +1,10 @@
-//! `POST /messages/render`, and what a text means to the one who sends it.
+//! `POST /messages/render`: rendering with the permissions of the caller.
 
 use crate::harness::{Client, TestServer};
 use crate::messages::say;
 use serde_json::json;
 
-/// What a text becomes for somebody.
+/// Renders a text as a user.
 async fn rendered(client: &Client, content: &str) -> String {
     let answer = client.post("/messages/render", json!({"content": content})).await.ok();
     answer["rendered"].as_str().unwrap().to_owned()
@@ -45,7 +45,7 @@ async fn a_text_that_is_too_long_is_rendered_as_it_would_be_sent() {
 
 // conformance: md-5
 #[tokio::test]
-async fn a_message_is_what_its_text_was_rendered_as() {
+async fn messages_store_their_rendered_text() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let garden = server.channel("garden", &[&ada]).await;
@@ -61,7 +61,7 @@ async fn a_message_is_what_its_text_was_rendered_as() {
 
 // conformance: md-44, md-45, md-47
 #[tokio::test]
-async fn links_lead_to_what_the_writer_may_know() {
+async fn links_resolve_with_the_access_of_the_writer() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("the garden", &[&ada]).await;
@@ -154,7 +154,7 @@ async fn names_are_found_in_any_case_of_any_alphabet() {
 
 // conformance: md-52
 #[tokio::test]
-async fn emoticons_become_emoji_for_those_who_want_it() {
+async fn emoticons_are_translated_by_the_users_setting() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     ada.patch("/settings", json!({"translate_emoticons": true})).await.ok();
@@ -168,7 +168,7 @@ async fn emoticons_become_emoji_for_those_who_want_it() {
         assert_eq!(rendered(&ada, content).await, html, "{content}");
     }
     assert_eq!(rendered(&bob, ":)").await, "<p>:)</p>");
-    // What describes a channel is no message.
+    // The description of a channel is not a message.
     let subscriptions = json!({"subscriptions": [{"name": "garden", "description": ":)"}]});
     ada.post("/users/me/subscriptions", subscriptions).await.ok();
     let channels = ada.get("/users/me/subscriptions", ()).await.ok();

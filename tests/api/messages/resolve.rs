@@ -1,4 +1,4 @@
-//! Resolving topics, and what the notification bot says of that and of moves.
+//! Resolving topics, and the notices about it and about moves.
 
 use super::{Place, contents, edit, message, say, subscribe};
 use crate::channels::set_realm_group;
@@ -24,7 +24,7 @@ async fn a_topic_is_resolved_and_opened_again() {
     let moved = message(&ada, id).await;
     assert_eq!(moved.get("last_moved_timestamp"), None, "resolving is no move");
     assert_eq!(moved["edit_history"][0]["topic"], "✔ lunch");
-    // Whoever thinks better of it soon leaves no trace.
+    // Undoing it soon removes the notice.
     server.clock.advance(60);
     retitle(&ada, id, "lunch").await.ok();
     assert_eq!(contents(&ada, garden, "lunch").await, ["hi"]);
@@ -42,10 +42,10 @@ async fn a_topic_is_resolved_and_opened_again() {
 
 // conformance: move-35
 #[tokio::test]
-async fn notices_of_resolved_topics_are_news_for_whom_wants_them() {
+async fn notices_of_resolved_topics_are_unread_by_setting() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let mut users = Vec::new();
-    // Whoever follows the topic, and what they wish: whether the notice is unread.
+    // Followers of the topic and their settings: is the notice unread?
     for (number, (follows, policy, is_unread)) in [
         (false, "always", false),
         (true, "always", false),
@@ -112,7 +112,7 @@ async fn resolving_has_its_own_permission() {
 
 // conformance: move-37, move-38, move-39, move-40, move-41, move-44
 #[tokio::test]
-async fn moves_are_told_of_where_it_was_asked_for() {
+async fn move_notices_are_sent_on_request() {
     let Place { server: _running, owner, garden, shed } = Place::new().await;
     let by = format!("@_**Owner|{}**", owner.user_id);
     let mut ids = Vec::new();
@@ -157,8 +157,7 @@ async fn moves_are_told_of_where_it_was_asked_for() {
     assert_eq!(contents(&owner, shed, "quiet").await, ["two"]);
 }
 
-/// The readers of a channel are not told the name of a private one that they do not see, whether messages came from there or
-/// went there.
+/// Readers of a channel do not learn the name of a private channel, in notices about moves in either direction.
 // conformance: move-71
 #[tokio::test]
 async fn a_notice_of_a_move_names_no_channel_that_its_readers_do_not_see() {
@@ -167,7 +166,7 @@ async fn a_notice_of_a_move_names_no_channel_that_its_readers_do_not_see() {
     let vault = server.private_channel("vault", &[&owner]).await;
     let cellar = server.private_channel("cellar", &[&owner, &ada]).await;
     let by = format!("@_**Owner|{}**", owner.user_id);
-    // Everybody sees the garden, and whoever sees the vault sees the cellar.
+    // All users see the garden, and users who see the vault see the cellar.
     let cases = [
         ((vault, "vault"), (garden, "garden"), [false, true]),
         ((garden, "garden"), (vault, "vault"), [true, false]),
@@ -193,10 +192,10 @@ async fn a_notice_of_a_move_names_no_channel_that_its_readers_do_not_see() {
 
 // conformance: move-28, move-34, move-36
 #[tokio::test]
-async fn resolving_is_told_of_only_where_nothing_else_changed() {
+async fn resolving_sends_a_notice_without_other_changes() {
     let Place { server: _running, owner, garden, shed } = Place::new().await;
     let by = format!("@_**Owner|{}**", owner.user_id);
-    // With another channel it is a move.
+    // A change of the channel makes it a move.
     let id = say(&owner, garden, "lunch", "one").await;
     let path = format!("/messages/{id}");
     owner.patch(&path, json!({"topic": "✔ lunch", "stream_id": shed})).await.ok();
@@ -205,12 +204,12 @@ async fn resolving_is_told_of_only_where_nothing_else_changed() {
         ["one".to_owned(), format!("This topic was moved here from #**garden>lunch** by {by}.")]
     );
     assert_eq!(message(&owner, id).await["last_moved_timestamp"], crate::harness::START);
-    // With another content nothing is said.
+    // A change of the content sends no notice.
     let id = say(&owner, garden, "tea", "one").await;
     let path = format!("/messages/{id}");
     owner.patch(&path, json!({"topic": "✔ tea", "content": "two"})).await.ok();
     assert_eq!(contents(&owner, garden, "✔ tea").await, ["two"]);
-    // The old topic may hear of it as of a move.
+    // The old topic may get a notice, as for a move.
     let id = say(&owner, garden, "soup", "one").await;
     let path = format!("/messages/{id}");
     let changes = json!({
@@ -226,7 +225,7 @@ async fn resolving_is_told_of_only_where_nothing_else_changed() {
         contents(&owner, garden, "soup").await,
         [format!("This topic was moved to #**garden>✔ soup** by {by}.")]
     );
-    // Neither a second mark nor another word resolves.
+    // A second mark or another change of the topic does not resolve.
     for (before, after) in [("✔ a", "✔ ✔ a"), ("b", "✔ c"), ("✔ d", "e")] {
         let id = say(&owner, garden, before, "one").await;
         let changes = json!({"topic": after, "send_notification_to_new_thread": false});
@@ -285,7 +284,7 @@ async fn notices_count_messages_and_link_to_whatever_the_places_are_called() {
 
 // conformance: move-43, move-44
 #[tokio::test]
-async fn who_moves_or_resolves_has_read_what_is_said_of_it() {
+async fn notices_are_read_for_the_acting_user() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "garden", &[&ada]).await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// What was sent at one time: to three channels, and to a person.
+/// Messages sent at one time: to three channels, and to a user.
 type Sent = ([i64; 3], i64);
 
 /// The ids of the messages that a client can fetch.
@@ -17,7 +17,7 @@ async fn ids(client: &Client) -> Vec<i64> {
 
 // conformance: delete-33, delete-34
 #[tokio::test]
-async fn channels_keep_messages_as_long_as_they_or_the_organization_say() {
+async fn retention_follows_channel_and_organization() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let both = [&owner, &ada];
@@ -37,7 +37,7 @@ async fn channels_keep_messages_as_long_as_they_or_the_organization_say() {
         sent.push((in_channels, owner.send_direct(&[&ada], "x").await));
         clock.advance(DAY);
     }
-    // Which messages of which place are left: the last so many.
+    // Checks that only this number of the newest messages of each place is left.
     let left = async |inherits: usize, short: usize, forever: usize, direct: usize| {
         server.remove_expired().await;
         let last =
@@ -53,7 +53,7 @@ async fn channels_keep_messages_as_long_as_they_or_the_organization_say() {
     left(6, 2, 6, 6).await;
     server.set_realm_setting("message_retention_days", json!(4)).await;
     left(4, 2, 6, 4).await;
-    // To the second: a message that is as old as it may be is kept.
+    // A message of exactly the maximum age is kept.
     clock.advance(1);
     left(3, 1, 6, 3).await;
     server.set_realm_setting("message_retention_days", json!(-1)).await;
@@ -63,7 +63,7 @@ async fn channels_keep_messages_as_long_as_they_or_the_organization_say() {
 
 // conformance: delete-35
 #[tokio::test]
-async fn clients_hear_of_it_as_of_any_deleted_message() {
+async fn expired_messages_emit_deletion_events() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let id = server.channel("verona", &[&owner, &ada]).await;

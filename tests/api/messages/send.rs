@@ -1,4 +1,4 @@
-//! `POST /messages`: where a message goes, what is refused, and what its receivers are told. `permissions` asks who may.
+//! `POST /messages`: recipients, errors and events. `permissions` tests who may send.
 
 use super::say;
 use crate::harness::{Client, TestServer};
@@ -55,7 +55,7 @@ async fn people_are_named_by_ids_or_emails() {
     for (kind, to) in [
         ("direct", json!([b])),
         ("private", json!([b])),
-        // Oneself may be named, and anybody twice.
+        // The sender may be a recipient, and duplicates are allowed.
         ("direct", json!([a, b])),
         ("direct", json!([b, b])),
         ("direct", json!(b)),
@@ -86,7 +86,7 @@ async fn people_are_named_by_ids_or_emails() {
 // conformance: send-8, send-9, send-10, send-11, send-12, send-13, send-14, send-15, send-16, send-17
 // conformance: send-18, send-19, send-20, send-24, send-25, send-29, send-30
 #[tokio::test]
-async fn what_cannot_be_sent_is_refused_in_the_published_words() {
+async fn invalid_messages_are_refused_as_published() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let gone = server.member("gone").await;
@@ -127,7 +127,7 @@ async fn what_cannot_be_sent_is_refused_in_the_published_words() {
     let unknown = ada.post("/messages", channel(json!("nowhere"))).await;
     let unknown = unknown.error(400, "STREAM_DOES_NOT_EXIST", "Channel 'nowhere' does not exist");
     assert_eq!(unknown["stream"], "nowhere");
-    // A private channel of others has the words of one that is not there: its name is not told.
+    // The error does not distinguish other users' private channels from unknown ones.
     for stream_id in [9999, secret] {
         let msg = format!("Channel with ID '{stream_id}' does not exist");
         let unknown = ada.post("/messages", channel(json!(stream_id))).await;
@@ -142,7 +142,7 @@ async fn what_cannot_be_sent_is_refused_in_the_published_words() {
     }
     // Nothing of all this was sent.
     assert_eq!(super::contents(&ada, garden, "t").await, [""; 0]);
-    // Who is not subscribed to a public channel may write there; guests may not.
+    // Users without a subscription may send to a public channel; guests may not.
     let (eve, guest) = (server.member("eve").await, server.guest("guest").await);
     eve.post("/messages", content("hi")).await.ok();
     let refused = guest.post("/messages", content("hi")).await;
@@ -153,7 +153,7 @@ async fn what_cannot_be_sent_is_refused_in_the_published_words() {
 
 // conformance: send-58
 #[tokio::test]
-async fn a_hidden_email_is_confirmed_to_nobody() {
+async fn hidden_emails_are_never_confirmed() {
     let server = TestServer::start().await;
     let (owner, eve, bob) = (server.owner().await, server.member("eve").await, server.member("bob").await);
     bob.patch("/settings", json!({"email_address_visibility": 3})).await.ok();
@@ -167,7 +167,7 @@ async fn a_hidden_email_is_confirmed_to_nobody() {
     }
     owner.post("/messages", direct(json!(["bob@example.com"]))).await.ok();
     bob.post("/messages", direct(json!(["bob@example.com"]))).await.ok();
-    // An invitation is made as for somebody who has no account; the page of its link says so to the invited person.
+    // An invitation to a registered email is created as usual; the page of its link reports the account.
     let invitation = json!({"invitee_emails": "bob@example.com", "stream_ids": []});
     eve.post("/invites", &invitation).await.ok();
     let refused = owner.post("/invites", &invitation).await;
@@ -197,11 +197,11 @@ async fn topics_are_trimmed_shortened_and_may_be_empty() {
     let subject = json!({"type": "stream", "to": garden, "subject": "tulips", "content": "c"});
     let id = owner.post("/messages", subject).await.ok()["id"].as_i64().unwrap();
     assert_eq!(seen(&owner, id, "subject").await, "tulips");
-    // Direct messages have none, whatever is said.
+    // Direct messages have no topic, even if one is given.
     let notes = json!({"type": "direct", "to": [owner.user_id], "topic": "tulips", "content": "c"});
     let id = owner.post("/messages", notes).await.ok()["id"].as_i64().unwrap();
     assert_eq!(seen(&owner, id, "subject").await, "");
-    // Where topics are required, none of the empty one's spellings will do.
+    // If topics are required, all spellings of the empty topic are refused.
     server.set_realm_setting("topics_policy", json!("disable_empty_topic")).await;
     for topic in ["", "(no topic)", "general chat"] {
         let message = json!({"type": "channel", "to": garden, "topic": topic, "content": "c"});
@@ -261,7 +261,7 @@ async fn a_sender_has_read_a_message_if_they_say_so_or_use_a_client_for_people()
 
 // conformance: send-43
 #[tokio::test]
-async fn the_senders_own_queue_hears_what_it_called_the_message() {
+async fn local_ids_are_sent_to_the_senders_queue() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada, &bob]).await;
@@ -270,7 +270,7 @@ async fn the_senders_own_queue_hears_what_it_called_the_message() {
     let mut of_bob = bob.register(&register).await;
     let echo = json!({"to": garden, "queue_id": here.queue_id, "local_id": "100.01"});
     channel_message(&ada, echo).await;
-    // A name without a queue, or for a queue that is not there, is told to nobody.
+    // A local id without a queue, or for an unknown queue, is not part of events.
     channel_message(&ada, json!({"to": garden, "local_id": "100.02"})).await;
     channel_message(&ada, json!({"to": garden, "queue_id": "gone", "local_id": "100.03"})).await;
     let plain = json!({"type": "message", "message": "*", "flags": []});
@@ -284,7 +284,7 @@ async fn the_senders_own_queue_hears_what_it_called_the_message() {
 
 // conformance: send-43
 #[tokio::test]
-async fn a_client_that_asks_again_is_told_of_the_message_that_is_there() {
+async fn repeated_sends_return_the_stored_message() {
     let mut server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada, &bob]).await;
@@ -292,7 +292,7 @@ async fn a_client_that_asks_again_is_told_of_the_message_that_is_there() {
     let first = json!({"to": garden, "queue_id": "q", "local_id": "1.01", "content": "once"});
     let id = channel_message(&ada, first.clone()).await;
     assert_eq!(channel_message(&ada, first.clone()).await, id);
-    // At the same time, the writer decides.
+    // For concurrent requests, the writer decides.
     let second = json!({"to": garden, "queue_id": "q", "local_id": "1.02", "content": "twice"});
     let (one, other) =
         tokio::join!(channel_message(&ada, second.clone()), channel_message(&ada, second.clone()));
@@ -309,7 +309,7 @@ async fn a_client_that_asks_again_is_told_of_the_message_that_is_there() {
     }
     ids.push(channel_message(&bob, first.clone()).await);
     assert!(ids.is_sorted_by(|before, after| before < after), "{ids:?}");
-    // Also after a restart, where the message is gone, and where she may not write any more.
+    // Even after a restart, if the message was deleted, and without permission to send.
     server.restart().await;
     let owner = server.owner().await;
     owner.delete(&format!("/messages/{id}"), json!({})).await.ok();
@@ -333,7 +333,7 @@ async fn the_names_of_a_senders_latest_messages_are_kept() {
     assert_ne!(channel_message(&ada, name(0)).await, first);
 }
 
-/// What a client is told of a message, in HTML.
+/// The event of a message, in HTML.
 fn record(id: i64, by: &Client, content: &str) -> Value {
     json!({
         "id": id,
@@ -356,7 +356,7 @@ fn record(id: i64, by: &Client, content: &str) -> Value {
 
 // conformance: fetch-25, fetch-26, fetch-33, fetch-91, send-40, send-41, send-42
 #[tokio::test]
-async fn a_message_is_told_to_its_receivers_as_it_is_fetched() {
+async fn message_events_equal_fetched_messages() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let (eve, guest) = (server.member("eve").await, server.guest("guest").await);
@@ -416,7 +416,8 @@ async fn a_message_is_told_to_its_receivers_as_it_is_fetched() {
     }
     in_raw[0]["message"]["subject"] = json!("");
     raw_of_bob.expect(&in_raw).await;
-    // Who is not subscribed hears of public channels where they asked for all of them, and then without flags.
+    // Users without a subscription receive messages of public channels only with `all_public_streams`, and without
+    // flags.
     of_eve.expect_nothing().await;
     all_of_eve.expect(&[event(&told[0]["message"], json!([]))]).await;
     of_guest.expect_nothing().await;
@@ -424,7 +425,7 @@ async fn a_message_is_told_to_its_receivers_as_it_is_fetched() {
 
 // conformance: send-45
 #[tokio::test]
-async fn a_bot_that_is_called_hears_it_though_it_is_not_subscribed() {
+async fn mentioned_bots_receive_messages_without_a_subscription() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let (bot, other) = (server.bot("helper", &ada).await, server.bot("other", &ada).await);
@@ -439,7 +440,7 @@ async fn a_bot_that_is_called_hears_it_though_it_is_not_subscribed() {
     assert_eq!((&events[0]["message"]["id"], &events[0]["flags"]), (&json!(called), &json!(["mentioned"])));
     assert_eq!(seen(&bot, called, "flags").await, json!(["mentioned"]));
     assert_eq!(super::finding::found(&bot, json!([])).await, [called]);
-    // It also hears what happens to that message.
+    // The bot also receives later events of that message.
     ada.post(&format!("/messages/{called}/reactions"), json!({"emoji_name": "tada"})).await.ok();
     of_bot.expect_kinds(&["reaction/add"]).await;
     of_other.expect_nothing().await;
@@ -451,7 +452,7 @@ async fn a_bot_that_is_called_hears_it_though_it_is_not_subscribed() {
 
 // conformance: send-52, send-53, send-54
 #[tokio::test]
-async fn what_a_text_looks_like_is_told_without_sending_it() {
+async fn render_returns_html_without_sending() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let render = async |content: &str| ada.post("/messages/render", json!({"content": content})).await;
@@ -462,4 +463,28 @@ async fn what_a_text_looks_like_is_told_without_sending_it() {
     assert_eq!(super::finding::found(&ada, json!([])).await, [0; 0]);
     let unknown = ada.post("/messages/render", json!({"content": "a", "stream_id": 1, "about": 2})).await;
     unknown.ok_ignoring(&["about", "stream_id"]);
+}
+
+#[tokio::test]
+async fn html_of_plain_messages_is_not_stored() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let stored = "SELECT html FROM message ORDER BY id DESC LIMIT 1";
+    let seen =
+        async |id: i64| ada.get(&format!("/messages/{id}"), ()).await.ok()["message"]["content"].clone();
+    let id = ada.send_direct(&[&ada], "plain text").await;
+    assert_eq!(
+        (server.column(stored).await, seen(id).await),
+        (vec!["=".to_owned()], json!("<p>plain text</p>"))
+    );
+    for (content, html, is_stored) in [
+        ("*no* longer", "<p><em>no</em> longer</p>", true),
+        ("=", "<p>=</p>", false),
+        ("a < b", "<p>a &lt; b</p>", true),
+        ("plain again", "<p>plain again</p>", false),
+    ] {
+        ada.patch(&format!("/messages/{id}"), json!({"content": content})).await.ok();
+        assert_eq!(server.column(stored).await, [if is_stored { html } else { "=" }]);
+        assert_eq!(seen(id).await, html);
+    }
 }

@@ -19,7 +19,7 @@ async fn mark(client: &Client, op: &str, flag: &str, ids: &[i64]) {
 
 // conformance: flag-38, flag-39, flag-40, flag-41
 #[tokio::test]
-async fn unread_messages_are_told_by_conversation() {
+async fn unread_messages_are_grouped_by_conversation() {
     let server = TestServer::start().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
@@ -56,7 +56,7 @@ async fn unread_messages_are_told_by_conversation() {
     // A client that does not know the empty topic gets its name.
     let older = ada.post("/register", ()).await.ok();
     assert_eq!(older["unread_msgs"]["streams"][0]["topic"], "general chat");
-    // It needs both event types: the messages, and what keeps the numbers true.
+    // The state requires both event types: of messages, and of changes to flags.
     for (types, there) in [
         (json!(["message", "update_message_flags"]), true),
         (json!(["message"]), false),
@@ -95,7 +95,7 @@ async fn unread_messages_go_where_messages_go() {
             json!([shed, "t", [sent[1]]])
         ]
     );
-    // Where she is not subscribed, nothing is unread.
+    // Channels without a subscription have no unread messages.
     edit(&owner, sent[2], json!({"stream_id": far})).await.ok();
     owner.delete(&format!("/messages/{}", sent[3]), ()).await.ok();
     assert_eq!(topics().await, [json!([garden, "u", [sent[0]]]), json!([shed, "t", [sent[1]]])]);
@@ -107,7 +107,7 @@ async fn unread_messages_go_where_messages_go() {
 
 // conformance: flag-42, flag-43
 #[tokio::test]
-async fn what_is_muted_is_told_of_and_not_counted() {
+async fn muted_messages_are_listed_but_not_counted() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada, &bob]).await;
@@ -123,7 +123,7 @@ async fn what_is_muted_is_told_of_and_not_counted() {
         json!([unread["count"], ids, unread["mentions"]])
     };
     assert_eq!(told().await, json!([2, [named, all], [named, all]]));
-    // A mention by name is one wherever it is; one of everybody is none where it is muted.
+    // A mention by name counts everywhere; a wildcard does not count where it is muted.
     mute(1).await;
     assert_eq!(told().await, json!([0, [named, all], [named]]));
     mute(0).await;
@@ -136,7 +136,7 @@ async fn what_is_muted_is_told_of_and_not_counted() {
 
 // conformance: flag-44
 #[tokio::test]
-async fn only_the_newest_unread_messages_are_told() {
+async fn unread_messages_are_limited_to_the_newest() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada, &bob]).await;
@@ -189,7 +189,7 @@ async fn the_newest_message_is_the_newest_that_the_user_received() {
 
 // conformance: flag-48, flag-49
 #[tokio::test]
-async fn starred_messages_and_recent_conversations_are_told() {
+async fn starred_messages_and_recent_conversations_are_listed() {
     let server = TestServer::start().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);

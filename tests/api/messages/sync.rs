@@ -1,9 +1,9 @@
-//! Events about messages tell clients all that a new registration and a new fetch would.
+//! Events about messages reproduce a new registration and a new fetch.
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 
-/// Sends a direct message and answers its id.
+/// Sends a direct message and returns its id.
 async fn send(from: &Client, to: &[&Client], content: &str) -> i64 {
     let to: Vec<i64> = to.iter().map(|client| client.user_id).collect();
     let message = json!({"type": "direct", "to": to, "content": content});
@@ -12,7 +12,7 @@ async fn send(from: &Client, to: &[&Client], content: &str) -> i64 {
 
 // conformance: delete-24, edit-43, send-48
 #[tokio::test]
-async fn direct_messages_come_and_go() {
+async fn direct_messages_are_sent_and_deleted() {
     let server = TestServer::start().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
@@ -78,7 +78,7 @@ async fn direct_messages_come_and_go() {
     assert_eq!(left, [first, own]);
 }
 
-/// Subscribes people to channels, which are made if they are not there; answers their ids.
+/// Subscribes users to channels, which are created if necessary. Returns the ids.
 async fn channels(owner: &Client, names: &[&str], people: &[&Client]) -> Vec<i64> {
     let subscriptions: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
     let people: Vec<i64> = people.iter().map(|client| client.user_id).collect();
@@ -99,7 +99,7 @@ async fn post(from: &Client, channel: &str, topic: &str, content: &str) -> i64 {
 
 // conformance: delete-24, edit-43, flag-46, send-48
 #[tokio::test]
-async fn channel_messages_come_and_change() {
+async fn channel_messages_are_sent_and_updated() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob, guest) =
@@ -155,7 +155,7 @@ async fn channel_messages_come_and_change() {
 
 // conformance: flag-46
 #[tokio::test]
-async fn moved_messages_are_where_events_told() {
+async fn move_events_reproduce_state() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob, guest) =

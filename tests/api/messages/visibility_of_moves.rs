@@ -1,4 +1,4 @@
-//! Moving messages to another channel: who loses sight of them, who keeps them, who hears of it.
+//! Moving messages to another channel: lost access, kept access, and audiences of the events.
 
 use super::{Place, assert_unseen, edit, message, say, subscribe};
 use crate::harness::{Client, Queue, START};
@@ -74,7 +74,7 @@ async fn to_a_private_channel() {
         json!([{"user_id": owner.user_id, "timestamp": START, "prev_stream": garden, "stream": shed}]);
     assert_eq!(there["edit_history"], expected);
 
-    // Back again: who lost the messages did not get them back, and their stars are gone.
+    // Back again: users who had lost the messages do not get them back, and their stars are deleted.
     edit(&owner, ids[0], json!({"stream_id": garden, "propagate_mode": "change_all"})).await.ok();
     assert_eq!(flags(&old, ids[0]).await, json!(["read", "historical"]));
     assert_eq!(flags(&none, ids[0]).await, json!(["read", "historical"]));
@@ -130,7 +130,7 @@ async fn to_a_channel_where_only_receivers_read() {
 
 // conformance: flag-46
 #[tokio::test]
-async fn what_was_moved_is_in_the_state_that_events_told() {
+async fn moved_message_events_reproduce_state() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let (both, old) = (server.member("both").await, server.member("old").await);
     subscribe(&owner, "garden", &[&both, &old]).await;

@@ -1,4 +1,4 @@
-//! The organization in which the table is tried: somebody of each kind, and a channel of each kind.
+//! The organization of the table: a user of each kind, and a channel of each kind.
 
 use super::people::{Change, ChannelKind, Relation, Situation, Who};
 use super::settings::{Holders, Of};
@@ -17,7 +17,7 @@ use teamchat::types::{Clock, Role, UserId};
 /// Beside the people of the table: with them a channel has more than 15 subscribers.
 const CROWD: [&str; 8] = ["ann", "bea", "cid", "dot", "eli", "flo", "gus", "hal"];
 
-/// The file from which every try starts, and what is in it.
+/// The file from which every attempt starts, and its content.
 pub struct Organization {
     file: Vec<u8>,
     clock: i64,
@@ -27,7 +27,7 @@ pub struct Organization {
     first_messages: HashMap<ChannelKind, i64>,
     /// A poll in each channel, by the founder.
     polls: HashMap<ChannelKind, i64>,
-    /// What everybody who was there said in each channel.
+    /// The message of each subscriber in each channel.
     own_messages: HashMap<(ChannelKind, Who, Relation), i64>,
     /// A direct message to each person.
     direct_messages: HashMap<(Who, Relation), i64>,
@@ -36,14 +36,14 @@ pub struct Organization {
     things: Things,
 }
 
-/// Ids of what is there once. What members can make is the maker's.
+/// Ids of objects that exist once. Objects that members can create belong to their creator.
 #[derive(Default)]
 pub struct Things {
     /// A group of the bystander.
     pub group: i64,
-    /// A group of nobody in the crew.
+    /// An empty group in the crew.
     pub inner_group: i64,
-    /// A group of everybody.
+    /// A group of all users.
     pub crew: i64,
     pub folder: i64,
     pub profile_field: i64,
@@ -69,7 +69,7 @@ pub struct Things {
     pub other_channel: i64,
 }
 
-/// One try: who calls, about what.
+/// One attempt: the caller and the objects.
 pub struct Case<'o> {
     pub organization: &'o Organization,
     pub situation: Situation,
@@ -81,7 +81,7 @@ pub struct Request {
     /// Below `/api/v1`.
     pub path: String,
     pub parameters: Value,
-    /// Whether it brings an image.
+    /// True if the request uploads an image.
     pub with_image: bool,
 }
 
@@ -125,14 +125,14 @@ impl Case<'_> {
         self.organization.polls[&self.situation.kind]
     }
 
-    /// A direct message that the caller got; for those without an account somebody else's.
+    /// A direct message that the caller received; for anonymous callers another user's.
     pub fn direct_message(&self) -> i64 {
         let messages = &self.organization.direct_messages;
         let mine = messages.get(&(self.situation.who, self.situation.relation));
         mine.copied().unwrap_or(messages[&(Who::Owner, Relation::In)])
     }
 
-    /// The owner who made the channels and what else is for administrators to make.
+    /// The owner who created the channels and other objects that require an administrator.
     pub fn founder(&self) -> i64 {
         self.organization.founder.user_id
     }
@@ -142,12 +142,12 @@ impl Case<'_> {
         &self.organization.bystander
     }
 
-    /// Somebody whose account is deactivated.
+    /// A user with a deactivated account.
     pub fn deactivated(&self) -> i64 {
         self.organization.people[&(Who::Deactivated, Relation::In)].user_id
     }
 
-    /// Who calls; 0 without an account.
+    /// The caller; 0 if anonymous.
     pub fn caller_id(&self) -> i64 {
         let caller = self.organization.people.get(&(self.situation.who, self.situation.relation));
         caller.map_or(0, |caller| caller.user_id)
@@ -159,7 +159,7 @@ impl Case<'_> {
 }
 
 impl Organization {
-    /// Makes the organization.
+    /// Creates the organization.
     pub async fn make() -> Self {
         let server = TestServer::start().await;
         server.set_realm_setting("waiting_period_threshold", json!(3)).await;
@@ -233,13 +233,13 @@ impl Organization {
             let id = founder.send_direct(&[user], "Good morning").await;
             self.direct_messages.insert(*person, id);
         }
-        self.make_things_of_founder().await;
+        self.make_things_of_founder(server).await;
         self.make_things_of_maker(server).await;
         founder.delete(&format!("/streams/{}", self.channels[&ChannelKind::Archived]), ()).await.ok();
         for id in self.ids(|who, _| who == Who::Deactivated) {
             founder.delete(&format!("/users/{id}"), ()).await.ok();
         }
-        // Also of those who can have none: the server has to refuse them wherever they come from.
+        // Users who can have none have rows too: the server has to refuse these everywhere.
         for id in self.ids(|_, _| true) {
             insert_session(server, id, &session_secret(id)).await;
         }
@@ -276,7 +276,7 @@ impl Organization {
         founder.delete("/users/me/subscriptions", parameters).await.ok();
     }
 
-    async fn make_things_of_founder(&mut self) {
+    async fn make_things_of_founder(&mut self, server: &TestServer) {
         let founder = &self.founder;
         let to = [founder.user_id, self.bystander.user_id];
         let template = "https://example.com/{id}";
@@ -312,6 +312,18 @@ impl Organization {
             ("/realm/playgrounds", playground, "id", &mut things.playground),
         ];
         make_all(founder, made).await;
+        // A complete export, and as many as are allowed in a week: nothing is written in the background of these tests.
+        // In the future, so that the archive is kept whatever the clock says.
+        let (user_id, now) = (founder.user_id, 4_102_444_800_i64);
+        server
+            .sql(&format!(
+                "INSERT INTO upload_content (content_id, user_id) VALUES (7001, {user_id});
+                 INSERT INTO realm_export (id, type, acting_user_id, origin, date_requested, date_started, date_succeeded,
+                     path, content_id, size, sha256)
+                 SELECT value, 1, {user_id}, 'http://localhost', {now}, {now}, {now}, iif(value = 1, 'x/y', NULL),
+                     iif(value = 1, 7001, NULL), 1, 'x' FROM json_each('[1, 2, 3, 4, 5]');"
+            ))
+            .await;
         let domain = json!({"domain": "example.com", "allow_subdomains": false});
         founder.post("/realm/domains", domain).await.ok();
         let group = json!({"group_name": "Start", "description": "", "stream_names": ["other"]});
@@ -441,12 +453,12 @@ impl Organization {
     }
 }
 
-/// The secret of the session that somebody has here.
+/// The secret of a user's session.
 pub fn session_secret(user_id: i64) -> String {
     format!("{user_id:0>32}")
 }
 
-/// Begins a session behind the server's back; answers its id.
+/// Inserts a session into the file. Returns its id.
 async fn insert_session(server: &TestServer, user_id: i64, secret: &str) -> i64 {
     let digest = digest(secret);
     let insert = server.app().writer.run(move |tx| -> ApiResult<i64> {

@@ -1,4 +1,4 @@
-//! The page: Markdown tables of what the rules say, and the errors by number.
+//! The page: Markdown tables of the rules, and the errors by number.
 
 use super::actions::{self, Action, Scope};
 use super::people::{ChannelKind, Relation, Situation, Who};
@@ -6,21 +6,43 @@ use super::rules::{Refusal, judge};
 use std::fmt::Write;
 
 const HEAD: &str = "\
-# Who may do what
+# Permissions
 
-Every operation that changes something, for everybody in an organization with the settings of a new one: `yes`, or the
-error, by its number in the list at the end. The rule stands beside it: what has to hold, in this order, and the error
-where it does not. A test (`tests/api/permissions`) has the rules, writes this page from them, and lets everybody try
-everything, also with every group setting that a rule names at other values; it fails when the server does something
-else.
+The required permissions of every operation that changes data, for an organization with default settings: `yes`, or the
+number of the error in the list at the end. Each rule lists its conditions in the order of evaluation, with the error of
+each. The rules are defined in `tests/api/permissions`, which generates this page and tries every operation with every
+kind of user, and with several values of the group settings of a rule.
 
-Somebody is a *new member* for the waiting period, here three days. The *maker* is a full member who made the thing that
-it is about and who administers the channels. The *bot* and the *webhook bot*, which only sends, belong to a full member.
-The *outsider* has no account. Who is *in* a channel is subscribed to it and who *left* was, when it was new; the others
-never were. Channels can be web-public here.
+A *new member* is within the waiting period, here three days. The *creator* is a full member who created the object and
+administers the channels. The *bot* and the *webhook bot*, which only sends, belong to a full member. The *outsider* has
+no account. A user who is *in* a channel is subscribed to it; one who *left* was subscribed when it was created; the others
+never were. Web-public channels are enabled.
+
+Below `/json`, `POST /register` answers the outsider, and bots, which have no session there, as visitors: see *Without an
+account*.
 ";
 
-/// What the rule of an action says, as a cell of the page.
+/// Operations for visitors. Tests: `tests/api/visitors`, whose `routes.rs` compares the operations with those of the server.
+const WITHOUT_ACCOUNT: &str = "
+## Without an account
+
+A *visitor* sends no credentials, to a file, an image or a path below `/json`; below `/api` a key is required, and a wrong
+key is refused everywhere. Visitors read the whole history of web-public channels that are not archived, while
+`enable_spectator_access` is on and the organization is not deactivated. No other operation admits them.
+
+| operation | a visitor gets | what is hidden or missing |
+|---|---|---|
+| `GET /messages` | messages; the narrow has `channels:web-public`, and only terms that are the same for all | unknown channel; 401 for other narrows |
+| `GET /messages/{message_id}` | the message | 401 |
+| `GET /users/me/{stream_id}/topics` | the topics | `Invalid channel ID` |
+| `GET /users` | all users, or those whom a guest without channels can access; no emails, time zones or custom fields, and the day of joining | 401 while nothing is web-public |
+| `POST /register` | the state, without a queue | 401 while nothing is web-public |
+| `GET /user_uploads/...`, thumbnails | files that a readable message links to, each a thousand times a day | 401 |
+| `GET /avatar/{user_id}` | the image, each a thousand times a day | 401 for emails, and while nothing is web-public |
+| `GET /public/...` | pages of channels and topics, the same for all who ask | 404 |
+";
+
+/// The outcome of a rule, as a cell of the page.
 type Outcome = Result<(), Refusal>;
 
 /// The situations of an action, row by row.
@@ -41,19 +63,20 @@ pub fn write() -> String {
     let mut errors = Errors(Vec::new());
     let mut page = HEAD.to_owned();
     page.push_str("\n## In the organization\n");
-    page.push_str(&head("operation", "who"));
+    page.push_str(&head("operation", "requirement"));
     for action in actions::all().filter(|action| action.scope == Scope::Organization) {
         let cells = errors.cells(&outcomes(action));
         let _ = writeln!(page, "| {} | {} | {cells} |", action.name, errors.rule(action));
     }
     page.push_str("\n## In channels\n");
     for action in actions::all().filter(|action| action.scope == Scope::Channel) {
-        let _ = write!(page, "\n### {}\n\nWho {}.\n", action.name, errors.rule(action));
+        let _ = write!(page, "\n### {}\n\nRequirement: {}.\n", action.name, errors.rule(action));
         page.push_str(&head("channel", "caller"));
         for (kinds, relations, outcomes) in rows_of_channels(&outcomes(action)) {
             let _ = writeln!(page, "| {kinds} | {relations} | {} |", errors.cells(&outcomes));
         }
     }
+    page.push_str(WITHOUT_ACCOUNT);
     page.push_str("\n## Errors\n\n| | status | code | `msg` |\n|---|---|---|---|\n");
     for (index, Refusal { status, code, msg }) in errors.0.iter().enumerate() {
         let _ = writeln!(page, "| {} | {status} | {code} | {} |", index + 1, msg.replace('|', "\\|"));

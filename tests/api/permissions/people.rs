@@ -1,9 +1,9 @@
-//! Who calls, about what: the columns and rows of the table.
+//! Callers and channels: the columns and rows of the table.
 
 use super::settings::{Holders, Setting};
 use teamchat::types::Role;
 
-/// Who calls: a column of the table.
+/// A kind of caller: a column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Who {
     Owner,
@@ -20,7 +20,7 @@ pub enum Who {
     /// A bot that only sends; its owner is a full member.
     WebhookBot,
     Deactivated,
-    /// Without an account.
+    /// A client without an account.
     Outsider,
 }
 
@@ -45,7 +45,7 @@ impl Who {
             Self::Administrator => "administrator",
             Self::Moderator => "moderator",
             Self::FullMember => "full member",
-            Self::Maker => "maker",
+            Self::Maker => "creator",
             Self::NewMember => "new member",
             Self::Guest => "guest",
             Self::Bot => "bot",
@@ -66,7 +66,7 @@ impl Who {
     }
 }
 
-/// How somebody stands to a channel: with its kind, a row of the table.
+/// Relation of a user to a channel: with the kind of the channel, a row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relation {
     /// Subscribed from the beginning.
@@ -89,7 +89,7 @@ impl Relation {
     }
 }
 
-/// What kind of channel it is about.
+/// Kind of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChannelKind {
     Public,
@@ -142,12 +142,12 @@ pub struct Situation {
 }
 
 impl Situation {
-    /// Whether the caller has the permission.
+    /// True if the caller has the permission.
     pub fn holds(&self, setting: &Setting) -> bool {
         self.is_held_by(setting, self.who)
     }
 
-    /// Whether somebody else who stands to the channel as the caller does has the permission.
+    /// True if another user with the caller's relation to the channel has the permission.
     pub fn is_held_by(&self, setting: &Setting, who: Who) -> bool {
         let changed = self.change.filter(|(changed, _)| *changed == setting);
         setting.is_held(changed.map_or(setting.default, |(_, value)| value), who)

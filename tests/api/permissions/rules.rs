@@ -1,6 +1,7 @@
-//! Rules: who may, and what those are told who may not. They are written from the description of the interface; the
-//! server is held against them.
+//! Rules: conditions, and the errors if they do not hold. They are written from the published description and compared
+//! with the server.
 
+use super::actions::Action;
 use super::people::Relation;
 use super::people::{ChannelKind, Situation, Who};
 use super::settings::{
@@ -8,7 +9,7 @@ use super::settings::{
     DIRECT_MESSAGE_PERMISSION, Holders, Setting,
 };
 
-/// What has to hold, in this order. The first that does not is refused with its error.
+/// Conditions, in the order of evaluation. The first that fails determines the error.
 pub type Rule = &'static [(Condition, Refusal)];
 
 /// A published error. `{id}` and `{name}` stand for those of the channel, `{queue}` for the id of an event queue.
@@ -58,7 +59,7 @@ pub const NO_CHANNEL_WILDCARD: Refusal = Refusal::new(
 pub const NO_REACTION: Refusal = Refusal::new(400, "REACTION_DOES_NOT_EXIST", "Reaction doesn't exist.");
 pub const NO_QUEUE: Refusal = Refusal::new(400, "BAD_EVENT_QUEUE_ID", "Bad event queue ID: {queue}");
 
-/// What a rule asks.
+/// A condition of a rule.
 #[derive(Clone, Copy, Debug)]
 pub enum Condition {
     Person,
@@ -66,19 +67,19 @@ pub enum Condition {
     NoGuest,
     Administrator,
     Owner,
-    /// Made the thing that it is about.
+    /// Is the creator of the object.
     Maker,
     /// Has a permission of the organization, the channel or the group.
     Holds(&'static Setting),
-    /// One of these.
+    /// Any of these conditions.
     Any(&'static [Self]),
     /// All of these.
     All(&'static [Self]),
-    /// May know a member with whom they share no channel.
+    /// May access a member without a shared channel.
     KnowsBystander,
-    /// Direct messages are for somebody.
+    /// `direct_message_permission_group` has members.
     DirectMessagesAreOn,
-    /// They or the member to whom they write may use direct messages.
+    /// The caller or the other member may use direct messages.
     DirectMessageIsAuthorized,
     /// May read the channel's messages: those of the time of their subscription at least.
     ReadsChannel,
@@ -87,10 +88,11 @@ pub enum Condition {
     /// May read a message from when the channel was new.
     ReadsMessage,
     Subscribed,
-    /// Was there when the channel was new: got its messages, and wrote and reacted as everybody there did.
+    /// Was subscribed when the channel was created: received its messages, and wrote and reacted like all initial
+    /// subscribers.
     WasThere,
     AdministersChannel,
-    /// May post by the channel's setting, or is the bot of somebody who may.
+    /// Has the channel's permission to post, or is the bot of a user who has it.
     MayPost,
     /// The channel is one of these.
     Is(&'static [ChannelKind]),
@@ -160,12 +162,12 @@ impl Condition {
             kinds.iter().map(|kind| kind.title().replace(',', " with")).collect::<Vec<_>>().join(" or ")
         };
         match self {
-            Person => "is no bot".to_owned(),
+            Person => "is not a bot".to_owned(),
             Bot => "is a bot".to_owned(),
-            NoGuest => "is no guest".to_owned(),
+            NoGuest => "is not a guest".to_owned(),
             Administrator => "is an administrator".to_owned(),
             Owner => "is an owner".to_owned(),
-            Maker => "made it".to_owned(),
+            Maker => "created it".to_owned(),
             Holds(setting) => match setting.of {
                 settings::Of::Organization => format!("is in `{}`", setting.name),
                 settings::Of::Channel => format!("is in the channel's `{}`", setting.name),
@@ -174,7 +176,7 @@ impl Condition {
             Any(conditions) => list(conditions, " or "),
             All(conditions) => list(conditions, " and "),
             KnowsBystander => format!("is in `{}` or shares a channel", ACCESS_ALL_USERS.name),
-            DirectMessagesAreOn => format!("`{}` is not nobody", DIRECT_MESSAGE_PERMISSION.name),
+            DirectMessagesAreOn => format!("`{}` is not `role:nobody`", DIRECT_MESSAGE_PERMISSION.name),
             DirectMessageIsAuthorized => {
                 format!("one of the two is in `{}`", DIRECT_MESSAGE_PERMISSION.name)
             }
@@ -187,7 +189,7 @@ impl Condition {
             MayPost => format!("is in the channel's `{}`, or its owner is", CHANNEL_SEND.name),
             Is(list) => format!("the channel is {}", kinds(list)),
             IsNot(list) => format!("the channel is not {}", kinds(list)),
-            Nobody => "nobody may".to_owned(),
+            Nobody => "never allowed".to_owned(),
         }
     }
 
@@ -220,20 +222,22 @@ impl Condition {
 pub enum Door {
     /// The API key in the header.
     Key,
-    /// A session of a browser. Only people have one, whatever rows there are.
+    /// A session of a browser. Only people have one, even if there are rows for bots.
     Session,
 }
 
 /// Like [`judge`], for one who comes by this way.
-pub fn judge_at(door: Door, rule: Rule, is_for_webhooks: bool, situation: &Situation) -> Result<(), Refusal> {
+pub fn judge_at(door: Door, action: &Action, situation: &Situation) -> Result<(), Refusal> {
+    let (rule, is_for_webhooks) = (action.rule, action.is_for_webhooks);
     match (door, situation.who) {
+        (Door::Session, Who::Bot | Who::WebhookBot | Who::Outsider) if action.is_for_visitors => Ok(()),
         (Door::Session, Who::Bot | Who::WebhookBot) => Err(NOT_LOGGED_IN),
         (Door::Session, Who::Deactivated) => Err(DEACTIVATED_WITH_SESSION),
         _ => judge(rule, is_for_webhooks, situation),
     }
 }
 
-/// Whether somebody may do something, and else what they are told. Credentials come before everything.
+/// Evaluates a rule for a caller. Returns the error, if any. Credentials are checked first.
 pub fn judge(rule: Rule, is_for_webhooks: bool, situation: &Situation) -> Result<(), Refusal> {
     match situation.who {
         Who::Outsider => return Err(NOT_LOGGED_IN),

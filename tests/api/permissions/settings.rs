@@ -1,11 +1,10 @@
-//! The group settings that rules speak of, as the interface describes them: who has the permission at first, and to whom
-//! it may be given.
+//! The group settings named by rules, as the interface describes them: default holders, and allowed groups.
 
 use super::people::Who;
 use Holders::{Administrators, Everyone, FullMembers, Maker, Members, Moderators, Named, Nobody, Owners};
 use Of::{Channel, Group, Organization};
 
-/// Whose setting it is.
+/// The object that has the setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     Organization,
@@ -23,14 +22,14 @@ pub enum Holders {
     FullMembers,
     Members,
     Everyone,
-    /// Who made the channel or the group.
+    /// The creator of the channel or the group.
     Maker,
     /// A group without a name, of some users: the full members and the guests of the table.
     Named,
 }
 
 impl Holders {
-    /// Whether somebody is among them. A role's group includes the roles above it.
+    /// True if a user is included. A role's group includes the roles above it.
     pub fn include(self, who: Who) -> bool {
         match self {
             Nobody => false,
@@ -65,7 +64,7 @@ impl Holders {
 pub struct Setting {
     pub of: Of,
     pub name: &'static str,
-    /// Who has it at first.
+    /// The group that has it at first.
     pub default: Holders,
     /// The other values that are tried. If everyone is not among them, nor the default, a guest does not have the
     /// permission by any group.
@@ -81,7 +80,7 @@ impl Setting {
         self.default == Everyone || self.others.contains(&Everyone)
     }
 
-    /// Whether somebody has the permission when it has this value.
+    /// True if a user has the permission with this value.
     pub fn is_held(&self, value: Holders, who: Who) -> bool {
         value.include(who) && (who != Who::Guest || self.may_be_everyones())
     }

@@ -9,7 +9,7 @@ const ADMINISTRATORS_ONLY: (u16, &str, &str) =
 
 // conformance: profile-1, profile-2, profile-3, profile-4
 #[tokio::test]
-async fn fields_of_all_types_are_made_and_told_to_everybody() {
+async fn fields_of_all_types_are_created_and_emitted() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let guest = server.guest("guest").await;
@@ -61,7 +61,7 @@ async fn fields_of_all_types_are_made_and_told_to_everybody() {
 
 // conformance: profile-4, profile-6, profile-7, profile-8
 #[tokio::test]
-async fn fields_are_refused_in_the_published_words() {
+async fn fields_are_refused_as_published() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     field(&owner, json!({"name": "Phone", "field_type": 1, "display_in_profile_summary": true})).await;
@@ -98,7 +98,7 @@ async fn fields_are_refused_in_the_published_words() {
     let refused = json!({"name": "x", "field_type": 2, "display_in_profile_summary": true});
     let msg = "Field type not supported for display in profile summary.";
     owner.post("/realm/profile_fields", refused).await.error(400, "BAD_REQUEST", msg);
-    // An account that is known is there once.
+    // A known account exists once.
     let github = json!({"field_type": 7, "field_data": {"subtype": "github"}});
     owner.post("/realm/profile_fields", &github).await.ok();
     let msg = "A field with that label already exists.";
@@ -151,7 +151,7 @@ async fn fields_are_changed_ordered_and_removed() {
 
 // conformance: profile-5, profile-6, profile-8, profile-10
 #[tokio::test]
-async fn changes_are_refused_in_the_published_words() {
+async fn changes_are_refused_as_published() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let phone = field(&owner, json!({"name": "Phone", "field_type": 1})).await;
@@ -176,7 +176,7 @@ async fn changes_are_refused_in_the_published_words() {
     }
     let gone = owner.delete("/realm/profile_fields/9999", ()).await;
     gone.error(400, "BAD_REQUEST", "Field id 9999 not found.");
-    // What clients have of a built-in account may be sent along.
+    // Unchanged properties of a built-in account are accepted.
     let same = json!({"name": "GitHub username", "hint": "", "field_data": {"subtype": "github"},
         "display_in_profile_summary": true, "required": true, "editable_by_user": false});
     owner.patch(&format!("/realm/profile_fields/{github}"), same).await.ok();
@@ -185,7 +185,7 @@ async fn changes_are_refused_in_the_published_words() {
     owner.patch(&format!("/realm/profile_fields/{phone}"), &shown).await.ok();
     let msg = "Only 2 custom profile fields can be displayed in the profile summary.";
     owner.patch(&third, &shown).await.error(400, "BAD_REQUEST", msg);
-    // One that is shown already takes no more room.
+    // A field that is shown already does not count again.
     owner.patch(&format!("/realm/profile_fields/{phone}"), &shown).await.ok();
 }
 

@@ -6,7 +6,7 @@ mod values;
 use crate::harness::Client;
 use serde_json::{Value, json};
 
-/// Makes a field and answers its id.
+/// Creates a field and returns its id.
 pub async fn field(administrator: &Client, parameters: Value) -> i64 {
     administrator.post("/realm/profile_fields", parameters).await.ok()["id"].as_i64().unwrap()
 }

@@ -1,11 +1,10 @@
-//! `/users/me/profile_data`: what people say about themselves.
+//! `/users/me/profile_data`: values of profile fields.
 
 use super::{choices, field};
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-use teamchat::domain::access::user_rows;
-use teamchat::domain::profile_values::change as values;
 use teamchat::domain::profile_values::change::{NewValue, ValueChange};
+use teamchat::domain::{profile_values, rows};
 use teamchat::http::ApiError;
 use teamchat::types::UserId;
 
@@ -21,7 +20,7 @@ async fn set(client: &Client, id: i64, value: Value) -> crate::harness::Answer {
 
 // conformance: profile-13, profile-14, profile-15
 #[tokio::test]
-async fn a_value_is_told_to_everybody_and_shown_wherever_users_are() {
+async fn values_are_emitted_and_part_of_user_records() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, guest) = (server.member("ada").await, server.guest("guest").await);
@@ -101,7 +100,7 @@ async fn a_required_field_may_have_no_value() {
         };
         assert_eq!(profile(&owner, &ada).await, only_town, "{way}");
     }
-    // Those who come and those who fill in their profile later need not say it either.
+    // New users and users who fill in their profile later may leave it empty.
     let new = json!({"email": "bob@example.com", "password": "long enough, surely", "full_name": "Bob"});
     owner.post("/users", new).await.ok();
     owner.patch(&format!("/realm/profile_fields/{town}"), json!({"required": true})).await.ok();
@@ -212,9 +211,9 @@ async fn some_fields_are_filled_in_by_administrators() {
     let (by, whose) = (UserId(owner.user_id), UserId(ada.user_id));
     let change = ValueChange { id, value: NewValue::Text("12".to_owned()) };
     let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), ApiError> {
-        let caller = user_rows::caller(tx, by)?;
-        let changes = values::render_all(tx, &caller, tx.now(), vec![change])?;
-        values::set(tx, &caller, whose, changes)
+        let caller = rows::user::caller(tx, by)?;
+        let changes = profile_values::change::render_all(tx.ctx(&caller), vec![change])?;
+        profile_values::change::set(tx, &caller, whose, changes)
     };
     server.check_state_sync(&[&ada], async || server.app().writer.run(job).await.unwrap()).await;
     assert_eq!(profile(&ada, &ada).await[id.to_string()]["value"], "12");
@@ -245,7 +244,7 @@ async fn a_choice_that_is_gone_is_nobodys() {
 
 // conformance: profile-20
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, guest) = (server.member("ada").await, server.guest("guest").await);

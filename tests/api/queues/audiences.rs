@@ -1,4 +1,4 @@
-//! Who hears of an event that is for many: those, and nobody else, live and from the log.
+//! Events with large audiences reach exactly their receivers, live and from the log.
 
 use super::ping;
 use crate::harness::{Client, Queue, TestServer};
@@ -11,7 +11,7 @@ use teamchat::types::UserId;
 /// Sizes around that from which an audience is stored apart.
 const SIZES: [usize; 6] = [1, 24, 25, 26, 27, 40];
 
-/// An event for the first so many of the people, which is the number in it.
+/// Emits an event for the first `count` users, with the count in it.
 async fn tell(server: &TestServer, people: &[Client], count: usize, also_public: bool) {
     let audience = Audience::users(people[..count].iter().map(|client| UserId(client.user_id)));
     let audience = if also_public { audience.and_public_queues() } else { audience };
@@ -23,7 +23,7 @@ async fn tell(server: &TestServer, people: &[Client], count: usize, also_public:
 }
 
 #[tokio::test]
-async fn an_event_for_many_is_for_nobody_else() {
+async fn large_audiences_receive_exactly_their_events() {
     let mut server = TestServer::start().await;
     let people = server.crowd(60).await;
     let mut queues = Vec::new();
@@ -47,7 +47,7 @@ async fn an_event_for_many_is_for_nobody_else() {
         let expected: Vec<_> = SIZES.iter().filter(|_| also_public).map(|size| ping(*size as i64)).collect();
         of_all_public.expect(&expected).await;
     }
-    // What nobody has asked for before a crash comes from the log.
+    // Events that were not fetched before a crash come from the log.
     for size in SIZES {
         tell(&server, &people, size, false).await;
     }

@@ -1,4 +1,4 @@
-//! `GET /events`: what is acknowledged, what comes again, what is refused.
+//! `GET /events`: acknowledgement, repetition and errors.
 
 use super::ping;
 use crate::harness::{Client, TestServer};
@@ -64,7 +64,7 @@ async fn events_come_again_until_they_are_acknowledged() {
 
 // conformance: queue-7, queue-8
 #[tokio::test]
-async fn a_client_that_is_ahead_of_the_log_registers_anew() {
+async fn clients_ahead_of_the_log_register_again() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let mut queue = ada.register(()).await;
@@ -97,7 +97,7 @@ async fn a_queue_is_its_owners_alone() {
 
 // conformance: queue-24
 #[tokio::test]
-async fn a_queue_hears_what_is_for_its_user_and_of_its_types() {
+async fn queues_receive_events_of_their_user_and_types() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -116,7 +116,7 @@ async fn a_queue_hears_what_is_for_its_user_and_of_its_types() {
 
 // conformance: queue-27
 #[tokio::test]
-async fn a_new_queue_hears_nothing_of_the_past() {
+async fn new_queues_start_empty() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     server.ping(&[&ada], 1, true).await;
@@ -191,7 +191,7 @@ async fn a_client_can_register_with_its_first_poll() {
     assert_eq!(numbers(&ada, poll).await, [1]);
 
     let waiting = ada.get("/events", json!({"event_types": ["realm_user"]}));
-    // The queue's row is there before the poll waits; the event may come before or after that.
+    // The queue's row exists before the poll waits; the event may come before or after that.
     let new_users = async {
         while server.column("SELECT queue_id FROM event_queue").await.len() < 2 {
             tokio::task::yield_now().await;
@@ -210,7 +210,7 @@ async fn a_missing_queue_id_is_named() {
     let answer = owner.get("/events", ()).await;
     let error = answer.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'queue_id' argument");
     assert_eq!(error["var_name"], "queue_id");
-    // What no registration has is no registration.
+    // Parameters that registrations do not have do not create a queue.
     let answer = owner.get("/events", &[("last_event_id", "-1")]).await;
     answer.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'queue_id' argument");
     let answer = owner.get("/events", &[("dont_block", "maybe")]).await;

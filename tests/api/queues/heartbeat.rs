@@ -1,4 +1,4 @@
-//! Heartbeats: a poll that waits hears in time that the server is there.
+//! Heartbeats: a waiting poll is answered before clients and proxies time out.
 
 use crate::harness::TestServer;
 use serde_json::json;
@@ -7,7 +7,7 @@ use teamchat::app::Options;
 
 // conformance: queue-4
 #[tokio::test]
-async fn a_quiet_queue_hears_a_heartbeat_whatever_its_types() {
+async fn idle_polls_receive_heartbeats() {
     // The one poll has waited long enough at once, the other wakes up when it has.
     for heartbeat in [Duration::ZERO, Duration::from_millis(1)] {
         hear_heartbeats(heartbeat).await;
@@ -38,7 +38,7 @@ async fn hear_heartbeats(heartbeat: Duration) {
 
 // conformance: queue-12
 #[tokio::test]
-async fn each_parameter_of_a_registration_makes_a_queue_at_the_first_poll() {
+async fn registration_parameters_create_a_queue_at_the_first_poll() {
     let options = Options { heartbeat: Some(Duration::ZERO), ..Options::default() };
     let server = TestServer::start_with(options).await;
     let ada = server.member("ada").await;
@@ -65,7 +65,7 @@ async fn each_parameter_of_a_registration_makes_a_queue_at_the_first_poll() {
 /// Clients give up after 90 seconds, and some health checks after 50.
 // conformance: queue-4
 #[tokio::test]
-async fn a_heartbeat_comes_after_45_seconds_and_before_50() {
+async fn heartbeats_come_between_45_and_50_seconds() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let mut queue = ada.register(json!({"event_types": ["drafts"]})).await;

@@ -1,4 +1,4 @@
-//! How long queues live, what survives a restart or a crash, and what the log keeps for them.
+//! Lifetime of queues, restarts and crashes, and trimming of the log.
 
 use super::ping;
 use crate::harness::{Queue, START, TestServer};
@@ -8,14 +8,14 @@ use teamchat::events;
 
 const TEN_MINUTES: i64 = 600;
 
-/// What the server does once a minute.
+/// Runs the maintenance of one minute.
 async fn maintain(server: &TestServer) {
     let app = server.app();
     events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
 }
 
 impl Queue {
-    /// The queue is gone; its client has to register anew.
+    /// The queue has expired; its client has to register again.
     async fn expect_gone(&self, client: &crate::harness::Client) {
         let refusal = format!("Bad event queue ID: {}", self.queue_id);
         client.get("/events", self.poll(true)).await.error(400, "BAD_EVENT_QUEUE_ID", &refusal);
@@ -24,7 +24,7 @@ impl Queue {
 
 // conformance: queue-19
 #[tokio::test]
-async fn a_queue_that_nobody_asks_for_expires_after_ten_minutes() {
+async fn idle_queues_expire_after_ten_minutes() {
     let mut server = TestServer::start().await;
     let ada = server.member("ada").await;
     let idle = ada.register(()).await;
@@ -45,7 +45,7 @@ async fn a_queue_that_nobody_asks_for_expires_after_ten_minutes() {
 
 // conformance: queue-80
 #[tokio::test]
-async fn a_client_says_how_long_its_queue_lives() {
+async fn clients_choose_the_lifetime_of_queues() {
     const HOUR: i64 = 3600;
     const WEEK: i64 = 7 * 24 * HOUR;
     let mut server = TestServer::start().await;
@@ -77,7 +77,7 @@ async fn a_client_says_how_long_its_queue_lives() {
         since = after + 1;
     }
 
-    // It is in the file, so the time holds after a restart too.
+    // The lifetime is stored in the file, so it applies after a restart too.
     let mut mobile =
         ada.register(json!({"idle_queue_timeout": "\"mobile\"", "event_types": ["drafts"]})).await;
     server.restart().await;
@@ -109,7 +109,7 @@ async fn setting_the_clock_expires_no_queue() {
 }
 
 #[tokio::test]
-async fn clients_register_anew_when_an_older_copy_of_the_file_was_restored() {
+async fn clients_register_again_after_a_restored_backup() {
     for pings_after_restore in [0, 20] {
         let mut server = TestServer::start().await;
         let ada = server.member("ada").await;
@@ -126,7 +126,7 @@ async fn clients_register_anew_when_an_older_copy_of_the_file_was_restored() {
         server.stop().await;
         std::fs::write(server.database(), backup).unwrap();
         server.restart().await;
-        // Its number comes again, for another event.
+        // The id is used again, for another event.
         for number in 0..pings_after_restore {
             server.ping(&[&ada], number, true).await;
         }
@@ -142,7 +142,7 @@ async fn clients_register_anew_when_an_older_copy_of_the_file_was_restored() {
 
 // conformance: queue-20
 #[tokio::test]
-async fn a_queue_whose_client_waits_does_not_expire() {
+async fn waiting_polls_keep_queues_alive() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let queue = ada.register(()).await;
@@ -247,7 +247,7 @@ async fn a_clean_stop_wastes_no_numbers() {
 }
 
 #[tokio::test]
-async fn the_log_keeps_what_a_living_queue_can_still_ask_for() {
+async fn log_keeps_events_of_active_queues() {
     let mut server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -307,9 +307,9 @@ async fn large_audiences_are_stored_once_and_go_with_their_events() {
     queue.expect_gone(&clients[29]).await;
 }
 
-/// What happened is told as it happens, and read back from the log after a restart: both are the same.
+/// Events from the log after a restart equal the live ones.
 #[tokio::test]
-async fn a_change_is_told_in_the_same_words_after_a_restart() {
+async fn events_from_the_log_equal_live_events() {
     let mut server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let general = server.channel("general", &[&owner, &ada]).await;
@@ -393,7 +393,7 @@ async fn a_change_is_told_in_the_same_words_after_a_restart() {
 }
 
 #[tokio::test]
-async fn what_clients_acknowledged_is_saved_once_a_minute_and_at_a_stop() {
+async fn acknowledgements_are_saved_periodically_and_at_shutdown() {
     let mut server = TestServer::start().await;
     let ada = server.member("ada").await;
     let mut queue = ada.register(()).await;

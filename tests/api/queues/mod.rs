@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use teamchat::api::drafts::DraftRemoved;
 use teamchat::events::Audience;
 
-/// The event with which queues are tested: a small one that is the same for everybody.
+/// A small event without variants, for tests of queues.
 fn ping(number: i64) -> Value {
     json!({"type": "drafts", "op": "remove", "draft_id": number})
 }

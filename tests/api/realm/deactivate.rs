@@ -2,12 +2,12 @@
 
 use crate::harness::{START, TestServer};
 use serde_json::json;
-use teamchat::api::control::Command;
+use teamchat::commands::Command;
 use teamchat::types::Role;
 
 // conformance: realm-16
 #[tokio::test]
-async fn a_closed_organization_lets_nobody_in_until_it_is_opened() {
+async fn deactivated_organizations_refuse_logins() {
     let server = TestServer::start().await;
     let (owner, ada) =
         (server.owner().await, server.user("ada", Role::Member, None, Some("correct horse")).await);
@@ -35,7 +35,7 @@ async fn a_closed_organization_lets_nobody_in_until_it_is_opened() {
 
 // conformance: realm-16
 #[tokio::test]
-async fn what_is_due_waits_for_the_organization_to_open() {
+async fn deactivated_organizations_delay_due_messages() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let message = json!({"type": "direct", "to": [owner.user_id], "content": "later",

@@ -2,7 +2,7 @@
 
 use crate::harness::TestServer;
 use serde_json::{Map, Value, json};
-use teamchat::domain::groups::realm_settings::RealmGroup;
+use teamchat::domain::groups::permission::RealmGroup;
 use teamchat::domain::groups::system::SystemGroup;
 
 fn id(group: SystemGroup) -> i64 {

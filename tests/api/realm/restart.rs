@@ -4,7 +4,7 @@ use crate::harness::TestServer;
 use serde_json::json;
 
 #[tokio::test]
-async fn a_server_of_another_version_says_so_once() {
+async fn new_versions_emit_one_restart_event() {
     let mut server = TestServer::start().await;
     let ada = server.member("ada").await;
     let mut queue = ada.register(json!({"event_types": ["restart"]})).await;

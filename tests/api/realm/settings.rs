@@ -4,7 +4,7 @@ use crate::channels::{channel, private_channel};
 use crate::harness::{Client, TestServer};
 use serde_json::{Map, Value, json};
 
-/// What `POST /register` says of a setting.
+/// The value of a setting in `POST /register`.
 async fn shown(client: &Client, name: &str) -> Value {
     let state = client.post("/register", json!({"fetch_event_types": ["realm"]})).await.ok();
     state[format!("realm_{name}").as_str()].clone()
@@ -78,7 +78,7 @@ fn only(name: &str, value: &Value) -> Value {
 
 // conformance: realm-1, realm-2
 #[tokio::test]
-async fn every_setting_is_changed_told_and_shown() {
+async fn settings_are_changed_emitted_and_listed() {
     let server = TestServer::start().await;
     let (owner, admin) = (server.owner().await, server.administrator("admin").await);
     let (ada, guest) = (server.member("ada").await, server.guest("guest").await);
@@ -127,7 +127,7 @@ async fn many_settings_change_at_once_or_none_does() {
 
 // conformance: realm-3
 #[tokio::test]
-async fn owners_decide_who_comes_in_and_what_is_kept() {
+async fn joining_and_retention_settings_need_an_owner() {
     let server = TestServer::start().await;
     let admin = server.administrator("admin").await;
     let others = [
@@ -148,7 +148,7 @@ async fn owners_decide_who_comes_in_and_what_is_kept() {
 
 // conformance: realm-5
 #[tokio::test]
-async fn wrong_values_are_refused_in_the_published_words() {
+async fn wrong_values_are_refused_as_published() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let long = |length: usize| json!("x".repeat(length));

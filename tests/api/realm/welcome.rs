@@ -2,16 +2,16 @@
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-use teamchat::domain::notices::welcome;
+use teamchat::domain::notices;
 use teamchat::types::UserId;
 
-/// What somebody has received, the oldest first.
+/// Messages received by a user, the oldest first.
 async fn received(client: &Client) -> Vec<Value> {
     let fetch = json!({"anchor": "newest", "num_before": 10, "num_after": 0, "apply_markdown": false});
     client.get("/messages", fetch).await.ok()["messages"].as_array().unwrap().clone()
 }
 
-/// Makes an account as administrators do.
+/// Creates an account as administrators do.
 async fn create(server: &TestServer, owner: &Client, name: &str) -> Client {
     let new = json!({"email": format!("{name}@example.com"), "full_name": name, "password": "correct horse"});
     let user_id = owner.post("/users", new).await.ok()["user_id"].as_i64().unwrap();
@@ -75,7 +75,7 @@ async fn administrators_try_a_greeting_on_themselves() {
 }
 
 #[tokio::test]
-async fn the_welcome_text_shows_what_its_reader_may_see() {
+async fn welcome_text_uses_the_access_of_its_reader() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let open = crate::channels::channel(&owner, "garden").await;
@@ -83,7 +83,7 @@ async fn the_welcome_text_shows_what_its_reader_may_see() {
     let text = "See #**garden**, not #**layoffs**.";
     owner.patch("/realm", json!({"welcome_message_custom_text": text})).await.ok();
     let ada = server.member("ada").await;
-    welcome::greet(server.app(), UserId(ada.user_id), None).await;
+    notices::welcome::greet(server.app(), UserId(ada.user_id), None).await;
     let request = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": [["is", "dm"]]});
     let found = ada.get("/messages", request).await.ok();
     let link = format!(

@@ -9,7 +9,7 @@ use serde_json::json;
 
 // conformance: realm-12
 #[tokio::test]
-async fn administrators_choose_the_icon_and_everybody_hears_of_it() {
+async fn administrators_change_the_icon_for_all_users() {
     let server = TestServer::start().await;
     let (ada, eve) = (server.administrator("ada").await, server.guest("eve").await);
     let mut events = eve.register(json!({"event_types": ["realm"]})).await;
@@ -44,7 +44,7 @@ async fn administrators_choose_the_icon_and_everybody_hears_of_it() {
 
 // conformance: realm-14
 #[tokio::test]
-async fn who_may_not_and_what_is_no_icon_is_refused() {
+async fn invalid_icons_and_callers_are_refused() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.administrator("ada").await, server.moderator("bob").await);
     let png = pictures::png(10, 10);
@@ -75,7 +75,7 @@ async fn who_may_not_and_what_is_no_icon_is_refused() {
 }
 
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.owner().await, server.member("bob").await);
     let png = pictures::png(10, 10);

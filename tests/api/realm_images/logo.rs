@@ -41,7 +41,7 @@ async fn there_are_logos_for_light_and_for_dark_themes() {
 
 // conformance: realm-14
 #[tokio::test]
-async fn who_may_not_and_what_is_no_logo_is_refused() {
+async fn invalid_logos_and_callers_are_refused() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.administrator("ada").await, server.moderator("bob").await);
     let png = pictures::png(10, 10);

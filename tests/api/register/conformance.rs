@@ -1,11 +1,11 @@
-//! What clients need of `POST /register`. Each table is what one client refuses to start without: for them a missing or
-//! null field is a broken server, not an older one.
+//! Fields of `POST /register` that clients require. Each table has the fields without which one client refuses to
+//! start: a missing or null field means a broken server to it, not an older one.
 
 use crate::harness::TestServer;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What a field has to be.
+/// Expected type of a field.
 enum Shape {
     Bool,
     Integer,
@@ -208,7 +208,7 @@ const TERMINAL: &[(&str, Shape)] = &[
     ("custom_profile_fields", List(PROFILE_FIELD)),
 ];
 
-/// What is wrong with a value, a line for each place; nothing when it has the shape.
+/// Deviations of a value from the expected type, a line for each place.
 fn problems(place: &str, shape: &Shape, value: &Value, found: &mut Vec<String>) {
     let members = |members: &[(&str, Shape)], value: &Value, place: &str, found: &mut Vec<String>| {
         for (name, shape) in members {
@@ -269,7 +269,7 @@ fn check(state: &Value, table: &[(&'static str, Shape)]) {
 
 // conformance: queue-26
 #[tokio::test]
-async fn the_mobile_app_finds_what_it_needs() {
+async fn register_has_fields_of_the_mobile_app() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     ada.post("/users/me/presence", &[("status", "active")]).await.ok();
@@ -306,7 +306,7 @@ async fn the_mobile_app_finds_what_it_needs() {
 }
 
 #[tokio::test]
-async fn the_terminal_client_finds_what_it_needs() {
+async fn register_has_fields_of_the_terminal_client() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     ada.post("/users/me/presence", &[("status", "active")]).await.ok();
@@ -326,7 +326,7 @@ async fn the_terminal_client_finds_what_it_needs() {
 }
 
 #[tokio::test]
-async fn words_bring_their_fields_and_no_others() {
+async fn requested_types_select_their_fields() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let versions = [
@@ -408,7 +408,7 @@ fn without_port(value: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn members_are_told_what_they_may_do() {
+async fn members_receive_their_permissions() {
     let server = TestServer::start().await;
     let names = [
         "can_create_public_streams",

@@ -1,4 +1,4 @@
-//! Which messages a queue hears of, and in which form, as `POST /register` asked.
+//! The messages that a queue receives, and their form, by the parameters of `POST /register`.
 
 use crate::harness::{Client, Queue, TestServer};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ async fn a_narrow_chooses_among_new_messages() {
     for narrow in &narrows {
         queues.push(hear(&ada, json!({"narrow": narrow})).await);
     }
-    // What a narrow leaves out are messages, and nothing else.
+    // A narrow filters only messages.
     let types = json!({"event_types": ["message", "user_status"], "narrow": [["is", "dm"]]});
     let mut other = ada.register(types).await;
     bob.post("/users/me/status", &[("status_text", "here")]).await.ok();
@@ -84,7 +84,7 @@ async fn a_narrow_chooses_among_new_messages() {
 
 // conformance: queue-29
 #[tokio::test]
-async fn a_queue_of_all_public_channels_hears_where_its_user_is_not() {
+async fn queues_of_all_public_channels_need_no_subscription() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;

@@ -1,4 +1,4 @@
-//! `POST /register`: its parameters, and what clients need of the answer.
+//! `POST /register`: its parameters, and the fields that clients require.
 
 mod conformance;
 mod messages;

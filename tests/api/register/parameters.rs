@@ -1,11 +1,11 @@
-//! `POST /register`: what is asked for, what is refused. What the state holds is tested with its slices.
+//! `POST /register`: parameters and errors. The tests of each resource cover its part of the state.
 
 use crate::harness::TestServer;
 use serde_json::{Value, json};
 
 // conformance: queue-24, queue-25
 #[tokio::test]
-async fn the_state_is_what_was_asked_for() {
+async fn state_has_requested_parts() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let fields = async |parameters: Value| -> Vec<String> {
@@ -30,7 +30,7 @@ async fn the_state_is_what_was_asked_for() {
 
 // conformance: conv-36, queue-23
 #[tokio::test]
-async fn versions_and_the_queue_are_always_told() {
+async fn versions_and_queue_are_always_returned() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let settings = server.anonymous().get("/server_settings", ()).await.ok();
@@ -47,7 +47,7 @@ async fn versions_and_the_queue_are_always_told() {
 
 // conformance: fetch-104, queue-14, queue-29, queue-31, queue-32, queue-34
 #[tokio::test]
-async fn registering_fails_in_the_published_words() {
+async fn registering_fails_as_published() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let guest = server.guest("guest").await;

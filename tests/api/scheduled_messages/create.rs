@@ -69,7 +69,7 @@ async fn both_names_of_each_type_and_of_the_empty_topic_are_understood() {
 // conformance: schedule-10, schedule-11, schedule-13, schedule-14, schedule-15, schedule-16, schedule-17
 // conformance: schedule-18, schedule-19, schedule-20, schedule-21, schedule-22
 #[tokio::test]
-async fn what_is_wrong_is_named() {
+async fn invalid_parameters_are_refused() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -133,7 +133,7 @@ async fn what_is_wrong_is_named() {
 
 // conformance: schedule-9
 #[tokio::test]
-async fn what_is_too_long_is_cut() {
+async fn long_values_are_truncated() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let id = schedule(&ada, to_people(&[ada.user_id], &"é".repeat(10_001))).await;
@@ -147,7 +147,7 @@ async fn what_is_too_long_is_cut() {
 
 // conformance: schedule-5
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let general = server.channel("general", &[&ada]).await;

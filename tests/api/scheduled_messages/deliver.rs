@@ -1,4 +1,4 @@
-//! What happens to scheduled messages when their time comes.
+//! Delivery of scheduled messages.
 
 use super::{LATER, pass, schedule, scheduled, to_channel, to_people};
 use crate::harness::{Client, Queue, TestServer};
@@ -9,7 +9,7 @@ async fn hear(client: &Client) -> Queue {
     client.register(json!({"event_types": ["message", "scheduled_messages"], "apply_markdown": true})).await
 }
 
-/// Changes the file behind everybody's back.
+/// Changes the file without the interface.
 async fn change(server: &TestServer, sql: &'static str, id: i64) {
     let change = server.app().writer.run(move |tx| -> Result<(), ApiError> {
         tx.execute(sql, [id])?;
@@ -28,7 +28,7 @@ async fn a_message_is_sent_at_its_time_and_not_before() {
     let mut parameters = to_channel(general, "hello @**Cleo**");
     parameters["read_by_sender"] = json!(true);
     let id = schedule(&ada, parameters).await;
-    // Mentions mean whoever bears the name when the message is sent.
+    // Mentions resolve names at the time of sending.
     let cleo = server.member("cleo").await;
     let (mut own, mut others) = (hear(&ada).await, hear(&bob).await);
     pass(&server, 3599).await;
@@ -98,7 +98,7 @@ async fn the_sender_has_not_read_a_bots_message_nor_a_note_to_oneself() {
 
 // conformance: schedule-47, schedule-48, schedule-49, schedule-50
 #[tokio::test]
-async fn what_became_due_while_the_server_was_down_is_sent_unless_it_is_too_late() {
+async fn messages_due_during_downtime_are_sent_within_a_limit() {
     let mut server = TestServer::start().await;
     let bot = server.notification_bot().await;
     let ada = server.member("ada").await;
@@ -153,7 +153,7 @@ async fn permissions_are_asked_again() {
 
 // conformance: schedule-51
 #[tokio::test]
-async fn what_has_changed_meanwhile_decides() {
+async fn concurrent_changes_are_checked_again() {
     let archived = "UPDATE stream SET is_archived = 1";
     let only_empty = "UPDATE stream SET topics_policy = 'empty_topic_only'";
     for (change, reason) in [
@@ -183,7 +183,7 @@ async fn what_has_changed_meanwhile_decides() {
 
 // conformance: schedule-52
 #[tokio::test]
-async fn who_may_mention_everybody_is_asked_when_it_is_written_changed_and_sent() {
+async fn wildcard_permission_is_checked_on_write_change_and_delivery() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let ada = server.member("ada").await;
@@ -215,7 +215,7 @@ async fn who_may_mention_everybody_is_asked_when_it_is_written_changed_and_sent(
 
 // conformance: schedule-53
 #[tokio::test]
-async fn nobody_gets_a_message_who_has_left_meanwhile() {
+async fn users_who_left_receive_no_messages() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -248,7 +248,7 @@ async fn nothing_is_sent_while_the_organization_is_closed() {
 
 // conformance: schedule-54
 #[tokio::test]
-async fn nobody_is_told_for_an_account_that_nobody_uses() {
+async fn failures_of_deactivated_accounts_are_silent() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -265,7 +265,7 @@ async fn nobody_is_told_for_an_account_that_nobody_uses() {
 
 // conformance: schedule-4, schedule-5
 #[tokio::test]
-async fn what_was_sent_and_what_failed_is_in_the_state_that_events_told() {
+async fn delivery_events_reproduce_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -295,7 +295,7 @@ async fn the_waiting_task_is_woken_when_something_is_scheduled() {
     assert_eq!(told[0]["message"]["content"], "hello");
 }
 
-/// What the task answers: whether all that was due was dealt with.
+/// Runs the task. Returns true if all due messages were processed.
 async fn deliver(server: &TestServer) -> bool {
     teamchat::api::scheduled_messages::deliver::deliver_due(server.app()).await.is_ok()
 }
@@ -350,9 +350,9 @@ async fn nothing_of_a_message_that_was_sent_is_kept_with_its_row() {
     assert_eq!(server.column(texts).await, [""]);
 }
 
-/// What was prepared is sent as whoever the sender is when it is sent: nobody any more, or a guest.
+/// A prepared message is sent with the sender's role at the time of sending; deactivated senders send nothing.
 #[tokio::test]
-async fn nobody_sends_who_may_no_longer_since_the_message_was_prepared() {
+async fn permission_is_checked_again_when_sending() {
     for changed in ["is_active = 0", "role = 600"] {
         let server = TestServer::start().await;
         let (ada, bob) = (server.member("ada").await, server.member("bob").await);
@@ -360,7 +360,7 @@ async fn nobody_sends_who_may_no_longer_since_the_message_was_prepared() {
         schedule(&ada, to_channel(general, "hello")).await;
         let mut others = hear(&bob).await;
         server.clock.advance(3600);
-        // The delivery reads what was before, while the writer is held up, and writes after the change.
+        // The delivery reads the old state while the writer is blocked, and writes after the change.
         let (open, gate) = std::sync::mpsc::channel::<()>();
         let held = server.app().writer.run(move |_| {
             gate.recv().unwrap();

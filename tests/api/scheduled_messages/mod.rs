@@ -15,7 +15,7 @@ pub async fn scheduled(client: &Client) -> Value {
     client.get("/scheduled_messages", ()).await.ok()["scheduled_messages"].clone()
 }
 
-/// Schedules a message, and answers its id.
+/// Schedules a message, and returns its id.
 pub async fn schedule(client: &Client, parameters: Value) -> i64 {
     let made = client.post("/scheduled_messages", parameters).await.ok();
     made["scheduled_message_id"].as_i64().unwrap()
@@ -32,7 +32,7 @@ pub fn to_people(people: &[i64], content: &str) -> Value {
     json!({"type": "direct", "to": people, "content": content, "scheduled_delivery_timestamp": LATER})
 }
 
-/// Moves the clock by seconds, and sends what is due then.
+/// Advances the clock by seconds, and sends messages that become due.
 pub async fn pass(server: &TestServer, seconds: i64) {
     server.clock.advance(seconds);
     server.deliver_due().await;

@@ -59,7 +59,7 @@ async fn every_part_can_be_changed() {
 // conformance: schedule-26, schedule-27, schedule-28, schedule-30, schedule-32, schedule-33, schedule-34
 // conformance: schedule-35, schedule-36
 #[tokio::test]
-async fn what_is_wrong_is_named_and_nothing_changes() {
+async fn invalid_parameters_change_nothing() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;

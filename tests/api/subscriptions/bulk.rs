@@ -26,7 +26,7 @@ async fn channels_are_joined_and_left_in_one_request() {
 
 // conformance: subscribe-22, subscribe-23
 #[tokio::test]
-async fn when_one_fails_nothing_is_done() {
+async fn failed_items_undo_the_whole_request() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let mut queue = ada.register(json!({"event_types": ["stream", "subscription"]})).await;

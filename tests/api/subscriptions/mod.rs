@@ -2,6 +2,7 @@
 
 mod bulk;
 mod list;
+mod parts;
 mod properties;
 mod subscribe;
 mod unsubscribe;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 // conformance: subscribe-27, subscribe-28, subscribe-29
 #[tokio::test]
-async fn choices_are_kept_and_told_to_oneself() {
+async fn choices_are_stored_and_emitted_to_the_user() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let id = channel(&ada, "verona").await;
@@ -55,7 +55,7 @@ async fn choices_are_kept_and_told_to_oneself() {
 
 // conformance: subscribe-30
 #[tokio::test]
-async fn bad_changes_are_refused_all_together() {
+async fn bad_changes_are_refused_together() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let own = channel(&ada, "own").await;
@@ -101,7 +101,7 @@ async fn bad_changes_are_refused_all_together() {
 
 // conformance: subscribe-31
 #[tokio::test]
-async fn choices_are_in_the_state_that_events_told() {
+async fn choice_events_reproduce_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let id = channel(&ada, "verona").await;

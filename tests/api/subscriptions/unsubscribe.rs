@@ -17,7 +17,7 @@ async fn leave(client: &Client, names: &[&str], principals: Option<Value>) -> An
 
 // conformance: subscribe-16, subscribe-17
 #[tokio::test]
-async fn what_ended_and_what_was_not_there_are_told_apart() {
+async fn ended_and_unknown_sessions_are_distinguished() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let one = channel(&ada, "One").await;
@@ -34,7 +34,7 @@ async fn what_ended_and_what_was_not_there_are_told_apart() {
 
 // conformance: subscribe-18, subscribe-19
 #[tokio::test]
-async fn who_may_unsubscribe_whom() {
+async fn permissions_to_unsubscribe_others() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob, cleo) =
@@ -50,11 +50,16 @@ async fn who_may_unsubscribe_whom() {
     channel_with(&ada, parameters).await;
     let (status, code, msg) = NO_PERMISSION;
     leave(&bob, &["public"], Some(json!([cleo.user_id]))).await.error(status, code, msg);
+    // A permission in one channel is none in another of the same request.
+    let own = channel_with(&bob, json!({"name": "own", "subscribers": [bob.user_id, cleo.user_id]})).await;
+    leave(&bob, &["own", "public"], Some(json!([cleo.user_id]))).await.error(status, code, msg);
+    assert_eq!(members(&owner, own).await, json!([bob.user_id, cleo.user_id]));
+    leave(&bob, &["own"], Some(json!([cleo.user_id]))).await.ok();
     leave(&bob, &["public"], Some(json!([bot.user_id, bob.user_id]))).await.ok();
     leave(&ada, &["public"], Some(json!(["cleo@example.com"]))).await.ok();
     leave(&owner, &["public"], Some(json!([ada.user_id]))).await.ok();
     assert_eq!(members(&owner, public).await, json!([]));
-    // Whoever may not know of a channel cannot remove anybody from it.
+    // Users without access to a channel cannot remove subscribers.
     let missing = (400, "BAD_REQUEST", "Channel(s) (private) do not exist");
     let error = leave(&cleo, &["private"], Some(json!([bob.user_id]))).await;
     error.error(missing.0, missing.1, missing.2);
@@ -85,7 +90,7 @@ async fn bad_requests_are_refused() {
 
 // conformance: subscribe-20
 #[tokio::test]
-async fn those_concerned_hear_of_it_and_nobody_else() {
+async fn events_reach_only_affected_users() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob, cleo) =
@@ -119,7 +124,7 @@ async fn those_concerned_hear_of_it_and_nobody_else() {
 
 // conformance: subscribe-21
 #[tokio::test]
-async fn what_was_left_is_in_the_state_that_events_told() {
+async fn unsubscribe_events_reproduce_state() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
@@ -144,7 +149,7 @@ async fn what_was_left_is_in_the_state_that_events_told() {
 
 // conformance: flag-22
 #[tokio::test]
-async fn what_was_not_read_there_counts_no_more() {
+async fn unsubscribing_clears_unread_messages() {
     let server = TestServer::start().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
@@ -173,4 +178,20 @@ async fn what_was_not_read_there_counts_no_more() {
     subscribe(&bob, "one", json!({})).await.ok();
     let state = bob.register(json!({"fetch_event_types": ["message", "update_message_flags"]})).await;
     assert_eq!(state.state["unread_msgs"]["count"], json!(0), "nor do they on return");
+}
+
+/// A bot is a subscriber of its own.
+#[tokio::test]
+async fn a_bot_stays_when_its_owner_is_removed() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let bot = server.bot("helper", &ada).await;
+    let id = server.private_channel("plans", &[&owner, &ada, &bot]).await;
+    let removed = json!({"subscriptions": ["plans"], "principals": [ada.user_id]});
+    owner.delete("/users/me/subscriptions", removed).await.ok();
+    let message = owner.send(id, "soup", "hello").await;
+    assert_eq!(ada.get(&format!("/messages/{message}"), ()).await.status, 400);
+    bot.get(&format!("/messages/{message}"), ()).await.ok();
+    let members = owner.get(&format!("/streams/{id}/members"), ()).await.ok();
+    assert_eq!(members["subscribers"], json!([owner.user_id, bot.user_id]));
 }

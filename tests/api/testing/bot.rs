@@ -1,4 +1,4 @@
-//! A bot, written with `reqwest` as its author would, and what it has to survive: a rate limit, a lost queue, a cut
+//! A bot written with `reqwest`, and the faults it has to survive: a rate limit, an expired queue, a dropped
 //! connection, a restart of the server.
 
 use reqwest::{Method, StatusCode};
@@ -95,7 +95,7 @@ async fn seen(server: &TestServer, filter: RequestFilter, count: usize) -> Vec<R
 }
 
 #[tokio::test]
-async fn the_bot_survives_what_happens_to_bots() {
+async fn bots_survive_faults() {
     let server = server().await;
     let bot = EchoBot {
         http: reqwest::Client::new(),
@@ -107,7 +107,7 @@ async fn the_bot_survives_what_happens_to_bots() {
     let waiting = || RequestFilter { pending: true, ..of_bot("/events") };
     seen(&server, waiting(), 1).await;
 
-    // It answers, also after being told to wait.
+    // The bot answers, even after a rate limit.
     let limit = Fault::status(429).path("/messages").user(BOT).header("Retry-After", "0.01").times(2);
     server.fault(limit).await.unwrap();
     server.send_to_channel(HAMLET, "Verona", "t", "echo one").await.unwrap();
@@ -118,7 +118,7 @@ async fn the_bot_survives_what_happens_to_bots() {
     );
     assert!(sent.iter().all(|request| request.form["content"] == "echo one"));
 
-    // Its queue is gone: it registers again.
+    // Its queue has expired: it registers again.
     server.clear_requests().await.unwrap();
     assert_eq!(server.expire_queues(Some(BOT)).await.unwrap(), 1);
     seen(&server, of_bot("/register"), 1).await;
@@ -132,7 +132,7 @@ async fn the_bot_survives_what_happens_to_bots() {
     server.send_to_channel(HAMLET, "Verona", "t", "echo four").await.unwrap();
     seen(&server, of_bot("/messages"), 2).await;
 
-    // The server starts again: the queue goes on.
+    // The server restarts: the queue survives.
     server.clear_requests().await.unwrap();
     server.restart(Restart { abrupt: true, down: 0.05 }).await.unwrap();
     server.send_to_channel(HAMLET, "Verona", "t", "echo five").await.unwrap();

@@ -1,4 +1,4 @@
-//! What fixtures can say, through the library.
+//! Members of fixtures, through the library.
 
 use serde_json::{Value, json};
 use teamchat::testing::{Channel, Fixtures, Message, TestServer, User};
@@ -48,7 +48,7 @@ async fn the_sample_has_people_and_channels_of_each_kind() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_fixtures_in_code_is_said_without_a_line() {
+async fn errors_of_fixtures_in_code_have_no_line() {
     let fixtures = Fixtures::new()
         .user(User::owner("iago@example.com", "Iago"))
         .channel(Channel::public("Verona").subscriber("ago@example.com"));
@@ -78,7 +78,7 @@ fn a_test_server_needs_no_runtime() {
 }
 
 #[tokio::test]
-async fn many_servers_run_beside_each_other() {
+async fn many_servers_run_concurrently() {
     let start = || TestServer::start(Fixtures::new().user(User::owner("iago@example.com", "Iago")));
     let servers = futures_util::future::join_all((0..20).map(|_| start())).await;
     let mut urls: Vec<String> = servers.iter().map(|server| server.as_ref().unwrap().url()).collect();

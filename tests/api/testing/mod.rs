@@ -36,7 +36,7 @@ struct Program {
     child: Child,
     url: String,
     control: String,
-    /// What it printed when it was ready.
+    /// Output of the program when it was ready.
     ready: Value,
     http: reqwest::Client,
     _folder: TempDir,
@@ -72,7 +72,7 @@ impl Program {
         Self { child, url, control, ready, http: reqwest::Client::new(), _folder: folder }
     }
 
-    /// Asks the control; answers the status and the JSON.
+    /// Sends a request to the control. Returns the status and the JSON.
     async fn ask(&self, method: Method, path: &str, body: Value) -> (u16, Value) {
         let mut request = self.http.request(method, format!("{}{path}", self.control));
         if !body.is_null() {
@@ -82,7 +82,7 @@ impl Program {
         (answer.status().as_u16(), answer.json().await.unwrap())
     }
 
-    /// Like `ask`, for what has to succeed.
+    /// Like `ask`, for requests that must succeed.
     async fn control(&self, method: &str, path: &str, body: Value) -> Value {
         let (status, answer) = self.ask(method.parse().unwrap(), path, body).await;
         assert_eq!(status, 200, "{method} {path}: {answer}");
@@ -102,7 +102,7 @@ impl Program {
         self.request(Method::POST, path, user).form(&form).send().await.unwrap().json().await.unwrap()
     }
 
-    /// Sends a message to Verona and answers what comes back, if anything does.
+    /// Sends a message to Verona and returns the response, if any.
     async fn send(&self, content: &str) -> reqwest::Result<Value> {
         let form = json!({"type": "channel", "to": "Verona", "topic": "t", "content": content});
         self.request(Method::POST, "/messages", IAGO).form(&form).send().await?.json().await

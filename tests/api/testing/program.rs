@@ -1,4 +1,4 @@
-//! The program as a test server: how it starts, and what it leaves behind.
+//! The program as a test server: startup and cleanup.
 
 use super::{BOT, HAMLET, IAGO, Program, SMALL, command, write};
 use reqwest::Method;
@@ -15,7 +15,7 @@ fn folders() -> BTreeSet<String> {
     names.filter(|name| name.contains("/teamchat-")).collect()
 }
 
-/// What a process has open, also what was unlinked.
+/// Open files of a process, including unlinked ones.
 #[cfg(target_os = "linux")]
 fn open_files(process: u32) -> Vec<String> {
     let entries = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap();
@@ -137,7 +137,7 @@ async fn fixtures_are_for_a_new_file_and_are_written_back() {
     assert_eq!(emails, ["iago@example.com", "hamlet@example.com", "echo-bot@example.com"]);
     assert_eq!(written["users"][2]["api_key"], "echo-key");
     assert_eq!(written["messages"][0]["date"], "2026-01-01T00:00:00Z");
-    // What is written can be loaded.
+    // The written fixtures can be loaded.
     let server = Program::start(&String::from_utf8(stopped.stdout).unwrap(), &[]);
     assert_eq!(server.get("/users/me", BOT).await["full_name"], "Echo");
     let sample = command().args(["fixtures", "sample"]).output().unwrap();
@@ -166,7 +166,7 @@ async fn without_the_flag_there_is_no_control() {
     std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line)
         .unwrap();
     let ready: Value = serde_json::from_str(&line).unwrap();
-    assert_eq!(ready.as_object().unwrap().keys().collect::<Vec<_>>(), ["url"]);
+    assert_eq!(ready.as_object().unwrap().keys().collect::<Vec<_>>(), ["url", "urls"]);
     check_no_control_at(ready["url"].as_str().unwrap()).await;
     child.kill().unwrap();
     child.wait().unwrap();

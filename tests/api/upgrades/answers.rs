@@ -1,4 +1,4 @@
-//! What people ask, and what they were answered.
+//! Requests and their kept answers.
 
 use crate::harness::{Answer, Client, TestServer};
 use reqwest::Method;
@@ -34,7 +34,7 @@ const NARROWS: [&str; 14] = [
     r#"[["search", "lantern"]]"#,
 ];
 
-/// What was asked of a file, at the time it was kept.
+/// Requests to a file at the time it was kept.
 #[derive(Serialize, Deserialize)]
 pub struct Kept {
     /// UNIX seconds.
@@ -43,7 +43,7 @@ pub struct Kept {
     pub questions: Vec<Question>,
 }
 
-/// Somebody who asks.
+/// A user who sends requests.
 #[derive(Serialize, Deserialize)]
 pub struct Person {
     user_id: i64,
@@ -52,6 +52,12 @@ pub struct Person {
 }
 
 impl Person {
+    /// The user of a client.
+    pub fn of(client: &Client) -> Self {
+        let api_key = client.api_key.clone().unwrap();
+        Self { user_id: client.user_id, email: client.email.clone(), api_key }
+    }
+
     fn client(&self, server: &TestServer) -> Client {
         let mut client = server.anonymous();
         client.user_id = self.user_id;
@@ -82,7 +88,8 @@ impl fmt::Display for Question {
 }
 
 impl Question {
-    fn new(person: usize, path: impl Into<String>, parameters: Value) -> Self {
+    /// A `GET` request, or that of a state.
+    pub fn new(person: usize, path: impl Into<String>, parameters: Value) -> Self {
         let path = path.into();
         Self { person, is_post: path == "/api/v1/register", path, parameters, status: 0, answer: Value::Null }
     }
@@ -104,7 +111,7 @@ impl Question {
         (answer.status, content)
     }
 
-    /// Where today's answer lacks something of the kept one, or says it otherwise: the member, and both values.
+    /// Differences between a kept answer and today's: the member, and both values. New members are ignored.
     pub fn differences(&self, (status, answer): &(u16, Value)) -> Vec<(String, String)> {
         let mut found = Vec::new();
         if self.status == *status {
@@ -150,13 +157,13 @@ fn compare(member: &str, kept: &Value, found: &Value, differences: &mut Vec<(Str
 impl Kept {
     /// Asks a server all there is to ask.
     pub async fn ask(server: &TestServer, clock: i64, clients: &[Client], queues: &[Value]) -> Self {
-        let people = clients.iter().map(|client| Person {
-            user_id: client.user_id,
-            email: client.email.clone(),
-            api_key: client.api_key.clone().unwrap(),
-        });
-        let people: Vec<Person> = people.collect();
-        let mut questions = questions(server, queues).await;
+        let people: Vec<Person> = clients.iter().map(Person::of).collect();
+        let mut questions = questions(server, people.len()).await;
+        for (person, queue) in queues.iter().enumerate() {
+            let mut poll = queue.clone();
+            poll["dont_block"] = json!(true);
+            questions.push(Question::new(person, "/api/v1/events", poll));
+        }
         for question in &mut questions {
             (question.status, question.answer) = question.ask(server, &people).await;
         }
@@ -164,7 +171,8 @@ impl Kept {
     }
 }
 
-async fn questions(server: &TestServer, queues: &[Value]) -> Vec<Question> {
+/// Requests of all `GET` routes with what the organization has, and of the state, by each of some people.
+pub async fn questions(server: &TestServer, people: usize) -> Vec<Question> {
     let parts = [
         ("{stream_id}", "SELECT stream_id FROM stream"),
         ("{message_id}", "SELECT id FROM message WHERE id % 3 = 0"),
@@ -178,6 +186,8 @@ async fn questions(server: &TestServer, queues: &[Value]) -> Vec<Question> {
         ),
         ("{realm_id}/{filename...}", "SELECT path_id FROM attachment"),
         ("{path...}", "SELECT path FROM public_image"),
+        ("public/{channel}", "SELECT 'public/' || stream_id FROM stream WHERE is_web_public"),
+        ("/{topic}", "SELECT '/' || min(id) FROM message"),
     ];
     let mut values = Vec::new();
     for (part, query) in parts {
@@ -185,7 +195,7 @@ async fn questions(server: &TestServer, queues: &[Value]) -> Vec<Question> {
     }
     let routes: Vec<Route> = teamchat::api::routes().into_iter().filter(is_asked).collect();
     let mut questions = Vec::new();
-    for (person, queue) in queues.iter().enumerate() {
+    for person in 0..people {
         for route in &routes {
             let mut paths = vec![route.full_path()];
             for (part, values) in &values {
@@ -206,9 +216,6 @@ async fn questions(server: &TestServer, queues: &[Value]) -> Vec<Question> {
             "include_deactivated_groups": true, "user_settings_object": true, "notification_settings_null": true});
         let state = json!({"client_capabilities": capabilities, "include_subscribers": true});
         questions.push(Question::new(person, "/api/v1/register", state));
-        let mut poll = queue.clone();
-        poll["dont_block"] = json!(true);
-        questions.push(Question::new(person, "/api/v1/events", poll));
     }
     questions
 }

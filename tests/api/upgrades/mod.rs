@@ -1,13 +1,13 @@
-//! Files of earlier versions. Beside this file lies one of each release, with an organization that has everything, and
-//! what people were answered then. It is opened with the code of today, and everybody gets the same answers, except for
-//! what [`CHANGED`] lists. Before a release, keep its file:
+//! Files of earlier versions. This folder has a file of each release, with a fully populated organization, and the
+//! answers to requests at that time. The current code must give the same answers, except for those listed in
+//! [`CHANGED`]. Before a release, keep its file:
 //!
 //! ```sh
 //! KEEP_FILE=1 cargo test --test api upgrades
 //! ```
 
-mod answers;
-mod populate;
+pub mod answers;
+pub mod populate;
 
 use crate::harness::{Client, TestServer};
 use answers::Kept;
@@ -20,11 +20,11 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use teamchat::types::Clock;
 
-/// Where the organization is reached, so that its links are the same at each port.
-const ORIGIN: &str = "https://chat.example.com";
+/// Public URL of the organization, so that links do not depend on the port.
+pub const ORIGIN: &str = "https://chat.example.com";
 
-/// What answers otherwise than when the file was kept: the beginning of the path, the member (without the numbers of
-/// list elements; everything below it too), and why. Members that were not there yet need no line.
+/// Intended differences from the kept answers: the beginning of the path, the member (without positions in lists;
+/// includes everything below), and the reason. New members need no entry.
 const CHANGED: &[(&str, &str, &str)] = &[
     (
         "/api/v1/users/me/api_keys",
@@ -32,17 +32,29 @@ const CHANGED: &[(&str, &str, &str)] = &[
         "sessions of browsers are no keys any more, and those of before have ended",
     ),
     (
+        "/api/v1/user_uploads/",
+        ".url",
+        "temporary addresses end with the access of their user, whom they name",
+    ),
+    (
         "/api/v1/register",
         ".server_emoji_data_url",
         "it changes with the names of emoji, which clients keep for ever",
     ),
+    (
+        "/api/v1/register",
+        ".server_web_public_streams_enabled",
+        "visitors read web-public channels where the organization allows it",
+    ),
 ];
 
 /// Columns, or tables, that nothing fills for long, with the reason.
-const NOT_FILLED: &[(&str, &str)] =
-    &[("upload_content.removed_from", "what broke off is removed at the next start")];
+const NOT_FILLED: &[(&str, &str)] = &[
+    ("upload_content.removed_from", "what broke off is removed at the next start"),
+    ("push_message.", "notifications are decided right after the commit"),
+];
 
-/// A kept file, and what was answered from it.
+/// Path of a kept file or its answers.
 fn path_of(version: &str, ending: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api/upgrades");
     folder.join(format!("{version}.{ending}.gz"))

@@ -4,16 +4,20 @@ use crate::harness::pictures::png;
 use crate::harness::{Client, TestServer};
 use reqwest::Method;
 use serde_json::{Value, json};
-use teamchat::api::control::Command;
 use teamchat::app::Options;
+use teamchat::commands::Command;
 use teamchat::domain::groups::system::SystemGroup;
 use teamchat::types::Role;
 
 /// Members who are only subscribed: with them an audience is large enough to be stored apart.
 const CROWD: usize = 28;
 
-/// The password of everybody who has one.
+/// The password of all users with a password.
 const PASSWORD: &str = "tide tables and lanterns";
+
+/// The public key of a browser, an uncompressed point of P-256.
+const POINT: &str = "042571b2becdfde360551aaf1ed0f4cd366c11cebe555f89bcb7b186a53339173168ece2ebe018597bd30479b86e3c8f8\
+                     eced577ca59187e9246990db682008b0e";
 
 const DAY: i64 = 24 * 60 * 60;
 
@@ -30,13 +34,13 @@ struct Growing {
     channels: Vec<i64>,
 }
 
-/// Options of the server that is populated: a bot may post to this machine, where nobody listens.
+/// Options of the populated server: bots may post to this machine, where no server listens.
 pub fn options() -> Options {
     let webhook_hosts = vec!["127.0.0.1:*".to_owned()];
     Options { webhook_hosts, public_url: Some(super::ORIGIN.to_owned()), ..Options::default() }
 }
 
-/// Makes the organization. Answers the server, the people who are asked later, and the queues that they left.
+/// Creates the organization. Returns the server, the users of later requests, and their queues.
 pub async fn populate() -> (TestServer, Vec<Client>, Vec<Value>) {
     let server = TestServer::start_with(options()).await;
     let owner = server.owner().await;
@@ -51,6 +55,11 @@ pub async fn populate() -> (TestServer, Vec<Client>, Vec<Value>) {
         Growing { server, owner, ada, guest, robot, messages: Vec::new(), channels: Vec::new() };
     growing.make_channels(&subscribers).await;
     let people = [&growing.owner, &growing.ada, &growing.guest, &growing.robot].map(Client::clone);
+    // The first key use of another hour is written. Later, maintenance would end queues, and purge what is to be kept.
+    growing.server.clock.advance(2 * 60 * 60);
+    for client in &people {
+        client.get("/users/me", ()).await.ok();
+    }
     let mut queues = Vec::new();
     for client in &people {
         let state = client.post("/register", json!({"fetch_event_types": []})).await.ok();
@@ -64,9 +73,14 @@ pub async fn populate() -> (TestServer, Vec<Client>, Vec<Value>) {
     growing.share_files().await;
     growing.fill_accounts().await;
     growing.keep_things().await;
+    growing.export().await;
     growing.employ_bots().await;
     growing.invite().await;
     growing.close_accounts().await;
+    growing.subscribe_a_browser().await;
+    // Indexes the words of all messages.
+    let words = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": [["search", "words"]]});
+    growing.owner.get("/messages", words).await.ok();
     (growing.server, people.to_vec(), queues)
 }
 
@@ -313,6 +327,43 @@ impl Growing {
         assert_eq!(session.status, 200, "{session}");
     }
 
+    /// A browser whose push service is down.
+    async fn subscribe_a_browser(&self) {
+        self.ada.get("/users/me/web_push", ()).await.ok();
+        let login = json!({"username": self.ada.email, "password": PASSWORD});
+        let session = self.server.anonymous().request_outside(Method::POST, "/accounts/login/").form(login);
+        let session = session.header("Origin", super::ORIGIN).send().await;
+        assert_eq!(session.status, 200, "{session}");
+        let (point, ada) = (POINT, self.ada.user_id);
+        let later = crate::harness::START + 1000 * DAY;
+        self.server
+            .sql(&format!(
+                "INSERT INTO push_subscription (session_id, endpoint, public_key, auth_secret, shows_content, origin,
+                     failing_since)
+                 SELECT max(id), 'https://push.example/1', x'{point}', zeroblob(16), 1, '{}', 1 FROM session;
+                 INSERT INTO push_notification (subscription_id, tag, message_ids, queued, next_try)
+                 SELECT id, 'dm/8', x'3a30000000000000', {later}, {later} FROM push_subscription;
+                 INSERT INTO push_held VALUES ({ada}, 1, 1, {later});",
+                super::ORIGIN
+            ))
+            .await;
+    }
+
+    /// Exports: one with its archive, one that was deleted, and one that failed.
+    async fn export(&self) {
+        for _ in 0..2 {
+            self.owner.post("/export/realm", json!({"export_type": 1})).await.ok();
+        }
+        while self.server.column("SELECT count(date_succeeded) FROM realm_export").await != ["2"] {
+            tokio::task::yield_now().await;
+        }
+        self.owner.delete("/export/realm/2", ()).await.ok();
+        let failed = "INSERT INTO realm_export (type, acting_user_id, origin, date_requested, date_started, date_failed)
+                      SELECT type, acting_user_id, origin, date_requested, date_started, date_started
+                      FROM realm_export WHERE id = 1";
+        self.server.sql(failed).await;
+    }
+
     async fn keep_things(&self) {
         let (ada, harbour) = (&self.ada, self.channels[0]);
         ada.post("/users/me/alert_words", json!({"alert_words": ["lanterns", "Fire"]})).await.ok();
@@ -335,7 +386,7 @@ impl Growing {
             json!({"message_id": self.messages[1], "scheduled_delivery_timestamp": at, "note": "why?"});
         ada.post("/reminders", reminder).await.ok();
         ada.patch("/settings", json!({"enter_sends": false})).await.ok();
-        // As a client that gives what it sends a name of its own.
+        // A message with a local id.
         let queue = ada.post("/register", json!({"event_types": ["message"]})).await.ok()["queue_id"].clone();
         let named = json!({"type": "direct", "to": [ada.user_id], "content": "noted", "queue_id": queue,
             "local_id": "17.01"});
@@ -380,7 +431,7 @@ impl Growing {
         self.owner.post(&format!("/users/{}/password_reset", self.guest.user_id), ()).await.ok();
     }
 
-    /// Somebody opens a link and joins.
+    /// Opens a link and signs up.
     async fn join(&self, link: &str) {
         let path = link.strip_prefix(super::ORIGIN).unwrap();
         let browser = self.server.anonymous();
@@ -400,11 +451,6 @@ impl Growing {
         leaving.send(self.channels[0], "tides of SHIP-7", "farewell").await;
         self.owner.delete(&format!("/users/{}", leaving.user_id), ()).await.ok();
         self.server.command(Command::ListUsers).await;
-        // The first key use of another hour is written.
-        self.server.clock.advance(2 * 60 * 60);
-        for client in [&self.owner, &self.ada, &self.guest, &self.robot] {
-            client.get("/users/me", ()).await.ok();
-        }
     }
 }
 

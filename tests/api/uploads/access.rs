@@ -1,10 +1,10 @@
-//! Who may load an uploaded file.
+//! Access to uploaded files.
 
 use super::{link, load, png, upload};
 use crate::harness::{Client, TestServer};
 use serde_json::json;
 
-/// Whether somebody may load a file, by all ways alike.
+/// True if a user can load a file; all routes must agree.
 async fn may_load(client: &Client, url: &str) -> bool {
     let status = load(client, url).await.status;
     // The operation that makes a temporary address refuses with 400, as all operations do.
@@ -15,7 +15,7 @@ async fn may_load(client: &Client, url: &str) -> bool {
 
 // conformance: upload-7
 #[tokio::test]
-async fn who_may_read_a_message_with_a_file_may_load_it() {
+async fn readers_of_messages_can_load_their_files() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -50,7 +50,7 @@ async fn who_may_read_a_message_with_a_file_may_load_it() {
     expect(&urls[2], &[&ada, &bob], "in a private channel").await;
     ada.send_direct(&[&eve], &link(&urls[3])).await;
     expect(&urls[3], &[&ada, &eve], "in a direct message").await;
-    // Who comes to a private channel later does not see its history, where that is protected.
+    // A later subscriber of a private channel with protected history cannot load it.
     let to = json!([{"name": "secret"}]);
     ada.post("/users/me/subscriptions", json!({"subscriptions": to, "principals": [eve.user_id]})).await.ok();
     expect(&urls[2], &[&ada, &bob], "from before somebody came").await;
@@ -63,7 +63,7 @@ async fn who_may_read_a_message_with_a_file_may_load_it() {
 
 // conformance: upload-8
 #[tokio::test]
-async fn who_may_not_load_a_file_cannot_pass_it_on() {
+async fn links_without_access_grant_no_access() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let eve = server.member("eve").await;
@@ -74,7 +74,7 @@ async fn who_may_not_load_a_file_cannot_pass_it_on() {
     let found =
         json!({"anchor": "newest", "num_before": 9, "num_after": 0, "narrow": [["has", "attachment"]]});
     assert_eq!(eve.get("/messages", &found).await.ok()["messages"], json!([]));
-    // Nor does it show anything of the file.
+    // The refusal reveals nothing about the file.
     let shown = eve.message(id).await["content"].clone();
     assert_eq!(shown, format!("<p>look: <a href=\"{url}\">file</a></p>"));
     assert_eq!(super::attachments(&ada).await[0]["messages"], json!([]));
@@ -83,7 +83,7 @@ async fn who_may_not_load_a_file_cannot_pass_it_on() {
 
 // conformance: upload-9
 #[tokio::test]
-async fn files_in_web_public_channels_are_for_everybody() {
+async fn files_in_web_public_channels_are_public() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let guest = server.guest("guest").await;

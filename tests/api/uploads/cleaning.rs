@@ -1,4 +1,4 @@
-//! What is removed in time.
+//! Scheduled deletion of files.
 
 use super::{attachments, content, link, load, upload};
 use crate::harness::TestServer;
@@ -8,13 +8,13 @@ use teamchat::api::uploads::cleaning;
 
 const WEEK: i64 = 7 * 24 * 60 * 60;
 
-/// Removes what is due by the test's clock.
+/// Deletes files that are due by the test's clock.
 async fn clean(server: &TestServer) {
     cleaning::clean_due(&Arc::clone(server.app())).await.unwrap();
 }
 
 #[tokio::test]
-async fn files_that_nothing_links_to_go_after_five_weeks() {
+async fn unused_files_are_deleted_after_five_weeks() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let linked = upload(&ada, "linked", b"linked").await;
@@ -34,7 +34,7 @@ async fn files_that_nothing_links_to_go_after_five_weeks() {
     assert_eq!((load(&ada, &lost).await.status, load(&ada, &linked).await.status), (404, 200));
     let told = events.expect_kinds(&["attachment/remove"]).await;
     assert_eq!(told[0]["upload_space_used"], 6);
-    // One that is let go has as long again.
+    // The retention starts again when the last link is removed.
     server
         .sql(&format!("UPDATE message SET timestamp = timestamp + {} WHERE id = {message}", 5 * WEEK))
         .await;

@@ -46,7 +46,7 @@ async fn files_come_with_headers_that_keep_them_harmless() {
         let saved = load(&ada, &format!("{url}?download=true")).await;
         assert_eq!(saved.header("content-disposition"), format!("attachment; filename=\"{name}\""));
     }
-    // What the client says the file is goes for nothing when it is not known, or a script.
+    // The client's type is ignored for unknown types and scripts.
     for given in ["text/evil", "text/javascript", "application/javascript"] {
         let body = format!(
             "--x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\
@@ -131,6 +131,26 @@ async fn older_addresses_of_a_file_lead_to_it() {
     }
 }
 
+/// A temporary address has the rights of the one who asked for it.
+#[tokio::test]
+async fn a_temporary_address_ends_with_the_access_of_its_user() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let secret = server.private_channel("secret", &[&owner, &ada, &bob]).await;
+    let url = upload(&ada, "a.txt", b"hello").await;
+    ada.send(secret, "files", &format!("[file]({url})")).await;
+    let of = async |client: &Client| client.get(&url, ()).await.ok()["url"].as_str().unwrap().to_owned();
+    let (of_owner, of_ada, of_bob) = (of(&owner).await, of(&ada).await, of(&bob).await);
+    owner.delete(&format!("/users/{}", ada.user_id), ()).await.ok();
+    let left = json!({"subscriptions": ["secret"], "principals": [bob.user_id]});
+    owner.delete("/users/me/subscriptions", left).await.ok();
+    let anonymous = server.anonymous();
+    for ended in [of_ada, of_bob] {
+        load(&anonymous, &ended).await.error(400, "BAD_REQUEST", "Invalid token");
+    }
+    assert_eq!(load(&anonymous, &of_owner).await.status, 200);
+}
+
 // conformance: upload-13
 #[tokio::test]
 async fn a_temporary_address_is_good_for_a_minute_and_needs_no_login() {
@@ -206,7 +226,7 @@ async fn a_signature_is_good_over_a_restart_and_on_no_other_server() {
 
 // conformance: upload-14
 #[tokio::test]
-async fn what_is_not_there_is_told_plainly() {
+async fn missing_files_are_json_errors() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;

@@ -3,6 +3,7 @@
 mod access;
 mod cleaning;
 mod download;
+mod quota;
 mod references;
 mod streaming;
 mod thumbnails;
@@ -19,18 +20,18 @@ fn content(length: usize) -> Vec<u8> {
 }
 
 /// A PNG file of this size.
-fn png(width: u32, height: u32) -> Vec<u8> {
+pub fn png(width: u32, height: u32) -> Vec<u8> {
     to_png(&image::RgbaImage::from_pixel(width, height, image::Rgba([200, 100, 50, 255]))).unwrap()
 }
 
-/// Uploads a file as most clients do; answers its address, `/user_uploads/...`.
-async fn upload(client: &Client, name: &str, content: &[u8]) -> String {
+/// Uploads a file as most clients do. Returns its address, `/user_uploads/...`.
+pub async fn upload(client: &Client, name: &str, content: &[u8]) -> String {
     let answer = client.request(Method::POST, "/user_uploads").multipart((), &[("file", name, content)]);
     answer.send().await.ok()["url"].as_str().unwrap().to_owned()
 }
 
-/// Loads what lies at an address.
-async fn load(client: &Client, url: &str) -> Answer {
+/// Requests a file.
+pub async fn load(client: &Client, url: &str) -> Answer {
     client.request_outside(Method::GET, url).send().await
 }
 
@@ -47,6 +48,6 @@ async fn until(server: &TestServer, query: &str, number: i64) {
 }
 
 /// A text that links to a file.
-fn link(url: &str) -> String {
+pub fn link(url: &str) -> String {
     format!("look: [file]({url})")
 }

@@ -1,4 +1,4 @@
-//! Which messages link to which files, and what becomes of a file that none links to any more.
+//! Links from messages to files, and files without links.
 
 use super::{attachments, link, load, upload};
 use crate::harness::{Client, START, TestServer};
@@ -45,12 +45,12 @@ async fn messages_claim_files_and_let_them_go() {
     };
     assert_eq!(edit(&ada, first, &link(&url)).await, json!([]));
     events.expect_nothing().await;
-    // One that takes it away lets the file go; somebody else's message still links to it.
+    // An edit removes one link; another user's message still links to the file.
     assert_eq!(edit(&ada, first, "nothing").await, json!([]));
     assert_eq!(linking(&ada).await, [second]);
     assert!(!has_attachment(&ada, first).await);
     events.expect_kinds(&["attachment/update"]).await;
-    // The last one tells: only the uploader.
+    // The last link decides: only the uploader has access.
     assert_eq!(edit(&bob, second, "nothing").await, json!([]));
     let told = events.expect_kinds(&["attachment/update"]).await;
     assert_eq!(told[0]["attachment"]["messages"], json!([]));
@@ -102,7 +102,7 @@ async fn only_files_that_are_there_are_attachments() {
         let id = ada.send_direct(&[&ada], text).await;
         assert!(!has_attachment(&ada, id).await, "{text}");
     }
-    // A message whose file is deleted later keeps what it said.
+    // A message keeps its text when its file is deleted.
     let url = upload(&ada, "b.txt", b"hello").await;
     let origin = format!("http://{}", server.address());
     let id = ada.send_direct(&[&ada], &format!("{origin}{url}")).await;
@@ -155,7 +155,7 @@ async fn a_scheduled_message_holds_its_files() {
 }
 
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let ada = server.administrator("ada").await;
     let bob = server.member("bob").await;

@@ -1,4 +1,4 @@
-//! Files on their way: nothing waits in memory, and what breaks off leaves nothing.
+//! Streaming uploads: nothing accumulates in memory, and aborted uploads leave nothing.
 
 use super::{attachments, content, load, until, upload};
 use crate::harness::{Client, TestServer};
@@ -50,13 +50,13 @@ async fn a_file_is_written_while_it_arrives() {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     let mut sent = 0;
     for arrived in [1, 3, 7] {
-        // So much of the body, and a little: what the server has but for the last piece is in the file.
+        // Data in the file so far: all received bytes except for the last piece.
         let now = body_at + arrived * MIB + 4096;
         stream.write_all(&request[sent..now]).unwrap();
         sent = now;
         until(&server, PIECES, arrived as i64 * 4).await;
         assert_eq!(attachments(&ada).await, json!([]), "nothing is there before all is");
-        // And others are not held up.
+        // Other requests are not delayed.
         ada.send_direct(&[&ada], "meanwhile").await;
     }
     stream.write_all(&request[sent..]).unwrap();
@@ -78,7 +78,7 @@ async fn a_file_is_read_while_it_is_sent() {
     stream.write_all(get.as_bytes()).unwrap();
     let head = read_head(&mut stream);
     assert!(head.contains(&format!("content-length: {}\r\n", file.len())), "{head}");
-    // The network takes some; the rest is not in anybody's memory, so that it can be taken away.
+    // Some of it is in network buffers; the rest is not in memory, so that it can be deleted.
     server.sql("DELETE FROM upload_piece WHERE number >= 100").await;
     let mut found = Vec::new();
     // The connection ends early, and the client knows it.
@@ -95,7 +95,7 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
     let ada = server.member("ada").await;
     let (whole, body_at) = request(&ada, &content(900_000));
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
-    // The end of the last part is `--edge--`, and a line end that nobody waits for.
+    // The end of the last part is `--edge--`, and an optional line end.
     let last = whole.len() - 3;
     let mut cuts = vec![body_at, body_at + 1, last, last - 8];
     for _ in 0..12 {
@@ -127,8 +127,8 @@ async fn a_crash_leaves_whole_files_only() {
     let (whole, _) = request(&ada, &content(2 * MIB));
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.write_all(&whole[..whole.len() - 5]).unwrap();
-    // All is there, but for the last five bytes of the body. Whether they hold back the file's last piece depends on how
-    // the network cuts what it brings.
+    // The body is complete except for its last five bytes. The last piece may be held back, depending on the
+    // segmentation of the network.
     until(&server, "SELECT count(*) >= 3 + 7 FROM upload_piece", 1).await;
     server.crash().await;
     assert_eq!(attachments(&ada).await.as_array().unwrap().len(), 1);
@@ -136,7 +136,7 @@ async fn a_crash_leaves_whole_files_only() {
     until(&server, PIECES, 3).await;
 }
 
-/// What follows the last part belongs to the body: it stands before the next request.
+/// Data after the last part belongs to the body, not to the next request.
 #[tokio::test]
 async fn a_connection_goes_on_after_an_upload() {
     let server = TestServer::start().await;
@@ -210,7 +210,7 @@ async fn headers_without_end_are_not_collected() {
     assert_eq!(load(&ada, &url).await.bytes, b"hello");
 }
 
-/// What is uploaded at the same time counts, also if it is never finished.
+/// Concurrent uploads count, even if they are never completed.
 // conformance: upload-3
 #[tokio::test]
 async fn unfinished_files_are_within_the_quota() {
@@ -226,7 +226,7 @@ async fn unfinished_files_are_within_the_quota() {
     };
     let full = "Upload would exceed your organization's upload quota.";
     upload().await.error(400, "REALM_UPLOAD_QUOTA", full);
-    // Given up for good once the server has noticed, or after a time.
+    // Aborted once the server has noticed, or after a timeout.
     drop(stream);
     server.clock.advance(24 * 60 * 60);
     upload().await.ok();

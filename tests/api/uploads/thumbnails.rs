@@ -40,7 +40,7 @@ async fn a_message_shows_an_image_by_its_thumbnail() {
 
 // conformance: upload-16
 #[tokio::test]
-async fn thumbnails_are_for_those_who_may_load_the_image() {
+async fn thumbnails_need_access_to_the_image() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let eve = server.member("eve").await;
@@ -67,12 +67,12 @@ async fn thumbnails_are_for_those_who_may_load_the_image() {
 
 // conformance: upload-17
 #[tokio::test]
-async fn what_is_no_image_is_linked_to_and_not_shown() {
+async fn other_files_are_links_without_preview() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let mut broken = png(30, 20);
     broken.truncate(50);
-    // A header that promises more pixels than anybody has memory for.
+    // A header that announces more pixels than fit into memory.
     let mut bomb = png(1, 1);
     bomb[16..24].copy_from_slice(&[0, 0, 0xff, 0xff, 0, 0, 0xff, 0xff]);
     let mut checksum = flate2::Crc::new();
@@ -93,7 +93,7 @@ async fn what_is_no_image_is_linked_to_and_not_shown() {
 
 // conformance: upload-17
 #[tokio::test]
-async fn an_image_is_what_its_content_is() {
+async fn image_types_follow_from_content() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let url = upload(&ada, "photo.jpg", &png(3, 2)).await;
@@ -151,7 +151,7 @@ async fn an_animation_moves_in_the_message() {
 }
 
 #[tokio::test]
-async fn a_large_animation_stands_still() {
+async fn large_animations_become_still_images() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let mut file = pictures::gif(60, 40, &[pictures::RED, pictures::BLUE]);

@@ -56,7 +56,7 @@ async fn a_file_is_uploaded_listed_loaded_and_deleted() {
 
 // conformance: upload-2
 #[tokio::test]
-async fn one_file_is_wanted() {
+async fn exactly_one_file_is_required() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let none = "You must specify a file to upload";
@@ -70,7 +70,7 @@ async fn one_file_is_wanted() {
     let several = "You may only upload one file at a time";
     send(json!({}), &[("a", "a", b"x"), ("b", "b", b"y")]).await.error(400, "BAD_REQUEST", several);
     assert_eq!(attachments(&ada).await, json!([]));
-    // Of two in one field, the first.
+    // Of two files in one field, the first is used.
     let answer = send(json!({"note": "n", "client": "c"}), &[("f", "one", b"1"), ("f", "two", b"2")]).await;
     let answer = answer.ok_ignoring(&["note"]);
     assert_eq!(answer["filename"], "one");
@@ -94,7 +94,7 @@ async fn one_file_is_wanted() {
 
 // conformance: upload-3
 #[tokio::test]
-async fn files_and_all_of_them_have_a_largest_size() {
+async fn files_have_a_size_limit_and_a_quota() {
     let options =
         Options { max_file_upload_size_mib: Some(1), upload_quota_mib: Some(2), ..Options::default() };
     let server = TestServer::start_with(options).await;
@@ -123,7 +123,7 @@ async fn files_and_all_of_them_have_a_largest_size() {
     assert_eq!(listed["upload_space_used"], 2 << 20);
     ada.delete(&format!("/attachments/{}", listed["attachments"][1]["id"]), ()).await.ok();
     send("any", b"y").await.ok();
-    // Nothing is left of what was refused but what waits to be removed.
+    // Refused uploads leave only pieces that wait for deletion.
     let kept = "SELECT count(*) FROM upload_content WHERE removed_from IS NULL";
     assert_eq!(server.column(kept).await, ["3"]);
 }
@@ -143,7 +143,7 @@ async fn the_published_limits_are_those_without_options() {
 
 // conformance: upload-19
 #[tokio::test]
-async fn the_last_of_the_disk_is_not_for_uploads() {
+async fn uploads_leave_the_disk_reserve() {
     let options = Options { disk_reserve_mib: Some(u64::MAX >> 20), ..Options::default() };
     let server = TestServer::start_with(options).await;
     let ada = server.member("ada").await;
@@ -155,7 +155,7 @@ async fn the_last_of_the_disk_is_not_for_uploads() {
 
 // conformance: upload-20
 #[tokio::test]
-async fn one_person_has_a_share_of_the_room() {
+async fn each_person_has_a_share_of_the_quota() {
     let options =
         Options { max_file_upload_size_mib: Some(1), upload_quota_mib: Some(8), ..Options::default() };
     let server = TestServer::start_with(options).await;
@@ -183,19 +183,33 @@ async fn one_person_has_a_share_of_the_room() {
     let used = || async { owner.get("/attachments", ()).await.ok()["upload_space_used"].as_i64().unwrap() };
     assert_eq!(used().await, 8 << 20);
 
-    // Administrators delete what nothing links to, and what they may see.
+    // Administrators delete files without links, and files that they can see.
     let of_eve = eve.get("/attachments", ()).await.ok()["attachments"][0].clone();
     let path = format!("/attachments/{}", of_eve["id"]);
     ada.delete(&path, ()).await.error(400, "BAD_REQUEST", "Invalid attachment");
+    let list = async |who: &Client, user_id: i64| who.get("/attachments", json!({"user_id": user_id})).await;
+    for who in [&ada, &eve] {
+        let answer = list(who, owner.user_id).await;
+        answer.error(400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization administrator");
+        assert_eq!(list(who, who.user_id).await.ok()["attachments"].as_array().unwrap().len(), 1);
+    }
+    list(&owner, 999).await.error(400, "BAD_REQUEST", "No such user");
+    assert_eq!(list(&owner, eve.user_id).await.ok()["attachments"], json!([of_eve]));
+    assert_eq!(list(&owner, bot.user_id).await.ok()["attachments"].as_array().unwrap().len(), 1);
     let link = format!("[f](/user_uploads/{})", of_eve["path_id"].as_str().unwrap());
     let private = eve.send_direct(&[&eve], &link).await;
     owner.delete(&path, ()).await.error(400, "BAD_REQUEST", "Invalid attachment");
-    eve.send_direct(&[&owner], &link).await;
+    assert_eq!(list(&owner, eve.user_id).await.ok()["attachments"], json!([]));
+    let shared = eve.send_direct(&[&owner], &link).await;
+    let listed = list(&owner, eve.user_id).await.ok()["attachments"][0].clone();
+    let messages: Vec<_> =
+        listed["messages"].as_array().unwrap().iter().map(|message| &message["id"]).collect();
+    assert_eq!((&listed["id"], messages), (&of_eve["id"], vec![&json!(shared)]));
     owner.delete(&path, ()).await.ok();
     assert_eq!(used().await, 7 << 20);
     assert!(private > 0);
 
-    // What nothing links to goes with its account and its bots.
+    // Files without links are deleted with their account and its bots.
     owner.delete(&format!("/users/{}", ada.user_id), ()).await.ok();
     cleaning::clean_due(&std::sync::Arc::clone(server.app())).await.unwrap();
     assert_eq!(used().await, 5 << 20);

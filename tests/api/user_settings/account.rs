@@ -8,7 +8,7 @@ use teamchat::types::Role;
 
 // conformance: setting-8
 #[tokio::test]
-async fn everybody_hears_of_a_name() {
+async fn names_are_emitted_to_all_users() {
     let server = TestServer::start().await;
     let (ada, guest) = (server.member("ada").await, server.guest("guest").await);
     let mut queue = guest.register(json!({"event_types": ["realm_user"]})).await;
@@ -45,7 +45,7 @@ async fn names_are_unique_where_the_organization_wants_it() {
 
 // conformance: setting-10
 #[tokio::test]
-async fn what_the_organization_disabled_only_administrators_change() {
+async fn disabled_changes_need_an_administrator() {
     let server = TestServer::start().await;
     let (ada, admin) = (server.member("ada").await, server.administrator("admin").await);
     let mut queue = admin.register(json!({"event_types": ["realm_user"]})).await;
@@ -146,7 +146,7 @@ async fn a_hidden_email_is_hidden_everywhere() {
 
 // conformance: setting-15
 #[tokio::test]
-async fn the_state_follows_what_is_hidden() {
+async fn email_visibility_events_reproduce_state() {
     let server = TestServer::start().await;
     let clients = [server.owner().await, server.moderator("mod").await, server.guest("guest").await];
     let ada = server.member("ada").await;
@@ -255,16 +255,16 @@ async fn a_new_email_needs_the_password_that_there_is() {
     let missing = ada.patch("/settings", change(None)).await;
     missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'old_password' argument");
     ada.patch("/settings", change(Some("guess"))).await.error(400, "BAD_REQUEST", "Wrong password!");
-    // What does not change needs nothing.
+    // Unchanged values need no password.
     ada.patch("/settings", json!({"email": "ada@example.com", "full_name": "Ada L."})).await.ok();
     ada.patch("/settings", change(Some("first password"))).await.ok();
     let login = json!({"username": "lovelace@example.com", "password": "first password"});
     server.anonymous().post("/fetch_api_key", login).await.ok();
 }
 
-/// An address that stands for somebody is nobody else's: what is sent to it would not reach them.
+/// A placeholder address cannot be registered by another user.
 #[tokio::test]
-async fn nobody_takes_the_address_that_stands_for_another() {
+async fn placeholder_addresses_cannot_be_registered() {
     let server = TestServer::start().await;
     let (owner, ada, eve) = (server.owner().await, server.member("ada").await, server.member("eve").await);
     ada.patch("/settings", json!({"email_address_visibility": 5})).await.ok();

@@ -1,11 +1,11 @@
-//! Whose private data may be exported.
+//! Consents to exports of private data.
 
 use crate::harness::TestServer;
 use serde_json::json;
 
 // conformance: setting-6
 #[tokio::test]
-async fn administrators_read_who_consented() {
+async fn administrators_list_consents() {
     let server = TestServer::start().await;
     let (admin, ada, bob) =
         (server.administrator("admin").await, server.member("ada").await, server.member("bob").await);

@@ -7,7 +7,7 @@ const PATH: &str = "/realm/user_settings_defaults";
 
 // conformance: setting-16
 #[tokio::test]
-async fn defaults_are_for_those_who_come_later() {
+async fn defaults_apply_to_new_users() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let before = server.member("before").await;
@@ -59,7 +59,7 @@ async fn only_administrators_choose_for_others() {
     let admin = server.administrator("admin").await;
     admin.patch(PATH, json!({"emojiset": "apple"})).await.error(400, "BAD_REQUEST", "Invalid emojiset");
     admin.patch(PATH, json!({"timezone": "UTC"})).await.ok_ignoring(&["timezone"]);
-    // These everybody chooses for themselves.
+    // These have no default for new users.
     let own = json!({"default_language": "de", "enable_login_emails": false, "enable_marketing_emails": false,
         "allow_private_data_export": true});
     let names =

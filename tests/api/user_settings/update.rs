@@ -5,7 +5,7 @@ use serde_json::json;
 
 // conformance: queue-37, setting-1
 #[tokio::test]
-async fn a_setting_is_told_in_both_forms() {
+async fn settings_are_emitted_in_both_forms() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -27,7 +27,7 @@ async fn a_setting_is_told_in_both_forms() {
     let sounds =
         json!({"type": "user_settings", "op": "update", "property": "enable_sounds", "value": false});
     let size = json!({"type": "user_settings", "op": "update", "property": "web_font_size_px", "value": 14});
-    // Parameters are taken in the order of the table. What is as it was is not told.
+    // Parameters are applied in the order of the table. Unchanged values emit no event.
     new.expect(&[language.clone(), size.clone(), sounds.clone()]).await;
     old.expect(&[
         language,
@@ -129,7 +129,7 @@ async fn bots_have_no_settings() {
 
 // conformance: setting-6
 #[tokio::test]
-async fn administrators_hear_who_may_be_exported() {
+async fn consents_are_emitted_to_administrators() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
@@ -142,7 +142,7 @@ async fn administrators_hear_who_may_be_exported() {
 
 // conformance: setting-5, typing-27
 #[tokio::test]
-async fn who_receives_typing_notices_stands_where_older_clients_look() {
+async fn typing_setting_is_at_the_top_level_for_older_clients() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let older = json!({"event_types": ["update_display_settings"]});

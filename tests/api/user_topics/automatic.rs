@@ -1,9 +1,9 @@
-//! What sending, reacting, voting and being mentioned do to policies for topics.
+//! Automatic topic policies by sending, reacting, voting and being mentioned.
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 
-/// Sends, and answers the policy that came of it.
+/// Sends a message. Returns the resulting policy.
 async fn send(from: &Client, stream_id: i64, topic: &str) -> Value {
     let message = json!({"type": "channel", "to": stream_id, "topic": topic, "content": "hi"});
     let answer = from.post("/messages", message).await.ok();
@@ -49,7 +49,8 @@ async fn sending_follows_or_unmutes_as_the_sender_wishes() {
     mute(&ada, muted).await;
     settings(&bob, 4, 4).await;
     let mut number = 0;
-    // 1 taking part, 2 sending, 3 beginning, 4 never; then what beginning and going on come to, in both channels.
+    // 1 participating, 2 sending, 3 starting, 4 never; then the resulting policies after starting and after sending
+    // again, in both channels.
     for (follow, unmute, begin, go_on, begin_muted, go_on_muted) in [
         (1, 4, json!(3), json!(3), json!(3), json!(3)),
         (2, 4, json!(3), json!(3), json!(3), json!(3)),
@@ -68,7 +69,7 @@ async fn sending_follows_or_unmutes_as_the_sender_wishes() {
             assert_eq!(send(&ada, stream_id, &new).await, first, "{follow} {unmute} begins");
             assert_eq!(send(&bob, stream_id, &old).await, json!(null));
             assert_eq!(send(&ada, stream_id, &old).await, other, "{follow} {unmute} goes on");
-            // What is so already does not change again.
+            // An existing policy does not change again.
             let again = send(&ada, stream_id, &new).await;
             assert!(again.is_null() || again != first, "{follow} {unmute} again");
         }
@@ -77,7 +78,7 @@ async fn sending_follows_or_unmutes_as_the_sender_wishes() {
 
 // conformance: send-49, topic-22
 #[tokio::test]
-async fn what_was_chosen_is_only_raised() {
+async fn explicit_policies_are_only_raised() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let garden = server.channel("garden", &[&ada]).await;
@@ -89,7 +90,7 @@ async fn what_was_chosen_is_only_raised() {
         choose(&ada, garden, topic, chosen).await;
         assert_eq!(send(&ada, garden, topic).await, expected, "{topic}");
     }
-    // Who chose something for a topic does not begin it.
+    // An explicit policy prevents automatic changes.
     settings(&ada, 3, 3).await;
     choose(&ada, garden, "chosen", 1).await;
     assert_eq!(send(&ada, garden, "chosen").await, json!(null));
@@ -98,7 +99,7 @@ async fn what_was_chosen_is_only_raised() {
 
 // conformance: send-51, topic-23
 #[tokio::test]
-async fn the_policy_is_told_before_the_message_and_to_the_sender_alone() {
+async fn automatic_policies_precede_the_message() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada, &bob]).await;
@@ -119,7 +120,7 @@ async fn the_policy_is_told_before_the_message_and_to_the_sender_alone() {
 }
 
 #[tokio::test]
-async fn a_topic_whose_beginning_was_before_the_sender_is_begun_by_them() {
+async fn senders_start_topics_without_visible_messages() {
     let server = TestServer::start().await;
     let (owner, bob) = (server.owner().await, server.member("bob").await);
     let shed = server.private_channel("shed", &[&owner]).await;
@@ -154,7 +155,7 @@ async fn reactions_and_votes_take_part() {
 
 // conformance: send-50, topic-25
 #[tokio::test]
-async fn who_is_mentioned_follows_the_topic() {
+async fn mentioned_users_follow_the_topic() {
     let server = TestServer::start().await;
     let (ada, bob, eve) =
         (server.member("ada").await, server.member("bob").await, server.member("eve").await);
@@ -170,13 +171,13 @@ async fn who_is_mentioned_follows_the_topic() {
     bob.patch("/settings", json!({"automatically_follow_topics_where_mentioned": false})).await.ok();
     ada.send(garden, "unwanted", &bob_and_eve).await;
     assert_eq!(policies(&bob).await, json!({"named": 3, "muted": 1, "unmuted": 3}));
-    // Who does not receive the message is not there to follow.
+    // A user who does not receive the message does not follow.
     assert_eq!(policies(&eve).await, json!({}));
 }
 
 // conformance: send-50
 #[tokio::test]
-async fn who_is_mentioned_by_an_edit_follows_the_topic() {
+async fn users_mentioned_by_an_edit_follow_the_topic() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada, &bob]).await;
@@ -188,7 +189,7 @@ async fn who_is_mentioned_by_an_edit_follows_the_topic() {
     change(id, "@**Bob** knows").await;
     queue.expect_kinds(&["user_topic", "update_message"]).await;
     assert_eq!(policies(&bob).await, json!({"named": 3}));
-    // Once is enough: what he chose since stays so while the mention does.
+    // A mention counts once: his later choice stays.
     choose(&bob, garden, "named", 0).await;
     change(id, "@**Bob** should know").await;
     assert_eq!(policies(&bob).await, json!({}));
@@ -201,7 +202,7 @@ async fn who_is_mentioned_by_an_edit_follows_the_topic() {
 
 // conformance: move-57
 #[tokio::test]
-async fn who_sent_the_first_of_messages_that_are_split_off_begins_their_topic() {
+async fn first_senders_of_split_topics_start_them() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&owner, &ada, &bob]).await;
@@ -231,7 +232,7 @@ async fn who_sent_the_first_of_messages_that_are_split_off_begins_their_topic() 
     split("known", None).await;
     choose(&ada, garden, "chosen", 1).await;
     split("chosen", None).await;
-    // Where Ada may not read she begins nothing.
+    // Where Ada may not read, she does not start a topic.
     split("away", Some(shed)).await;
     settings(&ada, 4, 3).await;
     split("unmuted", Some(muted)).await;

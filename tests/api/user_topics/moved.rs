@@ -1,4 +1,4 @@
-//! What moving a topic does to the policies for it.
+//! Effects of moving a topic on its policies.
 
 use crate::harness::{Client, TestServer};
 use crate::messages::finding::{stream_id, subscribe};
@@ -52,7 +52,7 @@ impl PolicyFixture {
         assert!(moved.is_ok(), "{:?}", moved.err().map(|error| error.msg().to_owned()));
     }
 
-    /// Everybody's policies for the two topics.
+    /// The policies of all users for the two topics.
     async fn policies(&self) -> Vec<(i64, i64)> {
         let mut policies = Vec::new();
         for client in &self.people {
@@ -95,7 +95,7 @@ async fn policies_of_merged_topics_become_the_one_that_shows_more() {
 
 // conformance: topic-27
 #[tokio::test]
-async fn who_may_not_read_the_target_loses_the_policy() {
+async fn policies_are_lost_without_access_to_the_target() {
     let fixture = PolicyFixture::new([(3, 0), (3, 0), (0, 0)]).await;
     fixture.move_soup(false, Some(1)).await;
     assert_eq!(fixture.policies().await, [(0, 3), (0, 0), (0, 0)]);
@@ -104,7 +104,7 @@ async fn who_may_not_read_the_target_loses_the_policy() {
 }
 
 #[tokio::test]
-async fn who_saw_nothing_of_a_topic_hears_nothing_of_its_move() {
+async fn moves_are_hidden_from_users_without_messages() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let [late, gone] = [server.member("late").await, server.member("gone").await];

@@ -33,7 +33,7 @@ async fn topics_are_muted_and_unmuted_by_id_and_by_name() {
 
 // conformance: topic-13
 #[tokio::test]
-async fn muting_is_told_in_both_ways() {
+async fn muting_emits_both_forms() {
     let server = TestServer::start().await;
     let (ada, stream_id) = lunch(&server).await;
     let mut older = ada.register(&[("event_types", "[\"muted_topics\"]")]).await;
@@ -52,7 +52,7 @@ async fn muting_is_told_in_both_ways() {
 
 // conformance: topic-14, topic-15, topic-16, topic-17, topic-18
 #[tokio::test]
-async fn what_cannot_be_muted_is_refused() {
+async fn invalid_users_to_mute_are_refused() {
     let server = TestServer::start().await;
     let (ada, _) = lunch(&server).await;
     let bob = server.member("bob").await;

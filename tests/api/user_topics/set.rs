@@ -12,7 +12,7 @@ async fn set(client: &Client, stream_id: i64, topic: &str, policy: i64) -> crate
 
 // conformance: topic-1, topic-3, topic-4, topic-5
 #[tokio::test]
-async fn every_policy_is_told_and_kept() {
+async fn policies_are_stored_and_emitted() {
     let server = TestServer::start().await;
     let (ada, stream_id) = lunch(&server).await;
     let bob = server.member("bob").await;
@@ -40,7 +40,7 @@ async fn every_policy_is_told_and_kept() {
 
 // conformance: topic-19, topic-20
 #[tokio::test]
-async fn older_clients_hear_of_muted_topics_only() {
+async fn older_clients_receive_muted_topics() {
     let server = TestServer::start().await;
     let (ada, stream_id) = lunch(&server).await;
     let mut older = ada.register(&[("event_types", "[\"muted_topics\"]")]).await;
@@ -91,7 +91,7 @@ async fn the_empty_topic_is_shown_as_the_client_knows_it() {
 
 // conformance: topic-11
 #[tokio::test]
-async fn a_policy_is_in_the_state_that_events_told() {
+async fn policy_events_reproduce_state() {
     let server = TestServer::start().await;
     let (ada, stream_id) = lunch(&server).await;
     server
@@ -111,7 +111,7 @@ async fn a_policy_is_in_the_state_that_events_told() {
 
 // conformance: topic-1, topic-7, topic-8, topic-9
 #[tokio::test]
-async fn what_cannot_be_set_is_refused() {
+async fn invalid_settings_are_refused() {
     let server = TestServer::start().await;
     let (ada, lunch) = lunch(&server).await;
     let bob = server.member("bob").await;

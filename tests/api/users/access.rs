@@ -3,7 +3,7 @@
 use crate::harness::{Answer, Client, START, TestServer};
 use serde_json::{Value, json};
 
-/// Lets guests access only those with whom they share something.
+/// Limits guests to users with a shared conversation.
 async fn restrict(server: &TestServer) {
     let members = "INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)";
     server.sql(members).await;
@@ -53,7 +53,7 @@ async fn unsubscribe(client: &Client, channel: &str, users: &[&Client]) {
 }
 
 #[tokio::test]
-async fn refusals_do_not_name_people_whom_a_guest_cannot_access() {
+async fn refusals_do_not_name_inaccessible_users() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
@@ -76,10 +76,20 @@ async fn refusals_do_not_name_people_whom_a_guest_cannot_access() {
         let msg = "You do not have permission to access some of the recipients.";
         guest.post("/messages", message).await.error(400, "BAD_REQUEST", msg);
         guest.post("/scheduled_messages", scheduled).await.error(400, "BAD_REQUEST", msg);
-        for (path, parameters) in [("/drafts", json!({"drafts": [draft]})), ("/typing", typing)] {
-            let answer = guest.post(path, parameters).await.json.to_string();
-            assert!(!answer.contains(&user.full_name) && !answer.contains("no longer"), "{path}: {answer}");
-        }
+        let answer = guest.post("/drafts", json!({"drafts": [draft]})).await.json.to_string();
+        assert!(!answer.contains(&user.full_name) && !answer.contains("no longer"), "{answer}");
+        let msg = format!("Invalid user ID {}", user.user_id);
+        guest.post("/typing", typing).await.error(400, "BAD_REQUEST", &msg);
+    }
+    // The same for an active user, and for an id that has none.
+    let active = server.member("active").await.user_id;
+    for user_id in [active, 9999] {
+        let typing = json!({"type": "direct", "to": [user_id, ada.user_id], "op": "start"});
+        let msg = format!("Invalid user ID {user_id}");
+        guest.post("/typing", typing).await.error(400, "BAD_REQUEST", &msg);
+        let mute = format!("/users/me/muted_users/{user_id}");
+        guest.post(&mute, ()).await.error(400, "BAD_REQUEST", "No such user");
+        guest.delete(&mute, ()).await.error(400, "BAD_REQUEST", "No such user");
     }
     let known = json!({"type": "direct", "to": [ada.user_id], "content": "c"});
     let msg = "'Ada' is no longer using this organization.";
@@ -89,7 +99,7 @@ async fn refusals_do_not_name_people_whom_a_guest_cannot_access() {
 
 // conformance: queue-44, user-39
 #[tokio::test]
-async fn a_guest_knows_those_with_whom_they_share_something() {
+async fn guests_access_users_of_shared_conversations() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
@@ -120,7 +130,7 @@ async fn a_guest_knows_those_with_whom_they_share_something() {
     for user in [&ada, &bot, &guest] {
         guest.get(&format!("/users/{}", user.user_id), ()).await.ok();
     }
-    // Everybody else knows everybody.
+    // All other users can access every user.
     for client in [&owner, &ada, &bot] {
         let all = client.post("/register", &partial).await.ok();
         assert_eq!(names(&all["realm_users"]), ["Owner", "Ada", "Bob", "Guest", "Helper"]);
@@ -139,7 +149,7 @@ async fn a_guest_knows_those_with_whom_they_share_something() {
     }
 }
 
-/// What a caller is answered about an email, with a star instead of the email.
+/// The answers to requests with an email, in which the email is replaced by a star.
 async fn answers_about(caller: &Client, email: &str) -> Vec<(String, u16, String)> {
     let mut answers = Vec::new();
     let mut add = |what: String, answer: &Answer| {
@@ -181,7 +191,7 @@ async fn answers_about(caller: &Client, email: &str) -> Vec<(String, u16, String
 
 // conformance: user-39, send-34
 #[tokio::test]
-async fn emails_of_strangers_are_like_those_of_nobody() {
+async fn inaccessible_emails_behave_like_unknown_ones() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
@@ -193,7 +203,7 @@ async fn emails_of_strangers_are_like_those_of_nobody() {
     for email in ["bob@example.com", "Bob@EXAMPLE.com"] {
         assert_eq!(answers_about(&guest, email).await, nobody);
     }
-    // All of these tell somebody known from nobody.
+    // All of these distinguish known from unknown emails.
     for (known, unknown) in answers_about(&guest, "ada@example.com").await.iter().zip(&nobody) {
         assert_ne!(known, unknown);
     }
@@ -201,7 +211,7 @@ async fn emails_of_strangers_are_like_those_of_nobody() {
 
 // conformance: user-40
 #[tokio::test]
-async fn a_guest_hears_only_of_whom_they_know() {
+async fn guests_receive_presence_of_accessible_users_only() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
@@ -220,11 +230,11 @@ async fn a_guest_hears_only_of_whom_they_know() {
         queue.expect_kinds(&kinds[..if is_told { 4 } else { 0 }]).await;
     }
     partial.events().await;
-    // Somebody new.
+    // A new user.
     let eve = server.member("eve").await;
     queue.expect(&[json!({"type": "realm_user", "op": "add", "person": unknown(&eve)})]).await;
     partial.expect_nothing().await;
-    // Somebody who comes nearer, and goes away again.
+    // A user who becomes accessible, and inaccessible again.
     subscribe(&owner, "general", &[&eve]).await;
     for queue in [&mut queue, &mut partial] {
         let events = queue.expect_kinds(&["realm_user/add"]).await;
@@ -238,7 +248,7 @@ async fn a_guest_hears_only_of_whom_they_know() {
 
 // conformance: send-34
 #[tokio::test]
-async fn a_guest_writes_to_whom_they_know() {
+async fn guests_write_to_accessible_users_only() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
@@ -259,7 +269,7 @@ async fn a_guest_writes_to_whom_they_know() {
     });
     guest.post("/scheduled_messages", scheduled).await.error(400, "BAD_REQUEST", msg);
 
-    // Who wrote to a guest is known to them.
+    // A user who wrote to a guest is accessible to the guest.
     let mut queue = guest.register(json!({"event_types": ["realm_user", "message"]})).await;
     bob.send_direct(&[&guest, &ada], "welcome").await;
     let events = queue.expect_kinds(&["realm_user/add", "realm_user/add", "message"]).await;
@@ -271,7 +281,7 @@ async fn a_guest_writes_to_whom_they_know() {
 
 // conformance: fetch-38, react-22, send-47, user-41
 #[tokio::test]
-async fn what_strangers_do_where_a_guest_is_tells_no_names() {
+async fn events_do_not_name_users_inaccessible_to_guests() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let guest = server.guest("guest").await;
@@ -310,7 +320,7 @@ async fn what_strangers_do_where_a_guest_is_tells_no_names() {
     assert!(events.iter().all(|event| event.get("unknown_to").is_none()));
     assert_eq!(shown(&ada.message(id).await), sender("Owner", "owner@example.com"));
 
-    // A guest cannot mention strangers, only tell that they would.
+    // A guest cannot mention inaccessible users; the text stays plain.
     let id = guest.send(general, "greetings", "@**Owner** and @**Ada**").await;
     let content = guest.message(id).await["content"].clone();
     assert!(content.as_str().unwrap().starts_with("<p>@<strong>Owner</strong> and <span"), "{content}");
@@ -320,7 +330,7 @@ async fn what_strangers_do_where_a_guest_is_tells_no_names() {
 
 // conformance: receipt-8, user-41
 #[tokio::test]
-async fn read_receipts_name_nobody_unknown() {
+async fn read_receipts_list_accessible_users_only() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
@@ -369,7 +379,7 @@ async fn a_guest_does_not_see_how_strangers_are() {
     bob.post("/typing", &typing).await.ok();
     queue.expect_nothing().await;
     of_ada.expect_kinds(&["typing/start"]).await;
-    // Who writes to the guest is introduced: also what they do, and when they were here.
+    // A user who writes to the guest becomes accessible, with status and presence.
     bob.send_direct(&[&ada, &guest], "hello").await;
     bob.post("/typing", &typing).await.ok();
     queue.expect_kinds(&["user_status", "presence", "typing/start"]).await;
@@ -378,7 +388,7 @@ async fn a_guest_does_not_see_how_strangers_are() {
 
 // conformance: user-40
 #[tokio::test]
-async fn the_state_follows_who_is_known() {
+async fn access_events_reproduce_state() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let (guest, other) = (server.guest("guest").await, server.guest("other").await);

@@ -83,7 +83,7 @@ async fn a_new_image_takes_the_place_of_the_old_one() {
 
 // conformance: user-36
 #[tokio::test]
-async fn what_is_no_image_changes_nothing() {
+async fn invalid_images_change_nothing() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let png = pictures::png(10, 10);
@@ -121,7 +121,7 @@ async fn where_images_may_not_be_changed_administrators_still_may() {
 
 // conformance: user-38
 #[tokio::test]
-async fn what_events_tell_is_the_state() {
+async fn events_reproduce_state() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.administrator("ada").await, server.member("bob").await);
     ada.send_direct(&[&bob], "hello").await;

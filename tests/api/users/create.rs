@@ -1,11 +1,11 @@
-//! Making users.
+//! Creation of users.
 
 use crate::harness::TestServer;
 use serde_json::json;
 
 // conformance: user-9
 #[tokio::test]
-async fn everybody_hears_of_a_new_user() {
+async fn new_users_are_emitted_to_all_users() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let mut queue = owner.register(json!({"event_types": ["realm_user"]})).await;
@@ -39,7 +39,7 @@ async fn everybody_hears_of_a_new_user() {
 
 // conformance: user-16
 #[tokio::test]
-async fn a_new_user_is_in_the_state_that_events_told() {
+async fn sign_up_events_reproduce_state() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let guest = server.guest("guest").await;
@@ -53,7 +53,7 @@ async fn a_new_user_is_in_the_state_that_events_told() {
 
 // conformance: user-8, user-9
 #[tokio::test]
-async fn an_administrator_makes_an_account_that_can_log_in() {
+async fn administrators_create_accounts_that_can_log_in() {
     let server = TestServer::start().await;
     let admin = server.administrator("admin").await;
     server.channel("general", &[]).await;
@@ -84,7 +84,7 @@ async fn an_administrator_makes_an_account_that_can_log_in() {
 
 // conformance: user-10, user-11, user-12, user-13
 #[tokio::test]
-async fn what_is_no_account_is_refused() {
+async fn invalid_accounts_are_refused() {
     let server = TestServer::start().await;
     let (owner, admin) = (server.owner().await, server.administrator("admin").await);
     let (moderator, ada) = (server.moderator("mod").await, server.member("ada").await);
@@ -124,7 +124,7 @@ async fn what_is_no_account_is_refused() {
 
 // conformance: user-15
 #[tokio::test]
-async fn who_begins_hidden_has_a_stand_in_from_the_beginning() {
+async fn new_users_with_hidden_emails_have_placeholders() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     owner.patch("/realm/user_settings_defaults", json!({"email_address_visibility": 4})).await.ok();
@@ -140,7 +140,7 @@ async fn who_begins_hidden_has_a_stand_in_from_the_beginning() {
 
 // conformance: user-14
 #[tokio::test]
-async fn an_address_is_of_the_organizations_domains() {
+async fn emails_belong_to_allowed_domains() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     owner.post("/realm/domains", json!({"domain": "example.com", "allow_subdomains": true})).await.ok();

@@ -2,7 +2,7 @@
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-use teamchat::api::control::Command;
+use teamchat::commands::Command;
 use teamchat::types::Role;
 
 fn path(user: &Client) -> String {
@@ -52,10 +52,10 @@ async fn a_deactivated_user_is_out_everywhere() {
     owner.send(general, "greetings", "are you there?").await;
     queue.expect_kinds(&["message"]).await;
 
-    // The queue is gone with the account, and does not come back with it.
+    // The queue ends with the deactivation, and is not restored.
     owner.post(&reactivate(&ada), ()).await.ok();
     queue.ignore();
-    // Nor are its keys.
+    // Its keys are not restored either.
     ada.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
     server.anonymous().post("/fetch_api_key", login).await.ok();
     server.restore_key(&ada).await;
@@ -72,7 +72,7 @@ async fn a_poll_that_waits_ends_with_the_account() {
     let queue = ada.register(json!({"event_types": ["message"]})).await;
     let waiting = queue.waiting_poll().await;
     owner.delete(&path(&ada), ()).await.ok();
-    // Who comes later is told why; this one was admitted when the account was in use.
+    // Later requests get the reason; this one was admitted while the account was active.
     assert_eq!(waiting.await.ok()["events"], json!([]));
     let out = "Account is deactivated";
     ada.get("/events", queue.poll(false)).await.error(401, "UNAUTHORIZED", out);
@@ -80,7 +80,7 @@ async fn a_poll_that_waits_ends_with_the_account() {
 
 // conformance: user-28
 #[tokio::test]
-async fn who_may_deactivate_whom() {
+async fn deactivation_permissions() {
     let server = TestServer::start().await;
     let (owner, admin) = (server.owner().await, server.administrator("admin").await);
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
@@ -103,7 +103,7 @@ async fn who_may_deactivate_whom() {
 
 // conformance: user-29
 #[tokio::test]
-async fn everybody_may_go_but_the_last() {
+async fn the_last_user_cannot_be_deactivated() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let alone = owner.delete("/users/me", ()).await;
@@ -122,7 +122,7 @@ async fn everybody_may_go_but_the_last() {
 
 // conformance: user-43
 #[tokio::test]
-async fn what_was_sent_meanwhile_was_not_received() {
+async fn messages_during_a_deactivation_are_not_received() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let vault = server.private_channel("vault", &[&owner, &ada]).await;
@@ -131,7 +131,7 @@ async fn what_was_sent_meanwhile_was_not_received() {
     let meanwhile = owner.send(vault, "plans", "about ada").await;
     owner.post(&reactivate(&ada), ()).await.ok();
     let after = owner.send(vault, "plans", "after").await;
-    // Neither is what was moved there meanwhile.
+    // Messages that were moved there in the meantime are not received either.
     let garden = server.channel("garden", &[&owner, &ada]).await;
     let known = owner.send(garden, "plans", "known").await;
     owner.delete(&path(&ada), ()).await.ok();
@@ -152,7 +152,7 @@ async fn what_was_sent_meanwhile_was_not_received() {
     owner.patch(&format!("/messages/{meanwhile}"), json!({"content": "still about ada"})).await.ok();
     queue.expect_nothing().await;
 
-    // Nothing was sent while they were away: what they received is in one piece.
+    // No messages were sent in between, so there is a single span of received messages.
     owner.delete(&path(&ada), ()).await.ok();
     owner.post(&reactivate(&ada), ()).await.ok();
     let count = "SELECT count(*) FROM subscription_span";
@@ -162,7 +162,7 @@ async fn what_was_sent_meanwhile_was_not_received() {
 
 // conformance: user-30
 #[tokio::test]
-async fn who_comes_back_is_where_they_were() {
+async fn reactivation_restores_the_account() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let bot = server.bot("helper", &ada).await;
@@ -189,11 +189,11 @@ async fn who_comes_back_is_where_they_were() {
     };
     let groups = [group(5, &bot), group(6, &bot), joined(&bot)];
     queue.expect(&[&back[..], &groups, &[key().await]].concat()).await;
-    // Somebody who is here already stays as they are.
+    // Reactivating an active user changes nothing.
     owner.post(&reactivate(&ada), ()).await.ok();
     queue.expect_nothing().await;
 
-    // A bot whose owner is gone goes to whoever wakes it.
+    // A bot of a deactivated owner goes to the user who reactivates it.
     owner.delete(&path(&ada), ()).await.ok();
     queue.events().await;
     owner.post(&reactivate(&bot), ()).await.ok();
@@ -205,7 +205,7 @@ async fn who_comes_back_is_where_they_were() {
 
 // conformance: user-31
 #[tokio::test]
-async fn who_may_bring_back_whom() {
+async fn reactivation_permissions() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     owner.delete(&path(&bob), ()).await.ok();
@@ -218,7 +218,7 @@ async fn who_may_bring_back_whom() {
     ada.patch("/settings", json!({"full_name": "Ada"})).await.ok();
     owner.post(&reactivate(&bob), ()).await.ok();
 
-    // Owners are brought back by owners, and nobody makes less of them meanwhile.
+    // Owners are reactivated by owners, and cannot be demoted in the meantime.
     let (alan, olga) =
         (server.administrator("alan").await, server.user("olga", Role::Owner, None, None).await);
     owner.delete(&path(&olga), ()).await.ok();
@@ -239,7 +239,7 @@ async fn who_may_bring_back_whom() {
 
 /// A link to set a password that was made before, too.
 #[tokio::test]
-async fn what_opened_an_account_ends_when_it_comes_back() {
+async fn credentials_end_with_a_reactivation() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let link = owner.post(&format!("{}/password_reset", path(&ada)), ()).await.ok();
@@ -264,7 +264,7 @@ async fn what_opened_an_account_ends_when_it_comes_back() {
 
 // conformance: user-32
 #[tokio::test]
-async fn what_was_scheduled_is_not_sent_for_who_is_gone() {
+async fn scheduled_messages_of_deactivated_users_are_not_sent() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let general = server.channel("general", &[&owner, &ada]).await;
@@ -287,7 +287,7 @@ async fn what_was_scheduled_is_not_sent_for_who_is_gone() {
 
 // conformance: user-33
 #[tokio::test]
-async fn the_state_follows_who_is_here() {
+async fn deactivation_events_reproduce_state() {
     let server = TestServer::start().await;
     let (owner, ada, guest) = (server.owner().await, server.member("ada").await, server.guest("guest").await);
     let bob = server.member("bob").await;
@@ -311,7 +311,7 @@ async fn the_state_follows_who_is_here() {
         .await;
 }
 
-/// A setting that is set anew while somebody in it is deactivated does not give them the permission back.
+/// A setting that is replaced while one of its users is deactivated does not return to them.
 #[tokio::test]
 async fn a_permission_that_was_taken_meanwhile_does_not_come_back() {
     let server = TestServer::start().await;

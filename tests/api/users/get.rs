@@ -9,7 +9,7 @@ fn ids(members: &Value) -> Vec<i64> {
 
 // conformance: user-1
 #[tokio::test]
-async fn ones_own_user_has_every_published_field() {
+async fn own_user_has_every_published_field() {
     let server = TestServer::start().await;
     let ada = server.administrator("ada").await;
     let bot = server.bot("helper", &ada).await;
@@ -44,7 +44,7 @@ async fn ones_own_user_has_every_published_field() {
 
 // conformance: user-2, user-3, user-4
 #[tokio::test]
-async fn users_are_listed_with_those_who_are_gone() {
+async fn users_are_listed_with_deactivated_ones() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     owner.delete(&format!("/users/{}", bob.user_id), ()).await.ok();
@@ -93,7 +93,7 @@ async fn one_user_is_found_by_id_and_by_email() {
 
 // conformance: user-7
 #[tokio::test]
-async fn who_sees_an_email_follows_from_their_role() {
+async fn email_visibility_follows_roles() {
     let server = TestServer::start().await;
     let viewers: [Client; 5] = [
         server.owner().await,

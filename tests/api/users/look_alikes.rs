@@ -1,9 +1,10 @@
 //! Names and emails that look like others.
 
 use crate::harness::{Client, TestServer};
+use hyper::Method;
 use serde_json::{Value, json};
-use teamchat::api::control::Command;
 use teamchat::app::Options;
+use teamchat::commands::Command;
 
 const INVALID: &str = "Invalid characters in name!";
 const TAKEN: &str = "Name is already in use!";
@@ -23,12 +24,51 @@ async fn check_refused((owner, eve, bot): (&Client, &Client, i64), name: &str, m
     let made = json!({"full_name": name, "short_name": "other", "bot_type": 1});
     eve.post("/bots", made).await.error(400, "BAD_REQUEST", of_bots);
     eve.patch(&format!("/bots/{bot}"), json!({"full_name": name})).await.error(400, "BAD_REQUEST", of_bots);
+    for caller in [eve, owner] {
+        let renamed = caller.patch(&format!("/users/{bot}"), json!({"full_name": name})).await;
+        renamed.error(400, "BAD_REQUEST", of_bots);
+    }
+}
+
+/// Gives a name in every other way: a sign-up, commands, fixtures.
+async fn check_refused_elsewhere(server: &TestServer, owner: &Client, name: &str, msg: &str) {
+    let invitation = owner.post("/invites/multiuse", json!({})).await.ok();
+    let page = crate::join::Page::open(server, invitation["invite_link"].as_str().unwrap()).await;
+    let form = json!({"full_name": name, "email": "new@example.com", "password": "correct horse"});
+    let refused = page.send(form).await;
+    assert!(refused.status == 400 && crate::join::text(&refused).contains(msg), "{name:?}: {refused}");
+    for bot_owner in [None, Some(owner.email.clone())] {
+        let command = Command::CreateUser {
+            email: "ada@example.com".to_owned(),
+            full_name: name.to_owned(),
+            role: teamchat::types::Role::Member,
+            password: None,
+            bot_owner,
+        };
+        let refused = teamchat::commands::run(server.app(), command).await;
+        assert_eq!(refused.unwrap_err().msg(), msg, "{name:?}");
+    }
+    let command = Command::CreateWebhookBot {
+        integration: "github".to_owned(),
+        channel: "hooks".to_owned(),
+        owner: None,
+        full_name: Some(name.to_owned()),
+    };
+    let refused = teamchat::commands::run(server.app(), command).await;
+    assert_eq!(refused.unwrap_err().msg(), msg, "{name:?}");
+    let fixtures = json!({"users": [{"email": "a@example.com", "full_name": name, "role": "member"}]});
+    let loaded = match teamchat::testing::Fixtures::parse(&fixtures.to_string()) {
+        Ok(fixtures) => teamchat::testing::TestServer::start(fixtures).await.is_ok(),
+        Err(_) => false,
+    };
+    assert!(!loaded, "{name:?}");
 }
 
 async fn setting() -> (TestServer, Client, Client, i64) {
     let server = TestServer::start().await;
     let (owner, eve) = (server.owner().await, server.member("eve").await);
     let bot = eve.post("/bots", json!({"full_name": "Tool", "short_name": "tool", "bot_type": 1})).await.ok();
+    server.channel("hooks", &[&owner]).await;
     (server, owner, eve, bot["user_id"].as_i64().unwrap())
 }
 
@@ -43,10 +83,28 @@ async fn no_name_has_unseen_characters() {
         "Olga\u{fe0f}",
         "Ol\u{200d}ga",
         "\u{e0041}Olga",
+        "Olga\u{600}",
+        "Olga\u{fffb}",
+        "Olga\u{fffc}",
+        "Olga\u{e000}",
+        "Olga\u{10fffd}",
+        "Olga\u{13430}",
+        "Olga\u{13441}",
+        "Olga\u{1d159}",
     ] {
         check_refused((&owner, &eve, bot), name, INVALID).await;
     }
-    // What belongs to an emoji, or to letters that are joined, is no trick.
+    for name in ["Olga\u{200b}", "Olga\u{fffc}", "Olga\u{e000}"] {
+        check_refused_elsewhere(&server, &owner, name, INVALID).await;
+    }
+    let image = crate::harness::pictures::png(4, 4);
+    let upload = owner
+        .request(Method::POST, "/realm/emoji/par%E2%80%8Brot")
+        .multipart((), &[("file", "a.png", &image)]);
+    let msg =
+        "Emoji names must contain only lowercase English letters, digits, spaces, dashes, and underscores.";
+    upload.send().await.error(400, "BAD_REQUEST", msg);
+    // Invisible characters are allowed within emoji and joined letters.
     for name in ["Olga ❤\u{fe0f}", "\u{1f469}\u{200d}\u{1f4bb}", "علی\u{200c}رضا"] {
         eve.patch("/settings", json!({"full_name": name})).await.ok();
     }
@@ -86,24 +144,39 @@ async fn names_of_the_servers_bots_are_theirs_alone() {
     let (server, owner, eve, bot) = setting().await;
     for name in ["Notification Bot", "welcome bot", "Nοtification Bot", "Email  Gateway", "Reminder Bot"] {
         check_refused((&owner, &eve, bot), name, TAKEN).await;
+        check_refused_elsewhere(&server, &owner, name, TAKEN).await;
     }
-    let command = |full_name: &str| Command::CreateUser {
-        email: "ada@example.com".to_owned(),
-        full_name: full_name.to_owned(),
+}
+
+/// Bots are renamed by two routes, with the same rules. A person who has become a guest renames none.
+#[tokio::test]
+async fn bots_have_unique_names_by_every_route() {
+    let (server, owner, eve, bot) = setting().await;
+    server.member("olga").await;
+    for (caller, path) in [(&eve, "users"), (&owner, "users"), (&eve, "bots"), (&owner, "bots")] {
+        for name in ["Olga", "Оlga"] {
+            let renamed = caller.patch(&format!("/{path}/{bot}"), json!({"full_name": name})).await;
+            renamed.error(400, "BAD_REQUEST", TAKEN);
+        }
+        caller.patch(&format!("/{path}/{bot}"), json!({"full_name": format!("Tool of {path}")})).await.ok();
+    }
+    let command = Command::CreateUser {
+        email: "tool@example.com".to_owned(),
+        full_name: "Оlga".to_owned(),
         role: teamchat::types::Role::Member,
         password: None,
-        bot_owner: None,
+        bot_owner: Some(owner.email.clone()),
     };
-    let refused = teamchat::api::control::run(server.app(), command("Welcome Bot")).await;
-    assert_eq!(refused.unwrap_err().msg(), TAKEN);
-    let fixtures =
-        json!({"users": [{"email": "a@example.com", "full_name": "Notification Bot", "role": "member"}]});
-    let fixtures = teamchat::testing::Fixtures::parse(&fixtures.to_string()).unwrap();
-    assert!(teamchat::testing::TestServer::start(fixtures).await.is_err());
+    assert_eq!(teamchat::commands::run(server.app(), command).await.unwrap_err().msg(), TAKEN);
+    owner.patch(&format!("/users/{}", eve.user_id), json!({"role": 600})).await.ok();
+    let rename = json!({"full_name": "Another"});
+    let msg = "Not allowed for guest users";
+    eve.patch(&format!("/bots/{bot}"), rename.clone()).await.error(400, "BAD_REQUEST", msg);
+    eve.patch(&format!("/users/{bot}"), rename).await.error(400, "BAD_REQUEST", "Insufficient permission");
 }
 
 #[tokio::test]
-async fn names_that_look_alike_are_not_unique() {
+async fn similar_names_are_not_unique() {
     let (server, owner, eve, bot) = setting().await;
     server.member("olga").await;
     server.set_realm_setting("require_unique_names", json!(true)).await;
@@ -122,7 +195,7 @@ async fn names_that_look_alike_are_not_unique() {
     let msg = "Channel name is already in use.";
     eve.post("/users/me/subscriptions", subscriptions).await.error(400, "BAD_REQUEST", msg);
     let other = eve.post("/channels/create", create("town-l")).await.ok()["id"].clone();
-    // Names of ASCII letters are told apart as everywhere.
+    // ASCII names are compared exactly.
     eve.post("/channels/create", create("town-1")).await.ok();
     let renamed = owner.patch(&format!("/streams/{other}"), json!({"new_name": "TОWN"})).await;
     renamed.error(400, "BAD_REQUEST", msg);
@@ -173,7 +246,7 @@ async fn with_placeholder() -> (TestServer, Client, Client, Client, String) {
 }
 
 #[tokio::test]
-async fn nobody_takes_an_address_that_stands_for_somebody() {
+async fn placeholder_addresses_are_reserved() {
     let (server, owner, ada, eve, placeholder) = with_placeholder().await;
     let of_others = ["user1000@chat.home", "USER5@old.example.com", "user05@chat.home", "user5@bots.invalid"];
     for email in of_others.into_iter().chain([placeholder.as_str()]) {
@@ -191,13 +264,13 @@ async fn nobody_takes_an_address_that_stands_for_somebody() {
             password: None,
             bot_owner: None,
         };
-        let refused = teamchat::api::control::run(server.app(), command).await;
+        let refused = teamchat::commands::run(server.app(), command).await;
         assert_eq!(refused.unwrap_err().msg(), "Email is already in use.");
     }
     let domain = json!({"domain": "bots.invalid", "allow_subdomains": false});
     let refused = owner.post("/realm/domains", domain).await;
     refused.error(400, "BAD_REQUEST", "Invalid domain: Domain is reserved.");
-    // An address at the domain of another form is nobody's stand-in.
+    // An address with another domain is not a placeholder.
     let new = json!({"email": "ada.two@chat.home", "full_name": "New", "password": "correct horse"});
     owner.post("/users", new).await.ok();
     drop(ada);
@@ -208,7 +281,7 @@ async fn every_route_that_takes_an_email_means_the_same_person() {
     let (server, owner, ada, eve, placeholder) = with_placeholder().await;
     let of_old = format!("user{}@old.example.com", ada.user_id);
     server.channel("town", &[&owner, &eve, &ada]).await;
-    // Ada's own address is hidden from Eve, so it is nobody's for her.
+    // Ada's own address is hidden from Eve, so it is unknown to her.
     for (email, is_known) in [(placeholder, true), (of_old, true), (ada.email.clone(), false)] {
         let found = eve.get(&format!("/users/{email}"), ()).await;
         let sent = eve

@@ -2,7 +2,7 @@
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-use teamchat::api::control::Command;
+use teamchat::commands::Command;
 use teamchat::types::Role;
 
 fn path(user: &Client) -> String {
@@ -15,7 +15,7 @@ fn members(op: &str, group_id: i64, user: &Client) -> Value {
 
 // conformance: role-2, role-3
 #[tokio::test]
-async fn everybody_hears_of_a_role_and_of_the_groups_that_follow() {
+async fn roles_are_emitted_with_their_groups() {
     let server = TestServer::start().await;
     let (owner, ada, guest) = (server.owner().await, server.member("ada").await, server.guest("guest").await);
     let mut queue = guest.register(json!({"event_types": ["realm_user", "user_group"]})).await;
@@ -32,9 +32,9 @@ async fn everybody_hears_of_a_role_and_of_the_groups_that_follow() {
     assert_eq!(ada.get("/users/me", ()).await.ok()["role"], 300);
 }
 
-/// Others' changes are told; what one does to oneself is not.
+/// A change by another user is reported; one's own is not.
 #[tokio::test]
-async fn a_person_is_told_who_changed_their_role() {
+async fn role_changes_are_reported_to_the_user() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let told = async |who: &Client| {
@@ -60,7 +60,7 @@ async fn a_person_is_told_who_changed_their_role() {
 
 // conformance: role-1, role-4, role-5, role-6, role-7
 #[tokio::test]
-async fn roles_are_refused_in_the_published_words() {
+async fn roles_are_refused_as_published() {
     let server = TestServer::start().await;
     let (owner, admin) = (server.owner().await, server.administrator("admin").await);
     let (ada, guest) = (server.member("ada").await, server.guest("guest").await);

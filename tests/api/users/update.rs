@@ -40,7 +40,7 @@ async fn an_administrator_changes_a_name() {
 
 // conformance: role-1, role-7, user-17, user-19
 #[tokio::test]
-async fn who_may_change_others() {
+async fn permissions_to_change_others() {
     let server = TestServer::start().await;
     let (owner, moderator) = (server.owner().await, server.moderator("mod").await);
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
@@ -116,7 +116,7 @@ async fn a_user_is_changed_by_the_email_that_the_caller_may_see() {
     assert_eq!(name().await, "Ada One");
     admin.patch(&stand_in, change("Ada Two")).await.ok();
     assert_eq!(name().await, "Ada Two");
-    // Shown to nobody: the real one is as none, also for owners.
+    // A hidden email is never shown, even to owners.
     ada.patch("/settings", json!({"email_address_visibility": 4})).await.ok();
     for caller in [&owner, &admin] {
         for email in ["ada@example.com", "nobody@example.com", "user9999@bots.invalid"] {
@@ -127,7 +127,7 @@ async fn a_user_is_changed_by_the_email_that_the_caller_may_see() {
     assert_eq!(name().await, "Ada Two");
     admin.patch(&stand_in, change("Ada Four")).await.ok();
     assert_eq!(name().await, "Ada Four");
-    // Who changes nobody does not learn either whether it is right.
+    // A user who may not change others does not learn whether the value is right.
     let bob = server.member("bob").await;
     for email in ["admin@example.com", "owner@example.com"] {
         bob.patch(&format!("/users/{email}"), change("Bob")).await.error(

@@ -3,11 +3,13 @@
  * @module
  */
 
+import { t } from "../lib/words.js";
+
 /** A refusal of the server, or `code: "NETWORK"` where there was no answer. */
 export class ApiError extends Error {
   /** @param {number} status @param {Record<string, any>} body */
   constructor(status, body) {
-    super(body.msg || "Something went wrong.");
+    super(body.msg || t("Something went wrong."));
     this.status = status;
     this.code = /** @type {string} */ (body.code ?? "");
     this.body = body;
@@ -20,9 +22,25 @@ export class ApiError extends Error {
 }
 
 /** @typedef {Record<string, any>} Params */
+/** @template {import("../../types/api.js").Method} M @template {string} P @typedef {import("../../types/api.js").Reply<M, P>} Reply */
 /** @typedef {{ signal?: AbortSignal, keepalive?: boolean }} Options */
 
+/** What the server answers to visitors, who have no account. */
+const FOR_VISITORS = /^(POST \/json\/register|GET \/json\/(messages(\/\d+)?|users|users\/me\/\d+\/topics))$/;
+
+/** What the page asks for by itself, not because somebody wants to do something. */
+const IN_BACKGROUND = /\/(presence|typing|flags|narrow|members)$/;
+
 let onLoggedOut = () => {};
+/** Set for visitors: what they may not do is not asked for. @type {(() => void) | null} */
+let onBlocked = null;
+
+/** Sets what happens when a visitor wants to do what needs an account. @param {() => void} run */
+export function whenBlocked(run) {
+  onBlocked = run;
+}
+
+export const isVisitor = () => onBlocked !== null;
 
 /** Sets what happens when the session has ended. @param {() => void} run */
 export function whenLoggedOut(run) {
@@ -52,6 +70,10 @@ export function encode(params) {
 /** @param {string} method @param {string} path @param {Params} [params] @param {Options} [options] @returns {Promise<any>} */
 export async function request(method, path, params = {}, options = {}) {
   const isRead = method === "GET";
+  if (onBlocked && path.startsWith("/json/") && !FOR_VISITORS.test(`${method} ${path}`)) {
+    if (!IN_BACKGROUND.test(path)) onBlocked();
+    throw new DOMException("This needs an account.", "AbortError");
+  }
   const form = params instanceof FormData ? params : encode(params);
   const query = isRead && form.toString() ? `?${form}` : "";
   /** @type {Response} */
@@ -79,11 +101,27 @@ export async function request(method, path, params = {}, options = {}) {
   throw refusal;
 }
 
-/** @param {string} path @param {Params} [params] @param {Options} [options] */
+/** @template {string} Path @param {Path} path @param {Params} [params] @param {Options} [options] @returns {Promise<Reply<"GET", Path>>} */
 export const get = (path, params, options) => request("GET", `/json${path}`, params, options);
-/** @param {string} path @param {Params} [params] @param {Options} [options] */
+/** @template {string} Path @param {Path} path @param {Params} [params] @param {Options} [options] @returns {Promise<Reply<"POST", Path>>} */
 export const post = (path, params, options) => request("POST", `/json${path}`, params, options);
-/** @param {string} path @param {Params} [params] @param {Options} [options] */
+/** @template {string} Path @param {Path} path @param {Params} [params] @param {Options} [options] @returns {Promise<Reply<"PATCH", Path>>} */
 export const patch = (path, params, options) => request("PATCH", `/json${path}`, params, options);
-/** @param {string} path @param {Params} [params] @param {Options} [options] */
+/** @template {string} Path @param {Path} path @param {Params} [params] @param {Options} [options] @returns {Promise<Reply<"DELETE", Path>>} */
 export const del = (path, params, options) => request("DELETE", `/json${path}`, params, options);
+
+/** The file with the words of a language, of this version of the page. English has none. @param {string} language */
+export const catalogueUrl = (language) => (language === "en" ? null : `/static/HASH/words/${language}.json`);
+
+/** The words of a language. Null if they cannot be loaded.
+ * @param {string} language @returns {Promise<Record<string, import("../lib/words.js").Entry> | null>} */
+export async function catalogue(language) {
+  const url = catalogueUrl(language);
+  if (!url) return {};
+  try {
+    const response = await fetch(url);
+    return response.ok ? await response.json() : null;
+  } catch {
+    return null;
+  }
+}

@@ -82,6 +82,11 @@ export function createEventQueue({ onState, onEvents, onRecovered }) {
       try {
         if (queueId === null) await registerQueue();
         else await pollOnce();
+        if (queueId === null) {
+          // Visitors have no events. Their next start registers again, which brings the page up to date.
+          isRunning = false;
+          return;
+        }
       } catch (error) {
         if (!isRunning || own !== loops) return;
         if (error instanceof DOMException) {

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { t } from "../lib/words.js";
 import { ApiError, csrfToken } from "./client.js";
 
 /** @typedef {{ done: Promise<any>, cancel(): void }} Upload */
@@ -18,7 +19,7 @@ export function upload(file, onProgress, { path = "/user_uploads", method = "POS
     xhr.responseType = "json";
     xhr.upload.onprogress = (event) => event.lengthComputable && onProgress?.(event.loaded / event.total);
     xhr.onload = () => (xhr.status === 200 ? resolve(xhr.response) : reject(new ApiError(xhr.status, xhr.response ?? {})));
-    xhr.onerror = () => reject(new ApiError(0, { code: "NETWORK", msg: "The server cannot be reached." }));
+    xhr.onerror = () => reject(new ApiError(0, { code: "NETWORK", msg: t("The server cannot be reached.") }));
     xhr.onabort = () => reject(new DOMException("cancelled", "AbortError"));
     const form = new FormData();
     for (const [name, value] of Object.entries(fields)) form.append(name, value);

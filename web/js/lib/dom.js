@@ -115,29 +115,3 @@ export function closest(event, selector) {
   const target = event.target instanceof Element ? event.target.closest(selector) : null;
   return target instanceof HTMLElement ? target : null;
 }
-
-/** Calls a function when a burst of calls has ended. @template {any[]} A @param {(...args: A) => void} run
- * @param {number} milliseconds @returns {((...args: A) => void) & { flush(): void, cancel(): void }} */
-export function debounce(run, milliseconds) {
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let timer;
-  /** @type {A | null} */
-  let waiting = null;
-  const fire = () => {
-    clearTimeout(timer);
-    const args = waiting;
-    waiting = null;
-    if (args) run(...args);
-  };
-  /** @param {A} args */
-  const debounced = (...args) => {
-    waiting = args;
-    clearTimeout(timer);
-    timer = setTimeout(fire, milliseconds);
-  };
-  const cancel = () => {
-    clearTimeout(timer);
-    waiting = null;
-  };
-  return Object.assign(debounced, { flush: fire, cancel });
-}

@@ -5,10 +5,11 @@
  */
 
 import { h, morph } from "./dom.js";
+import { t } from "./words.js";
 
 /** Draws a row; if that fails, logs why, and returns another.
  * @template {HTMLElement | null} E @param {() => E} draw @param {() => HTMLElement} [replacement] @returns {E | HTMLElement} */
-export function drawRow(draw, replacement = () => h("li", { class: "muted" }, "This row cannot be shown.")) {
+export function drawRow(draw, replacement = () => h("li", { class: "muted" }, t("This row cannot be shown."))) {
   try {
     return draw();
   } catch (error) {
@@ -16,9 +17,6 @@ export function drawRow(draw, replacement = () => h("li", { class: "muted" }, "T
     return replacement();
   }
 }
-
-/** @template T @template {HTMLElement | null} E @param {T[]} items @param {(item: T) => E} draw */
-export const drawRows = (items, draw) => items.map((item) => drawRow(() => draw(item)));
 
 /** The elements of a list, and what they were made from. @template T
  * @typedef {{ element: HTMLElement, item: T }} Entry */
@@ -86,14 +84,18 @@ export function keyedList(parent, { key, create, update, replacement }) {
  * @param {{ key: (item: T) => string | number, create: (item: T) => HTMLElement, part?: (row: Element) => Element | null }} how
  *   `part`: what of a row is made of its data, if not all of it. */
 export function plainList(parent, { key, create, part = (row) => row }) {
-  /** @type {Map<string | number, string>} */
+  /** What the rows were made of, by key; also of rows that are gone. @type {Map<string | number, string>} */
   let signs = new Map();
   const list = keyedList(parent, {
     key,
-    create,
+    create(item) {
+      signs.set(key(item), JSON.stringify(item));
+      return create(item);
+    },
     update(old, item) {
-      const sign = JSON.stringify(item);
-      if (signs.get(key(item)) === sign) return;
+      const [id, sign] = [key(item), JSON.stringify(item)];
+      if (signs.get(id) === sign) return;
+      signs.set(id, sign);
       const [one, other] = [part(old), part(create(item))];
       if (one && other) morph(one, other);
     },
@@ -103,7 +105,7 @@ export function plainList(parent, { key, create, part = (row) => row }) {
     /** @param {T[]} items */
     set(items) {
       list.set(items);
-      signs = new Map(items.map((item) => [key(item), JSON.stringify(item)]));
+      if (signs.size > 2 * items.length + 100) signs = new Map(items.map((item) => [key(item), signs.get(key(item)) ?? ""]));
     },
   };
 }

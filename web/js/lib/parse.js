@@ -21,11 +21,14 @@ export const parseJson = (text) => orNull(() => JSON.parse(text ?? "null"));
 /** A part of a URL without its percent-encoding. @param {string} text */
 export const decodeComponent = (text) => orNull(() => decodeURIComponent(text));
 
+/** A part of a fragment, which has dots in place of percent signs. @param {string} text @returns {string | null} null if it is malformed */
+export const decodeFragment = (text) => decodeComponent(text.replaceAll(".", "%"));
+
 /** A string, or a number as text. @param {unknown} value */
 export const asText = (value) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
 
 /** @param {unknown} value @returns {any[]} */
 export const asList = (value) => (Array.isArray(value) ? value : []);
 
-/** @param {any} value @returns {Record<string, any>} */
+/** @param {unknown} value @returns {Record<string, any>} */
 export const asObject = (value) => (typeof value === "object" && value ? value : {});

@@ -82,6 +82,16 @@ export function computed(compute) {
   };
 }
 
+/** A value that is computed after each change, of which others hear only where it is another. For views: it ends with their scope.
+ * @template T @param {() => T} compute @returns {ReadSignal<T>} */
+export function distinct(compute) {
+  const latest = signal(/** @type {T} */ (undefined));
+  effect(() => {
+    latest.value = compute();
+  });
+  return latest;
+}
+
 /** @template T @param {Node | null} node @param {(() => void)[] | null} cleanups @param {() => T} run @returns {T} */
 function within(node, cleanups, run) {
   const [outerReader, outerOwner] = [reader, owner];
@@ -152,17 +162,43 @@ export function untracked(run) {
   return within(null, owner, run);
 }
 
+/** How long a frame may take that is followed by others without a rest, and the longest rest, in milliseconds. */
+const QUICK = 12;
+const LONGEST_REST = 120;
+
+/** When the latest frame with effects ended, and until when none begins. */
+let lastEnd = 0;
+let restsUntil = 0;
+
 /** @param {() => void} run */
 function schedule(run) {
   pending.add(run);
   if (isScheduled) return;
   isScheduled = true;
+  const rest = restsUntil - performance.now();
+  if (rest > 0) setTimeout(runInFrame, rest);
+  else runInFrame();
+}
+
+function runInFrame() {
   // Hidden pages have no frames.
   const timer = setTimeout(flush, 100);
   globalThis.requestAnimationFrame?.(() => {
     clearTimeout(timer);
+    const started = performance.now();
     flush();
+    // After the page is painted.
+    setTimeout(() => measured(started));
   });
+}
+
+/** In a flood of changes, half of the time is left to the user: expensive frames are followed by as long a rest.
+ * @param {number} started */
+function measured(started) {
+  const now = performance.now();
+  const isFlood = started - lastEnd < LONGEST_REST;
+  restsUntil = isFlood && now - started > QUICK ? now + Math.min(now - started, LONGEST_REST) : 0;
+  lastEnd = now;
 }
 
 let onFailure = () => {};

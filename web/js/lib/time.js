@@ -1,15 +1,22 @@
 /**
- * Times as text, in the language and zone of the browser.
+ * Times as text, in the language of the user and the zone of the browser.
  * @module
  */
+
+import { locale, t } from "./words.js";
 
 /** @type {Map<string, Intl.DateTimeFormat>} */
 const formats = new Map();
 
+/** The locale of the formats. @type {string | undefined} */
+let formatsLocale;
+
 /** @param {Intl.DateTimeFormatOptions} options */
 function format(options) {
+  if (formatsLocale !== locale()) formats.clear();
+  formatsLocale = locale();
   const key = JSON.stringify(options);
-  const found = formats.get(key) ?? new Intl.DateTimeFormat(undefined, options);
+  const found = formats.get(key) ?? new Intl.DateTimeFormat(formatsLocale, options);
   formats.set(key, found);
   return found;
 }
@@ -19,13 +26,22 @@ export function clockTime(seconds, is24Hours) {
   return format({ hour: "numeric", minute: "2-digit", hourCycle: is24Hours ? "h23" : "h12" }).format(seconds * 1000);
 }
 
-/** Distinguishes days in the local zone. @param {number} seconds */
-export const dayOf = (seconds) => new Date(seconds * 1000).toDateString();
+/** Days in the local zone, by quarter of an hour: zones differ by quarters, and lists ask for the same ones many times.
+ * @type {Map<number, string>} */
+const days = new Map();
+
+/** Distinguishes days in the local zone. @param {number} seconds @returns {string} */
+export function dayOf(seconds) {
+  const quarter = Math.floor(seconds / 900);
+  const found = days.get(quarter) ?? new Date(seconds * 1000).toDateString();
+  days.set(quarter, found);
+  return found;
+}
 
 /** @param {number} seconds @param {number} [now] */
 export function dayName(seconds, now = Date.now() / 1000) {
-  if (dayOf(seconds) === dayOf(now)) return "Today";
-  if (dayOf(seconds) === dayOf(now - 86_400)) return "Yesterday";
+  if (dayOf(seconds) === dayOf(now)) return t("Today");
+  if (dayOf(seconds) === dayOf(now - 86_400)) return t("Yesterday");
   const isThisYear = new Date(seconds * 1000).getFullYear() === new Date(now * 1000).getFullYear();
   return format({ weekday: "long", month: "long", day: "numeric", ...(isThisYear ? {} : { year: "numeric" }) }).format(seconds * 1000);
 }
@@ -35,7 +51,7 @@ export function dayName(seconds, now = Date.now() / 1000) {
 export function relativeTime(seconds, is24Hours, now = Date.now() / 1000) {
   const age = now - seconds;
   if (age < 86_400 && dayOf(seconds) === dayOf(now)) return clockTime(seconds, is24Hours);
-  if (dayOf(seconds) === dayOf(now - 86_400)) return "Yesterday";
+  if (dayOf(seconds) === dayOf(now - 86_400)) return t("Yesterday");
   if (age < 7 * 86_400) return format({ weekday: "long" }).format(seconds * 1000);
   return format({ month: "short", day: "numeric", ...(age < 180 * 86_400 ? {} : { year: "numeric" }) }).format(seconds * 1000);
 }
@@ -44,6 +60,9 @@ export function relativeTime(seconds, is24Hours, now = Date.now() / 1000) {
 export function fullTime(seconds, is24Hours) {
   return format({ dateStyle: "full", timeStyle: "short", hourCycle: is24Hours ? "h23" : "h12" }).format(seconds * 1000);
 }
+
+/** A day in words. @param {string} text As in ISO 8601. */
+export const dayText = (text) => format({ dateStyle: "long" }).format(new Date(text));
 
 /** @param {Date} date The value of an `<input type="datetime-local">`. */
 export function localInputValue(date) {

@@ -5,7 +5,7 @@
 
 import { go } from "./router.js";
 
-/** @typedef {{ title: string, body: string, icon: string | null, tag: string, fragment: string }} Notice */
+/** @typedef {{ title: string, body: string, icon: string | null, tag: string, fragment: string, id: number }} Notice `id`: of the message. */
 
 /** What the published desktop application adds to the page. @returns {any} */
 export function bridge() {
@@ -30,8 +30,8 @@ const shown = new Map();
 
 /** Shows a notification in place of the one with the same tag. The service worker shows it where there is one: phones know
  * no other way. @param {Notice} notice */
-export async function show({ title, body, icon, tag, fragment }) {
-  const options = { body, tag, icon: icon ?? undefined, silent: true, renotify: true, data: { fragment } };
+export async function show({ title, body, icon, tag, fragment, id }) {
+  const options = { body, tag, icon: icon ?? undefined, silent: true, renotify: true, data: { fragment, id, count: 1 } };
   const clicked = () => {
     window.focus();
     go(fragment);
@@ -48,6 +48,9 @@ export async function show({ title, body, icon, tag, fragment }) {
   if (permission() !== "granted") return;
   const worker = await navigator.serviceWorker?.getRegistration();
   if (worker?.active) {
+    // A push notification may have told of the message.
+    const others = await worker.getNotifications({ tag });
+    if (others.some((one) => one.data?.id >= id)) return;
     shown.set(tag, {
       close: () => void worker.getNotifications({ tag }).then((found) => found.forEach((one) => one.close())),
     });
@@ -64,9 +67,12 @@ function close(tag) {
   shown.delete(tag);
 }
 
-/** Closes the notifications whose tags fit. @param {(tag: string) => boolean} fits */
-export function closeWhere(fits) {
+/** Closes the notifications whose tags fit, also those that the service worker shows. @param {(tag: string) => boolean} fits */
+export async function closeWhere(fits) {
   for (const tag of [...shown.keys()]) if (fits(tag)) close(tag);
+  const worker = await navigator.serviceWorker?.getRegistration();
+  const others = (await worker?.getNotifications?.({})) ?? [];
+  for (const one of others) if (one.tag && fits(one.tag)) one.close();
 }
 
 /** @type {AudioContext | null} */
@@ -104,10 +110,16 @@ function short(count) {
   return String(count);
 }
 
+/** What the icon says. */
+let drawn = "";
+
 /** Draws the count into the icon of the tab. @param {number} count @param {boolean} hasDirects @param {string} plain */
 export function setIcon(count, hasDirects, plain) {
   const link = document.querySelector("link[rel=icon]");
-  if (!(link instanceof HTMLLinkElement)) return;
+  const text = short(count);
+  const next = `${text} ${hasDirects} ${plain}`;
+  if (next === drawn || !(link instanceof HTMLLinkElement)) return;
+  drawn = next;
   if (count === 0) {
     link.href = plain;
     return;
@@ -121,7 +133,6 @@ export function setIcon(count, hasDirects, plain) {
   context.roundRect(0, 0, 64, 64, 16);
   context.fill();
   context.fillStyle = "#fff";
-  const text = short(count);
   context.font = `bold ${text.length > 2 ? 28 : 40}px system-ui, sans-serif`;
   context.textAlign = "center";
   context.textBaseline = "middle";

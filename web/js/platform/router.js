@@ -11,7 +11,7 @@ import { signal } from "../lib/signal.js";
 export const fragment = signal(location.hash.slice(1));
 
 const OVERLAYS =
-  /^(settings|organization|channels|streams|groups|user|drafts|scheduled|reminders|invite|about-zulip|keyboard-shortcuts|message-formatting|search-operators)(\/|$)/;
+  /^(settings|organization|channels|streams|groups|user|drafts|scheduled|reminders|invite|integrations|about-zulip|keyboard-shortcuts|message-formatting|search-operators)(\/|$)/;
 
 /** @param {string} hash */
 export const isOverlay = (hash) => OVERLAYS.test(hash);

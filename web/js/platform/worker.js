@@ -3,9 +3,11 @@
  * @module
  */
 
+import { decodeComponent } from "../lib/parse.js";
 import { go } from "./router.js";
 
-export function registerWorker() {
+/** @param {string | null} extra A file that only this user needs without a connection, beside those that the page names. */
+export function registerWorker(extra) {
   if (!("serviceWorker" in navigator) || !window.isSecureContext) return;
   /** @type {any} */
   const types = /** @type {any} */ (window).trustedTypes;
@@ -14,4 +16,25 @@ export function registerWorker() {
   // A notification was clicked.
   navigator.serviceWorker.addEventListener("message", ({ data }) => typeof data?.fragment === "string" && go(data.fragment));
   navigator.serviceWorker.register(policy ? policy.createScriptURL(url) : url).catch(() => {});
+  if (extra) void navigator.serviceWorker.ready.then(async () => (await caches.open("/static/HASH/")).add(extra)).catch(() => {});
+}
+
+/** The cache in which the service worker puts what other programs share. */
+const SHARED = "shared";
+
+/** Takes what was shared with the page by another program. @returns {Promise<{ text: string, files: File[] } | null>} */
+export async function takeShared() {
+  if (!("caches" in globalThis) || !(await caches.has(SHARED))) return null;
+  const cache = await caches.open(SHARED);
+  /** @type {{ text: string, files: File[] }} */
+  const shared = { text: "", files: [] };
+  for (const request of await cache.keys()) {
+    const response = await cache.match(request);
+    if (!response) continue;
+    const name = decodeComponent(response.headers.get("X-Name") ?? "");
+    if (name) shared.files.push(new File([await response.blob()], name, { type: response.headers.get("content-type") ?? "" }));
+    else shared.text = await response.text();
+  }
+  await caches.delete(SHARED);
+  return shared;
 }

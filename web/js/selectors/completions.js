@@ -4,8 +4,10 @@
  */
 
 import { POPULAR } from "../lib/emoji.js";
+import { t } from "../lib/words.js";
 import { channelByName } from "../store/channels.js";
-import { encodeFragment } from "./narrow.js";
+import { channelLink } from "./links.js";
+import { ranked } from "./ranking.js";
 import { topicName } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -41,42 +43,17 @@ export function triggerAt(text, cursor) {
   return null;
 }
 
-/** How well a name fits: lower is better; null if it does not. @param {string} name @param {string} query @returns {number | null} */
-export function rank(name, query) {
-  const [text, wanted] = [fold(name), fold(query)];
-  if (text === wanted) return 0;
-  if (text.startsWith(wanted)) return 1;
-  const words = text.split(/[\s\-_:/]+/);
-  if (words.some((word) => word.startsWith(wanted))) return 2;
-  const parts = wanted.split(/\s+/).filter(Boolean);
-  if (parts.length > 1 && parts.every((part) => words.some((word) => word.startsWith(part)))) return 3;
-  return null;
-}
-
-/** @param {string} text */
-const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
-
-/** @template T @param {T[]} items @param {string} query @param {(item: T) => (string | null | undefined)[]} names @param {(item: T) => number} [preference]
- * @returns {T[]} */
-export function ranked(items, query, names, preference = () => 0) {
-  return items
-    .map((item) => ({ item, rank: Math.min(...names(item).map((name, index) => (name ? (rank(name, query) ?? 9) + index / 2 : 9))) }))
-    .filter((entry) => entry.rank < 9)
-    .sort((a, b) => a.rank - b.rank || preference(a.item) - preference(b.item))
-    .map(({ item }) => item);
-}
-
-const WILDCARDS = [
-  ["all", "Everybody in this conversation"],
-  ["everyone", "Everybody in this conversation"],
-  ["channel", "Everybody in this channel"],
-  ["topic", "Everybody in this topic"],
+const wildcardTexts = () => [
+  ["all", t("Everybody in this conversation")],
+  ["everyone", t("Everybody in this conversation")],
+  ["channel", t("Everybody in this channel")],
+  ["topic", t("Everybody in this topic")],
 ];
 
-const COMMANDS = [
-  ["me", "Say what you do", "/me "],
-  ["poll", "Ask a question", "/poll "],
-  ["todo", "A list of tasks", "/todo "],
+const commands = () => [
+  ["me", t("Say what you do"), "/me "],
+  ["poll", t("Ask a question"), "/poll "],
+  ["todo", t("A list of tasks"), "/todo "],
 ];
 
 const LANGUAGES = [
@@ -119,7 +96,7 @@ const LANGUAGES = [
 
 /** The completions of a trigger.
  * @param {Store} store @param {Trigger} trigger
- * @param {{ isChannel: boolean, channel: number | null, recent?: number[], emoji: { name: string, code: string, type: string, url?: string, aliases?: string[] }[] }} context
+ * @param {{ isChannel: boolean, channel: number | null, recent?: number[], emoji: { name: string, code: string, type: string, url?: string, aliases?: string[], text?: string }[] }} context
  * @returns {Completion[]} */
 export function completionsFor(store, trigger, context) {
   const { kind, query } = trigger;
@@ -155,22 +132,24 @@ export function completionsFor(store, trigger, context) {
         },
       )
         .slice(0, 20)
-        .map((emoji) => ({ kind, emoji, text: `:${emoji.name}: `, label: `:${emoji.name}:` }));
+        .map((emoji) => ({ kind, emoji, text: `${emoji.text ?? `:${emoji.name}:`} `, label: `:${emoji.name}:` }));
     case "language": {
-      const playgrounds = (store.state.realm_playgrounds ?? []).map((/** @type {any} */ one) => one.pygments_language.toLowerCase());
+      const playgrounds = (store.state.realm_playgrounds ?? []).map((one) => one.pygments_language.toLowerCase());
       return ranked([...new Set([...LANGUAGES, ...playgrounds])], query, (name) => [name])
         .slice(0, 10)
         .map((name) => ({ kind, text: `${name}\n`, label: name }));
     }
     case "command":
-      return COMMANDS.filter(([name]) => name.startsWith(query.toLowerCase())).map(([name, detail, text]) => ({
-        kind,
-        text,
-        label: `/${name}`,
-        detail,
-      }));
+      return commands()
+        .filter(([name]) => name.startsWith(query.toLowerCase()))
+        .map(([name, detail, text]) => ({
+          kind,
+          text,
+          label: `/${name}`,
+          detail,
+        }));
     case "time":
-      return [{ kind, text: "", label: "Choose a time", detail: "Everybody sees it in their own zone" }];
+      return [{ kind, text: "", label: t("Choose a time"), detail: t("Everybody sees it in their own zone") }];
     default:
       return [];
   }
@@ -205,35 +184,23 @@ function mentions(store, query, isSilent, { isChannel, recent = [] }) {
       };
     });
   const groups = ranked(
-    (store.state.realm_user_groups ?? []).filter((/** @type {any} */ group) => !group.is_system_group && !group.deactivated),
+    (store.state.realm_user_groups ?? []).filter((group) => !group.is_system_group && !group.deactivated),
     query,
-    (/** @type {any} */ group) => [group.name],
+    (group) => [group.name],
   )
     .slice(0, 5)
-    .map((/** @type {any} */ group) => ({
+    .map((group) => ({
       kind: /** @type {const} */ ("group"),
       text: `${mark}*${group.name}* `,
       label: group.name,
-      detail: group.description || "Group",
+      detail: group.description || t("Group"),
     }));
   const wildcards = isSilent
     ? []
-    : WILDCARDS.filter(
-        ([name]) => query !== "" && name.startsWith(query.toLowerCase()) && (isChannel || name === "all" || name === "everyone"),
-      ).map(([name, detail]) => ({ kind: /** @type {const} */ ("wildcard"), text: `@**${name}** `, label: name, detail }));
+    : wildcardTexts()
+        .filter(([name]) => query !== "" && name.startsWith(query.toLowerCase()) && (isChannel || name === "all" || name === "everyone"))
+        .map(([name, detail]) => ({ kind: /** @type {const} */ ("wildcard"), text: `@**${name}** `, label: name, detail }));
   return isChannel ? [...wildcards, ...people, ...groups] : [...people, ...groups, ...wildcards];
-}
-
-/** Names that would break the link syntax. */
-const UNLINKABLE = /[`>*&[\]]|\$\$/;
-
-/** @param {Store} store @param {import("../../types/api.js").Channel} channel @param {string} [topic] */
-export function channelLink(store, channel, topic) {
-  const label = topic === undefined ? `#${channel.name}` : `#${channel.name} > ${topicName(store, topic)}`;
-  if (!UNLINKABLE.test(channel.name) && !UNLINKABLE.test(topic ?? ""))
-    return topic === undefined ? `#**${channel.name}**` : `#**${channel.name}>${topic}**`;
-  const path = `channel/${channel.stream_id}-${encodeFragment(channel.name.replaceAll(" ", "-"))}${topic === undefined ? "" : `/topic/${encodeFragment(topic)}`}`;
-  return `[${label.replace(/[[\]*`$&>]/g, (char) => `&#${char.charCodeAt(0)};`)}](#narrow/${path})`;
 }
 
 /** @param {Store} store @param {Trigger} trigger @param {{ channel: number | null }} context @returns {Completion[]} */
@@ -248,6 +215,6 @@ function topics(store, { query, channel: name }, { channel: current }) {
     channel,
     text: `${channelLink(store, channel, topic)} `,
     label: topicName(store, topic),
-    detail: known.includes(topic) ? undefined : "New topic",
+    detail: known.includes(topic) ? undefined : t("New topic"),
   }));
 }

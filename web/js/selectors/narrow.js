@@ -4,7 +4,7 @@
  * @module
  */
 
-import { decodeComponent } from "../lib/parse.js";
+import { decodeFragment } from "../lib/parse.js";
 import { channelByName, channelOf, isTopicMuted } from "../store/channels.js";
 import { directKey, otherIds, recipientIds } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
@@ -47,9 +47,6 @@ export function encodeFragment(text) {
     char === "%" ? "." : `.${char.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 }
-
-/** @param {string} text @returns {string | null} null if it is malformed */
-export const decodeFragment = (text) => decodeComponent(text.replaceAll(".", "%"));
 
 /** @param {string} name */
 const slug = (name) => name.replace(/[\s"%/<>`\p{Cc}]+/gu, "-");
@@ -142,7 +139,7 @@ function userIds(store, text) {
         [user.email, user.delivery_email, user.full_name].some((name) => name?.toLowerCase() === part),
       ) ?? onlyOneCalled(store, part),
   );
-  return found.every((user) => user !== undefined) ? found.map((user) => /** @type {any} */ (user).user_id) : null;
+  return found.every((user) => user !== undefined) ? found.map((user) => user.user_id) : null;
 }
 
 /** The parameter `narrow` of a request. Muted topics are left out of the combined feed by the server.

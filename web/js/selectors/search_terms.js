@@ -1,20 +1,45 @@
 /**
- * The text of the search box: to terms and back, and suggestions for what is being typed. Pure.
+ * The text of the search box: to terms and back. Pure.
  * @module
  */
 
-import { channelOf } from "../store/channels.js";
+import { t } from "../lib/words.js";
+import { channelByName, channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
-import { ranked } from "./completions.js";
+import { dayOfText, textOfDay } from "./dates.js";
 import { toTerm } from "./narrow.js";
+import { ranked } from "./ranking.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").Term} Term */
-/** @typedef {{ text: string, label: string, detail: string }} Suggestion */
+
+/** Operators of days, and what each is called here: the messages from a day on, and those before it. @type {Record<string, string>} */
+export const DATES = { date: "date", on: "date", after: "date", since: "date", during: "date", before: "before", until: "before" };
 
 /** Splits at spaces outside of quotes. @param {string} text @returns {string[]} */
 export function splitSearch(text) {
   return text.replace(/[“”]/g, '"').match(/(?:[^\s"]|"[^"]*"?)+/g) ?? [];
+}
+
+/** A channel by its name, or by a part of it that no other has. @param {Store} store @param {string} text */
+function channelCalled(store, text) {
+  if (/^\d+(-|$)/.test(text) || channelByName(store, text) || channelByName(store, text.replaceAll("-", " "))) return text;
+  const found = ranked(
+    [...store.channels.values()].filter((channel) => !channel.is_archived),
+    text,
+    (channel) => [channel.name],
+  );
+  return found.length === 1 ? found[0].name : null;
+}
+
+/** The term of an operator and what is written behind it; null if it is none. @param {Store} store @param {string} operator @param {string} operand @returns {Term | null} */
+function termOf(store, operator, operand) {
+  if (operand === "") return null;
+  const date = DATES[operator];
+  if (date) return dayOfText(operand, new Date()) === null ? null : { operator: date, operand };
+  if (operator !== "channel") return toTerm(store, operator, operand);
+  const name = channelCalled(store, operand);
+  return name === null ? null : toTerm(store, operator, name);
 }
 
 /** @param {Store} store @param {string} text @returns {Term[]} */
@@ -28,9 +53,7 @@ export function parseSearch(store, text) {
     const operand = match?.[3].replaceAll("+", " ").replaceAll('"', "") ?? "";
     const names = /** @type {Record<string, string>} */ ({ stream: "channel", from: "sender", "pm-with": "dm" });
     const operator = match ? (names[match[2].toLowerCase()] ?? match[2].toLowerCase()) : "";
-    const isUser = ["dm", "dm-including", "sender"].includes(operator);
-    const term =
-      match && operand !== "" ? toTerm(store, operator, isUser ? match[3].replaceAll("+", " ").replaceAll('"', "") : operand) : null;
+    const term = match ? termOf(store, operator, operand) : null;
     if (match && term) terms.push(match[1] ? { ...term, negated: true } : term);
     else words.push(part);
   }
@@ -38,107 +61,83 @@ export function parseSearch(store, text) {
   return terms;
 }
 
+/** The operand of a term as people write it. @param {Store} store @param {Term} term */
+function operandText(store, { operator, operand }) {
+  if (operator === "channel") return channelOf(store, Number(operand)).name;
+  if (operator === "sender") return userOf(store, Number(operand)).full_name;
+  if (operator !== "dm" && operator !== "dm-including") return String(operand);
+  const ids = /** @type {number[]} */ (operand);
+  return ids.map((id) => userOf(store, id).full_name).join(",");
+}
+
 /** @param {Store} store @param {Term[]} terms @returns {string} */
 export function searchText(store, terms) {
   return terms
-    .map(({ operator, operand, negated }) => {
-      if (operator === "search") return String(operand);
-      const text =
-        operator === "channel"
-          ? channelOf(store, Number(operand)).name
-          : operator === "sender"
-            ? userOf(store, Number(operand)).full_name
-            : operator === "dm" || operator === "dm-including"
-              ? /** @type {number[]} */ (operand)
-                  .map((id) => userOf(store, id).full_name)
-                  .join(",")
-              : String(operand);
-      return `${negated ? "-" : ""}${operator}:${text.replaceAll(" ", "+")}`;
+    .map((term) => {
+      if (term.operator === "search") return String(term.operand);
+      return `${term.negated ? "-" : ""}${term.operator}:${operandText(store, term).replaceAll(" ", "+")}`;
     })
     .join(" ");
 }
 
-/** The operators, with what they do. @type {[string, string][]} */
-export const OPERATORS = [
-  ["channel:", "in a channel"],
-  ["topic:", "in a topic"],
-  ["sender:", "sent by a person"],
-  ["dm:", "in a direct conversation"],
-  ["dm-including:", "in any direct conversation with a person"],
-  ["has:link", "with a link"],
-  ["has:image", "with a picture"],
-  ["has:attachment", "with a file"],
-  ["has:reaction", "with a reaction"],
-  ["is:starred", "that you starred"],
-  ["is:mentioned", "that mention you"],
-  ["is:unread", "that you have not read"],
-  ["is:dm", "direct messages"],
-  ["is:followed", "in topics that you follow"],
-  ["is:resolved", "in resolved topics"],
-  ["is:alerted", "with one of your alert words"],
-  ["is:muted", "in muted channels and topics"],
-  ["channels:public", "in all public channels"],
-];
+/** The terms of a search one by one, each with those that are left without it. The place in the messages is none.
+ * @param {Store} store @param {Term[]} terms @returns {{ label: string, others: Term[] }[]} */
+export function searchPills(store, terms) {
+  const parts = terms.filter(({ operator }) => operator !== "near");
+  return parts.map((term) => {
+    const text = operandText(store, term);
+    const label = term.operator === "search" ? `“${text}”` : `${term.negated ? "not " : ""}${term.operator}: ${text}`;
+    return { label, others: parts.filter((other) => other !== term) };
+  });
+}
 
-/** Suggestions for the last word of a search. @param {Store} store @param {string} text @returns {Suggestion[]} */
-export function suggestions(store, text) {
-  const parts = splitSearch(text);
-  const last = /\s$/.test(text) ? "" : (parts.pop() ?? "");
-  const before = parts.length > 0 ? `${parts.join(" ")} ` : "";
-  const [sign, word] = last.startsWith("-") ? ["-", last.slice(1)] : ["", last];
-  const colon = word.indexOf(":");
-  /** @param {string} operator @param {string} value @param {string} detail @returns {Suggestion} */
-  const full = (operator, value, detail) => {
-    const term = `${sign}${operator}:${value.replaceAll(" ", "+")}`;
-    return { text: `${before}${term} `, label: term, detail };
-  };
-  const channels = [...store.channels.values()].filter((channel) => !channel.is_archived);
-  const users = [...store.users.values()].filter((user) => user.is_active !== false);
-  if (colon >= 0) {
-    const [operator, value] = [
-      word.slice(0, colon).toLowerCase(),
-      word
-        .slice(colon + 1)
-        .replaceAll("+", " ")
-        .replaceAll('"', ""),
-    ];
-    if (operator === "channel")
-      return ranked(channels, value, (channel) => [channel.name])
-        .slice(0, 8)
-        .map((channel) => full(operator, channel.name, "Channel"));
-    if (["sender", "dm", "dm-including"].includes(operator)) {
-      const self = operator === "sender" && "me".startsWith(value) ? [full(operator, "me", "Yourself")] : [];
-      return [
-        ...self,
-        ...ranked(users, value, (user) => [user.full_name, user.email])
-          .slice(0, 8)
-          .map((user) => full(operator, user.full_name, user.delivery_email ?? user.email)),
-      ];
-    }
-    if (operator === "topic") {
-      const channel = parseSearch(store, before).find((term) => term.operator === "channel");
-      const known = channel
-        ? (store.topics.get(Number(channel.operand)) ?? []).map((topic) => topic.name)
-        : [...store.topics.values()].flat().map((topic) => topic.name);
-      return ranked([...new Set(known)], value, (topic) => [topic])
-        .slice(0, 8)
-        .map((topic) => full(operator, topic, "Topic"));
-    }
+/** What of a text looks like an operator and is none, in words; null if all of it is understood. @param {Store} store @param {string} text
+ * @returns {string | null} */
+export function searchProblem(store, text) {
+  for (const part of splitSearch(text)) {
+    const match = /^-?([a-z-]+):(.*)$/is.exec(part);
+    if (!match || part.startsWith('"') || /^(https?|mailto):/i.test(part)) continue;
+    const [operator, operand] = [match[1].toLowerCase(), match[2].replaceAll("+", " ").replaceAll('"', "")];
+    const terms = parseSearch(store, part);
+    if (terms[0]?.operator !== "search") continue;
+    if (operand === "") return t("Please write something behind “{operator}:”.", { operator: match[1] });
+    if (DATES[operator])
+      return t("“{operand}” is no day. Write it as {day}, or today, yesterday, monday.", { operand, day: textOfDay(new Date()) });
+    if (["channel", "stream"].includes(operator))
+      return t("“{operand}” is the name of no channel, or of several. Please choose one of the list.", { operand });
+    if (["sender", "from", "dm", "pm-with", "dm-including"].includes(operator))
+      return t("“{operand}” is the name of no person, or of several. Please choose one of the list.", { operand });
+    return t("There is no operator “{operator}:”. Put the words in quotes to find them as they are.", { operator: match[1] });
   }
-  const operators = OPERATORS.filter(([operator]) => operator.startsWith(word.toLowerCase()) && operator !== word.toLowerCase());
-  const found = operators.map(([operator, detail]) => ({
-    text: `${before}${sign}${operator}${operator.endsWith(":") ? "" : " "}`,
-    label: `${sign}${operator}`,
-    detail: `Messages ${detail}`,
-  }));
-  if (word === "" || colon >= 0) return found;
-  return [
-    ...found,
-    ...ranked(channels, word, (channel) => [channel.name])
-      .slice(0, 4)
-      .map((channel) => full("channel", channel.name, "Channel")),
-    ...ranked(users, word, (user) => [user.full_name])
-      .slice(0, 4)
-      .map((user) => full("sender", user.full_name, "Messages sent by this person")),
-  ];
+  return null;
+}
+
+/** A text as the box shows it: terms, each of which can be taken out, and what is still words.
+ * @param {Store} store @param {string} text @returns {{ terms: Term[], rest: string }} */
+export function takeTerms(store, text) {
+  /** @type {Term[]} */
+  const terms = [];
+  /** @type {string[]} */
+  const words = [];
+  for (const part of splitSearch(text)) {
+    const [term] = parseSearch(store, part);
+    if (term && term.operator !== "search") terms.push(term);
+    else words.push(part);
+  }
+  return { terms, rest: words.join(" ") };
+}
+
+/** What a term is called in the box. @param {Store} store @param {Term} term */
+export const termLabel = (store, term) => searchPills(store, [term])[0]?.label ?? "";
+
+/** The day that a search is about, and the other terms. @param {Term[]} terms
+ * @returns {{ others: Term[], seconds: number | null, isBefore: boolean }} */
+export function splitDate(terms) {
+  const isDate = (/** @type {Term} */ { operator }) => operator === "date" || operator === "before";
+  const date = terms.findLast(isDate);
+  return {
+    others: terms.filter((term) => !isDate(term)),
+    seconds: date ? dayOfText(String(date.operand), new Date()) : null,
+    isBefore: date?.operator === "before",
+  };
 }

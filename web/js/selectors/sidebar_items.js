@@ -3,14 +3,14 @@
  * @module
  */
 
+import { t } from "../lib/words.js";
 import { channelOf, FOLLOWED, isTopicMuted, MUTED, policyOf, UNMUTED } from "../store/channels.js";
 import { topicKey } from "../store/conversations.js";
 import { unreadCount, unreadDirects, unreadTopics } from "../store/unread.js";
-import { presenceOf, userOf } from "../store/users.js";
+import { userOf } from "../store/users.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").Channel} Channel */
-/** @typedef {import("../../types/api.js").User} User */
 
 const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
 
@@ -28,13 +28,14 @@ export function channelSections(store, filter = "") {
   );
   const policy = store.setting("demote_inactive_streams") ?? 1;
   const demotes = policy === 2 || (policy === 1 && subscribed.length >= 30);
-  const folders = (store.state.channel_folders ?? []).filter((/** @type {any} */ folder) => !folder.is_archived);
+  const byFolder = store.setting("web_left_sidebar_show_channel_folders") !== false;
+  const folders = byFolder ? (store.state.channel_folders ?? []).filter((folder) => !folder.is_archived) : [];
   /** @type {Map<string, ChannelSection>} */
   const sections = new Map();
-  sections.set("pinned", { key: "pinned", title: "Pinned", channels: [] });
+  sections.set("pinned", { key: "pinned", title: t("Pinned"), channels: [] });
   for (const folder of folders) sections.set(`folder/${folder.id}`, { key: `folder/${folder.id}`, title: folder.name, channels: [] });
-  sections.set("other", { key: "other", title: folders.length > 0 ? "Other channels" : "Channels", channels: [] });
-  sections.set("inactive", { key: "inactive", title: "Inactive channels", channels: [] });
+  sections.set("other", { key: "other", title: folders.length > 0 ? t("Other channels") : t("Channels"), channels: [] });
+  sections.set("inactive", { key: "inactive", title: t("Inactive channels"), channels: [] });
   for (const channel of subscribed) {
     const isInactive = demotes && channel.is_recently_active === false;
     const folder = `folder/${channel.folder_id}`;
@@ -85,7 +86,7 @@ export function topicItems(store, streamId, current, all) {
 
 /** @param {Store} store @param {number[]} userIds */
 export function namesOf(store, userIds) {
-  if (userIds.length === 1 && userIds[0] === store.selfId) return `${userOf(store, store.selfId).full_name} (you)`;
+  if (userIds.length === 1 && userIds[0] === store.selfId) return t("{name} (you)", { name: userOf(store, store.selfId).full_name });
   return userIds.map((id) => userOf(store, id).full_name).join(", ");
 }
 
@@ -100,46 +101,10 @@ export function directItems(store, current, all) {
   }
   if (current?.startsWith("dm/") && !known.has(current))
     known.set(current, { userIds: current.slice(3).split(",").map(Number), maxId: Infinity });
-  const items = [...known].map(([key, { userIds, maxId }]) => ({
-    key,
-    userIds,
-    maxId,
-    unread: unreadCount(store, key),
-    name: namesOf(store, userIds),
-  }));
+  const items = [...known].map(([key, { userIds, maxId }]) => ({ key, userIds, maxId, unread: unreadCount(store, key) }));
   items.sort((a, b) => b.maxId - a.maxId);
-  if (all) return { items, hasMore: false };
-  const picked = items.filter((item, index) => index < 8 || (item.unread > 0 && index < 30) || item.key === current);
-  return { items: picked, hasMore: picked.length < items.length };
-}
-
-/** People by presence, then name; oneself first. @param {Store} store @param {string} filter @param {number} now
- * @returns {{ user: User, presence: "active" | "idle" | "offline", status: any }[]} */
-export function peopleItems(store, filter, now) {
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  const rank = { active: 0, idle: 1, offline: 2 };
-  const items = [...store.users.values()]
-    .filter(
-      (user) =>
-        user.is_active !== false &&
-        !user.is_bot &&
-        words.every((word) =>
-          user.full_name
-            .toLowerCase()
-            .split(/\s+/)
-            .some((part) => part.startsWith(word)),
-        ),
-    )
-    .map((user) => ({ user, presence: presenceOf(store, user.user_id, now), status: store.statuses.get(user.user_id) }));
-  const isLarge = items.length > 600 && words.length === 0;
-  return items
-    .filter(({ user, presence }) => !isLarge || presence !== "offline" || user.user_id === store.selfId)
-    .sort(
-      (a, b) =>
-        Number(b.user.user_id === store.selfId) - Number(a.user.user_id === store.selfId) ||
-        rank[a.presence] - rank[b.presence] ||
-        collator.compare(a.user.full_name, b.user.full_name),
-    );
+  const picked = all ? items : items.filter((item, index) => index < 8 || (item.unread > 0 && index < 30) || item.key === current);
+  return { items: picked.map((item) => ({ ...item, name: namesOf(store, item.userIds) })), hasMore: picked.length < items.length };
 }
 
 /** @typedef {{ key: string, title: string, channel: Channel | null, conversations: InboxItem[], count: number }} InboxSection */
@@ -149,17 +114,17 @@ export function peopleItems(store, filter, now) {
  * @returns {InboxSection[]} */
 export function inboxSections(store, { filter, topics }) {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  /** @param {string} text */
-  const fits = (text) => words.every((word) => text.toLowerCase().includes(word));
+  /** @param {() => string} text */
+  const fits = (text) => words.length === 0 || words.every((word) => text().toLowerCase().includes(word));
   /** @type {InboxSection[]} */
   const sections = [];
   const directs = unreadDirects(store)
-    .filter(({ userIds }) => fits(namesOf(store, userIds)))
+    .filter(({ userIds }) => fits(() => namesOf(store, userIds)))
     .sort((a, b) => b.newest - a.newest);
   if (directs.length > 0) {
     sections.push({
       key: "dm",
-      title: "Direct messages",
+      title: t("Direct messages"),
       channel: null,
       count: directs.reduce((sum, { ids }) => sum + ids.size, 0),
       conversations: directs.map(({ key, userIds, ids, newest }) => ({
@@ -182,7 +147,7 @@ export function inboxSections(store, { filter, topics }) {
     if (topics === "unmuted" && item.isMuted && !item.hasMention) continue;
     if (topics === "followed" && !item.isFollowed) continue;
     const channel = channelOf(store, item.streamId);
-    if (!fits(`${channel.name} ${item.topic}`)) continue;
+    if (!fits(() => `${channel.name} ${item.topic}`)) continue;
     const section = channels.get(item.streamId) ?? {
       key: `channel/${item.streamId}`,
       title: channel.name,

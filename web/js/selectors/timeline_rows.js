@@ -23,11 +23,13 @@ export function timelineRows(store, ids, { isMixed, firstUnread, revealed, now }
   const rows = [];
   /** @type {Message | null} */
   let previous = null;
+  let previousKey = "";
   for (const id of ids) {
     const message = store.messages.byId.get(id);
-    if (!message) continue;
+    if (!message || message.isLeaving) continue;
     const isNewDay = !previous || dayOf(previous.timestamp) !== dayOf(message.timestamp);
-    const isNewConversation = !previous || conversationKey(store, previous) !== conversationKey(store, message);
+    const key = conversationKey(store, message);
+    const isNewConversation = previousKey !== key;
     const isFirstUnread = firstUnread !== null && id >= firstUnread && (previous === null || previous.id < firstUnread);
     const hasBar = isMixed && (isNewConversation || isNewDay);
     const continues =
@@ -52,19 +54,32 @@ export function timelineRows(store, ids, { isMixed, firstUnread, revealed, now }
       isHidden: store.mutedUsers.has(message.sender_id) && !revealed.has(id),
     });
     previous = message;
+    previousKey = key;
   }
   return rows;
 }
 
 /** Whether two rows look the same. @param {Row} one @param {Row} other */
-export function isSameRow(one, other) {
+export const isSameRow = (one, other) => one.rev === other.rev && one.isUnread === other.isUnread && isSameFrame(one, other);
+
+/** Whether two rows of a message differ at most in whether it is read, which is the most frequent change of all.
+ * @param {Row} one @param {Row} other */
+export const differOnlyInReading = (one, other) => isSameFrame(one, other) && isSameMessage(one.message, other.message);
+
+/** Whether what stands around the messages of two rows is the same. @param {Row} one @param {Row} other */
+function isSameFrame(one, other) {
   return (
-    one.rev === other.rev &&
     one.day === other.day &&
     one.hasBar === other.hasBar &&
     one.showsSender === other.showsSender &&
-    one.isUnread === other.isUnread &&
     one.isFirstUnread === other.isFirstUnread &&
     one.isHidden === other.isHidden
   );
+}
+
+/** @param {Message} one @param {Message} other */
+function isSameMessage(one, other) {
+  const flags = [one, other].map((message) => message.flags.filter((flag) => flag !== "read").join());
+  const names = /** @type {Set<keyof Message>} */ (new Set([...Object.keys(one), ...Object.keys(other)]));
+  return flags[0] === flags[1] && [...names].every((name) => name === "flags" || name === "rev" || one[name] === other[name]);
 }

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { t } from "../lib/words.js";
 import { channelOf } from "../store/channels.js";
 import { unreadCounts } from "../store/unread.js";
 import { userOf } from "../store/users.js";
@@ -12,23 +13,37 @@ import { namesOf } from "./sidebar_items.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").Term} Term */
 
+/** What the server calls an empty topic, in English. */
+const EMPTY_TOPIC = "general chat";
+
 /** What an empty topic is called. @param {Store} store */
-export const emptyTopicName = (store) => store.state.realm_empty_topic_display_name ?? "general chat";
+export function emptyTopicName({ state }) {
+  const name = state.realm_empty_topic_display_name ?? EMPTY_TOPIC;
+  return name === EMPTY_TOPIC ? t("general chat") : name;
+}
 
 /** @param {Store} store @param {string} topic */
 export const topicName = (store, topic) => (topic === "" ? emptyTopicName(store) : topic);
 
-/** @type {Record<string, string>} */
-const IS = {
-  starred: "Starred messages",
-  mentioned: "Mentions",
-  dm: "Direct messages",
-  unread: "Unread messages",
-  followed: "Followed topics",
-  resolved: "Resolved topics",
-  alerted: "Alert words",
-  muted: "Muted messages",
-};
+const RESOLVED = "✔ ";
+
+/** @param {string} topic */
+export const isResolvedTopic = (topic) => topic.startsWith(RESOLVED);
+
+/** The name of a topic beside an icon that says that it is resolved. @param {Store} store @param {string} topic */
+export const plainTopicName = (store, topic) => topicName(store, isResolvedTopic(topic) ? topic.slice(RESOLVED.length) : topic);
+
+/** @type {() => Record<string, string>} */
+const flagNames = () => ({
+  starred: t("Starred messages"),
+  mentioned: t("Mentions"),
+  dm: t("Direct messages"),
+  unread: t("Unread messages"),
+  followed: t("Followed topics"),
+  resolved: t("Resolved topics"),
+  alerted: t("Alert words"),
+  muted: t("Muted messages"),
+});
 
 /** @param {Store} store @param {Term[]} terms @returns {string} */
 export function narrowName(store, terms) {
@@ -36,15 +51,16 @@ export function narrowName(store, terms) {
   if (kind.kind === "topic") return `#${channelOf(store, kind.streamId).name} > ${topicName(store, kind.topic)}`;
   if (kind.kind === "channel") return `#${channelOf(store, kind.streamId).name}`;
   if (kind.kind === "dm") return namesOf(store, kind.userIds);
-  if (kind.kind === "feed") return "Combined feed";
+  if (kind.kind === "feed") return t("Combined feed");
   const [{ operator, operand, negated }] = terms;
   if (terms.length === 1 && !negated) {
-    if (operator === "is") return IS[String(operand)] ?? "Messages";
-    if (operator === "sender") return `Messages sent by ${userOf(store, Number(operand)).full_name}`;
-    if (operator === "dm-including") return `Direct messages including ${namesOf(store, /** @type {number[]} */ (operand))}`;
+    if (operator === "is") return flagNames()[String(operand)] ?? t("Messages");
+    if (operator === "sender") return t("Messages sent by {name}", { name: userOf(store, Number(operand)).full_name });
+    if (operator === "dm-including")
+      return t("Direct messages including {names}", { names: namesOf(store, /** @type {number[]} */ (operand)) });
   }
-  if (terms.length === 2 && operator === "has" && operand === "reaction") return "Reactions";
-  return "Search results";
+  if (terms.length === 2 && operator === "has" && operand === "reaction") return t("Reactions");
+  return t("Search results");
 }
 
 /** The count of the title. @param {Store} store @returns {number} */

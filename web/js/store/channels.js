@@ -3,6 +3,7 @@
  * @module
  */
 
+import { t } from "../lib/words.js";
 import { topicKey } from "./conversations.js";
 
 /** @typedef {import("./store.js").Store} Store */
@@ -35,7 +36,7 @@ export function resetChannels(store, state) {
 export function channelOf(store, id) {
   const found = store.channels.get(id);
   if (found) return found;
-  const nothing = { name: "unknown channel", description: "", rendered_description: "", invite_only: true };
+  const nothing = { name: t("unknown channel"), description: "", rendered_description: "", invite_only: true };
   return { ...DEFAULTS, ...nothing, stream_id: id, is_web_public: false, is_archived: false };
 }
 
@@ -53,11 +54,10 @@ export const subscribedChannels = (store) =>
 export const policyOf = (store, streamId, topic) => store.userTopics.get(topicKey(streamId, topic)) ?? INHERIT;
 
 /** Whether a topic is dimmed and does not count. @param {Store} store @param {number} streamId @param {string} topic */
-export function isTopicMuted(store, streamId, topic) {
-  const policy = policyOf(store, streamId, topic);
-  if (policy === UNMUTED || policy === FOLLOWED) return false;
-  return policy === MUTED || channelOf(store, streamId).is_muted;
-}
+export const isTopicMuted = (store, streamId, topic) => isMutedBy(policyOf(store, streamId, topic), channelOf(store, streamId));
+
+/** The same, by the policy of the topic. @param {number} policy @param {Channel} channel @returns {boolean} */
+export const isMutedBy = (policy, channel) => policy === MUTED || (channel.is_muted === true && policy !== UNMUTED && policy !== FOLLOWED);
 
 /** @type {Record<string, (store: Store, event: Event) => void>} */
 export const channelReducers = {
@@ -96,7 +96,12 @@ export const channelReducers = {
       const channel = store.channels.get(event.stream_id);
       if (channel) store.channels.set(event.stream_id, { ...channel, [event.property]: event.value });
     } else {
+      changeSubscribers(store, event.stream_ids, event.user_ids, event.op === "peer_add");
       return;
+    }
+    if (event.op !== "update") {
+      const ids = event.subscriptions.map((/** @type {Channel} */ { stream_id }) => stream_id);
+      changeSubscribers(store, ids, [store.selfId], event.op === "add");
     }
     store.touch("channels", "unread");
   },
@@ -108,6 +113,18 @@ export const channelReducers = {
     store.touch("userTopics", "unread");
   },
 };
+
+/** People came to channels, or left them. @param {Store} store @param {number[]} streamIds @param {number[]} userIds @param {boolean} isAdded */
+function changeSubscribers(store, streamIds, userIds, isAdded) {
+  for (const id of streamIds) {
+    const known = store.subscribers.get(id);
+    if (!known) continue;
+    const next = new Set(known);
+    for (const userId of userIds) next[isAdded ? "add" : "delete"](userId);
+    store.subscribers.set(id, next);
+  }
+  store.touch("subscribers");
+}
 
 /** Notes the newest message of a topic. @param {Store} store @param {number} streamId @param {string} name @param {number} id */
 export function bumpTopic(store, streamId, name, id) {

@@ -10,6 +10,7 @@ import { asObject, parseJson } from "../lib/parse.js";
 /** @typedef {import("./outbox.js").Entries} Entries */
 /** @typedef {{ destination: Destination, content: string, timestamp: number, id?: number, isChanged?: boolean }} LocalDraft
  *   `isChanged`: the server has another text, or another conversation. */
+/** @typedef {ReturnType<typeof createDrafts>} Drafts */
 
 /** Shorter texts are not worth keeping. */
 const MIN_LENGTH = 3;
@@ -33,12 +34,12 @@ const asParams = ({ destination: { type, to, topic }, content, timestamp }) => (
   timestamp,
 });
 
-/** @param {any} draft As the server has it. @returns {Destination} */
+/** @param {import("../../types/api.js").Draft} draft As the server has it. @returns {Destination} */
 const destinationOf = ({ type, to, topic }) =>
   type === "private" ? { type: "direct", to, topic: "" } : { type: "stream", to: type === "stream" ? to : [], topic };
 
-/** @param {{ entries: Entries, api: { create: (draft: any) => Promise<number>, edit: (id: number, draft: any) => Promise<any>,
- *   remove: (id: number) => Promise<any> }, isSynchronized: () => boolean }} how */
+/** @param {{ entries: Entries, api: { create: (draft: object) => Promise<number>, edit: (id: number, draft: object) => Promise<unknown>,
+ *   remove: (id: number) => Promise<unknown> }, isSynchronized: () => boolean }} how */
 export function createDrafts({ entries, api, isSynchronized }) {
   /** By the key of the conversation. A second draft of a conversation has a longer key. @type {Map<string, LocalDraft>} */
   const drafts = new Map();
@@ -138,7 +139,7 @@ export function createDrafts({ entries, api, isSynchronized }) {
     /** Another tab keeps other drafts. */
     readAgain: readEntries,
     /** Takes over the server's drafts: the newer of two wins. One that is gone there was sent or deleted elsewhere.
-     * @param {any[]} fromServer */
+     * @param {import("../../types/api.js").Draft[]} fromServer */
     adopt(fromServer) {
       const ids = new Set(fromServer.map((draft) => draft.id));
       /** @type {Map<number, string>} */

@@ -59,10 +59,10 @@ const messageReducers = {
     } else {
       const others = otherIds(store, recipientIds(message));
       store.directs.set(key, { user_ids: others, max_id: message.id });
+      store.touch("recents");
     }
     setTyping(store, key, message.sender_id, false);
     store.state.max_message_id = Math.max(store.state.max_message_id ?? 0, message.id);
-    store.touch("recents");
     context.onMessage?.(message, event);
   },
 

@@ -25,12 +25,14 @@ const WHOLE = [
   ["realm_linkifiers", "realm_linkifiers", "realm"],
   ["realm_playgrounds", "realm_playgrounds", "realm"],
   ["realm_emoji", "realm_emoji", "emoji"],
+  ["realm_export", "realm_exports", "realm"],
 ];
 
 /** What the member is called in the event, where it is not called as in the state. @type {Record<string, string>} */
 const IN_EVENT = {
   custom_profile_fields: "fields",
   realm_default_streams: "default_streams",
+  realm_exports: "exports",
 };
 
 /** Events that put records into a list or take one out: type and member, area, the key of a record, and what the record
@@ -43,11 +45,15 @@ const LISTS = [
   ["realm_domains", "realm", "domain", "realm_domain", "domain"],
 ];
 
+/** A part of the state, to be read and written by computed names. @param {object} part @returns {Record<string, any>} */
+export const membersOf = (part) => part;
+
 /** @type {Record<string, (store: Store, event: Event) => void>} */
 export const listReducers = {
   user_settings(store, { property, value }) {
-    store.state.user_settings[property] = value;
-    if (property === "timezone" && store.self) store.self.timezone = value;
+    membersOf(store.state.user_settings)[property] = value;
+    if (property !== "timezone") store.touch("rows");
+    else if (store.self) store.self.timezone = value;
     store.touch("settings");
   },
 
@@ -55,13 +61,19 @@ export const listReducers = {
     const data = event.op === "update_dict" ? event.data : { [event.property]: event.value };
     for (const [name, value] of Object.entries(data)) {
       if (name === "authentication_methods") store.state.realm_authentication_methods = value;
-      else store.state[`realm_${name}`] = value;
+      else membersOf(store.state)[`realm_${name}`] = value;
     }
     store.touch("realm");
   },
 
   realm_user_settings_defaults(store, { property, value }) {
-    store.state.realm_user_settings_defaults[property] = value;
+    membersOf(store.state.realm_user_settings_defaults)[property] = value;
+    store.touch("realm");
+  },
+
+  realm_export_consent(store, { user_id, consented }) {
+    if (!store.state.realm_export_consents) return;
+    store.state.realm_export_consents = replaced(store.state.realm_export_consents, { user_id, consented }, "user_id");
     store.touch("realm");
   },
 
@@ -78,17 +90,16 @@ export const listReducers = {
     else if (event.op === "update") list = replaced(list, { id: event.channel_folder_id, ...event.data }, "id");
     else {
       const place = new Map(event.order.map((/** @type {number} */ id, /** @type {number} */ index) => [id, index]));
-      list = list.map((/** @type {any} */ folder) => ({ ...folder, order: place.get(folder.id) ?? folder.order }));
+      list = list.map((folder) => ({ ...folder, order: place.get(folder.id) ?? folder.order }));
     }
-    store.state.channel_folders = list.toSorted((/** @type {any} */ a, /** @type {any} */ b) => a.order - b.order);
+    store.state.channel_folders = list.toSorted((a, b) => a.order - b.order);
     store.touch("channels");
   },
 
   realm_bot(store, event) {
     let list = store.state.realm_bots ?? [];
     if (event.op === "delete") list = without(list, "user_id", event.bot.user_id);
-    else if (event.op === "remove")
-      list = list.map((/** @type {any} */ bot) => (bot.user_id === event.bot.user_id ? { ...bot, is_active: false } : bot));
+    else if (event.op === "remove") list = list.map((bot) => (bot.user_id === event.bot.user_id ? { ...bot, is_active: false } : bot));
     else list = replaced(list, event.bot, "user_id");
     store.state.realm_bots = list;
     store.touch("users");
@@ -122,8 +133,9 @@ export const listReducers = {
     LISTS.map(([type, area, key, record, removed]) => [
       type,
       (/** @type {Store} */ store, /** @type {Event} */ event) => {
-        const list = store.state[type] ?? [];
-        store.state[type] =
+        const state = membersOf(store.state);
+        const list = state[type] ?? [];
+        state[type] =
           event.op === "remove"
             ? without(list, key, event[removed])
             : (event[`${record}s`] ?? [event[record]]).reduce(
@@ -139,7 +151,7 @@ export const listReducers = {
     WHOLE.map(([type, member, area]) => [
       type,
       (/** @type {Store} */ store, /** @type {Event} */ event) => {
-        store.state[member] = event[IN_EVENT[member] ?? member];
+        membersOf(store.state)[member] = event[IN_EVENT[member] ?? member];
         store.touch(area);
       },
     ]),
@@ -153,13 +165,13 @@ export function isInGroup(store, userId, setting) {
   if (typeof setting === "object") {
     return setting.direct_members.includes(userId) || setting.direct_subgroups.some((id) => isInGroup(store, userId, id));
   }
-  const group = (store.state.realm_user_groups ?? []).find((/** @type {any} */ one) => one.id === setting);
+  const group = (store.state.realm_user_groups ?? []).find((one) => one.id === setting);
   if (!group) return false;
-  return group.members.includes(userId) || group.direct_subgroup_ids.some((/** @type {number} */ id) => isInGroup(store, userId, id));
+  return group.members.includes(userId) || group.direct_subgroup_ids.some((id) => isInGroup(store, userId, id));
 }
 
 /** Whether a permission of the organization includes the user. @param {Store} store @param {string} setting */
 export function may(store, setting) {
-  const group = store.state[`realm_${setting}`];
+  const group = membersOf(store.state)[`realm_${setting}`];
   return group === undefined || isInGroup(store, store.selfId, group);
 }

@@ -99,7 +99,7 @@ export function createMessages() {
     },
 
     /** Takes over fetched messages. What events changed meanwhile is the same or newer there.
-     * @param {any[]} messages */
+     * @param {Message[]} messages */
     put(messages) {
       for (const message of messages) {
         const { match_content: _content, match_subject: _subject, ...plain } = message;

@@ -3,33 +3,25 @@
  * @module
  */
 
-import { ApiError } from "../api/client.js";
+import { ApiError, csrfToken } from "../api/client.js";
 import * as api from "../api/endpoints.js";
 import { createEventQueue } from "../api/event_queue.js";
+import * as database from "../lib/database.js";
 import { signal } from "../lib/signal.js";
 import { keep, kept, names, whenKeptElsewhere } from "../lib/storage.js";
+import { t } from "../lib/words.js";
+import { createDeletions } from "./deletions.js";
 import { createDrafts, moving } from "./drafts.js";
 import { applyEvents } from "./events.js";
+import { createFetching, createSubscriberLists, createTopicLists } from "./fetching.js";
+import { createOffline } from "./offline.js";
 import { createOutbox } from "./outbox.js";
+import { createReading } from "./reading.js";
 import { createStore, reset } from "./store.js";
-import { removeUnread } from "./unread.js";
 
 /** @typedef {ReturnType<typeof createSession>} Session */
-/** @typedef {import("./messages.js").Range} Range */
 /** @typedef {import("../../types/api.js").Message} Message */
 /** @typedef {import("../../types/api.js").Term} Term */
-/** @typedef {number | "newest" | "oldest" | "first_unread"} Anchor */
-
-/** Messages per request: around an anchor, and further ones. */
-const BEFORE = 60;
-const AFTER = 150;
-const PAGE = 100;
-
-/** How many lists of topics are asked for at a time. */
-const TOPIC_REQUESTS = 4;
-
-/** How long marks of read messages are collected, in milliseconds. */
-const READ_DELAY = 300;
 
 /** How long the event of a message that was sent may take before the message is fetched, in milliseconds. */
 const EVENT_PATIENCE = 10_000;
@@ -42,16 +34,21 @@ export function createSession({ matches, requestTerms, tabs }) {
   const store = createStore();
   /** Text of what failed or was done, for the user. @type {import("../lib/signal.js").Signal<{ text: string, isError: boolean, action?: { label: string, run: () => void } } | null>} */
   const notice = signal(null);
-  /** @type {Set<(message: Message, event: any) => void>} */
+  /** @type {Set<(message: Message, event: import("../../types/api.js").Event) => void>} */
   const messageListeners = new Set();
   /** @type {Set<(from: Destination, to: Destination) => void>} */
   const moveListeners = new Set();
   /** Counts how often the connection came back, for what failed meanwhile. */
   const recoveries = signal(0);
-  /** Messages that arrived while requests were under way. @type {Message[]} */
-  let arrived = [];
-  let underWay = 0;
-  let registrations = 0;
+  let isStarted = false;
+  const offline = createOffline(store, { database, token: csrfToken, now: Date.now });
+  const fetching = createFetching(store, { getMessages: api.getMessages, requestTerms, matches });
+  const topicLists = createTopicLists(store, api.channelTopics);
+  const needSubscribers = createSubscriberLists(store, api.channelMembers);
+  const reading = createReading(store, {
+    ...{ updateFlags: api.updateFlags, updateFlagsForNarrow: api.updateFlagsForNarrow, requestTerms },
+    isTransient: (error) => error instanceof ApiError && error.isTransient,
+  });
 
   /** @param {string} name @returns {import("./outbox.js").Entries} */
   const entriesOf = (name) => {
@@ -91,9 +88,9 @@ export function createSession({ matches, requestTerms, tabs }) {
 
   const queue = createEventQueue({
     onState(state) {
+      offline.remember(state);
       reset(store, state);
-      registrations += 1;
-      if (registrations === 1) start();
+      start();
       drafts.adopt(store.state.drafts ?? []);
       drafts.pushAll();
       outbox.connected();
@@ -103,13 +100,18 @@ export function createSession({ matches, requestTerms, tabs }) {
       applyEvents(store, events, {
         matches: (range, message) => matches(store, range.terms, message),
         onMessage(message, event) {
-          if (underWay > 0) arrived.push(message);
+          fetching.arrive(message);
           outbox.confirm(event.local_message_id, message.id);
           for (const listener of messageListeners) listener(message, event);
         },
       });
       if (events.some((event) => event.type === "drafts")) drafts.adopt(store.state.drafts ?? []);
-      for (const event of events) followMove(event);
+      for (const event of events) {
+        followMove(event);
+        if (event.type === "delete_message") offline.forget(event.message_ids ?? [event.message_id]);
+        if (event.type === "restart")
+          tell(t("The server has a new version."), false, { label: t("Load the page again"), run: () => location.reload() });
+      }
     },
     onRecovered() {
       outbox.connected();
@@ -137,7 +139,24 @@ export function createSession({ matches, requestTerms, tabs }) {
     store.touch("drafts");
   }
 
+  /** Shows the copy of the state that this browser has, if it has one, and no other came meanwhile. */
+  async function showCopy() {
+    const copy = await offline.load();
+    if (!copy || store.generation.peek() > 0) return copy !== null;
+    reset(store, copy.state);
+    store.isFromStorage = true;
+    for (const [key, { terms, messages, hasOldest }] of copy.runs) {
+      store.messages.put(messages);
+      const ids = messages.map(({ id }) => id);
+      Object.assign(store.messages.range(key, terms), { ids, hasOldest, hasNewest: true, isLoaded: true, isStale: true });
+    }
+    start();
+    return true;
+  }
+
   function start() {
+    if (isStarted) return;
+    isStarted = true;
     outbox = createOutbox({
       entries: entriesOf("outbox"),
       tabs,
@@ -191,7 +210,7 @@ export function createSession({ matches, requestTerms, tabs }) {
     outbox.confirm(localId, id);
   }
 
-  /** Runs an action, and tells the user if it fails. @template T @param {Promise<T>} action @returns {Promise<T | undefined>} */
+  /** Runs an action, and tells the user if it fails. @template {Promise<unknown>} P @param {P} action @returns {Promise<Awaited<P> | undefined>} */
   async function attempt(action) {
     try {
       return await action;
@@ -208,178 +227,24 @@ export function createSession({ matches, requestTerms, tabs }) {
     notice.value = { text, isError, action };
   }
 
-  /** @param {Range} range @param {Record<string, any>} params @param {(reply: any) => void} take */
-  async function fetchInto(range, params, take) {
-    underWay += 1;
-    try {
-      const reply = await api.getMessages({ narrow: requestTerms(range.terms), ...params });
-      store.messages.put(reply.messages);
-      for (const { id, match_content, match_subject } of reply.messages) {
-        if (match_content !== undefined) range.matches.set(id, { match_content, match_subject });
-      }
-      take(reply);
-      if (range.hasNewest) {
-        const newest = range.ids.at(-1) ?? 0;
-        const missed = arrived
-          .filter((message) => message.id > newest && matches(store, range.terms, message))
-          .map((message) => message.id);
-        if (missed.length > 0) range.merge(missed);
-      }
-      range.bump();
-      return reply;
-    } finally {
-      underWay -= 1;
-      if (underWay === 0) arrived = [];
-    }
-  }
+  const deletions = createDeletions({
+    hide: (id, isHidden) => store.messages.update(id, () => ({ isLeaving: isHidden })),
+    remove: (id) => attempt(api.deleteMessage(id)),
+  });
 
-  /** @type {Map<Range, Promise<any>>} */
-  const loading = new Map();
-  /** One request at a time for each end of a range. @type {Set<string>} */
-  const extending = new Set();
-
-  /** Fetches the messages around an anchor, in place of those that the range has.
-   * @param {Range} range @param {Anchor} anchor @returns {Promise<any>} the reply, with the anchor that was found */
-  async function load(range, anchor) {
-    const running = loading.get(range);
-    if (running) await running.catch(() => {});
-    const before = anchor === "oldest" ? 0 : BEFORE;
-    const after = anchor === "newest" ? 0 : AFTER;
-    const request = fetchInto(range, { anchor: String(anchor), num_before: before, num_after: after }, (reply) => {
-      range.ids = reply.messages.map((/** @type {Message} */ message) => message.id);
-      range.hasOldest = reply.found_oldest;
-      range.hasNewest = reply.found_newest;
-      range.isLoaded = true;
-      range.isStale = false;
-    });
-    loading.set(range, request);
-    try {
-      return await request;
-    } finally {
-      if (loading.get(range) === request) loading.delete(range);
-    }
-  }
-
-  /** Fetches further messages at one end. @param {Range} range @param {"older" | "newer"} side @returns {Promise<boolean>} Whether there were any */
-  async function extend(range, side) {
-    const isOlder = side === "older";
-    const key = `${side} ${range.key}`;
-    if (extending.has(key) || loading.has(range) || (isOlder ? range.hasOldest : range.hasNewest)) return false;
-    const anchor = isOlder ? range.ids[0] : range.ids.at(-1);
-    if (anchor === undefined) return false;
-    extending.add(key);
-    try {
-      const params = { anchor: String(anchor), include_anchor: false, num_before: isOlder ? PAGE : 0, num_after: isOlder ? 0 : PAGE };
-      const reply = await fetchInto(range, params, (found) => {
-        range.merge(found.messages.map((/** @type {Message} */ message) => message.id));
-        if (isOlder) range.hasOldest = found.found_oldest;
-        else range.hasNewest = found.found_newest;
-        range.trimAround(anchor);
-      });
-      return reply.messages.length > 0;
-    } finally {
-      extending.delete(key);
-    }
-  }
-
-  /** @type {Set<number>} */
-  const toMark = new Set();
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let markTimer;
-
-  /** Marks messages as read: here at once, on the server a moment later together with others. @param {number[]} ids */
-  function markRead(ids) {
-    const unread = ids.filter((id) => !store.messages.byId.get(id)?.flags.includes("read") || store.unreadOf.has(id));
-    if (unread.length === 0) return;
-    store.messages.updateAll(unread, ({ flags }) => (flags.includes("read") ? {} : { flags: [...flags, "read"] }));
-    removeUnread(store, unread);
-    for (const id of unread) toMark.add(id);
-    clearTimeout(markTimer);
-    markTimer = setTimeout(() => void sendMarks(), READ_DELAY);
-  }
-
-  /** Ends once all marks so far have reached the server. */
-  let marking = Promise.resolve();
-
-  function sendMarks() {
-    clearTimeout(markTimer);
-    marking = marking.then(sendMarksNow);
-    return marking;
-  }
-
-  async function sendMarksNow() {
-    const ids = [...toMark];
-    toMark.clear();
-    if (ids.length === 0) return;
-    try {
-      await api.updateFlags(ids, "add", "read");
-    } catch (error) {
-      if (!(error instanceof ApiError) || !error.isTransient) return;
-      for (const id of ids) toMark.add(id);
-      markTimer = setTimeout(() => void sendMarks(), 5000);
-    }
-  }
-
-  /** Changes a flag of all messages of a narrow from an anchor on. @param {Term[]} terms @param {"add" | "remove"} op @param {Anchor} [anchor] */
-  async function markNarrow(terms, op, anchor = "oldest") {
-    // Marks that are under way would undo this one.
-    await sendMarks();
-    /** @type {Anchor} */
-    let from = anchor;
-    for (;;) {
-      const reply = await api.updateFlagsForNarrow({
-        anchor: String(from),
-        include_anchor: from === anchor,
-        num_before: 0,
-        num_after: 5000,
-        op,
-        flag: "read",
-        narrow: requestTerms(terms),
-      });
-      if (reply.found_newest || reply.last_processed_id === null) return;
-      from = reply.last_processed_id;
-    }
+  /** Deletes a message, and offers to take that back. @param {number} id */
+  function deleteMessage(id) {
+    deletions.begin(id);
+    tell(t("The message is deleted, for everybody."), false, { label: t("Undo"), run: () => deletions.undo(id) });
   }
 
   /** Marks a narrow as read, and offers to take that back. @param {Term[]} terms @param {Iterable<number>} ids Its unread messages. */
   async function markNarrowRead(terms, ids) {
     const marked = [...ids];
-    await attempt(markNarrow(terms, "add").then(() => tell("Marked as read.", false, { label: "Undo", run: () => void undo() })));
+    await attempt(
+      reading.markNarrow(terms, "add").then(() => tell(t("Marked as read."), false, { label: t("Undo"), run: () => void undo() })),
+    );
     const undo = () => attempt(api.updateFlags(marked, "remove", "read"));
-  }
-
-  /** @type {Map<number, Promise<void>>} */
-  const topicRequests = new Map();
-
-  /** Fetches the topics of a channel, if they are not there. @param {number} streamId */
-  const needTopics = (streamId) => loadTopics(streamId)?.catch(() => {});
-
-  /** The same, for those who say it if that fails. @param {number} streamId @returns {Promise<void> | undefined} */
-  function loadTopics(streamId) {
-    if (store.topics.has(streamId)) return undefined;
-    const running = topicRequests.get(streamId);
-    if (running) return running;
-    const request = api
-      .channelTopics(streamId)
-      .then(({ topics }) => {
-        store.topics.set(
-          streamId,
-          topics.map((/** @type {any} */ { name, max_id }) => ({ name, max_id })),
-        );
-        store.touch("topics");
-      })
-      .finally(() => topicRequests.delete(streamId));
-    topicRequests.set(streamId, request);
-    return request;
-  }
-
-  /** Fetches the topics of several channels, a few at a time. @param {number[]} streamIds @param {() => boolean} isWanted Whether to go on. */
-  async function needTopicsOf(streamIds, isWanted) {
-    const left = streamIds.filter((id) => !store.topics.has(id));
-    const work = async () => {
-      for (let id = left.shift(); id !== undefined && isWanted(); id = left.shift()) await needTopics(id);
-    };
-    await Promise.all(Array.from({ length: TOPIC_REQUESTS }, work));
   }
 
   return {
@@ -394,19 +259,24 @@ export function createSession({ matches, requestTerms, tabs }) {
     },
     edits,
     recoveries,
+    offline,
+    showCopy,
     moved,
     attempt,
     tell,
-    load,
-    extend,
-    markRead,
-    flushMarks: () => void sendMarks(),
-    markNarrow,
+    load: fetching.load,
+    extend: fetching.extend,
+    markRead: reading.mark,
+    flushMarks: reading.flush,
+    deleteMessage,
+    flushDeletions: deletions.flush,
+    markNarrow: reading.markNarrow,
     markNarrowRead,
-    needTopics,
-    loadTopics,
-    needTopicsOf,
-    /** @param {(message: Message, event: any) => void} listener */
+    needTopics: topicLists.need,
+    loadTopics: topicLists.load,
+    needTopicsOf: topicLists.needOf,
+    needSubscribers,
+    /** @param {(message: Message, event: import("../../types/api.js").Event) => void} listener */
     onMessage(listener) {
       messageListeners.add(listener);
       return () => messageListeners.delete(listener);

@@ -9,6 +9,7 @@
 import { signal } from "../lib/signal.js";
 import { resetChannels } from "./channels.js";
 import { directKey, otherIds } from "./conversations.js";
+import { membersOf } from "./lists.js";
 import { createMessages } from "./messages.js";
 import { resetUnread } from "./unread.js";
 import { resetUsers } from "./users.js";
@@ -18,7 +19,10 @@ import { resetUsers } from "./users.js";
 /** @typedef {import("../../types/api.js").Channel} Channel */
 
 /** @typedef {"realm" | "settings" | "users" | "presence" | "status" | "typing" | "channels" | "topics" | "userTopics" | "unread" |
- *   "drafts" | "scheduled" | "groups" | "emoji" | "outbox" | "recents" | "starred"} Area */
+ *   "drafts" | "scheduled" | "subscribers" | "groups" | "emoji" | "outbox" | "recents" | "starred" | "rows"} Area `rows` is what all
+ *   rows of messages show of people and settings. */
+
+/** When somebody was here, in UNIX seconds. @typedef {{ active_timestamp?: number, idle_timestamp?: number }} Presence */
 
 /** @typedef {ReturnType<typeof createStore>} Store */
 
@@ -33,15 +37,19 @@ export function createStore() {
   };
   const store = {
     /** The reply to `POST /register`, without what has a place of its own below. @type {State} */
-    state: {},
+    state: /** @type {State} */ ({}),
     /** Counts registrations: what was fetched before the latest may be out of date. */
     generation: signal(0),
     selfId: 0,
+    /** Whether the state is the copy of an earlier one, since the server cannot be reached. */
+    isFromStorage: false,
+    /** Whether the user reads without an account. */
+    isVisitor: false,
     /** All users, also deactivated ones and bots. @type {Map<number, User>} */
     users: new Map(),
-    /** Times in UNIX seconds. @type {Map<number, { active_timestamp?: number, idle_timestamp?: number }>} */
+    /** @type {Map<number, Presence>} */
     presences: new Map(),
-    /** @type {Map<number, any>} */
+    /** @type {Map<number, import("../../types/api.js").Status>} */
     statuses: new Map(),
     /** @type {Set<number>} */
     mutedUsers: new Set(),
@@ -49,6 +57,8 @@ export function createStore() {
     typing: new Map(),
     /** All channels that the user may see. @type {Map<number, Channel>} */
     channels: new Map(),
+    /** The people of channels whose list was fetched. @type {Map<number, Set<number>>} */
+    subscribers: new Map(),
     /** Visibility policies, by conversation. @type {Map<string, number>} */
     userTopics: new Map(),
     /** The topics of channels whose list was fetched, the newest message first. @type {Map<number, { name: string, max_id: number }[]>} */
@@ -81,7 +91,7 @@ export function createStore() {
     get self() {
       return /** @type {User} */ (store.users.get(store.selfId));
     },
-    /** A setting of the user. @param {string} name */
+    /** A setting of the user. @template {keyof import("../../types/api.js").UserSettings} Name @param {Name} name */
     setting: (name) => store.state.user_settings?.[name],
   };
   return store;
@@ -91,29 +101,34 @@ export function createStore() {
  * @param {Store} store @param {State} state */
 export function reset(store, state) {
   store.state = state;
+  store.isFromStorage = false;
   store.selfId = state.user_id;
+  store.isVisitor = state.queue_id === null;
   if (typeof state.server_timestamp === "number") store.skew = state.server_timestamp - Date.now() / 1000;
   resetUsers(store, state);
   resetChannels(store, state);
   resetUnread(store, state);
   store.starred = new Set(state.starred_messages ?? []);
   store.topics.clear();
+  store.subscribers.clear();
   store.typing.clear();
   store.directs = new Map();
   for (const { user_ids, max_message_id } of state.recent_private_conversations ?? []) {
     store.directs.set(directKey(store, user_ids), { user_ids: otherIds(store, user_ids), max_id: max_message_id });
   }
-  for (const part of TAKEN) delete state[part];
+  for (const part of TAKEN) delete membersOf(state)[part];
   store.messages.markStale();
   store.generation.value = store.generation.peek() + 1;
   store.touch(
     "realm",
     "settings",
+    "rows",
     "users",
     "presence",
     "status",
     "typing",
     "channels",
+    "subscribers",
     "topics",
     "userTopics",
     "unread",

@@ -4,7 +4,7 @@
  */
 
 import { computed } from "../lib/signal.js";
-import { channelOf, FOLLOWED, isTopicMuted, policyOf } from "./channels.js";
+import { channelOf, FOLLOWED, INHERIT, isMutedBy } from "./channels.js";
 import { directKey, topicKey } from "./conversations.js";
 
 /** @typedef {import("./store.js").Store} Store */
@@ -29,25 +29,28 @@ const spellings = new Map();
 
 /** @param {Store} store @param {string} key @param {number[]} ids @param {string} [topic] */
 function add(store, key, ids, topic) {
-  const known = store.unread.get(key) ?? new Set();
-  for (const id of ids) {
-    known.add(id);
-    store.unreadOf.set(id, key);
-  }
+  const known = new Set([...(store.unread.get(key) ?? []), ...ids]);
+  for (const id of ids) store.unreadOf.set(id, key);
   if (known.size > 0) store.unread.set(key, known);
   if (topic !== undefined) spellings.set(key, topic);
 }
 
 /** @param {Store} store @param {number[]} ids */
 function remove(store, ids) {
+  /** @type {Map<string, Set<number>>} */
+  const changed = new Map();
   for (const id of ids) {
     const key = store.unreadOf.get(id);
     store.mentions.delete(id);
     if (key === undefined) continue;
     store.unreadOf.delete(id);
-    const known = store.unread.get(key);
-    known?.delete(id);
-    if (known?.size === 0) store.unread.delete(key);
+    const left = changed.get(key) ?? new Set(store.unread.get(key));
+    left.delete(id);
+    changed.set(key, left);
+  }
+  for (const [key, left] of changed) {
+    if (left.size > 0) store.unread.set(key, left);
+    else store.unread.delete(key);
   }
 }
 
@@ -87,6 +90,10 @@ export function moveUnread(store, ids, streamId, topic) {
   store.touch("unread");
 }
 
+/** The unread messages of a channel. @param {Store} store @param {number} streamId @returns {number[]} */
+export const unreadOfChannel = (store, streamId) =>
+  [...store.unread].flatMap(([key, ids]) => (key.startsWith(`channel/${streamId}/`) ? [...ids] : []));
+
 /** @param {Store} store @param {string} key @returns {number} */
 export const unreadCount = (store, key) => store.unread.get(key)?.size ?? 0;
 
@@ -117,24 +124,48 @@ export const unreadTopics = derived(findUnreadTopics);
 /** The counts of titles and lists. */
 export const unreadCounts = derived(countUnread);
 
+/** The newest unread topic of each channel. */
+export const newestUnreadTopics = derived(findNewestTopics);
+
+/** The largest of some ids. A set may have more than a call may have arguments. @param {Iterable<number>} ids */
+export function newestOf(ids) {
+  let newest = 0;
+  for (const id of ids) if (id > newest) newest = id;
+  return newest;
+}
+
+/** What follows from the unread messages of a conversation, by their set, which is another after each change.
+ * @type {WeakMap<Set<number>, { streamId: number, topic: string, newest: number }>} */
+const details = new WeakMap();
+
+/** @param {string} key @param {Set<number>} ids */
+function detailsOf(key, ids) {
+  const known = details.get(ids);
+  if (known) return known;
+  const streamId = Number(key.split("/")[1]);
+  const found = { streamId, topic: spellings.get(key) ?? key.slice(`channel/${streamId}/`.length), newest: newestOf(ids) };
+  details.set(ids, found);
+  return found;
+}
+
+/** The conversations with unread messages that mention the user. @param {Store} store */
+const mentioning = (store) => new Set([...store.mentions].map((id) => store.unreadOf.get(id)));
+
 /** @param {Store} store @returns {readonly UnreadTopic[]} */
 function findUnreadTopics(store) {
+  const mentions = mentioning(store);
   /** @type {UnreadTopic[]} */
   const topics = [];
   for (const [key, ids] of store.unread) {
     if (!key.startsWith("channel/")) continue;
-    const streamId = Number(key.split("/")[1]);
-    if (!channelOf(store, streamId).subscribed) continue;
-    const topic = spellings.get(key) ?? key.slice(`channel/${streamId}/`.length);
+    const { streamId, topic, newest } = detailsOf(key, ids);
+    const channel = channelOf(store, streamId);
+    if (!channel.subscribed) continue;
+    const policy = store.userTopics.get(key) ?? INHERIT;
     topics.push({
-      streamId,
-      topic,
-      key,
-      ids,
-      isMuted: isTopicMuted(store, streamId, topic),
-      isFollowed: policyOf(store, streamId, topic) === FOLLOWED,
-      hasMention: [...ids].some((id) => store.mentions.has(id)),
-      newest: Math.max(...ids),
+      ...{ streamId, topic, key, ids, newest, hasMention: mentions.has(key) },
+      isMuted: isMutedBy(policy, channel),
+      isFollowed: policy === FOLLOWED,
     });
   }
   return topics;
@@ -142,11 +173,29 @@ function findUnreadTopics(store) {
 
 /** @param {Store} store @returns {{ key: string, userIds: number[], ids: Set<number>, newest: number }[]} */
 export function unreadDirects(store) {
-  return [...store.unread]
-    .filter(([key]) => key.startsWith("dm/"))
-    .map(([key, ids]) => {
-      return { key, userIds: key.slice(3).split(",").map(Number), ids, newest: Math.max(...ids) };
-    });
+  const directs = [];
+  for (const [key, ids] of store.unread) {
+    if (key.startsWith("dm/")) directs.push({ key, userIds: key.slice(3).split(",").map(Number), ids, newest: newestOf(ids) });
+  }
+  return directs;
+}
+
+/** The unread direct messages as text, which is another where one of their counts is. @param {Store} store */
+export function directsSign(store) {
+  store.on("unread");
+  return unreadDirects(store)
+    .map(({ key, ids, newest }) => `${key} ${ids.size} ${newest}`)
+    .join();
+}
+
+/** The newest unread topic of each channel. @param {Store} store @returns {Map<number, UnreadTopic>} */
+function findNewestTopics(store) {
+  /** @type {Map<number, UnreadTopic>} */
+  const newest = new Map();
+  for (const topic of unreadTopics(store)) {
+    if (topic.newest > (newest.get(topic.streamId)?.newest ?? 0)) newest.set(topic.streamId, topic);
+  }
+  return newest;
 }
 
 /** @param {Store} store @returns {{ home: number, directs: number, mentions: number, followed: number, muted: number,

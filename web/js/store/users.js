@@ -3,29 +3,43 @@
  * @module
  */
 
+import { t } from "../lib/words.js";
+import { membersOf } from "./lists.js";
+
 /** @typedef {import("./store.js").Store} Store */
 /** @typedef {import("../../types/api.js").State} State */
 /** @typedef {import("../../types/api.js").Event} Event */
 /** @typedef {import("../../types/api.js").User} User */
 
+/** The role of guests. */
+export const GUEST = 600;
+
 /** @param {Store} store @param {State} state */
 export function resetUsers(store, state) {
   store.users = new Map();
-  for (const user of state.realm_non_active_users ?? []) store.users.set(user.user_id, { ...user, is_active: false });
-  for (const user of state.realm_users ?? []) store.users.set(user.user_id, { ...user, is_active: true });
-  for (const user of state.cross_realm_bots ?? []) store.users.set(user.user_id, { ...user, is_active: true });
-  store.presences = new Map(Object.entries(state.presences ?? {}).map(([id, presence]) => [Number(id), presence]));
+  const take = (/** @type {{ user_id: number }[]} */ users = [], /** @type {boolean} */ is_active) => {
+    for (const user of users) store.users.set(user.user_id, /** @type {User} */ ({ ...user, is_active }));
+  };
+  take(state.realm_non_active_users, false);
+  take(state.realm_users, true);
+  take(state.cross_realm_bots, true);
+  // The client asks for presences in the newer format.
+  const presences = /** @type {Record<string, import("./store.js").Presence>} */ (state.presences ?? {});
+  store.presences = new Map(Object.entries(presences).map(([id, presence]) => [Number(id), presence]));
   store.statuses = new Map(Object.entries(state.user_status ?? {}).map(([id, status]) => [Number(id), status]));
-  store.mutedUsers = new Set((state.muted_users ?? []).map((/** @type {{ id: number }} */ muted) => muted.id));
+  store.mutedUsers = new Set((state.muted_users ?? []).map((muted) => muted.id));
 }
 
 /** @param {Store} store @param {number} id @returns {User} A stand-in for a user who cannot be seen. */
 export function userOf(store, id) {
   const found = store.users.get(id);
   if (found) return found;
-  const full_name = "Unknown user";
+  const full_name = t("Unknown user");
   return { user_id: id, full_name, email: `user${id}@`, avatar_url: null, role: 400, is_bot: false, is_active: false };
 }
+
+/** What rows of messages show of people. */
+const SHOWN_IN_ROWS = ["full_name", "avatar_url", "avatar_version", "role", "is_active", "is_bot", "bot_owner_id"];
 
 /** @type {Record<string, (store: Store, event: Event) => void>} */
 export const userReducers = {
@@ -48,6 +62,7 @@ export const userReducers = {
       store.users.set(person.user_id, next);
       if (person.user_id === store.selfId) applyToSelf(store, person);
     }
+    if (op !== "update" || SHOWN_IN_ROWS.some((name) => name in person)) store.touch("rows");
     store.touch("users");
   },
 
@@ -73,7 +88,7 @@ export const userReducers = {
 
   muted_users(store, { muted_users }) {
     store.mutedUsers = new Set(muted_users.map((/** @type {{ id: number }} */ muted) => muted.id));
-    store.touch("users");
+    store.touch("rows", "users");
   },
 };
 
@@ -81,14 +96,14 @@ export const userReducers = {
  * @param {Store} store @param {Record<string, any>} person */
 function applyToSelf({ state }, person) {
   for (const name of ["full_name", "avatar_url", "avatar_source", "avatar_url_medium", "delivery_email"]) {
-    if (name in person && name in state) state[name] = person[name];
+    if (name in person && name in state) membersOf(state)[name] = person[name];
   }
   if (person.new_email) state.email = person.new_email;
   if (person.role !== undefined) {
     state.is_owner = person.role <= 100;
     state.is_admin = person.role <= 200;
     state.is_moderator = person.role === 300;
-    state.is_guest = person.role === 600;
+    state.is_guest = person.role === GUEST;
   }
 }
 
@@ -120,6 +135,7 @@ export function presenceOf(store, id, now) {
 
 /** Records a notice that somebody types. @param {Store} store @param {string} key @param {number} userId @param {boolean} isTyping */
 export function setTyping(store, key, userId, isTyping) {
+  if (!isTyping && !store.typing.get(key)?.has(userId)) return;
   const typists = store.typing.get(key) ?? new Map();
   if (isTyping) typists.set(userId, Date.now() + (store.state.server_typing_started_expiry_period_milliseconds ?? 45_000));
   else typists.delete(userId);

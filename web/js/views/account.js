@@ -3,18 +3,27 @@
  * @module
  */
 
-import * as api from "../api/endpoints.js";
+import { updateSettings } from "../api/endpoints.js";
+import * as api from "../api/endpoints_on_demand.js";
 import { fill, h } from "../lib/dom.js";
 import { fullTime } from "../lib/time.js";
+import { sentence, t } from "../lib/words.js";
 import { button, field, form, row, rows, submitButton } from "./parts.js";
-import { confirm } from "./popover.js";
+import { confirm, showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../lib/dom.js").Child} Child */
 
 /** @param {App} app @returns {Child[]} */
 export function account({ store, session }) {
-  const email = h("input", { type: "email", value: store.self.delivery_email ?? store.state.delivery_email ?? "", autocomplete: "email" });
+  const mayChangeEmail = Boolean(store.state.is_admin) || store.state.realm_email_changes_disabled !== true;
+  const email = h("input", {
+    type: "email",
+    value: store.self.delivery_email ?? store.state.delivery_email ?? "",
+    autocomplete: "email",
+    disabled: !mayChangeEmail,
+  });
+  const proof = h("input", { type: "password", autocomplete: "current-password", required: true });
   const old = h("input", { type: "password", autocomplete: "current-password", required: true });
   const next = h("input", {
     type: "password",
@@ -24,30 +33,92 @@ export function account({ store, session }) {
     maxlength: store.state.password_max_length ?? 100,
   });
   const changePassword = () =>
-    api.updateSettings({ old_password: old.value, new_password: next.value }).then(() => {
+    updateSettings({ old_password: old.value, new_password: next.value }).then(() => {
       old.value = next.value = "";
-      session.tell("Your password has been changed.");
+      session.tell(t("Your password has been changed."));
+    });
+  const changeEmail = () =>
+    updateSettings({ email: email.value.trim(), old_password: proof.value }).then(() => {
+      proof.value = "";
+      session.tell(t("Saved."));
     });
   return [
     form(
-      () => session.attempt(api.updateSettings({ email: email.value.trim() }).then(() => session.tell("Saved."))),
-      field("Email", email),
-      submitButton("Change email"),
+      () => session.attempt(changeEmail()),
+      field(t("Email"), email, mayChangeEmail ? "" : t("Administrators change it.")),
+      mayChangeEmail && [field(t("Your password, to change the email"), proof), submitButton(t("Change email"))],
     ),
-    h("h3", null, "Password"),
+    h("h3", null, t("Password")),
     form(
       () => session.attempt(changePassword()),
       h("input", { type: "text", autocomplete: "username", value: store.state.delivery_email ?? "", hidden: true }),
-      field("Current password", old),
-      field("New password", next),
-      submitButton("Change password"),
+      field(t("Current password"), old),
+      field(t("New password"), next),
+      submitButton(t("Change password")),
     ),
   ];
 }
 
-/** An element that is filled once a request is answered. @param {App} app @param {Promise<any>} request @param {(reply: any) => Child} render */
+/** Closing one's own account. @param {App} app */
+export function closeAccount({ session, store }) {
+  const close = async () => {
+    const bots = (store.state.realm_bots ?? []).some((bot) => bot.owner_id === store.selfId && bot.is_active !== false);
+    const words = bots
+      ? t("You are logged out everywhere and cannot come back by yourself. Your messages stay. Your bots stop working.")
+      : t("You are logged out everywhere and cannot come back by yourself. Your messages stay.");
+    if (!(await confirm(t("Close your account?"), words, t("Close account"), { isDanger: true }))) return;
+    if (await session.attempt(api.closeAccount())) location.assign("/");
+  };
+  return [h("h3", null, t("Close the account")), h("div", null, button(t("Close your account"), close, "danger"))];
+}
+
+/** The file that libraries and programs read. @param {App} app @param {string} owner @param {string} email @param {string} key */
+export function showKeyFile(app, owner, email, key) {
+  const text = `[api]\nemail=${email}\nkey=${key}\nsite=${location.origin}\n`;
+  showDialog(
+    t("{file} of {name}", { file: "zuliprc", name: owner }),
+    () => [
+      h("p", null, sentence("Save this as {file}: the libraries and programs read it.", { file: h("code", null, "zuliprc") })),
+      h("textarea", { class: "source", readonly: true, rows: 5, "aria-label": "zuliprc" }, text),
+      h(
+        "div",
+        { class: "dialog__buttons" },
+        button(t("Copy"), () => app.copy(text, t("Copied."))),
+        h("a", { class: "button button--primary", download: "zuliprc", href: URL.createObjectURL(new Blob([text])) }, t("Download")),
+      ),
+    ],
+    { class: "dialog--small" },
+  );
+}
+
+/** Makes a key for a program of one's own, which takes the password again. @param {App} app @param {() => void} onDone */
+function newKey(app, onDone) {
+  const { store, session } = app;
+  const email = store.state.delivery_email ?? store.self.delivery_email ?? "";
+  const password = h("input", { type: "password", autocomplete: "current-password", required: true });
+  showDialog(
+    t("A key for a program"),
+    (close) => [
+      h("p", null, t("A program or script with this key can do what you can do. For most purposes, a bot is better.")),
+      form(
+        async () => {
+          const reply = await session.attempt(api.fetchKey(email, password.value));
+          if (!reply) return;
+          close();
+          onDone();
+          showKeyFile(app, store.self.full_name, email, reply.api_key);
+        },
+        field(t("Your password"), password),
+        submitButton(t("Make a key")),
+      ),
+    ],
+    { class: "dialog--small" },
+  );
+}
+
+/** An element that is filled once a request is answered. @param {App} app @template T @param {Promise<T>} request @param {(reply: NonNullable<Awaited<T>>) => Child} render */
 export function later({ session }, request, render) {
-  const place = h("div", { class: "form" }, h("p", { class: "muted" }, "Loading…"));
+  const place = h("div", { class: "form" }, h("p", { class: "muted" }, t("Loading…")));
   void session.attempt(request).then((reply) => fill(place, reply && render(reply)));
   return place;
 }
@@ -58,33 +129,48 @@ export function devices(app) {
   const is24 = Boolean(store.setting("twenty_four_hour_time"));
   const place = h("div");
   const revokeOthers = async () => {
-    const words = "All other browsers, phones, programs and scripts that use your account have to log in again.";
-    if ((await confirm("Log out everywhere else?", words, "Log out", { isDanger: true })) && (await session.attempt(api.revokeOtherKeys())))
+    const words = t("All other browsers, phones, programs and scripts that use your account have to log in again.");
+    if (
+      (await confirm(t("Log out everywhere else?"), words, t("Log out"), { isDanger: true })) &&
+      (await session.attempt(api.revokeOtherKeys()))
+    )
       show();
   };
+  /** @type {() => unknown} */
   const show = () =>
     fill(
       place,
       later(app, api.listKeys(), ({ sessions, current_session_id: current, api_keys: keys }) => [
         rows([
-          ...sessions.map((/** @type {any} */ one) =>
+          ...sessions.map((one) =>
             row(
-              one.id === current ? `${one.client} (this browser)` : one.client,
-              `Since ${fullTime(one.date_created, is24)}, last used ${fullTime(one.last_used, is24)} from ${one.address}`,
-              one.id !== current && button("Log out", async () => (await session.attempt(api.endSession(one.id))) && show(), "small"),
+              one.id === current ? t("{client} (this browser)", { client: one.client }) : one.client,
+              t("Since {time}, last used {last} from {address}", {
+                time: fullTime(one.date_created, is24),
+                last: fullTime(one.last_used, is24),
+                address: one.address,
+              }),
+              one.id !== current && button(t("Log out"), async () => (await session.attempt(api.endSession(one.id))) && show(), "small"),
             ),
           ),
-          ...keys.map((/** @type {any} */ key) =>
+          ...keys.map((key) =>
             row(
               key.client,
-              `Since ${fullTime(key.date_created, is24)}${key.last_used ? `, last used ${fullTime(key.last_used, is24)}` : ""}`,
-              button("Log out", async () => (await session.attempt(api.revokeKey(key.id))) && show(), "small"),
+              key.last_used
+                ? t("Since {time}, last used {last}", { time: fullTime(key.date_created, is24), last: fullTime(key.last_used, is24) })
+                : t("Since {time}", { time: fullTime(key.date_created, is24) }),
+              button(t("Log out"), async () => (await session.attempt(api.revokeKey(key.id))) && show(), "small"),
             ),
           ),
         ]),
-        h("div", null, button("Log out all other devices", revokeOthers, "danger", { disabled: sessions.length + keys.length < 2 })),
+        h(
+          "div",
+          { class: "inline" },
+          button(t("Make a key for a program"), () => newKey(app, show)),
+          button(t("Log out all other devices"), revokeOthers, "danger", { disabled: sessions.length + keys.length < 2 }),
+        ),
       ]),
     );
   show();
-  return [h("p", { class: "muted" }, "Each browser, phone, program and script that uses your account is logged in by itself."), place];
+  return [h("p", { class: "muted" }, t("Each browser, phone, program and script that uses your account is logged in by itself.")), place];
 }

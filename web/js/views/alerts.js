@@ -4,6 +4,8 @@
  */
 
 import { effect } from "../lib/signal.js";
+import { throttle } from "../lib/timing.js";
+import { t } from "../lib/words.js";
 import { claim, hasFocus, isBrowserFocused, isVisible } from "../platform/lifecycle.js";
 import { bridge, closeWhere, playSound, setBadge, setIcon, show } from "../platform/notifications.js";
 import { conversationTerms } from "../selectors/narrow.js";
@@ -19,11 +21,19 @@ import { ownPath } from "./parts.js";
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Message} Message */
 
+/** How often the title is set, and the icon drawn, at most, in milliseconds: in a busy organization the count changes with
+ * each message. */
+const TITLE_INTERVAL = 500;
+const ICON_INTERVAL = 2000;
+
+/** How often notifications of what is read are looked for, at most, in milliseconds. */
+const CLOSE_INTERVAL = 1000;
+
 /** Whether a message is shown and heard, by the user's settings. @param {import("../store/store.js").Store} store @param {Message} message
  * @returns {{ shows: boolean, sounds: boolean }} */
 export function alertsFor(store, message) {
   const none = { shows: false, sounds: false };
-  const set = (/** @type {string} */ name) => Boolean(store.setting(name));
+  const set = (/** @type {keyof import("../../types/api.js").UserSettings} */ name) => Boolean(store.setting(name));
   if (message.sender_id === store.selfId || message.flags.includes("read") || store.mutedUsers.has(message.sender_id)) return none;
   const isDirect = message.flags.includes("mentioned");
   const isWildcard = message.flags.includes("stream_wildcard_mentioned") || message.flags.includes("topic_wildcard_mentioned");
@@ -49,7 +59,7 @@ export function alertsFor(store, message) {
   return { shows, sounds: sounds && store.setting("notification_sound") !== "none" };
 }
 
-/** @param {App & { viewName: (route: any) => string }} app */
+/** @param {App & { viewName: (route: import("../../types/app.js").Route) => string }} app */
 export function startAlerts(app) {
   const { store, session } = app;
   /** How many messages a conversation was notified of since the window had the focus. @type {Map<string, number>} */
@@ -73,33 +83,52 @@ export function startAlerts(app) {
       message.type === "stream"
         ? `#${channelOf(store, Number(message.stream_id)).name} > ${topicName(store, message.subject)}`
         : others.length > 0
-          ? `to you and ${namesOf(store, others)}`
-          : "to you";
-    const short = place.length > 50 ? `to you and ${others.length} others` : place;
+          ? t("to you and {names}", { names: namesOf(store, others) })
+          : t("to you");
+    const short =
+      place.length > 50 ? t({ one: "to you and one more", other: "to you and {count} others" }, { count: others.length }) : place;
     const isPrivate = message.type === "private" && store.setting("pm_content_in_desktop_notifications") === false;
     void show({
-      title: count > 1 ? `${count} messages from ${sender.full_name} (${short})` : `${sender.full_name} (${short})`,
-      body: isPrivate ? `New direct message from ${sender.full_name}` : textOf(message.content).slice(0, 200),
+      title:
+        count > 1
+          ? t(
+              { one: "{count} message from {name} ({place})", other: "{count} messages from {name} ({place})" },
+              { count, name: sender.full_name, place: short },
+            )
+          : `${sender.full_name} (${short})`,
+      body: isPrivate ? t("New direct message from {name}", { name: sender.full_name }) : textOf(message.content).slice(0, 200),
       icon: sender.avatar_url ? ownPath(sender.avatar_url) : null,
       tag: key,
+      id: message.id,
       fragment: app.fragmentOf([...conversationTerms(store, message), { operator: "near", operand: message.id }]),
     });
   });
 
   effect(() => {
     if (hasFocus.value && isVisible.value) {
-      closeWhere(() => true);
+      void closeWhere(() => true);
       notified.clear();
     }
   });
 
   // Read elsewhere.
+  const closeRead = throttle(() => void closeWhere((key) => unreadCount(store, key) === 0), CLOSE_INTERVAL);
   effect(() => {
     store.on("unread");
-    closeWhere((key) => unreadCount(store, key) === 0);
+    closeRead();
   });
 
-  let lastCount = -1;
+  const showIcon = throttle(() => {
+    const plain = ownPath(store.state.realm_icon_url ?? "/static/images/organization.png");
+    const counts = { count: titleCount(store), hasDirects: unreadCounts(store).directs > 0 };
+    setIcon(counts.count, counts.hasDirects, plain);
+    setBadge(counts.count);
+  }, ICON_INTERVAL);
+  let title = "";
+  const showTitle = throttle(() => {
+    document.title = title;
+  }, TITLE_INTERVAL);
+  let shown = "";
   effect(() => {
     store.on("unread");
     store.on("settings");
@@ -107,11 +136,12 @@ export function startAlerts(app) {
     store.on("channels");
     store.on("users");
     const count = titleCount(store);
-    document.title = `${count > 0 ? `(${count}) ` : ""}${app.viewName(app.route.value)} - ${store.state.realm_name} - teamchat`;
-    if (count === lastCount) return;
-    lastCount = count;
-    setIcon(count, unreadCounts(store).directs > 0, ownPath(store.state.realm_icon_url ?? "/static/images/organization.png"));
-    setBadge(count);
+    title = `${count > 0 ? `(${count}) ` : ""}${app.viewName(app.route.value)} - ${store.state.realm_name} - teamchat`;
+    showTitle();
+    const now = `${count} ${unreadCounts(store).directs > 0} ${store.state.realm_icon_url}`;
+    if (now === shown) return;
+    shown = now;
+    showIcon();
   });
 
   effect(() => {

@@ -8,6 +8,9 @@ import { conversationKey } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
 import { textOf } from "./message_content.js";
 
+/** How many messages wait to be said. */
+const KEPT = 5;
+
 /** @param {import("../../types/app.js").App} app */
 export function createAnnouncer(app) {
   const element = h("div", { class: "visually-hidden", role: "status", "aria-live": "polite" });
@@ -15,7 +18,9 @@ export function createAnnouncer(app) {
   session.onMessage((message) => {
     if (message.sender_id === store.selfId || !app.timeline?.conversation || app.timeline.conversation !== conversationKey(store, message))
       return;
-    element.textContent = `${userOf(store, message.sender_id).full_name}: ${textOf(message.content)}`;
+    // A message that follows at once does not take the place of one that has not been said yet.
+    element.append(h("p", null, `${userOf(store, message.sender_id).full_name}: ${textOf(message.content)}`));
+    if (element.childElementCount > KEPT) element.firstElementChild?.remove();
   });
   return { element };
 }

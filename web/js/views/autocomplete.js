@@ -4,11 +4,13 @@
  */
 
 import { h, icon } from "../lib/dom.js";
+import { t } from "../lib/words.js";
 import { isComposing } from "../platform/keyboard.js";
 import { completionsFor, triggerAt } from "../selectors/completions.js";
 import { channelByName } from "../store/channels.js";
+import { allEmoji, asReaction, textOfEmoji } from "../store/emoji.js";
 import { choiceText, createChoices } from "./choices.js";
-import { allEmoji, asReaction, loadEmoji } from "./emoji_picker.js";
+import { loadEmoji } from "./emoji_catalogue.js";
 import { avatar, channelIcon, emojiElement } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -18,7 +20,7 @@ import { avatar, channelIcon, emojiElement } from "./parts.js";
  * @param {{ replace: (start: number, end: number, text: string) => void, chooseTime: () => void }} how */
 export function attachAutocomplete(app, textarea, context, { replace, chooseTime }) {
   const id = `completions-${Math.random().toString(36).slice(2)}`;
-  const list = h("div", { class: "completions", role: "listbox", id, "aria-label": "Completions" });
+  const list = h("div", { class: "completions", role: "listbox", id, "aria-label": t("Completions") });
   const choices = createChoices(textarea, list, {
     render: (/** @type {Completion} */ item) => [picture(item), choiceText(item.label, item.detail)],
     choose,
@@ -51,7 +53,7 @@ export function attachAutocomplete(app, textarea, context, { replace, chooseTime
 
   function show() {
     if (!trigger) return;
-    const emoji = trigger.kind === "emoji" ? allEmoji(app) : [];
+    const emoji = trigger.kind === "emoji" ? allEmoji(app.store).map((one) => ({ ...one, text: textOfEmoji(one) })) : [];
     const items = completionsFor(app.store, trigger, { ...context, recent: app.recentSenders(), emoji });
     if (items.length === 0) return hide();
     if (!list.isConnected) textarea.after(list);
@@ -100,5 +102,7 @@ export function attachAutocomplete(app, textarea, context, { replace, chooseTime
     event.stopPropagation();
   });
 
+  // Something is typed already.
+  if (document.activeElement === textarea) update();
   return { isOpen: () => !choices.isEmpty(), close };
 }

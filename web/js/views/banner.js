@@ -6,6 +6,7 @@
 import { fill, h } from "../lib/dom.js";
 import { effect, onEnd, signal } from "../lib/signal.js";
 import { keep, kept } from "../lib/storage.js";
+import { t } from "../lib/words.js";
 import { askPermission, permission } from "../platform/notifications.js";
 
 /** How long a connection may be away before it is said, in milliseconds. */
@@ -35,10 +36,11 @@ export function createBanner({ session, store }) {
       element.dataset.kind = "offline";
       fill(
         element,
-        "No connection. What you write is kept, and sent when the connection is back. ",
-        h("button", { type: "button", class: "link", onclick: () => session.queue.kick() }, "Try now"),
+        store.isVisitor ? t("No connection") : t("No connection. What you write is kept, and sent when the connection is back."),
+        " ",
+        h("button", { type: "button", class: "link", onclick: () => session.queue.kick() }, t("Try now")),
       );
-    } else if (!asked.value && permission() === "default" && store.setting("enable_desktop_notifications")) {
+    } else if (!store.isVisitor && !asked.value && permission() === "default" && store.setting("enable_desktop_notifications")) {
       element.hidden = false;
       element.dataset.kind = "question";
       const done = () => {
@@ -47,14 +49,15 @@ export function createBanner({ session, store }) {
       };
       fill(
         element,
-        "Would you like to be notified of messages for you? ",
+        t("Would you like to be notified of messages for you?"),
+        " ",
         h(
           "button",
           { type: "button", class: "button button--small button--primary", onclick: () => void askPermission().then(done) },
-          "Turn on notifications",
+          t("Turn on notifications"),
         ),
         " ",
-        h("button", { type: "button", class: "link", onclick: done }, "Not now"),
+        h("button", { type: "button", class: "link", onclick: done }, t("Not now")),
       );
     }
   });
@@ -64,7 +67,7 @@ export function createBanner({ session, store }) {
 /** Shows that the server does not answer at the start, and lets the user try again.
  * @param {HTMLElement} root @param {() => void} retry */
 export function showUnreachable(root, retry) {
-  const again = h("button", { type: "button", class: "button button--primary", onclick: retry }, "Try again");
+  const again = h("button", { type: "button", class: "button button--primary", onclick: retry }, t("Try again"));
   root.replaceChildren(
     h(
       "main",
@@ -72,8 +75,8 @@ export function showUnreachable(root, retry) {
       h(
         "div",
         { class: "login__box", role: "alert" },
-        h("h1", null, "No connection"),
-        h("p", null, "The server cannot be reached. This page goes on by itself as soon as it can."),
+        h("h1", null, t("No connection")),
+        h("p", null, t("The server cannot be reached. This page goes on by itself as soon as it can.")),
         again,
       ),
     ),

@@ -3,110 +3,125 @@
  * @module
  */
 
-import { get } from "../api/client.js";
-import * as api from "../api/endpoints.js";
-import { h, iconButton } from "../lib/dom.js";
-import { avatar, field, select } from "./parts.js";
-import { confirm, showDialog } from "./popover.js";
+import * as api from "../api/endpoints_on_demand.js";
+import { h, icon, iconButton } from "../lib/dom.js";
+import { t } from "../lib/words.js";
+import { may } from "../store/lists.js";
+import { showKeyFile } from "./account.js";
+import { editBot, INCOMING, OUTGOING, payloads } from "./bot_dialog.js";
+import { showWebhook } from "./integrations.js";
+import { avatar, button, field, form, live, row, rows, select, submitButton } from "./parts.js";
+import { confirm } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
-/** @type {[number, string][]} */
-const TYPES = [
-  [1, "Generic"],
-  [2, "Incoming webhook"],
-  [3, "Outgoing webhook"],
+/** @type {() => [number, string][]} */
+const botTypes = () => [
+  [1, t("Generic")],
+  [INCOMING, t("Incoming webhook: another program writes here")],
+  [OUTGOING, t("Outgoing webhook: another program is told what people write to it")],
 ];
 
-/** @param {App} app @param {any} bot */
+/** @param {App} app @param {import("../../types/api.js").Bot} bot */
 async function showFile(app, bot) {
-  const reply = await app.session.attempt(get(`/bots/${bot.user_id}/api_key`));
-  if (!reply) return;
-  const text = `[api]\nemail=${bot.email}\nkey=${reply.api_key}\nsite=${location.origin}\n`;
-  showDialog(
-    `zuliprc of ${bot.full_name}`,
-    () => [
-      h("p", null, "Save this as ", h("code", null, "zuliprc"), ": the libraries and programs read it."),
-      h("textarea", { class: "source", readonly: true, rows: 5, "aria-label": "zuliprc" }, text),
-      h(
-        "div",
-        { class: "dialog__buttons" },
-        h("button", { type: "button", class: "button", onclick: () => void app.copy(text, "Copied.") }, "Copy"),
-        h("a", { class: "button button--primary", download: "zuliprc", href: URL.createObjectURL(new Blob([text])) }, "Download"),
-      ),
-    ],
-    { class: "dialog--small" },
+  const reply = await app.session.attempt(api.botKey(bot.user_id));
+  if (reply) showKeyFile(app, bot.full_name, bot.email, reply.api_key);
+}
+
+/** @param {App} app @param {import("../../types/api.js").Bot} bot */
+function botRow(app, bot) {
+  const { session } = app;
+  const name = bot.full_name;
+  const renew = async () => {
+    if (!(await confirm(t("Make a new key?"), t("The old one stops working at once."), t("New key")))) return;
+    if (await session.attempt(api.regenerateBotKey(bot.user_id))) void showFile(app, bot);
+  };
+  const deactivate = async () => {
+    const isSure = await confirm(t("Deactivate {name}?", { name }), t("Its key stops working. Its messages stay."), t("Deactivate"), {
+      isDanger: true,
+    });
+    if (isSure) await session.attempt(api.deleteBot(bot.user_id));
+  };
+  const element = row(
+    name,
+    bot.email,
+    bot.bot_type === INCOMING && button(t("Address"), () => showWebhook(app, bot), "small"),
+    button("zuliprc", () => showFile(app, bot), "small"),
+    iconButton("edit", t("Edit {name}", { name }), { onclick: () => editBot(app, bot) }),
+    iconButton("refresh", t("New key for {name}", { name }), { onclick: () => void renew() }),
+    iconButton("trash", t("Deactivate {name}", { name }), { onclick: () => void deactivate() }),
   );
+  element.prepend(avatar(bot, 32));
+  return element;
+}
+
+/** A bot that is not in use. Administrators bring it back. @param {App} app @param {import("../../types/api.js").Bot} bot */
+function goneRow({ store, session }, bot) {
+  const reactivate = button(t("Reactivate"), () => session.attempt(api.reactivateUser(bot.user_id)), "small");
+  const element = row(bot.full_name, bot.email, store.state.is_admin && reactivate);
+  element.prepend(avatar(bot, 32));
+  return element;
 }
 
 /** @param {App} app @returns {import("../lib/dom.js").Child[]} */
 export function showBots(app) {
+  const { store } = app;
+  const mayCreate = may(store, "can_create_bots_group") || may(store, "can_create_write_only_bots_group");
+  return [
+    h("p", null, h("a", { class: "button", href: "#integrations" }, icon("link"), t("Connect another program"))),
+    live(() => {
+      store.on("users");
+      const own = (store.state.realm_bots ?? []).filter((bot) => bot.owner_id === store.selfId);
+      const isActive = (/** @type {import("../../types/api.js").Bot} */ bot) => bot.is_active !== false;
+      const gone = own.filter((bot) => !isActive(bot));
+      return [
+        rows(
+          own.filter(isActive).map((bot) => botRow(app, bot)),
+          t("You have no bots."),
+        ),
+        gone.length > 0 && [h("h3", null, t("Deactivated")), rows(gone.map((bot) => goneRow(app, bot)))],
+      ];
+    }),
+    mayCreate && newBot(app),
+  ];
+}
+
+/** @param {App} app @returns {import("../lib/dom.js").Child[]} */
+function newBot(app) {
   const { store, session } = app;
-  store.on("users");
-  const bots = (store.state.realm_bots ?? []).filter((/** @type {any} */ bot) => bot.owner_id === store.selfId && bot.is_active !== false);
   const name = h("input", { type: "text", required: true, maxlength: 100, dataset: { focus: "bot-name" } });
   const short = h("input", { type: "text", required: true, pattern: "[A-Za-z0-9_.\\-]+" });
-  const type = select(TYPES, 1, () => {
-    url.hidden = type.value !== "3";
-  });
-  const address = h("input", { type: "url", placeholder: "http://…" });
-  const url = field("Where messages are posted to", address);
-  url.hidden = true;
+  const allowed = may(store, "can_create_bots_group") ? botTypes() : botTypes().filter(([value]) => value === INCOMING);
+  const address = h("input", { type: "url", placeholder: "http://127.0.0.1:8000" });
+  const payload = select(payloads(), 1);
+  const [url, how] = [field(t("Where messages are posted to"), address, t("An http address.")), field(t("How they are written"), payload)];
+  const type = select(allowed, allowed[0][0], () => show());
+  const show = () => {
+    url.hidden = how.hidden = Number(type.value) !== OUTGOING;
+    address.required = !url.hidden;
+  };
+  show();
+  const create = async () => {
+    const kind = Number(type.value);
+    const full_name = name.value.trim();
+    const params = { full_name, short_name: short.value.trim(), bot_type: kind };
+    const posted = kind === OUTGOING ? { payload_url: JSON.stringify(address.value), interface_type: Number(payload.value) } : {};
+    const reply = await session.attempt(api.createBot({ ...params, ...posted }));
+    if (!reply) return;
+    name.value = short.value = address.value = "";
+    session.tell(t("The bot has been made."));
+    if (kind === INCOMING) void showWebhook(app, { user_id: reply.user_id, full_name });
+  };
   return [
-    bots.length === 0
-      ? h("p", { class: "muted" }, "You have no bots.")
-      : h(
-          "ul",
-          { class: "rows" },
-          bots.map((/** @type {any} */ bot) =>
-            h(
-              "li",
-              { class: "row" },
-              avatar({ ...bot, avatar_url: bot.avatar_url }, 32),
-              h("div", { class: "row__main" }, h("strong", null, bot.full_name), h("span", { class: "muted" }, bot.email)),
-              h("button", { type: "button", class: "button button--small", onclick: () => void showFile(app, bot) }, "zuliprc"),
-              iconButton("refresh", `New key for ${bot.full_name}`, {
-                onclick: async () => {
-                  if (await confirm("Make a new key?", "The old one stops working at once.", "New key"))
-                    if (await session.attempt(api.regenerateBotKey(bot.user_id))) void showFile(app, bot);
-                },
-              }),
-              iconButton("trash", `Deactivate ${bot.full_name}`, {
-                onclick: async () => {
-                  if (
-                    await confirm(`Deactivate ${bot.full_name}?`, "Its key stops working. Its messages stay.", "Deactivate", {
-                      isDanger: true,
-                    })
-                  )
-                    await session.attempt(api.deleteBot(bot.user_id));
-                },
-              }),
-            ),
-          ),
-        ),
-    h("h3", null, "New bot"),
-    h(
-      "form",
-      {
-        class: "form",
-        onsubmit: async (/** @type {Event} */ event) => {
-          event.preventDefault();
-          const reply = await session.attempt(
-            api.createBot({
-              full_name: name.value.trim(),
-              short_name: short.value.trim(),
-              bot_type: Number(type.value),
-              ...(type.value === "3" ? { payload_url: JSON.stringify(address.value), interface_type: 1 } : {}),
-            }),
-          );
-          if (reply) session.tell("The bot has been made.");
-        },
-      },
-      field("Name", name),
-      field("Short name", short, "It becomes part of the bot's email address."),
-      field("Kind", type),
+    h("h3", null, t("New bot")),
+    form(
+      create,
+      field(t("Name"), name),
+      field(t("Short name"), short, t("It becomes part of the bot's email address.")),
+      field(t("Kind"), type),
       url,
-      h("div", null, h("button", { type: "submit", class: "button button--primary" }, "Make the bot")),
+      how,
+      submitButton(t("Make the bot")),
     ),
   ];
 }

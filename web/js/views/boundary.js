@@ -6,6 +6,7 @@
 import { logOut } from "../api/endpoints.js";
 import { h } from "../lib/dom.js";
 import { scope } from "../lib/signal.js";
+import { t } from "../lib/words.js";
 import { button } from "./parts.js";
 
 /** Says what cannot be shown, with what helps. @param {string} what */
@@ -13,12 +14,18 @@ export const failure = (what) =>
   h(
     "div",
     { class: "failure", role: "alert" },
-    h("p", null, h("strong", null, `${what} cannot be shown.`), " This is an error of the program. Loading the page again may help."),
+    h(
+      "p",
+      null,
+      h("strong", null, t("{what} cannot be shown.", { what })),
+      " ",
+      t("This is an error of the program. Loading the page again may help."),
+    ),
     h(
       "p",
       { class: "choices" },
-      button("Load the page again", () => location.reload(), "primary"),
-      button("Log out", () => logOut().finally(() => location.assign("/"))),
+      button(t("Load the page again"), () => location.reload(), "primary"),
+      button(t("Log out"), () => logOut().finally(() => location.assign("/"))),
     ),
   );
 

@@ -3,29 +3,32 @@
  * @module
  */
 
-import * as api from "../api/endpoints.js";
+import { channelMembers, subscribe } from "../api/endpoints.js";
+import * as api from "../api/endpoints_on_demand.js";
 import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { parseJson } from "../lib/parse.js";
+import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
 import { channelOf } from "../store/channels.js";
 import { isInGroup } from "../store/lists.js";
 import { userOf } from "../store/users.js";
 import { groupSelect } from "./group_select.js";
+import { membersPicker } from "./members_picker.js";
 import { contentElement } from "./message_content.js";
+import { retentionField } from "./organization_rules.js";
 import { avatar, button, channelIcon, checkbox, field, form, lineForm, live, row, rows, select, submitButton } from "./parts.js";
-import { userPicker } from "./pickers.js";
 import { confirm } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Channel} Channel */
 /** @typedef {import("../lib/dom.js").Child} Child */
 
-/** The kinds of access that people know. @type {[string, string][]} */
-export const KINDS = [
-  ["public", "Public: everybody but guests can join and read all"],
-  ["private", "Private, with the whole history for new members"],
-  ["protected", "Private, with the history from joining on"],
-  ["web-public", "Web-public: anybody on the internet"],
+/** The kinds of access that people know. @type {() => [string, string][]} */
+export const channelKinds = () => [
+  ["public", t("Public: everybody but guests can join and read all")],
+  ["private", t("Private, with the whole history for new members")],
+  ["protected", t("Private, with the history from joining on")],
+  ["web-public", t("Web-public: anybody on the internet")],
 ];
 
 /** @param {Channel} channel */
@@ -39,54 +42,54 @@ export const kindParams = (kind) => ({
   history_public_to_subscribers: kind !== "protected",
 });
 
-/** @type {[string, string][]} */
-const PERMISSIONS = [
-  ["can_send_message_group", "Who can post"],
-  ["can_create_topic_group", "Who can begin topics"],
-  ["can_add_subscribers_group", "Who can add people"],
-  ["can_subscribe_group", "Who can join by themselves"],
-  ["can_remove_subscribers_group", "Who can remove people"],
-  ["can_move_messages_within_channel_group", "Who can move messages in it"],
-  ["can_move_messages_out_of_channel_group", "Who can move messages out of it"],
-  ["can_resolve_topics_group", "Who can resolve topics"],
-  ["can_delete_own_message_group", "Who can delete their own messages"],
-  ["can_delete_any_message_group", "Who can delete messages of others"],
-  ["can_administer_channel_group", "Who administers the channel"],
+/** @type {() => [string, string][]} */
+const channelPermissions = () => [
+  ["can_send_message_group", t("Who can post")],
+  ["can_create_topic_group", t("Who can begin topics")],
+  ["can_add_subscribers_group", t("Who can add people")],
+  ["can_subscribe_group", t("Who can join by themselves")],
+  ["can_remove_subscribers_group", t("Who can remove people")],
+  ["can_move_messages_within_channel_group", t("Who can move messages in it")],
+  ["can_move_messages_out_of_channel_group", t("Who can move messages out of it")],
+  ["can_resolve_topics_group", t("Who can resolve topics")],
+  ["can_delete_own_message_group", t("Who can delete their own messages")],
+  ["can_delete_any_message_group", t("Who can delete messages of others")],
+  ["can_administer_channel_group", t("Who administers the channel")],
 ];
 
-/** @type {[string, string][]} */
-const TOPICS_POLICIES = [
-  ["inherit", "As the organization"],
-  ["allow_empty_topic", "Messages without topic are allowed"],
-  ["disable_empty_topic", "A topic is required"],
-  ["empty_topic_only", "No topics"],
+/** @type {() => [string, string][]} */
+export const topicsPolicies = () => [
+  ["inherit", t("As the organization")],
+  ["allow_empty_topic", t("Messages without topic are allowed")],
+  ["disable_empty_topic", t("A topic is required")],
+  ["empty_topic_only", t("No topics")],
 ];
 
 /** @param {App} app @param {Channel} channel @param {boolean} [isInList] */
 export function subscriptionButton({ session, store }, channel, isInList = false) {
   const toggle = () => {
     const { name, subscribed } = channelOf(store, channel.stream_id);
-    return session.attempt(subscribed ? api.unsubscribe({ subscriptions: [name] }) : api.subscribe({ subscriptions: [{ name }] }));
+    return session.attempt(subscribed ? api.unsubscribe({ subscriptions: [name] }) : subscribe({ subscriptions: [{ name }] }));
   };
   const kind = `button ${isInList ? "button--small" : ""} ${isInList && !channel.subscribed ? "button--primary" : ""}`;
-  return button(channel.subscribed ? "Unsubscribe" : "Subscribe", toggle, "", { class: kind });
+  return button(channel.subscribed ? t("Unsubscribe") : t("Subscribe"), toggle, "", { class: kind });
 }
 
 /** What the sections share. @typedef {{ app: App, id: number, channel: () => Channel, mayAdmin: () => boolean,
- *   change: (params: Record<string, any>) => unknown }} Context */
+ *   change: (params: Record<string, unknown>) => unknown }} Context */
 
-/** The sections: their names, titles and contents. @type {[string, string, (context: Context) => Child][]} */
-const SECTIONS = [
-  ["general", "General", general],
-  ["personal", "Personal", personal],
-  ["subscribers", "Members", members],
-  ["permissions", "Permissions", permissions],
+/** The sections: their names, titles and contents. @type {() => [string, string, (context: Context) => Child][]} */
+const channelSections = () => [
+  ["general", t("General"), general],
+  ["personal", t("Personal"), personal],
+  ["subscribers", t("Members"), members],
+  ["permissions", t("Permissions"), permissions],
 ];
 
 /** @param {App} app @param {HTMLElement} body @param {number} id @param {string} wanted The section. */
 export function channelSettings(app, body, id, wanted) {
   const { store, session } = app;
-  const [section, , render] = SECTIONS.find(([key]) => key === wanted) ?? SECTIONS[0];
+  const [section, , render] = channelSections().find(([key]) => key === wanted) ?? channelSections()[0];
   /** The channel as it is now; what reads it is drawn anew with it. */
   const channel = () => {
     store.on("channels");
@@ -97,8 +100,8 @@ export function channelSettings(app, body, id, wanted) {
     const group = channel().can_administer_channel_group;
     return Boolean(store.state.is_admin) || (group !== undefined && isInGroup(store, store.selfId, group));
   };
-  const change = (/** @type {Record<string, any>} */ params) =>
-    session.attempt(api.updateChannel(id, params).then(() => session.tell("Saved.")));
+  const change = (/** @type {Record<string, unknown>} */ params) =>
+    session.attempt(api.updateChannel(id, params).then(() => session.tell(t("Saved."))));
   fill(
     body,
     live(() => head(app, channel(), section)),
@@ -111,15 +114,15 @@ const head = (app, channel, section) => [
   h(
     "div",
     { class: "page__tools", style: { "--channel": channel.color } },
-    h("a", { class: "icon-button", href: "#channels/subscribed", "aria-label": "All channels" }, icon("back")),
+    h("a", { class: "icon-button", href: "#channels/subscribed", "aria-label": t("All channels") }, icon("back")),
     h("h3", null, channelIcon(channel), " ", channel.name),
-    h("a", { class: "button", href: `#${app.fragmentOf([{ operator: "channel", operand: channel.stream_id }])}` }, "View"),
+    h("a", { class: "button", href: `#${app.fragmentOf([{ operator: "channel", operand: channel.stream_id }])}` }, t("Go to the channel")),
     subscriptionButton(app, channel),
   ),
   h(
     "nav",
-    { class: "page__tools", "aria-label": "Sections" },
-    SECTIONS.map(([key, label]) => {
+    { class: "page__tools", "aria-label": t("Sections") },
+    channelSections().map(([key, label]) => {
       const href = `#channels/${channel.stream_id}/${encodeURIComponent(channel.name)}/${key}`;
       return h("a", { class: "button button--small", href, "aria-current": key === section ? "page" : null }, label);
     }),
@@ -138,27 +141,49 @@ function general({ app, id, channel, mayAdmin, change }) {
       ...(description.value !== channel().description ? { description: description.value } : {}),
     });
   const archive = async () => {
-    const title = `Archive #${channel().name}?`;
-    if (!(await confirm(title, "Nobody can post in it any more. Its messages stay.", "Archive", { isDanger: true }))) return;
-    if (await session.attempt(api.archiveChannel(id))) go("channels/subscribed");
+    const title = t("Archive #{name}?", { name: channel().name });
+    if (!(await confirm(title, t("Nobody can post in it any more. Its messages stay."), t("Archive"), { isDanger: true }))) return;
+    if (!(await session.attempt(api.archiveChannel(id)))) return;
+    go("channels/subscribed");
+    const back = () => void session.attempt(api.updateChannel(id, { is_archived: false }));
+    session.tell(t("#{channel} is archived.", { channel: channel().name }), false, { label: t("Undo"), run: back });
   };
   return [
     live(() => channel().rendered_description && contentElement(app, channel().rendered_description, null)),
-    form(save, field("Name", name), field("Description", description), !disabled && submitButton("Save")),
+    form(save, field(t("Name"), name), field(t("Description"), description), !disabled && submitButton(t("Save"))),
     live(() => {
       const { folder_id, topics_policy, creator_id } = channel();
-      const folders = (store.state.channel_folders ?? []).filter((/** @type {any} */ folder) => !folder.is_archived);
+      const folders = (store.state.channel_folders ?? []).filter((folder) => !folder.is_archived);
       /** @type {[string | number, string][]} */
-      const options = [["null", "None"], ...folders.map((/** @type {any} */ folder) => [folder.id, folder.name])];
+      const options = [["null", t("None")], ...folders.map((folder) => /** @type {[number, string]} */ ([folder.id, folder.name]))];
       const setFolder = (/** @type {string} */ value) => void change({ folder_id: value === "null" ? null : Number(value) });
+      store.on("realm");
+      const isDefault = (store.state.realm_default_streams ?? []).includes(id);
+      const setDefault = (/** @type {boolean} */ is) => void session.attempt(api.setDefaultChannel(id, is));
       const setPolicy = (/** @type {string} */ value) => void change({ topics_policy: value });
       return [
-        (folders.length > 0 || !disabled) && field("Folder", select(options, folder_id ?? "null", setFolder, { disabled })),
-        topics_policy !== undefined && field("Topics", select(TOPICS_POLICIES, topics_policy, setPolicy, { disabled })),
-        h("p", { class: "muted" }, `Made by ${creator_id ? userOf(store, creator_id).full_name : "the server"}. Id ${id}.`),
+        (folders.length > 0 || !disabled) && field(t("Folder"), select(options, folder_id ?? "null", setFolder, { disabled })),
+        Boolean(store.state.is_admin) && !channel().invite_only && checkbox(t("New people are subscribed to it"), isDefault, setDefault),
+        topics_policy !== undefined && field(t("Topics"), select(topicsPolicies(), topics_policy, setPolicy, { disabled })),
+        retentionField(channel().message_retention_days, (days) => void change({ message_retention_days: days }), {
+          disabled: !store.state.is_owner,
+          isChannel: true,
+        }),
+        h(
+          "p",
+          { class: "muted" },
+          creator_id
+            ? t("Made by {name}. Id {id}.", { name: userOf(store, creator_id).full_name, id: String(id) })
+            : t("Made by the server. Id {id}.", { id: String(id) }),
+        ),
       ];
     }),
-    !disabled && h("div", null, button("Archive channel", archive, "danger")),
+    live(() => {
+      if (disabled) return null;
+      const isArchived = channel().is_archived;
+      const label = isArchived ? t("Bring back from the archive") : t("Archive channel");
+      return h("div", null, isArchived ? button(label, () => change({ is_archived: false })) : button(label, archive, "danger"));
+    }),
   ];
 }
 
@@ -170,13 +195,14 @@ function personal({ app, id, channel }) {
       void app.session.attempt(api.updateSubscription(id, name, value));
     const color = h("input", { type: "color", value: own.color, onchange: () => set("color", color.value) });
     return [
-      !own.subscribed && h("p", { class: "muted" }, "You are not subscribed."),
-      checkbox("Mute", own.is_muted, (is) => set("is_muted", is)),
-      checkbox("Pin to top", own.pin_to_top, (is) => set("pin_to_top", is)),
-      triState("Desktop notifications", own.desktop_notifications, (value) => set("desktop_notifications", value)),
-      triState("Sounds", own.audible_notifications, (value) => set("audible_notifications", value)),
-      triState("Mentions of everybody", own.wildcard_mentions_notify, (value) => set("wildcard_mentions_notify", value)),
-      field("Colour", color),
+      !own.subscribed && h("p", { class: "muted" }, t("You are not subscribed.")),
+      checkbox(t("Mute"), own.is_muted, (is) => set("is_muted", is)),
+      checkbox(t("Pin to top"), own.pin_to_top, (is) => set("pin_to_top", is)),
+      triState(t("Desktop notifications"), own.desktop_notifications, (value) => set("desktop_notifications", value)),
+      triState(t("Push notifications"), own.push_notifications, (value) => set("push_notifications", value)),
+      triState(t("Sounds"), own.audible_notifications, (value) => set("audible_notifications", value)),
+      triState(t("Mentions of everybody"), own.wildcard_mentions_notify, (value) => set("wildcard_mentions_notify", value)),
+      field(t("Colour"), color),
     ];
   });
 }
@@ -185,9 +211,9 @@ function personal({ app, id, channel }) {
 function triState(label, value, change) {
   /** @type {[string, string][]} */
   const options = [
-    ["null", "As your settings"],
-    ["true", "On"],
-    ["false", "Off"],
+    ["null", t("As your settings")],
+    ["true", t("On")],
+    ["false", t("Off")],
   ];
   return field(
     label,
@@ -200,16 +226,20 @@ function permissions({ app, channel, mayAdmin, change }) {
   return live(() => {
     const own = channel();
     const disabled = !mayAdmin();
-    const kinds = KINDS.filter(([key]) => key !== "web-public" || app.store.state.realm_enable_spectator_access || own.is_web_public);
+    const kinds = channelKinds().filter(
+      ([key]) => key !== "web-public" || app.store.state.realm_enable_spectator_access || own.is_web_public,
+    );
     return [
       field(
-        "Who can read it",
+        t("Who can read it"),
         select(kinds, kindOf(own), (kind) => void change(kindParams(kind)), { disabled }),
       ),
-      PERMISSIONS.filter(([name]) => own[name] !== undefined).map(([name, label]) => {
-        const set = (/** @type {number} */ next, /** @type {any} */ old) => void change({ [name]: { new: next, old } });
-        return field(label, groupSelect(app, own[name], set, { disabled, setting: name, kind: "stream" }));
-      }),
+      channelPermissions()
+        .filter(([name]) => own[name] !== undefined)
+        .map(([name, label]) => {
+          const set = (/** @type {unknown} */ next, /** @type {unknown} */ old) => void change({ [name]: { new: next, old } });
+          return field(label, groupSelect(app, own[name], set, { disabled, setting: name, kind: "stream", label }));
+        }),
     ];
   });
 }
@@ -219,24 +249,24 @@ function members({ app, id, channel }) {
   const { store, session } = app;
   const place = h("div", { class: "form" });
   const show = async () => {
-    const reply = await session.attempt(api.channelMembers(id));
-    const users = (reply?.subscribers ?? []).map((/** @type {number} */ userId) => userOf(store, userId));
-    users.sort((/** @type {any} */ a, /** @type {any} */ b) => a.full_name.localeCompare(b.full_name));
-    const picker = userPicker(app, { label: "Add people", chosen: [], onChange: () => {} });
+    const reply = await session.attempt(channelMembers(id));
+    const users = (reply?.subscribers ?? []).map((userId) => userOf(store, userId));
+    users.sort((a, b) => a.full_name.localeCompare(b.full_name));
+    const picker = membersPicker(app, { label: t("Add people"), chosen: [] });
     /** @param {Promise<unknown>} request */
     const then = async (request) => (await session.attempt(request)) && show();
     const params = (/** @type {number[]} */ principals) => ({ subscriptions: [{ name: channel().name }], principals });
     fill(
       place,
       lineForm(
-        () => picker.ids().length > 0 && then(api.subscribe(params(picker.ids()))),
+        () => picker.ids().length > 0 && then(subscribe(params(picker.ids()))),
         h("div", { class: "grow" }, picker.element),
-        h("button", { type: "submit", class: "button button--primary" }, "Add"),
+        h("button", { type: "submit", class: "button button--primary" }, t("Add")),
       ),
       rows(
-        users.map((/** @type {any} */ user) => {
+        users.map((user) => {
           const remove = () => void then(api.unsubscribe({ subscriptions: [channel().name], principals: [user.user_id] }));
-          const element = row(user.full_name, null, iconButton("close", `Remove ${user.full_name}`, { onclick: remove }));
+          const element = row(user.full_name, null, iconButton("close", t("Remove {name}", { name: user.full_name }), { onclick: remove }));
           element.prepend(avatar(user, 28));
           return element;
         }),

@@ -3,24 +3,29 @@
  * @module
  */
 
-import * as api from "../api/endpoints.js";
-import { debounce, fill, h, icon } from "../lib/dom.js";
+import * as api from "../api/endpoints_on_demand.js";
+import { fill, h, icon } from "../lib/dom.js";
 import { plainList } from "../lib/keyed_list.js";
 import { effect } from "../lib/signal.js";
+import { debounce } from "../lib/timing.js";
+import { t } from "../lib/words.js";
 import { channelOf } from "../store/channels.js";
 import { may } from "../store/lists.js";
-import { channelSettings, KINDS, kindParams, subscriptionButton } from "./channel_settings.js";
+import { channelKinds, channelSettings, kindParams, subscriptionButton, topicsPolicies } from "./channel_settings.js";
+import { membersPicker } from "./members_picker.js";
+import { textOf } from "./message_content.js";
 import { showRoutedDialog } from "./panes.js";
 import { channelIcon, checkbox, field, form, select } from "./parts.js";
-import { userPicker } from "./pickers.js";
+import { pickerField } from "./pickers.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
-/** The lists, and what their links say. @type {[string, string][]} */
-const TABS = [
-  ["subscribed", "Subscribed"],
-  ["notsubscribed", "Not subscribed"],
-  ["all", "All"],
+/** The lists, and what their links say. @type {() => [string, string][]} */
+const channelTabs = () => [
+  ["subscribed", t("Subscribed")],
+  ["notsubscribed", t("Not subscribed")],
+  ["all", t("All")],
+  ["archived", t("Archived")],
 ];
 
 /** @param {App} app @param {string[]} parts @param {() => void} onClose */
@@ -34,28 +39,30 @@ export function showChannels(app, parts, onClose) {
     else if (store.channels.has(Number(first))) channelSettings(app, body, Number(first), section ?? "general");
     else browse(app, body, first === "available" ? "notsubscribed" : first, mayCreate);
   }
-  return showRoutedDialog("Channels", body, "dialog--full", draw, parts, onClose);
+  return showRoutedDialog(t("Channels"), body, "dialog--full", draw, parts, onClose);
 }
 
 /** @param {App} app @param {HTMLElement} body @param {string} wantedTab @param {boolean} mayCreate */
 function browse(app, body, wantedTab, mayCreate) {
   const { store } = app;
-  const tab = TABS.some(([key]) => key === wantedTab) ? wantedTab : "subscribed";
+  const tab = channelTabs().some(([key]) => key === wantedTab) ? wantedTab : "subscribed";
   const list = h("ul", { class: "rows" });
   const none = h("p", { class: "empty", hidden: true });
   const rows = plainList(list, {
-    key: (/** @type {{ id: number }} */ { id }) => id,
+    key: ({ id }) => id,
     create: ({ id }) => channelRow(app, channelOf(store, id)),
   });
-  const input = h("input", { type: "search", placeholder: "Filter channels", "aria-label": "Filter channels" });
+  const input = h("input", { type: "search", placeholder: t("Filter channels"), "aria-label": t("Filter channels") });
   fill(
     body,
     h(
       "div",
       { class: "page__tools" },
-      TABS.map(([key, label]) => h("a", { class: "button", href: `#channels/${key}`, "aria-current": key === tab ? "page" : null }, label)),
+      channelTabs().map(([key, label]) =>
+        h("a", { class: "button", href: `#channels/${key}`, "aria-current": key === tab ? "page" : null }, label),
+      ),
       input,
-      mayCreate && h("a", { class: "button button--primary", href: "#channels/new" }, icon("plus"), "Create a channel"),
+      mayCreate && h("a", { class: "button button--primary", href: "#channels/new" }, icon("plus"), t("Create a channel")),
     ),
     list,
     none,
@@ -63,10 +70,12 @@ function browse(app, body, wantedTab, mayCreate) {
   const render = () => {
     const wanted = input.value.trim().toLowerCase();
     const channels = [...store.channels.values()]
-      .filter((channel) => !channel.is_archived && (tab === "all" || channel.subscribed === (tab === "subscribed")))
+      .filter((channel) => channel.is_archived === (tab === "archived"))
+      .filter((channel) => tab === "all" || tab === "archived" || channel.subscribed === (tab === "subscribed"))
       .filter((channel) => `${channel.name} ${channel.description}`.toLowerCase().includes(wanted))
       .sort((a, b) => a.name.localeCompare(b.name));
-    const empty = tab === "notsubscribed" ? "You are in every channel that you can see." : "There is no such channel.";
+    const empty =
+      tab === "notsubscribed" && wanted === "" ? t("You are in every channel that you can see.") : t("There is no such channel.");
     rows.set(channels.map(rowData));
     none.hidden = channels.length > 0;
     none.textContent = empty;
@@ -79,8 +88,8 @@ function browse(app, body, wantedTab, mayCreate) {
 }
 
 /** What the row of a channel says. @param {import("../../types/api.js").Channel} channel */
-const rowData = ({ stream_id: id, name, description, subscribed, color, subscriber_count, invite_only, is_web_public }) => {
-  return { id, name, description, subscribed, color, subscriber_count, invite_only, is_web_public };
+const rowData = ({ stream_id: id, name, rendered_description, subscribed, color, subscriber_count, invite_only, is_web_public }) => {
+  return { id, name, rendered_description, subscribed, color, subscriber_count, invite_only, is_web_public };
 };
 
 /** @param {App} app @param {import("../../types/api.js").Channel} channel */
@@ -93,10 +102,46 @@ function channelRow(app, channel) {
       "a",
       { class: "row__main channel-row", href: `#channels/${channel.stream_id}/${encodeURIComponent(channel.name)}/general` },
       h("strong", null, channelIcon(channel), " ", channel.name),
-      h("span", { class: "muted" }, `${channel.description || "No description"} · ${count} ${count === 1 ? "member" : "members"}`),
+      h(
+        "span",
+        { class: "muted" },
+        h("bdi", null, channel.description ? textOf(channel.rendered_description) : t("No description")),
+        " · ",
+        t({ one: "{count} member", other: "{count} members" }, { count }),
+      ),
     ),
-    subscriptionButton(app, channel, true),
+    !channel.is_archived && subscriptionButton(app, channel, true),
   );
+}
+
+/** What can be said of a new channel, and can be changed later. @param {App} app */
+function creationOptions({ store }) {
+  const all = (store.state.channel_folders ?? []).filter(({ is_archived }) => !is_archived);
+  const folders = all.map(({ id, name }) => /** @type {[number, string]} */ ([id, name]));
+  const folder = select([["", t("None")], ...folders], "");
+  const topics = select(topicsPolicies(), "inherit");
+  const days = h("input", { type: "number", min: 1, placeholder: t("As the organization says") });
+  let isDefault = false;
+  const element = h(
+    "details",
+    { class: "more" },
+    h("summary", null, t("More")),
+    folders.length > 0 && field(t("Folder"), folder),
+    may(store, "can_set_topics_policy_group") && field(t("Topics"), topics),
+    store.state.is_owner && field(t("Days for which messages are kept"), days),
+    store.state.is_admin &&
+      checkbox(t("New people are subscribed to it"), false, (is) => {
+        isDefault = is;
+      }),
+    h("p", { class: "field__hint" }, t("Permissions are in the settings of the channel, once it is there.")),
+  );
+  const params = () => ({
+    ...(folder.value ? { folder_id: Number(folder.value) } : {}),
+    ...(topics.value === "inherit" ? {} : { topics_policy: topics.value }),
+    ...(days.value ? { message_retention_days: Number(days.value) } : {}),
+    ...(isDefault ? { is_default_stream: true } : {}),
+  });
+  return { element, params };
 }
 
 /** @param {App} app @param {HTMLElement} body */
@@ -107,33 +152,35 @@ function createForm(app, body) {
   const mayPublic = may(store, "can_create_public_channel_group");
   const mayPrivate = may(store, "can_create_private_channel_group");
   const mayWeb = store.state.realm_enable_spectator_access && may(store, "can_create_web_public_channel_group");
-  const kinds = KINDS.filter(([key]) => (key === "public" ? mayPublic : key === "web-public" ? mayWeb : mayPrivate));
+  const kinds = channelKinds().filter(([key]) => (key === "public" ? mayPublic : key === "web-public" ? mayWeb : mayPrivate));
   const kind = select(kinds, kinds[0]?.[0]);
-  const people = userPicker(app, { label: "Members", chosen: [store.selfId], onChange: () => {} });
+  const people = membersPicker(app, { label: t("Members"), chosen: [store.selfId] });
+  const more = creationOptions(app);
   let announces = true;
   const create = async () => {
     const { is_private, ...access } = kindParams(kind.value);
     const params = { name: name.value.trim(), description: description.value, announce: announces, invite_only: is_private, ...access };
-    const reply = await session.attempt(api.createChannel({ ...params, subscribers: people.ids() }));
+    const reply = await session.attempt(api.createChannel({ ...params, ...more.params(), subscribers: people.ids() }));
     if (reply) app.goNarrow([{ operator: "channel", operand: reply.id }]);
   };
   fill(
     body,
     form(
       create,
-      h("h3", null, "Create a channel"),
-      field("Name", name),
-      field("Description", description),
-      field("Who can read it", kind),
-      h("div", { class: "field" }, h("span", { class: "field__label" }, "Members"), people.element),
-      checkbox("Announce it", true, (is) => {
+      h("h3", null, t("Create a channel")),
+      field(t("Name"), name),
+      field(t("Description"), description),
+      field(t("Who can read it"), kind),
+      pickerField(t("Members"), people),
+      checkbox(t("Announce it"), true, (is) => {
         announces = is;
       }),
+      more.element,
       h(
         "div",
         { class: "dialog__buttons" },
-        h("a", { class: "button", href: "#channels/subscribed" }, "Cancel"),
-        h("button", { type: "submit", class: "button button--primary" }, "Create"),
+        h("a", { class: "button", href: "#channels/subscribed" }, t("Cancel")),
+        h("button", { type: "submit", class: "button button--primary" }, t("Create")),
       ),
     ),
   );

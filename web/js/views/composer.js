@@ -4,21 +4,20 @@
  */
 
 import { updateSettings } from "../api/endpoints.js";
-import { closest, debounce, fill, h, icon, iconButton } from "../lib/dom.js";
+import { closest, fill, h, icon, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
-import { keyName } from "../platform/keyboard.js";
+import { sendHint } from "../lib/text_edits.js";
+import { t } from "../lib/words.js";
+import { holdKeys, keyName } from "../platform/keyboard.js";
 import { isTouch } from "../platform/viewport.js";
 import { channelOfRoute } from "../selectors/narrow.js";
-import { namesOf } from "../selectors/sidebar_items.js";
+import * as writing from "../selectors/writing.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
-import { otherIds, recipientIds } from "../store/conversations.js";
-import { draftKey } from "../store/drafts.js";
-import { isInGroup } from "../store/lists.js";
+import { createComposition } from "../store/composition.js";
 import { createEditor } from "./editor.js";
 import { quotation } from "./message_actions.js";
-import { showSchedule, showSnippets, toggleResolved } from "./on_demand.js";
-import { confirm, showMenu } from "./popover.js";
-import { channelFields, peopleField } from "./recipients.js";
+import { loadRecipients, showSendMenu, showSnippets, toggleResolved } from "./on_demand.js";
+import { confirm } from "./popover.js";
 import { createTypingNotices } from "./typing_notices.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -26,247 +25,184 @@ import { createTypingNotices } from "./typing_notices.js";
 /** @typedef {import("../../types/api.js").Message} Message */
 /** @typedef {import("../../types/app.js").Composer} Composer */
 
-/** How many subscribers a channel has before mentioning all of them needs a second thought. */
-const MANY = 15;
+const now = () => Math.floor(Date.now() / 1000);
 
 /** @param {App} app @returns {Composer} */
 export function createComposer(app) {
   const { store, session } = app;
-  /** @type {Destination | null} */
-  let destination = null;
-  /** The conversation that is open. @type {Destination | null} */
-  let shown = null;
   const typing = createTypingNotices(store);
-
-  const editor = createEditor(app, { label: "Message", onSend: () => void send(), onInput: input });
-  const recipients = h("div", { class: "composer__to" });
-  const banner = h("div", { class: "composer__banner", hidden: true, role: "status" });
-  const sendButton = h(
-    "button",
-    {
-      type: "button",
-      class: "button button--primary composer__send",
-      "aria-label": "Send",
-      title: "Send (Ctrl+Enter)",
-      onclick: () => void send(),
-    },
-    icon("send"),
-  );
-  const more = iconButton("chevron", "More ways to send", {
-    class: "composer__more",
-    "aria-haspopup": "menu",
-    onclick: () => showSendMenu(),
+  const editor = createEditor(app, { label: t("Message"), onSend: () => void send(), onInput: input });
+  const composition = createComposition({
+    drafts: () => session.drafts,
+    text: editor.value,
+    now,
+    onSaved: () => store.touch("drafts"),
   });
-  editor.toolbar.append(h("span", { class: "composer__actions" }, sendButton, more));
-  const form = h("div", { class: "composer__form" }, banner, recipients, editor.element);
-  const closed = h(
-    "div",
-    { class: "composer__closed" },
-    h(
-      "button",
-      { type: "button", class: "button", dataset: { key: "c" }, onclick: () => open({ type: "stream", to: channelHere(), topic: "" }) },
-      icon("hash"),
-      "New message",
-    ),
-    h(
-      "button",
-      { type: "button", class: "button", dataset: { key: "x" }, onclick: () => open({ type: "direct", to: [], topic: "" }) },
-      icon("mail"),
-      "Direct message",
-    ),
-  );
-  const element = h("section", { class: "composer", "aria-label": "Compose" }, closed, form);
-
-  /** The channel that is open, or else the only one there is to choose. @returns {number[]} */
-  const channelHere = () => {
-    const streamId = channelOfRoute(app.route.peek());
-    if (streamId !== null) return [streamId];
-    const ids = subscribedChannels(store).map((channel) => channel.stream_id);
-    return ids.length === 1 ? ids : [];
-  };
-  /** Whether messages of the chosen channel need a topic. */
-  const needsTopic = () => {
-    const own = destination?.type === "stream" && destination.to.length > 0 ? channelOf(store, destination.to[0]).topics_policy : undefined;
-    return (own === undefined || own === "inherit" ? store.state.realm_topics_policy : own) === "disable_empty_topic";
-  };
-  const isSame = (/** @type {Destination | null} */ one, /** @type {Destination | null} */ other) =>
-    one !== null && other !== null && draftKey(one) === draftKey(other);
-  const isComplete = (/** @type {Destination | null} */ to) => to !== null && to.to.length > 0;
-  const now = () => Math.floor(Date.now() / 1000);
-
-  const saveSoon = debounce(() => save(false), 300);
-  const syncSoon = debounce(() => save(true), 3000);
-
-  /** @param {boolean} sync */
-  function save(sync) {
-    if (destination) session.drafts.set(destination, editor.value(), now(), sync);
-    store.touch("drafts");
-  }
+  const parts = composerElements(app, editor, { send, open, openMenu });
+  const { element, form, closed, recipients, banner, sendButton } = parts;
 
   function input() {
-    saveSoon();
-    syncSoon();
-    typing.report(isComplete(destination) && !editor.isEmpty() ? destination : null);
+    composition.changed();
+    const { destination } = composition;
+    typing.report(writing.isComplete(destination) && !editor.isEmpty() ? destination : null);
     showBanner();
   }
 
   /** @param {Destination | null} next @param {{ content?: string, focus?: boolean }} [options] */
   function open(next, { content, focus = true } = {}) {
-    if (destination) {
-      saveSoon.cancel();
-      syncSoon.cancel();
-      save(true);
-    }
     typing.stop();
-    destination = next;
-    editor.context.channel = next?.type === "stream" ? (next.to[0] ?? null) : null;
-    editor.context.isChannel = next?.type === "stream";
-    if (content !== undefined) editor.setValue(content);
-    else editor.setValue((next && session.drafts.get(next)?.content) ?? "");
+    const draft = composition.open(next);
+    setContext();
+    editor.setValue(content ?? draft);
     render();
-    if (!next || !focus) return;
+    if (!next) return;
+    if (fields || composition.isHere()) {
+      if (focus) focusFirst(next);
+      return;
+    }
+    isOpening = true;
+    void loadRecipients().then((loaded) => {
+      isOpening = false;
+      fields ??= loaded;
+      render();
+      if (focus && composition.destination) focusFirst(composition.destination);
+    });
+  }
+
+  /** The fields of recipients, whose module is loaded when a message goes elsewhere. @type {typeof import("./recipients.js") | undefined} */
+  let fields;
+  /** Whether they are about to have the focus. */
+  let isOpening = false;
+
+  /** Focuses the first field that is to be filled in. @param {Destination} next */
+  function focusFirst(next) {
     const empty = recipients.querySelector("[data-first]");
-    if (!isComplete(next) && empty instanceof HTMLElement) empty.focus();
-    else if (next.type === "stream" && next.topic === "" && !isSame(next, shown))
-      /** @type {HTMLElement | null} */ (recipients.querySelector("input"))?.focus();
+    if (!writing.isComplete(next) && empty instanceof HTMLElement) empty.focus();
+    else if (next.type === "stream" && next.topic === "" && !composition.isHere())
+      /** @type {HTMLElement | null} */ (recipients.querySelector("[data-next]"))?.focus();
     else editor.focus();
   }
 
+  function setContext() {
+    editor.context.channel = writing.channelOfDestination(composition.destination);
+    editor.context.isChannel = composition.destination?.type === "stream";
+  }
+
   function render() {
+    const { destination } = composition;
     form.hidden = destination === null;
     closed.hidden = destination !== null;
     if (!destination) return;
-    const isFixed = isSame(destination, shown);
+    const isFixed = composition.isHere();
     recipients.hidden = isFixed;
-    editor.textarea.placeholder = placeholder();
-    if (!isFixed)
+    editor.textarea.placeholder = writing.placeholderOf(store, destination);
+    if (!isFixed && fields)
       fill(
         recipients,
-        destination.type === "stream" ? channelFields(app, destination, change, needsTopic) : peopleField(app, destination, change),
-        iconButton("close", "Close", { onclick: () => close() }),
+        destination.type === "stream"
+          ? fields.channelFields(app, destination, change, () => writing.needsTopic(store, composition.destination))
+          : fields.peopleField(app, destination, change),
+        iconButton("close", t("Close"), { onclick: close }),
       );
     showBanner();
-  }
-
-  function placeholder() {
-    if (!destination) return "";
-    if (destination.type === "direct")
-      return destination.to.length > 0 ? `Message ${namesOf(store, destination.to)}` : "Write a direct message";
-    const name = destination.to.length > 0 ? channelOf(store, destination.to[0]).name : "…";
-    return destination.topic ? `Message #${name} > ${destination.topic}` : `Message #${name}`;
   }
 
   /** The recipient changed, and the text goes with it. @param {Partial<Destination>} changes */
   function change(changes) {
-    if (!destination) return;
     typing.stop();
-    session.drafts.remove(destination);
-    destination = { ...destination, ...changes };
-    editor.context.channel = destination.type === "stream" ? (destination.to[0] ?? null) : null;
-    editor.textarea.placeholder = placeholder();
-    saveSoon();
+    composition.change(changes);
+    editor.context.channel = writing.channelOfDestination(composition.destination);
+    editor.textarea.placeholder = writing.placeholderOf(store, composition.destination);
     showBanner();
   }
 
-  /** Whether one may write there; the reason if not. @returns {string | null} */
-  function refusal() {
-    if (!destination || destination.type !== "stream" || destination.to.length === 0) return null;
-    const channel = channelOf(store, destination.to[0]);
-    if (channel.is_archived) return "This channel is archived.";
-    if (channel.can_send_message_group !== undefined && !isInGroup(store, store.selfId, channel.can_send_message_group))
-      return "You do not have permission to post in this channel.";
-    return null;
-  }
-
   function showBanner() {
-    const reason = refusal();
-    sendButton.disabled = reason !== null;
-    const isResolved = destination?.type === "stream" && destination.topic.startsWith("✔ ");
-    const text = editor.value();
-    const isWide =
-      destination?.type === "stream" &&
-      /(^|\s)@\*\*(all|everyone|channel)\*\*/.test(text) &&
-      (channelOf(store, destination.to[0]).subscriber_count ?? 0) > MANY;
-    banner.hidden = reason === null && !(isResolved && text.trim()) && !isWide;
-    if (reason) fill(banner, icon("warning"), reason);
-    else if (isWide && destination)
-      fill(banner, icon("warning"), `This mentions ${channelOf(store, destination.to[0]).subscriber_count} people.`);
-    else if (isResolved && destination) {
-      const [stream, topic] = [destination.to[0], destination.topic];
-      fill(
-        banner,
-        icon("check"),
-        "This topic is resolved. ",
-        h("button", { type: "button", class: "link", onclick: () => void toggleResolved(app, stream, topic) }, "Mark as unresolved"),
-      );
-    }
+    const remark = writing.remark(store, composition.destination, editor.value());
+    sendButton.disabled = remark?.kind === "refused";
+    banner.hidden = remark === null;
+    if (remark) fill(banner, remarkParts(app, remark));
   }
 
   /** @returns {Promise<{ destination: Destination, content: string } | null>} what would be sent, if it can be */
   async function checked() {
     const content = editor.value();
+    const { destination } = composition;
     if (!destination || content.trim() === "") return null;
-    if (destination.to.length === 0)
-      return refuse(destination.type === "direct" ? "Please choose whom to write to." : "Please choose a channel.");
-    if (destination.type === "stream" && destination.topic.trim() === "" && needsTopic()) return refuse("Please choose a topic.");
-    if (editor.isOver()) return refuse("The message is too long.");
-    if (editor.isUploading()) return refuse("Please wait until the files are uploaded.");
-    const reason = refusal();
-    if (reason) return refuse(reason);
-    if (destination.type === "stream" && /(^|\s)@\*\*(all|everyone|channel)\*\*/.test(content)) {
-      const count = channelOf(store, destination.to[0]).subscriber_count ?? 0;
-      if (count > MANY && !(await confirm("Mention everybody?", `All ${count} people in this channel are notified.`, "Send"))) return null;
+    const problem = writing.problem(store, destination, { isOver: editor.isOver(), isUploading: editor.isUploading() });
+    if (problem) {
+      session.tell(problem, true);
+      return null;
     }
+    const count = writing.manyMentioned(store, destination, content);
+    if (
+      count !== null &&
+      !(await confirm(
+        t("Mention everybody?"),
+        t({ one: "One person in this channel is notified.", other: "All {count} people in this channel are notified." }, { count }),
+        t("Send"),
+      ))
+    )
+      return null;
     return { destination: { ...destination, topic: destination.topic.trim() }, content };
   }
 
-  /** @param {string} reason @returns {null} */
-  function refuse(reason) {
-    session.tell(reason, true);
-    return null;
-  }
-
   async function send() {
-    if (await runCommand(editor.value().trim())) return;
+    if (await runCommand()) return;
     const message = await checked();
     if (!message) return;
     const { destination: to, content } = message;
     session.outbox.add(to, content, now());
+    const isHere = writing.isSameDestination(to, composition.shown);
     sent(to);
-    if (isSame(to, shown)) {
+    if (isHere) {
       app.toNewest();
       editor.focus();
     } else if (store.setting("web_navigate_to_sent_message") !== false) {
       app.goConversation(to);
     } else {
-      session.tell("Sent.");
+      session.tell(t("Sent."));
     }
   }
 
-  /** Commands that are not messages. @param {string} text */
-  async function runCommand(text) {
-    const scheme = { "/dark": 2, "/night": 2, "/light": 3, "/day": 3 }[text];
-    if (scheme === undefined) return false;
-    await session.attempt(updateSettings({ color_scheme: scheme }));
+  /** Commands that are not messages. */
+  async function runCommand() {
+    const settings = writing.commandSettings(editor.value());
+    if (!settings) return false;
+    await session.attempt(updateSettings(settings));
     editor.setValue("");
     return true;
   }
 
   /** What was written is on its way. @param {Destination} to */
   function sent(to) {
-    saveSoon.cancel();
-    syncSoon.cancel();
     typing.stop();
-    session.drafts.remove(to);
-    editor.setValue("");
-    saveSoon.cancel();
-    syncSoon.cancel();
-    store.touch("drafts");
-    if (!isSame(to, shown)) {
-      destination = shown;
-      if (shown) open(shown, { focus: false });
-      else render();
-    }
+    composition.sent(to, () => editor.setValue(""));
+    if (!composition.destination) openShown();
+  }
+
+  /** The box is for the conversation that is open again. */
+  const openShown = () => open(composition.shown, { focus: false });
+
+  /** Keeps what is written as a draft. */
+  function putAside() {
+    typing.stop();
+    composition.leave();
+    openShown();
+  }
+
+  function close() {
+    putAside();
+    app.focusMain();
+  }
+
+  function openMenu() {
+    showSendMenu(app, parts.more, {
+      ...{ editor, checked, sent },
+      keep() {
+        putAside();
+        session.tell(t("Saved as draft."));
+      },
+    });
   }
 
   recipients.addEventListener("keydown", (event) => {
@@ -280,69 +216,11 @@ export function createComposer(app) {
     showSnippets(app, editor);
   });
 
-  /** @param {string} command @param {string} hint */
-  function begin(command, hint) {
-    editor.setValue(command);
-    editor.focus();
-    session.tell(hint);
+  /** Writes to the conversation of a message. @param {Message} message */
+  function openFor(message) {
+    const to = writing.destinationOf(store, message);
+    if (!writing.isSameDestination(to, composition.destination)) open(to);
   }
-
-  function showSendMenu() {
-    showMenu(
-      more,
-      [
-        {
-          label: "Send later",
-          icon: "clock",
-          run: async () => {
-            const message = await checked();
-            if (message) showSchedule(app, { ...message, onDone: () => sent(message.destination) });
-          },
-        },
-        {
-          label: "Save as draft",
-          icon: "draft",
-          run: () => {
-            save(true);
-            session.tell("Saved as draft.");
-            open(shown, { focus: false, ...(shown ? {} : { content: "" }) });
-          },
-        },
-        { label: "Insert a saved text", icon: "copy", key: "Ctrl+'", run: () => showSnippets(app, editor) },
-        editor.isEmpty() && {
-          label: "Poll",
-          icon: "poll",
-          run: () => begin("/poll ", "Write the question, and each option on a line below."),
-        },
-        editor.isEmpty() && {
-          label: "List of tasks",
-          icon: "todo",
-          run: () => begin("/todo ", "Write the title, and each task on a line below, as in “bread: fresh”."),
-        },
-        {
-          label: "Enter sends",
-          icon: "keyboard",
-          checked: Boolean(store.setting("enter_sends")),
-          run: () => void session.attempt(updateSettings({ enter_sends: !store.setting("enter_sends") })),
-        },
-      ],
-      "More ways to send",
-    );
-  }
-
-  function close() {
-    if (destination) save(true);
-    typing.stop();
-    destination = shown;
-    open(shown, { focus: false });
-    app.focusMain();
-  }
-
-  /** The conversation that a reply to a message goes to. @param {Message} message @returns {Destination} */
-  const destinationOf = (message) =>
-    message.type === "stream"
-      ? { type: "stream", to: [Number(message.stream_id)], topic: message.subject }
-      : { type: "direct", to: otherIds(store, recipientIds(message)), topic: "" };
 
   /** @type {Composer} */
   const composer = {
@@ -350,37 +228,36 @@ export function createComposer(app) {
     editor,
     open,
     close,
-    save,
-    destinationOf,
+    save: composition.save,
+    destinationOf: (message) => writing.destinationOf(store, message),
     get destination() {
-      return destination;
+      return composition.destination;
     },
     /** The conversation on the screen changed. @param {Destination | null} next */
     setShown(next) {
-      const isElsewhere = destination !== null && !isSame(destination, shown);
-      shown = next;
-      // Written on, since it was opened for this conversation, or is for another on purpose.
-      if (isSame(destination, next) || (isElsewhere && element.contains(document.activeElement))) return render();
-      open(next, { focus: next !== null && !isTouch() });
+      const hadFocus = element.contains(document.activeElement);
+      const wasHere = composition.isHere();
+      if (!composition.show(next, hadFocus || isOpening)) return open(next, { focus: next !== null && !isTouch() });
+      // Fields that are drawn again lose the focus and what is half written.
+      if (composition.isHere() !== wasHere) render();
+      if (hadFocus && !element.contains(document.activeElement) && composition.destination) focusFirst(composition.destination);
     },
     /** @param {Message} message @param {string} [prefix] */
     replyTo(message, prefix = "") {
-      const to = destinationOf(message);
-      if (!isSame(to, destination)) open(to);
+      openFor(message);
       if (prefix) editor.setValue(prefix + editor.value());
       editor.focus();
     },
     /** @param {Message} message */
     async quote(message) {
-      const text = await session.attempt(quotation(app, message));
+      const text = await holdKeys(session.attempt(quotation(app, message)));
       if (!text) return;
-      const to = destinationOf(message);
-      if (!isSame(to, destination)) open(to);
+      openFor(message);
       editor.insertBlock(text);
     },
     /** @param {Message} message */
     async forward(message) {
-      const text = await session.attempt(quotation(app, message));
+      const text = await holdKeys(session.attempt(quotation(app, message)));
       if (text) open({ type: "stream", to: [], topic: "" }, { content: text });
     },
     /** Takes a message back that is not sent. @param {string} localId */
@@ -392,20 +269,86 @@ export function createComposer(app) {
     isEmpty: () => editor.isEmpty(),
   };
 
-  // The conversation that is written to moved: the text goes with it.
   session.onMove((from, to) => {
-    const goes = isSame(destination, from);
-    if (isSame(shown, from)) shown = to;
-    if (!goes) return;
-    destination = to;
-    editor.context.channel = to.to[0];
+    if (!composition.moved(from, to)) return;
+    setContext();
     render();
   });
 
   effect(() => {
     store.on("channels");
-    if (destination && !isSame(destination, shown) && !recipients.contains(document.activeElement)) render();
+    if (composition.destination && !composition.isHere() && !recipients.contains(document.activeElement)) render();
     else showBanner();
   });
   return composer;
+}
+
+/** The elements of the composer.
+ * @param {App} app @param {import("../../types/app.js").Editor} editor
+ * @param {{ send: () => unknown, open: (next: Destination) => void, openMenu: () => void }} does */
+function composerElements({ store, route }, editor, { send, open, openMenu }) {
+  const recipients = h("div", { class: "composer__to" });
+  const banner = h("div", { class: "composer__banner", hidden: true, role: "status" });
+  const sendButton = h(
+    "button",
+    {
+      type: "button",
+      class: "button button--primary composer__send",
+      "aria-label": t("Send"),
+      onclick: () => void send(),
+    },
+    icon("send"),
+  );
+  const more = iconButton("chevron", t("More ways to send"), { class: "composer__more", "aria-haspopup": "menu", onclick: openMenu });
+  const hint = h("span", { class: "composer__hint" });
+  editor.toolbar.append(h("span", { class: "composer__actions" }, hint, sendButton, more));
+  effect(() => {
+    store.on("settings");
+    const text = sendHint(Boolean(store.setting("enter_sends")), isTouch());
+    hint.textContent = text;
+    sendButton.title = text ? t("Send ({hint})", { hint: text }) : t("Send");
+  });
+  const form = h("div", { class: "composer__form" }, banner, recipients, editor.element);
+
+  /** The channel that is open, or else the only one there is to choose. @returns {number[]} */
+  const channelHere = () => {
+    const streamId = channelOfRoute(route.peek());
+    if (streamId !== null) return [streamId];
+    const ids = subscribedChannels(store).map((channel) => channel.stream_id);
+    return ids.length === 1 ? ids : [];
+  };
+  /** @param {keyof import("../lib/icons.js")["icons"]} name @param {import("../lib/dom.js").Child} label @param {string} key @param {() => Destination} to */
+  const opener = (name, label, key, to) =>
+    h("button", { type: "button", class: "button", dataset: { key }, onclick: () => open(to()) }, icon(name), label);
+  const newMessage = h("span");
+  const closed = h(
+    "div",
+    { class: "composer__closed" },
+    opener("hash", newMessage, "c", () => ({ type: "stream", to: channelHere(), topic: "" })),
+    opener("mail", h("span", null, t("Direct message")), "x", () => ({ type: "direct", to: [], topic: "" })),
+  );
+  // In a channel the button is the box in which one writes.
+  effect(() => {
+    store.on("channels");
+    const streamId = channelOfRoute(route.value);
+    closed.dataset.place = streamId === null ? "" : "channel";
+    newMessage.textContent = streamId === null ? t("New message") : t("Message #{channel}", { channel: channelOf(store, streamId).name });
+  });
+  const element = h("section", { class: "composer", "aria-label": t("Compose") }, closed, form);
+  return { element, form, closed, recipients, banner, sendButton, more };
+}
+
+/** @param {App} app @param {NonNullable<ReturnType<typeof writing.remark>>} remark @returns {import("../lib/dom.js").Child[]} */
+function remarkParts(app, remark) {
+  if (remark.kind === "refused") return [icon("warning"), remark.reason];
+  if (remark.kind === "many")
+    return [icon("warning"), t({ one: "This mentions one person.", other: "This mentions {count} people." }, { count: remark.count })];
+  if (remark.kind === "guests") return [icon("warning"), t("From outside of the organization: {names}.", { names: remark.names })];
+  const { streamId, topic } = remark;
+  return [
+    icon("check"),
+    t("This topic is resolved."),
+    " ",
+    h("button", { type: "button", class: "link", onclick: () => void toggleResolved(app, streamId, topic) }, t("Mark as unresolved")),
+  ];
 }

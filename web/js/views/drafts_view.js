@@ -3,13 +3,16 @@
  * @module
  */
 
-import { deleteReminder, deleteScheduled } from "../api/endpoints.js";
+import { deleteReminder, deleteScheduled, scheduleMessage } from "../api/endpoints_on_demand.js";
 import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { effect, scope } from "../lib/signal.js";
 import { fullTime, relativeTime } from "../lib/time.js";
+import { t } from "../lib/words.js";
 import { namesOf } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
+import { textOf } from "./message_content.js";
+import { showNewTime } from "./on_demand.js";
 import { actionRow } from "./parts.js";
 import { showDialog } from "./popover.js";
 
@@ -18,7 +21,7 @@ import { showDialog } from "./popover.js";
 
 /** @param {App} app @param {Destination} destination */
 function placeName({ store }, { type, to, topic }) {
-  if (type === "direct") return `To ${to.length > 0 ? namesOf(store, to) : "nobody yet"}`;
+  if (type === "direct") return to.length > 0 ? t("To {names}", { names: namesOf(store, to) }) : t("To nobody yet");
   return `#${to.length > 0 ? channelOf(store, to[0]).name : "…"} › ${topicName(store, topic)}`;
 }
 
@@ -63,11 +66,11 @@ const rowText = (title, content, when, look = "muted") => [
 export function showDrafts(app, _parts, onClose) {
   const { store, session } = app;
   const dialog = showList(
-    "Drafts",
+    t("Drafts"),
     () => {
       store.on("drafts");
       const drafts = session.drafts.all();
-      if (drafts.length === 0) return empty("draft", "There are no drafts.");
+      if (drafts.length === 0) return empty("draft", t("There are no drafts."));
       return drafts.map(({ key, destination, content, timestamp }) => {
         const write = () => {
           session.drafts.promote(key);
@@ -78,12 +81,17 @@ export function showDrafts(app, _parts, onClose) {
         const remove = () => {
           session.drafts.removeKey(key);
           store.touch("drafts");
+          const back = () => {
+            session.drafts.set(destination, content, timestamp, true);
+            store.touch("drafts");
+          };
+          session.tell(t("The draft is deleted."), false, { label: t("Undo"), run: back });
         };
         const when = relativeTime(timestamp, Boolean(store.setting("twenty_four_hour_time")));
         return actionRow(
           write,
           rowText(placeName(app, destination), content, when),
-          iconButton("trash", "Delete the draft", { onclick: remove }),
+          iconButton("trash", t("Delete the draft"), { onclick: remove }),
         );
       });
     },
@@ -96,29 +104,39 @@ export function showDrafts(app, _parts, onClose) {
 export function showScheduled(app, _parts, onClose) {
   const { store, session } = app;
   const is24 = Boolean(store.setting("twenty_four_hour_time"));
-  const timeOf = (/** @type {any} */ { scheduled_delivery_timestamp }) => fullTime(scheduled_delivery_timestamp, is24);
+  const timeOf = (/** @type {{ scheduled_delivery_timestamp: number }} */ { scheduled_delivery_timestamp }) =>
+    fullTime(scheduled_delivery_timestamp, is24);
 
-  /** @param {any} message */
+  /** @param {import("../../types/api.js").ScheduledMessage} message */
   function messageRow(message) {
     const { scheduled_message_id: id, content, failed, to, topic } = message;
     /** @type {Destination} */
-    const destination = message.type === "stream" ? { type: "stream", to: [to], topic } : { type: "direct", to, topic: "" };
+    const destination = { type: message.type === "stream" ? "stream" : "direct", to: [to].flat(), topic: topic ?? "" };
     const takeBack = async () => {
       if (!(await session.attempt(deleteScheduled(id)))) return;
       dialog.close();
       app.goConversation(destination);
       app.composer.open(destination, { content });
     };
-    const [when, look] = failed ? ["It could not be sent.", "error-text"] : [`To be sent ${timeOf(message)}`, "muted"];
+    const remove = async () => {
+      if (!(await session.attempt(deleteScheduled(id)))) return;
+      const where = message.type === "stream" ? { type: "channel", to, topic } : { type: "direct", to };
+      const again = scheduleMessage.bind(null, { ...where, content, scheduled_delivery_timestamp: message.scheduled_delivery_timestamp });
+      session.tell(t("It will not be sent."), false, failed ? undefined : { label: t("Undo"), run: () => void session.attempt(again()) });
+    };
+    const [when, look] = failed ? [t("It could not be sent."), "error-text"] : [t("To be sent {time}", { time: timeOf(message) }), "muted"];
     return actionRow(
       takeBack,
       rowText(placeName(app, destination), content, when, look),
-      iconButton("trash", "Delete", { onclick: () => void session.attempt(deleteScheduled(id)) }),
-      "Take back and edit",
+      [
+        iconButton("clock", t("Another time"), { onclick: () => void showNewTime(app, id) }),
+        iconButton("trash", t("Delete"), { onclick: () => void remove() }),
+      ],
+      t("Take back and edit"),
     );
   }
 
-  /** @param {any} reminder */
+  /** @param {import("../../types/api.js").Reminder} reminder */
   function reminderRow(reminder) {
     const show = () => {
       dialog.close();
@@ -126,20 +144,20 @@ export function showScheduled(app, _parts, onClose) {
     };
     return actionRow(
       show,
-      rowText("Reminder", reminder.content, timeOf(reminder)),
-      iconButton("trash", "Delete the reminder", { onclick: () => void session.attempt(deleteReminder(reminder.reminder_id)) }),
+      rowText(t("Reminder"), textOf(reminder.rendered_content), timeOf(reminder)),
+      iconButton("trash", t("Delete the reminder"), { onclick: () => void session.attempt(deleteReminder(reminder.reminder_id)) }),
     );
   }
 
   const dialog = showList(
-    "Scheduled",
+    t("Scheduled"),
     () => {
       store.on("scheduled");
       const scheduled = (store.state.scheduled_messages ?? []).toSorted(
-        (/** @type {any} */ a, /** @type {any} */ b) => a.scheduled_delivery_timestamp - b.scheduled_delivery_timestamp,
+        (a, b) => a.scheduled_delivery_timestamp - b.scheduled_delivery_timestamp,
       );
       const reminders = store.state.reminders ?? [];
-      if (scheduled.length + reminders.length === 0) return empty("clock", "Nothing is scheduled.");
+      if (scheduled.length + reminders.length === 0) return empty("clock", t("Nothing is scheduled."));
       return [scheduled.map(messageRow), reminders.map(reminderRow)];
     },
     onClose,

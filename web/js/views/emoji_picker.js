@@ -1,121 +1,153 @@
 /**
- * The catalogue of emoji, and a box to pick one from.
+ * A box to pick an emoji from.
  * @module
  */
 
-import { emojiData } from "../api/endpoints.js";
 import { fill, h } from "../lib/dom.js";
-import { POPULAR } from "../lib/emoji.js";
-import { ranked } from "../selectors/completions.js";
+import { charactersOf, toned, tones } from "../lib/emoji.js";
+import { debounce } from "../lib/timing.js";
+import { t } from "../lib/words.js";
+import { emojiSections, findEmoji } from "../selectors/emoji_choices.js";
+import { allEmoji, asReaction, recentEmoji, setSkinTone, skinTone, textOfEmoji, useEmoji } from "../store/emoji.js";
+import { loadEmoji } from "./emoji_catalogue.js";
 import { emojiElement } from "./parts.js";
 import { closePopover, showPopover } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
-/** @typedef {{ name: string, code: string, type: string, aliases: string[] }} CatalogEmoji */
+/** @typedef {import("../store/emoji.js").CatalogEmoji} CatalogEmoji */
 
-/** How many are shown at once. */
-const SHOWN = 160;
+/** The hand that shows the tones. */
+const HAND = charactersOf("270b");
 
-/** @type {CatalogEmoji[]} */
-let unicode = [];
-/** @type {Promise<void> | null} */
-let loading = null;
-
-/** The place of an emoji's block of code points: faces and hands first, then pictures, then symbols. @param {string} code */
-const blockOf = (code) => (/^1f6[0-4]/.test(code) ? 0 : /^1f9/.test(code) ? 1 : code.startsWith("1f") ? 2 : 3);
-
-/** Fetches the names of Unicode emoji once. @param {App} app */
-export function loadEmoji(app) {
-  loading ??= emojiData(app.store.state.server_emoji_data_url)
-    .then(({ code_to_names }) => {
-      unicode = Object.entries(code_to_names)
-        .map(([code, [name, ...aliases]]) => ({ name, code, type: "unicode_emoji", aliases }))
-        .sort((a, b) => blockOf(a.code) - blockOf(b.code));
-    })
-    .catch(() => {
-      loading = null;
-    });
-  return loading;
-}
-
-/** All emoji that can be used now. @param {App} app @returns {CatalogEmoji[]} */
-export function allEmoji({ store }) {
-  const own = Object.values(store.state.realm_emoji ?? {})
-    .filter((/** @type {any} */ emoji) => !emoji.deactivated)
-    .map((/** @type {any} */ emoji) => ({ name: emoji.name, code: String(emoji.id), type: "realm_emoji", aliases: [] }));
-  return [...own, { name: "zulip", code: "zulip", type: "zulip_extra_emoji", aliases: [] }, ...unicode];
-}
-
-/** @param {CatalogEmoji} emoji */
-export const asReaction = ({ name, code, type }) => ({ emoji_name: name, emoji_code: code, reaction_type: type });
-
-/** @param {App} app @param {Element} opener @param {(emoji: { emoji_name: string, emoji_code: string, reaction_type: string }) => void} pick */
-export function showEmojiPicker(app, opener, pick) {
+/** @param {App} app @param {Element} opener
+ * @param {(emoji: { emoji_name: string, emoji_code: string, reaction_type: string, text: string }) => void} pick `text`: how it is written in a message.
+ * @param {{ hasTones?: boolean }} [options] `hasTones`: those of people are shown and written with a tone of skin. Reactions have no tones. */
+export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
   const input = h("input", {
     type: "search",
-    placeholder: "Search emoji",
-    "aria-label": "Search emoji",
+    placeholder: t("Search emoji"),
+    "aria-label": t("Search emoji"),
     autofocus: true,
     "aria-controls": "emoji-grid",
   });
-  const grid = h("div", { class: "emoji-grid", id: "emoji-grid", role: "group", "aria-label": "Emoji" });
+  const tabs = h("div", { class: "emoji-tabs", role: "toolbar", "aria-label": t("Groups of emoji") });
+  const grid = h("div", { class: "emoji-grid", id: "emoji-grid", role: "group", "aria-label": t("Emoji") });
   const name = h("div", { class: "emoji-name", "aria-live": "polite" });
+  /** The emoji of each button. @type {WeakMap<Element, CatalogEmoji>} */
+  const shown = new WeakMap();
 
-  const show = () => {
-    const all = allEmoji(app);
-    const query = input.value.trim().replaceAll(" ", "_");
-    const popular = POPULAR.flatMap((wanted) => all.find((emoji) => emoji.name === wanted || emoji.aliases.includes(wanted)) ?? []);
-    const found = query ? ranked(all, query, (emoji) => [emoji.name, ...emoji.aliases]) : [...new Set([...popular, ...all])];
-    fill(
-      grid,
-      found.slice(0, SHOWN).map((emoji) =>
-        h(
-          "button",
-          {
-            type: "button",
-            title: emoji.name,
-            "aria-label": emoji.name.replaceAll("_", " "),
-            onclick: () => choose(emoji),
-            onfocus: () => {
-              name.textContent = `:${emoji.name}:`;
-            },
-          },
-          emojiElement(app.store, asReaction(emoji)),
-        ),
-      ),
-    );
-    if (found.length === 0) fill(grid, h("p", { class: "muted" }, "None has this name."));
-  };
   /** @param {CatalogEmoji} emoji */
-  const choose = (emoji) => {
-    closePopover();
-    pick(asReaction(emoji));
+  const emojiButton = (emoji) => {
+    const label = emoji.name.replaceAll("_", " ");
+    const picture = emojiElement(app.store, asReaction(emoji));
+    if (hasTones && emoji.type === "unicode_emoji") picture.textContent = toned(picture.textContent ?? "", skinTone());
+    const button = h("button", { type: "button", title: emoji.name, "aria-label": label }, picture);
+    shown.set(button, emoji);
+    return button;
   };
-  input.oninput = show;
-  const box = h("div", { class: "emoji-picker" }, input, grid, name);
-  box.addEventListener("keydown", (event) => {
-    const buttons = [...grid.querySelectorAll("button")];
-    const at = buttons.indexOf(/** @type {any} */ (document.activeElement));
-    const columns =
-      buttons.length > 1
-        ? Math.max(
-            1,
-            buttons.findIndex((button) => button.offsetTop > buttons[0].offsetTop),
-          )
-        : 1;
-    if (event.key === "Enter" && at < 0) {
-      event.preventDefault();
-      buttons[0]?.click();
-      return;
+
+  /** @param {{ title: string, emoji: CatalogEmoji[] }} section */
+  const sectionElement = ({ title, emoji }) =>
+    h("section", { class: "emoji-section", "aria-label": title }, h("h3", null, title), h("div", null, emoji.map(emojiButton)));
+
+  function show() {
+    const all = allEmoji(app.store);
+    const query = input.value.trim();
+    tabs.hidden = query !== "";
+    if (query === "") {
+      const sections = emojiSections(all, recentEmoji(all));
+      fill(grid, sections.map(sectionElement));
+      fill(
+        tabs,
+        sections.map(({ title, emoji }) => tabButton(title, emoji[0])),
+      );
+    } else {
+      const found = findEmoji(all, query);
+      fill(
+        grid,
+        found.length > 0 ? sectionElement({ title: t("Found"), emoji: found }) : h("p", { class: "muted" }, t("None has this name.")),
+      );
     }
-    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: at < 0 ? 1 : columns, ArrowUp: -columns }[event.key];
-    if (step === undefined || (at < 0 && event.key !== "ArrowDown")) return;
-    event.preventDefault();
-    const next = at + step;
-    if (next < 0) input.focus();
-    else buttons[Math.min(next, buttons.length - 1)]?.focus();
+    grid.scrollTop = 0;
+  }
+
+  /** Leads to a section. @param {string} title @param {CatalogEmoji} emoji */
+  function tabButton(title, emoji) {
+    const onclick = () => {
+      const section = [...grid.children].find((one) => one.getAttribute("aria-label") === title);
+      if (section instanceof HTMLElement) grid.scrollTop = section.offsetTop;
+    };
+    return h("button", { type: "button", title, "aria-label": title, onclick }, emojiElement(app.store, asReaction(emoji)));
+  }
+
+  grid.addEventListener("click", (event) => {
+    const button = event.target instanceof Element ? event.target.closest("button") : null;
+    const emoji = button && shown.get(button);
+    if (!emoji) return;
+    closePopover();
+    useEmoji(emoji);
+    pick({ ...asReaction(emoji), text: textOfEmoji(emoji) });
+  });
+  grid.addEventListener("focusin", (event) => {
+    const emoji = event.target instanceof Element ? shown.get(event.target) : undefined;
+    name.textContent = emoji ? `:${emoji.name}:` : "";
+  });
+  const showSoon = debounce(show, 60);
+  input.oninput = () => showSoon();
+  const box = h("div", { class: "emoji-picker" }, input, tabs, grid, h("div", { class: "emoji-foot" }, name, hasTones && toneChoice(show)));
+  box.addEventListener("keydown", (event) => {
+    if (event.target === input) showSoon.flush();
+    moveFocus(event, input, grid);
   });
   show();
   void loadEmoji(app).then(show);
-  showPopover(opener, box, { label: "Choose an emoji" });
+  showPopover(opener, box, { label: t("Choose an emoji") });
+}
+
+/** The choice of a tone of skin. @param {() => void} onChange */
+function toneChoice(onChange) {
+  const group = h("div", { class: "emoji-tones", role: "radiogroup", "aria-label": t("Tone of skin") });
+  const buttons = tones().map(([tone, label]) => {
+    const onclick = () => {
+      setSkinTone(tone);
+      mark();
+      onChange();
+    };
+    return h("button", { type: "button", role: "radio", title: label, "aria-label": label, onclick }, toned(HAND, tone));
+  });
+  const mark = () => {
+    for (const [index, [tone]] of tones().entries()) buttons[index].setAttribute("aria-checked", String(tone === skinTone()));
+  };
+  mark();
+  group.append(...buttons);
+  return group;
+}
+
+/** Arrow keys move over the emoji; Enter in the field takes the first. @param {KeyboardEvent} event @param {HTMLInputElement} input @param {HTMLElement} grid */
+function moveFocus(event, input, grid) {
+  const buttons = [...grid.querySelectorAll("button")];
+  const at = buttons.indexOf(/** @type {any} */ (document.activeElement));
+  if (event.key === "Enter" && document.activeElement === input) {
+    event.preventDefault();
+    buttons[0]?.click();
+    return;
+  }
+  if (document.activeElement !== input && at < 0) return;
+  const next = at < 0 ? (event.key === "ArrowDown" ? buttons[0] : undefined) : neighbour(buttons, at, event.key);
+  if (next === undefined) return;
+  event.preventDefault();
+  (next ?? input).focus();
+}
+
+/** The button beside another; null above the first line. @param {HTMLButtonElement[]} buttons @param {number} at @param {string} key */
+function neighbour(buttons, at, key) {
+  if (key === "ArrowRight") return buttons[at + 1];
+  if (key === "ArrowLeft") return at === 0 ? null : buttons[at - 1];
+  if (key !== "ArrowDown" && key !== "ArrowUp") return undefined;
+  const { offsetTop, offsetLeft } = buttons[at];
+  const lines = key === "ArrowDown" ? buttons.slice(at + 1) : buttons.slice(0, at).reverse();
+  const other = lines.find((button) => button.offsetTop !== offsetTop);
+  if (!other) return key === "ArrowUp" ? null : undefined;
+  const line = lines.filter((button) => button.offsetTop === other.offsetTop);
+  return line.toSorted((a, b) => Math.abs(a.offsetLeft - offsetLeft) - Math.abs(b.offsetLeft - offsetLeft))[0];
 }

@@ -1,51 +1,75 @@
 /**
- * Choosing a group for a permission.
+ * Choosing who has a permission: a group, or several groups and people.
  * @module
  */
 
-import { userOf } from "../store/users.js";
-import { select } from "./parts.js";
+import { h } from "../lib/dom.js";
+import { t } from "../lib/words.js";
+import { asMixed, groupName, groupOf, groupsFor, mayMix, settingText, simplest } from "../selectors/group_settings.js";
+import { button, select } from "./parts.js";
+import { groupsPicker, pickerField, userPicker } from "./pickers.js";
+import { showDialog } from "./popover.js";
 
-/** @type {Record<string, string>} */
-const SYSTEM = {
-  "role:owners": "Owners",
-  "role:administrators": "Administrators",
-  "role:moderators": "Moderators",
-  "role:fullmembers": "Full members",
-  "role:members": "Members",
-  "role:everyone": "Everyone",
-  "role:internet": "Anybody on the internet",
-  "role:nobody": "Nobody",
-};
+/** @typedef {import("../selectors/group_settings.js").GroupSetting} GroupSetting */
 
-/** @param {{ name: string }} group */
-export const groupName = ({ name }) => SYSTEM[name] ?? name;
+/** The value of the option that leads to several. */
+const SEVERAL = "several";
 
-/** @typedef {number | { direct_members: number[], direct_subgroups: number[] }} GroupSetting */
-
-/** @param {import("../../types/app.js").App} app @param {GroupSetting} value @param {(next: number, old: GroupSetting) => void} change
- * @param {{ disabled?: boolean, setting?: string, kind?: "realm" | "stream" | "group" }} [options] */
-export function groupSelect({ store }, value, change, { disabled = false, setting = "", kind = "realm" } = {}) {
-  const rules = store.state.server_supported_permission_settings?.[kind]?.[setting] ?? {};
-  const groups = (store.state.realm_user_groups ?? []).filter((/** @type {any} */ group) => {
-    if (group.deactivated) return false;
-    if (!group.is_system_group) return !rules.require_system_group;
-    if (group.name === "role:internet") return rules.allow_internet_group === true;
-    if (group.name === "role:nobody") return rules.allow_nobody_group !== false;
-    if (group.name === "role:everyone") return rules.allow_everyone_group !== false;
-    return group.name in SYSTEM;
-  });
-  /** @type {[string | number, string][]} */
-  const options = groups.map((/** @type {any} */ group) => [group.id, groupName(group)]);
+/** @param {import("../../types/app.js").App} app @param {GroupSetting} value @param {(next: GroupSetting, old: GroupSetting) => void} change
+ * @param {{ disabled?: boolean, setting?: string, kind?: "realm" | "stream" | "group", label?: string }} [options] */
+export function groupSelect(app, value, change, { disabled = false, setting = "", kind = "realm", label = t("Who") } = {}) {
+  const { store } = app;
+  const groups = groupsFor(store, kind, setting);
   const isMixed = typeof value === "object";
-  if (isMixed) {
-    const names = [
-      ...value.direct_members.map((id) => userOf(store, id).full_name),
-      ...value.direct_subgroups.map((id) =>
-        groupName((store.state.realm_user_groups ?? []).find((/** @type {any} */ group) => group.id === id) ?? { name: "?" }),
+  /** @type {[string | number, string][]} */
+  const options = groups.map((group) => [group.id, groupName(group)]);
+  if (isMixed) options.unshift(["mixed", settingText(store, value)]);
+  if (mayMix(store, kind, setting)) options.push([SEVERAL, t("Several groups or people…")]);
+  const shown = isMixed ? "mixed" : value;
+  const element = select(
+    options,
+    shown,
+    (next) => {
+      if (next !== SEVERAL) return next !== "mixed" && change(Number(next), value);
+      element.value = String(shown);
+      const named = groups.filter((group) => group.name !== "role:nobody");
+      chooseSeveral(app, label, value, named, (mixed) => change(mixed, value));
+    },
+    { disabled },
+  );
+  return element;
+}
+
+/** @param {import("../../types/app.js").App} app @param {string} title @param {GroupSetting} value @param {import("../../types/api.js").UserGroup[]} groups Those that may be named. @param {(next: GroupSetting) => void} done */
+function chooseSeveral(app, title, value, groups, done) {
+  const { direct_members, direct_subgroups } = asMixed(value);
+  const isNamed = (/** @type {number} */ id) => groupOf(app.store, id)?.name !== "role:nobody";
+  const groupPicker = groupsPicker(app, {
+    label: t("Groups"),
+    chosen: direct_subgroups.filter(isNamed),
+    groups: () => groups,
+    onChange: () => {},
+  });
+  const people = userPicker(app, { label: t("People"), chosen: direct_members, onChange: () => {} });
+  showDialog(
+    title,
+    (close) => [
+      pickerField(t("Groups"), groupPicker),
+      pickerField(t("People"), people),
+      h(
+        "div",
+        { class: "dialog__buttons" },
+        button(t("Cancel"), close),
+        button(
+          t("Save"),
+          () => {
+            close();
+            done(simplest({ direct_members: people.ids(), direct_subgroups: groupPicker.ids() }));
+          },
+          "primary",
+        ),
       ),
-    ];
-    options.unshift(["mixed", names.join(", ") || "Nobody"]);
-  }
-  return select(options, isMixed ? "mixed" : value, (next) => next !== "mixed" && change(Number(next), value), { disabled });
+    ],
+    { class: "dialog--small" },
+  );
 }

@@ -1,179 +1,131 @@
 /**
- * Groups of people, for mentions and permissions.
+ * Groups of people, for mentions and permissions: the list of them, and making one.
  * @module
  */
 
-import * as api from "../api/endpoints.js";
-import { fill, h, icon, iconButton } from "../lib/dom.js";
-import { effect } from "../lib/signal.js";
+import * as api from "../api/endpoints_on_demand.js";
+import { fill, h, icon } from "../lib/dom.js";
+import { effect, signal } from "../lib/signal.js";
+import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
+import { groupRights } from "../selectors/group_settings.js";
 import { may } from "../store/lists.js";
-import { userOf } from "../store/users.js";
+import { groupPage } from "./group_page.js";
+import { membersPicker } from "./members_picker.js";
 import { showRoutedDialog } from "./panes.js";
-import { avatar, field } from "./parts.js";
-import { userPicker } from "./pickers.js";
-import { confirm } from "./popover.js";
+import { button, field, form, live, row, rows } from "./parts.js";
+import { groupsPicker, pickerField } from "./pickers.js";
 
 /** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../../types/api.js").UserGroup} UserGroup */
+
+/** @param {{ id: number, name: string }} group */
+export const groupFragment = (group) => `groups/${group.id}/${encodeURIComponent(group.name)}/general`;
+
+/** Adds oneself to a group, or takes oneself out. @param {App} app @param {UserGroup} group */
+export function membershipButton({ store, session }, group) {
+  const { mayJoin, mayLeave } = groupRights(store, group);
+  if (!mayJoin && !mayLeave) return null;
+  const run = () => session.attempt(api.updateGroupMembers(group.id, { [mayJoin ? "add" : "delete"]: [store.selfId] }));
+  return button(mayJoin ? t("Join") : t("Leave"), run, "small", {
+    "aria-label": mayJoin ? t("Join {name}", { name: group.name }) : t("Leave {name}", { name: group.name }),
+  });
+}
 
 /** @param {App} app @param {string[]} parts @param {() => void} onClose */
 export function showGroups(app, parts, onClose) {
-  const { store, session } = app;
+  const { store } = app;
   const body = h("div", { class: "form" });
 
   /** @param {string[]} shown */
-  function draw(shown) {
-    effect(() => {
+  function draw([first]) {
+    if (first === "new") return fill(body, newGroup(app));
+    const groups = () => {
       store.on("groups");
-      const groups = (store.state.realm_user_groups ?? []).filter(
-        (/** @type {any} */ group) => !group.is_system_group && !group.deactivated,
-      );
-      const group = groups.find((/** @type {any} */ one) => one.id === Number(shown[0]));
-      if (group) return one(group);
-      if (shown[0] === "new") return create();
-      fill(
-        body,
-        may(store, "can_create_groups") &&
-          h("div", null, h("a", { class: "button button--primary", href: "#groups/new" }, icon("plus"), "Create a group")),
-        groups.length === 0
-          ? h("p", { class: "muted" }, "There are no groups yet. A group can be mentioned as a whole, and permissions can name it.")
-          : h(
-              "ul",
-              { class: "rows" },
-              groups.map((/** @type {any} */ entry) =>
-                h(
-                  "li",
-                  { class: "row" },
-                  h(
-                    "a",
-                    { class: "row__main", href: `#groups/${entry.id}/${encodeURIComponent(entry.name)}/general` },
-                    h("strong", null, entry.name),
-                    h(
-                      "span",
-                      { class: "muted" },
-                      `${entry.description} ${entry.members.length} ${entry.members.length === 1 ? "member" : "members"}`,
-                    ),
-                  ),
-                ),
-              ),
-            ),
-      );
+      return (store.state.realm_user_groups ?? []).filter((group) => !group.is_system_group);
+    };
+    const shown = signal(0);
+    effect(() => {
+      shown.value = groups().find((group) => group.id === Number(first) && !group.deactivated)?.id ?? 0;
     });
+    // What is being written into the forms of a group stays: its lists are drawn anew by themselves.
+    effect(() => fill(body, shown.value > 0 ? groupPage(app, shown.value) : live(() => groupList(app, groups()))));
   }
 
-  /** @param {any} group */
-  function one(group) {
-    const name = h("input", { type: "text", value: group.name, maxlength: 100 });
-    const description = h("input", { type: "text", value: group.description });
-    const picker = userPicker(app, { label: "Add people", chosen: [], onChange: () => {} });
-    fill(
-      body,
-      h(
-        "div",
-        { class: "inline" },
-        h("a", { class: "icon-button", href: "#groups/all", "aria-label": "All groups" }, icon("back")),
-        h("h3", null, group.name),
-      ),
-      h(
-        "form",
-        {
-          class: "form",
-          onsubmit: (/** @type {Event} */ event) => {
-            event.preventDefault();
-            void session.attempt(
-              api
-                .updateGroup(group.id, {
-                  ...(name.value.trim() !== group.name ? { name: name.value.trim() } : {}),
-                  ...(description.value !== group.description ? { description: description.value } : {}),
-                })
-                .then(() => session.tell("Saved.")),
-            );
-          },
-        },
-        field("Name", name),
-        field("Description", description),
-        h("div", null, h("button", { type: "submit", class: "button button--primary" }, "Save")),
-      ),
-      h("h3", null, "Members"),
-      h(
-        "form",
-        {
-          class: "inline",
-          onsubmit: (/** @type {Event} */ event) => {
-            event.preventDefault();
-            void session.attempt(api.updateGroupMembers(group.id, { add: picker.ids() }));
-          },
-        },
-        h("div", { class: "grow" }, picker.element),
-        h("button", { type: "submit", class: "button" }, "Add"),
-      ),
-      h(
-        "ul",
-        { class: "rows" },
-        group.members.map((/** @type {number} */ id) =>
+  return showRoutedDialog(t("Groups"), body, "dialog--wide", draw, parts, onClose);
+}
+
+/** @param {App} app @param {UserGroup[]} groups @returns {import("../lib/dom.js").Child[]} */
+function groupList(app, groups) {
+  const { store, session } = app;
+  const gone = groups.filter(({ deactivated }) => deactivated);
+  const words = (/** @type {UserGroup} */ { description, members: { length } }) => [
+    description && [h("bdi", null, description), " · "],
+    t({ one: "{count} member", other: "{count} members" }, { count: length }),
+  ];
+  return [
+    may(store, "can_create_groups") &&
+      h("div", null, h("a", { class: "button button--primary", href: "#groups/new" }, icon("plus"), t("Create a group"))),
+    rows(
+      groups
+        .filter(({ deactivated }) => !deactivated)
+        .map((group) =>
           h(
             "li",
             { class: "row" },
-            avatar(userOf(store, id), 28),
-            h("span", { class: "row__main" }, userOf(store, id).full_name),
-            iconButton("close", `Remove ${userOf(store, id).full_name}`, {
-              onclick: () => void session.attempt(api.updateGroupMembers(group.id, { delete: [id] })),
-            }),
+            h(
+              "a",
+              { class: "row__main", href: `#${groupFragment(group)}` },
+              h("strong", null, group.name),
+              h("span", { class: "muted" }, words(group)),
+            ),
+            membershipButton(app, group),
+          ),
+        ),
+      t("There are no groups yet. A group can be mentioned as a whole, and permissions can name it."),
+    ),
+    gone.length > 0 && [
+      h("h3", null, t("Deactivated")),
+      rows(
+        gone.map((group) =>
+          row(
+            group.name,
+            group.description,
+            groupRights(store, group).mayManage &&
+              button(t("Reactivate"), () => session.attempt(api.updateGroup(group.id, { deactivated: false })), "small"),
           ),
         ),
       ),
-      h(
-        "div",
-        null,
-        h(
-          "button",
-          {
-            type: "button",
-            class: "button button--danger",
-            onclick: async () => {
-              if (
-                await confirm(`Deactivate ${group.name}?`, "It can no longer be mentioned or used in permissions.", "Deactivate", {
-                  isDanger: true,
-                })
-              )
-                if (await session.attempt(api.deactivateGroup(group.id))) go("groups/all");
-            },
-          },
-          "Deactivate group",
-        ),
-      ),
-    );
-  }
+    ],
+  ];
+}
 
-  function create() {
-    const name = h("input", { type: "text", required: true, maxlength: 100 });
-    const description = h("input", { type: "text" });
-    const picker = userPicker(app, { label: "Members", chosen: [store.selfId], onChange: () => {} });
-    fill(
-      body,
-      h(
-        "form",
-        {
-          class: "form",
-          onsubmit: async (/** @type {Event} */ event) => {
-            event.preventDefault();
-            if (await session.attempt(api.createGroup({ name: name.value.trim(), description: description.value, members: picker.ids() })))
-              go("groups/all");
-          },
-        },
-        field("Name", name),
-        field("Description", description),
-        h("div", { class: "field" }, h("span", { class: "field__label" }, "Members"), picker.element),
-        h(
-          "div",
-          { class: "dialog__buttons" },
-          h("a", { class: "button", href: "#groups/all" }, "Cancel"),
-          h("button", { type: "submit", class: "button button--primary" }, "Create"),
-        ),
-      ),
-    );
-    name.focus();
-  }
-
-  return showRoutedDialog("Groups", body, "dialog--wide", draw, parts, onClose);
+/** @param {App} app @returns {HTMLElement} */
+function newGroup(app) {
+  const { store, session } = app;
+  const name = h("input", { type: "text", required: true, maxlength: 100, autofocus: true });
+  const description = h("input", { type: "text", maxlength: 1024 });
+  const people = membersPicker(app, { label: t("Members"), chosen: [store.selfId], withGroups: false });
+  const others = () => (store.state.realm_user_groups ?? []).filter((one) => !one.deactivated && one.name !== "role:internet");
+  const subgroups = groupsPicker(app, { label: t("Groups in it"), chosen: [], groups: others, onChange: () => {} });
+  const create = async () => {
+    const params = { name: name.value.trim(), description: description.value, members: people.ids(), subgroups: subgroups.ids() };
+    const reply = await session.attempt(api.createGroup(params));
+    // Its page has the permissions.
+    if (reply) go(groupFragment({ id: reply.group_id, name: params.name }));
+  };
+  queueMicrotask(() => name.focus());
+  return form(
+    create,
+    field(t("Name"), name),
+    field(t("Description"), description),
+    pickerField(t("Members"), people),
+    pickerField(t("Groups in it"), subgroups),
+    h(
+      "div",
+      { class: "dialog__buttons" },
+      h("a", { class: "button", href: "#groups/all" }, t("Cancel")),
+      h("button", { type: "submit", class: "button button--primary" }, t("Create")),
+    ),
+  );
 }

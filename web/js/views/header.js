@@ -6,15 +6,18 @@
 import { logOut, updateSettings } from "../api/endpoints.js";
 import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
+import { t } from "../lib/words.js";
 import { channelOfRoute } from "../selectors/narrow.js";
-import { narrowName, topicName } from "../selectors/title.js";
+import { searchPills } from "../selectors/search_terms.js";
+import { isResolvedTopic, narrowName, plainTopicName } from "../selectors/title.js";
 import { channelOf, FOLLOWED, isTopicMuted, policyOf } from "../store/channels.js";
-import { presenceOf, userOf } from "../store/users.js";
+import { GUEST, presenceOf, userOf } from "../store/users.js";
 import { contentElement } from "./message_content.js";
 import { setTopicPolicy, showChannelMenu, showStatusDialog, showTopicMenu, toggleResolved } from "./on_demand.js";
 import { avatar, channelIcon, presenceDot } from "./parts.js";
 import { showMenu } from "./popover.js";
-import { createSearch } from "./search.js";
+import { createSearch } from "./search_box.js";
+import { loginLink, loginPath, setScheme } from "./visitor.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -22,23 +25,28 @@ import { createSearch } from "./search.js";
 export function createHeader(app) {
   const { store } = app;
   const title = h("div", { class: "header__title" });
-  const left = iconButton("menu", "Conversations", {
+  const left = iconButton("menu", t("Conversations"), {
     class: "header__left",
     "aria-expanded": "false",
     onclick: () => app.showColumn("left"),
   });
-  const right = iconButton("group", "People", { class: "header__right", "aria-expanded": "false", onclick: () => app.showColumn("right") });
+  const right = iconButton("group", t("People"), {
+    class: "header__right",
+    "aria-expanded": "false",
+    onclick: () => app.showColumn("right"),
+  });
   const me = h("button", {
     type: "button",
     class: "icon-button",
-    "aria-label": "Your menu",
-    title: "Your menu",
+    "aria-label": t("Your menu"),
+    title: t("Your menu"),
     "aria-haspopup": "menu",
     onclick: () => personalMenu(me),
   });
-  const gear = iconButton("settings", "Main menu", { "aria-haspopup": "menu", onclick: () => mainMenu(app, gear) });
+  const gear = iconButton("settings", t("Main menu"), { "aria-haspopup": "menu", onclick: () => mainMenu(app, gear) });
   const search = createSearch(app);
-  const element = h("header", { class: "header" }, left, title, search.element, right, gear, me);
+  const own = store.isVisitor ? [gear, loginLink(t("Log in"), "button--small button--primary header__login")] : [right, gear, me];
+  const element = h("header", { class: "header" }, left, title, search.element, own);
 
   /** @param {Element} opener */
   function personalMenu(opener) {
@@ -46,31 +54,31 @@ export function createHeader(app) {
     showMenu(
       opener,
       [
-        { label: "Set status", icon: "smile", run: () => showStatusDialog(app) },
-        { label: "Profile", icon: "user", run: () => app.goFragment(`user/${store.selfId}`) },
-        { label: "Settings", icon: "settings", run: () => app.goFragment("settings/profile") },
+        { label: t("Set status"), icon: "smile", run: () => showStatusDialog(app) },
+        { label: t("Profile"), icon: "user", run: () => app.goFragment(`user/${store.selfId}`) },
+        { label: t("Settings"), icon: "settings", run: () => app.goFragment("settings/profile") },
         {
-          label: scheme === 2 ? "Light theme" : "Dark theme",
+          label: scheme === 2 ? t("Light theme") : t("Dark theme"),
           icon: "sun",
           run: () => void app.session.attempt(updateSettings({ color_scheme: scheme === 2 ? 3 : 2 })),
         },
         {
-          label: "Appear offline",
+          label: t("Appear offline"),
           icon: "eye",
           checked: store.setting("presence_enabled") === false,
           run: () => void app.session.attempt(updateSettings({ presence_enabled: store.setting("presence_enabled") === false })),
         },
         // Where there is no room for its button.
-        gear.offsetParent === null && { label: "Main menu", icon: "menu", run: () => mainMenu(app, opener) },
-        { label: "Log out", icon: "logout", run: () => void leave(app) },
+        gear.offsetParent === null && { label: t("Main menu"), icon: "menu", run: () => mainMenu(app, opener) },
+        { label: t("Log out"), icon: "logout", run: () => void leave(app) },
       ],
-      "Your menu",
+      t("Your menu"),
     );
   }
 
   effect(() => {
     store.on("users");
-    fill(me, avatar(store.self, 28));
+    if (!store.isVisitor) fill(me, avatar(store.self, 28));
   });
 
   effect(() => {
@@ -85,9 +93,9 @@ export function createHeader(app) {
   /** @param {import("../../types/app.js").Route} route @returns {import("../lib/dom.js").Child[]} */
   function titleParts(route) {
     if (route.kind === "inbox" || route.kind === "recent")
-      return [h("h1", null, { inbox: "Inbox", recent: "Recent conversations" }[route.kind])];
+      return [h("h1", null, { inbox: t("Inbox"), recent: t("Recent conversations") }[route.kind])];
     const streamId = channelOfRoute(route);
-    if (streamId !== null && !store.channels.has(streamId)) return [h("h1", null, "Unknown channel")];
+    if (streamId !== null && !store.channels.has(streamId)) return [h("h1", null, t("Unknown channel"))];
     if (streamId !== null) {
       const channel = channelOf(store, streamId);
       const channelMenu = h(
@@ -95,7 +103,7 @@ export function createHeader(app) {
         {
           type: "button",
           class: "icon-button",
-          "aria-label": `Actions on ${channel.name}`,
+          "aria-label": t("Actions on {name}", { name: channel.name }),
           "aria-haspopup": "menu",
           onclick: () => showChannelMenu(app, streamId, channelMenu),
         },
@@ -113,38 +121,46 @@ export function createHeader(app) {
       );
       const narrow = route.kind === "narrow" ? route.narrow : null;
       if (narrow?.kind !== "topic") {
-        return [h("h1", null, name), channel.rendered_description ? descriptionElement(channel.rendered_description) : null, channelMenu];
+        const description = channel.rendered_description ? descriptionElement(channel.rendered_description) : null;
+        return [h("h1", null, name), description, !store.isVisitor && channelMenu];
       }
-      const isResolved = narrow.topic.startsWith("✔ ");
+      const isResolved = isResolvedTopic(narrow.topic);
       const policy = policyOf(store, narrow.streamId, narrow.topic);
       const topicMenu = h(
         "button",
         {
           type: "button",
           class: "icon-button",
-          "aria-label": "Actions on the topic",
+          "aria-label": t("Actions on the topic"),
           "aria-haspopup": "menu",
           onclick: () => showTopicMenu(app, narrow.streamId, narrow.topic, topicMenu),
         },
         icon("dots"),
       );
+      const heading = h(
+        "h1",
+        null,
+        name,
+        h("span", { class: "header__separator", "aria-hidden": "true" }, "›"),
+        isResolved && icon("check"),
+        h("span", { class: "header__topic", dir: "auto" }, plainTopicName(store, narrow.topic)),
+      );
+      if (store.isVisitor) return [heading];
       return [
-        h(
-          "h1",
-          null,
-          name,
-          h("span", { class: "header__separator", "aria-hidden": "true" }, "›"),
-          h("span", { class: "header__topic", dir: "auto" }, topicName(store, narrow.topic)),
-        ),
+        heading,
         narrow.topic !== "" &&
-          iconButton("check", isResolved ? "Mark as unresolved" : "Mark as resolved", {
+          iconButton("check", isResolved ? t("Mark as unresolved") : t("Mark as resolved"), {
             "aria-pressed": String(isResolved),
             onclick: () => void toggleResolved(app, narrow.streamId, narrow.topic),
           }),
-        iconButton(isTopicMuted(store, narrow.streamId, narrow.topic) ? "mute" : "follow", policy === FOLLOWED ? "Unfollow" : "Follow", {
-          "aria-pressed": String(policy === FOLLOWED),
-          onclick: () => void setTopicPolicy(app, narrow.streamId, narrow.topic, policy === FOLLOWED ? 0 : FOLLOWED),
-        }),
+        iconButton(
+          isTopicMuted(store, narrow.streamId, narrow.topic) ? "mute" : "follow",
+          policy === FOLLOWED ? t("Unfollow") : t("Follow"),
+          {
+            "aria-pressed": String(policy === FOLLOWED),
+            onclick: () => void setTopicPolicy(app, narrow.streamId, narrow.topic, policy === FOLLOWED ? 0 : FOLLOWED),
+          },
+        ),
         topicMenu,
       ];
     }
@@ -154,7 +170,26 @@ export function createHeader(app) {
       const user = userOf(store, narrow.userIds[0]);
       return [h("h1", null, avatar(user, 24), presenceDot(presenceOf(store, user.user_id, store.now())), narrowName(store, terms))];
     }
-    return [h("h1", null, narrowName(store, terms))];
+    return [h("h1", null, narrowName(store, terms)), narrow.kind === "other" && pills(terms)];
+  }
+
+  /** The terms of a search, each with a way to leave it out. @param {import("../../types/api.js").Term[]} terms */
+  function pills(terms) {
+    const all = searchPills(store, terms);
+    return all.length < 2
+      ? null
+      : h(
+          "span",
+          { class: "header__pills" },
+          all.map(({ label, others }) =>
+            h(
+              "span",
+              { class: "pill" },
+              h("span", { class: "pill__text", dir: "auto" }, label),
+              iconButton("close", t("Search without {term}", { term: label }), { onclick: () => app.goNarrow(others) }),
+            ),
+          ),
+        );
   }
 
   /** @param {string} html */
@@ -169,19 +204,37 @@ export function createHeader(app) {
 
 /** @param {App} app @param {Element} opener */
 export function mainMenu(app, opener) {
+  const { store } = app;
+  const isDark = document.documentElement.dataset.theme === "dark";
+  if (store.isVisitor) {
+    showMenu(
+      opener,
+      [
+        { label: isDark ? t("Light theme") : t("Dark theme"), icon: "sun", run: () => setScheme(app, isDark ? 3 : 2) },
+        { label: t("Keyboard shortcuts"), icon: "keyboard", key: "?", run: () => app.goFragment("keyboard-shortcuts") },
+        { label: t("Search operators"), icon: "search", run: () => app.goFragment("search-operators") },
+        { label: t("About"), icon: "help", run: () => app.goFragment("about-zulip") },
+        { label: t("Log in"), icon: "user", run: () => location.assign(loginPath()) },
+      ],
+      t("Main menu"),
+    );
+    return;
+  }
   showMenu(
     opener,
     [
-      { label: "Channels", icon: "hash", run: () => app.goFragment("channels/subscribed") },
-      { label: "Groups", icon: "group", run: () => app.goFragment("groups/all") },
-      { label: "Organization settings", icon: "settings", run: () => app.goFragment("organization/organization-profile") },
-      app.mayInvite() && { label: "Invite people", icon: "plus", run: () => app.goFragment("invite") },
-      { label: "Keyboard shortcuts", icon: "keyboard", key: "?", run: () => app.goFragment("keyboard-shortcuts") },
-      { label: "Message formatting", icon: "bold", run: () => app.goFragment("message-formatting") },
-      { label: "Search operators", icon: "search", run: () => app.goFragment("search-operators") },
-      { label: "About", icon: "help", run: () => app.goFragment("about-zulip") },
+      { label: t("Channels"), icon: "hash", run: () => app.goFragment("channels/subscribed") },
+      { label: t("Groups"), icon: "group", run: () => app.goFragment("groups/all") },
+      { label: t("Organization settings"), icon: "settings", run: () => app.goFragment("organization/organization-profile") },
+      app.mayInvite() && { label: t("Invite people"), icon: "plus", run: () => app.goFragment("invite") },
+      // Guests can have no bots.
+      app.store.self.role !== GUEST && { label: t("Connect another program"), icon: "link", run: () => app.goFragment("integrations") },
+      { label: t("Keyboard shortcuts"), icon: "keyboard", key: "?", run: () => app.goFragment("keyboard-shortcuts") },
+      { label: t("Message formatting"), icon: "bold", run: () => app.goFragment("message-formatting") },
+      { label: t("Search operators"), icon: "search", run: () => app.goFragment("search-operators") },
+      { label: t("About"), icon: "help", run: () => app.goFragment("about-zulip") },
     ],
-    "Main menu",
+    t("Main menu"),
   );
 }
 
@@ -189,5 +242,9 @@ export function mainMenu(app, opener) {
 export async function leave(app) {
   app.composer.save(true);
   await app.session.queue.close();
-  if (await app.session.attempt(logOut())) location.assign("/");
+  const { endPush } = await import("./push.js");
+  await endPush(app);
+  if (!(await app.session.attempt(logOut()))) return;
+  await app.session.offline.erase();
+  location.assign("/");
 }

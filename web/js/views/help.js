@@ -4,41 +4,50 @@
  */
 
 import { h } from "../lib/dom.js";
+import { t } from "../lib/words.js";
 import { allBindings } from "../platform/keyboard.js";
-import { OPERATORS } from "../selectors/search_terms.js";
+import { operatorTexts } from "../selectors/search_suggestions.js";
 import { showDialog } from "./popover.js";
 
-/** Keys that text boxes deal with by themselves. @type {[string, string[], string][]} */
-const IN_TEXT = [
-  ["Writing", ["Ctrl+Enter"], "Send"],
-  ["Writing", ["Shift+Enter"], "New line"],
-  ["Writing", ["Ctrl+b"], "Bold"],
-  ["Writing", ["Ctrl+i"], "Italic"],
-  ["Writing", ["Ctrl+Shift+l"], "Link"],
-  ["Writing", ["Ctrl+'"], "Insert a saved text"],
-  ["Writing", ["Alt+p"], "Preview"],
-  ["Writing", ["Ctrl+Shift+v"], "Paste without formatting"],
+/** Keys that text boxes deal with by themselves. @type {() => [string, string[], string][]} */
+const textKeys = () => [
+  [t("Writing"), ["Ctrl+Enter"], t("Send")],
+  [t("Writing"), ["Shift+Enter"], t("New line")],
+  [t("Writing"), ["Ctrl+b"], t("Bold")],
+  [t("Writing"), ["Ctrl+i"], t("Italic")],
+  [t("Writing"), ["Ctrl+Shift+l"], t("Link")],
+  [t("Writing"), ["Ctrl+'"], t("Insert a saved text")],
+  [t("Writing"), ["Alt+p"], t("Preview")],
+  [t("Writing"), ["Ctrl+Shift+v"], t("Paste without formatting")],
 ];
 
-/** @type {Record<string, string>} */
-const NAMES = { ArrowDown: "↓", ArrowUp: "↑", ArrowLeft: "←", ArrowRight: "→", PageDown: "Page down", PageUp: "Page up", Escape: "Esc" };
+/** @type {() => Record<string, string>} */
+const keyNames = () => ({
+  ArrowDown: "↓",
+  ArrowUp: "↑",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  PageDown: t("Page down"),
+  PageUp: t("Page up"),
+  Escape: "Esc",
+});
 
 /** @type {import("./overlays.js").ShowOverlay} */
 export function showKeys(_app, _parts, onClose) {
   /** @type {Map<string, Map<string, string[]>>} */
   const groups = new Map([
-    ["Going places", new Map()],
-    ["Reading", new Map()],
-    ["Writing", new Map()],
-    ["Messages", new Map()],
+    [t("Going places"), new Map()],
+    [t("Reading"), new Map()],
+    [t("Writing"), new Map()],
+    [t("Messages"), new Map()],
   ]);
   const all = [
     ...allBindings().map(({ group, keys, label }) => /** @type {[string, string[], string]} */ ([group, keys, label])),
-    ...IN_TEXT,
+    ...textKeys(),
   ];
   for (const [group, keys, label] of all) if (group) groups.get(group)?.set(label, keys);
   return showDialog(
-    "Keyboard shortcuts",
+    t("Keyboard shortcuts"),
     () =>
       [...groups]
         .filter(([, rows]) => rows.size > 0)
@@ -58,7 +67,7 @@ export function showKeys(_app, _parts, onClose) {
                   h(
                     "dd",
                     null,
-                    keys.map((key) => h("kbd", null, NAMES[key] ?? key)),
+                    keys.map((key) => h("kbd", null, keyNames()[key] ?? key)),
                   ),
                 ),
               ),
@@ -69,43 +78,43 @@ export function showKeys(_app, _parts, onClose) {
   );
 }
 
-/** @type {[string, string][]} */
-const SYNTAX = [
-  ["**bold**", "bold"],
-  ["*italic*", "italic"],
-  ["~~strikethrough~~", "struck through"],
-  ["[text](https://example.com)", "a link"],
-  ["`code`", "code"],
-  ["```python\nprint(1)\n```", "a block of code"],
-  ["> quotation", "a quotation"],
-  ["* item", "a list"],
-  ["1. item", "a numbered list"],
-  ["```spoiler Title\nhidden\n```", "text that is hidden until asked for"],
-  ["@**Name**", "a mention; @_**Name** does not notify"],
-  ["#**channel>topic**", "a link to a topic"],
-  [":smile:", "an emoji"],
-  ["<time:2027-01-01T12:00:00Z>", "a time in everybody's own zone"],
-  ["$$x^2$$", "a formula"],
-  ["/me is away", "what you do"],
-  ["/poll Question", "a poll, with an option on each further line"],
-  ["/todo Title", "a list of tasks"],
-  ["| a | b |\n|---|---|\n| 1 | 2 |", "a table"],
-  ["---", "a line"],
+/** @type {() => [string, string][]} */
+const messageSyntax = () => [
+  ["**bold**", t("bold")],
+  ["*italic*", t("italic")],
+  ["~~strikethrough~~", t("struck through")],
+  ["[text](https://example.com)", t("a link")],
+  ["`code`", t("code")],
+  ["```python\nprint(1)\n```", t("a block of code")],
+  ["> quotation", t("a quotation")],
+  ["* item", t("a list")],
+  ["1. item", t("a numbered list")],
+  ["```spoiler Title\nhidden\n```", t("text that is hidden until asked for")],
+  ["@**Name**", t("a mention; @_**Name** does not notify")],
+  ["#**channel>topic**", t("a link to a topic")],
+  [":smile:", t("an emoji")],
+  ["<time:2027-01-01T12:00:00Z>", t("a time in everybody's own zone")],
+  ["$$x^2$$", t("a formula")],
+  ["/me is away", t("what you do")],
+  ["/poll Question", t("a poll, with an option on each further line")],
+  ["/todo Title", t("a list of tasks")],
+  ["| a | b |\n|---|---|\n| 1 | 2 |", t("a table")],
+  ["---", t("a line")],
 ];
 
 /** @type {import("./overlays.js").ShowOverlay} */
 export function showFormatting(_app, _parts, onClose) {
   return showDialog(
-    "Message formatting",
+    t("Message formatting"),
     () => [
       h(
         "table",
         { class: "table" },
-        h("thead", null, h("tr", null, h("th", null, "You write"), h("th", null, "It becomes"))),
+        h("thead", null, h("tr", null, h("th", null, t("You write")), h("th", null, t("It becomes")))),
         h(
           "tbody",
           null,
-          SYNTAX.map(([source, result]) => h("tr", null, h("td", null, h("code", null, source)), h("td", null, result))),
+          messageSyntax().map(([source, result]) => h("tr", null, h("td", null, h("code", null, source)), h("td", null, result))),
         ),
       ),
     ],
@@ -116,18 +125,16 @@ export function showFormatting(_app, _parts, onClose) {
 /** @type {import("./overlays.js").ShowOverlay} */
 export function showOperators(_app, _parts, onClose) {
   return showDialog(
-    "Search operators",
+    t("Search operators"),
     () => [
-      h("p", null, "Words are searched for in texts and topics. These narrow the search; a minus sign in front excludes."),
+      h("p", null, t("Words are searched for in texts and topics. These narrow the search; a minus sign in front excludes.")),
       h(
         "table",
         { class: "table" },
         h(
           "tbody",
           null,
-          OPERATORS.map(([operator, detail]) =>
-            h("tr", null, h("td", null, h("code", null, operator)), h("td", null, `Messages ${detail}`)),
-          ),
+          operatorTexts().map(([operator, detail]) => h("tr", null, h("td", null, h("code", null, operator)), h("td", null, detail))),
         ),
       ),
     ],
@@ -138,13 +145,15 @@ export function showOperators(_app, _parts, onClose) {
 /** @type {import("./overlays.js").ShowOverlay} */
 export function showAbout({ store }, _parts, onClose) {
   return showDialog(
-    "About",
+    t("About"),
     () => [
-      h("p", null, h("strong", null, "teamchat"), `, the web client of ${store.state.realm_name}.`),
+      h("p", null, h("strong", null, "teamchat"), " ", t("The web client of {name}.", { name: store.state.realm_name })),
       h(
         "p",
         { class: "muted" },
-        `Apps that speak feature level ${store.state.zulip_feature_level} of this interface connect to the same address.`,
+        t("Apps that speak feature level {level} of this interface connect to the same address.", {
+          level: store.state.zulip_feature_level,
+        }),
       ),
     ],
     { onClose, class: "dialog--small" },

@@ -3,122 +3,162 @@
  * @module
  */
 
-import { createInviteLink, listInvites, revokeInvite } from "../api/endpoints.js";
+import { createInviteLink, inviteByEmail, listInvites, resendInvite, revokeInvite } from "../api/endpoints_on_demand.js";
 import { fill, h, iconButton } from "../lib/dom.js";
 import { fullTime } from "../lib/time.js";
-import { channelOf, subscribedChannels } from "../store/channels.js";
-import { checkbox, field, select } from "./parts.js";
+import { t } from "../lib/words.js";
+import { roleNames } from "../selectors/roles.js";
+import { channelOf } from "../store/channels.js";
+import { may } from "../store/lists.js";
+import { checkbox, field, form, row, rows, select } from "./parts.js";
 import { linkField } from "./password_link.js";
+import { channelsPicker, groupsPicker, pickerField } from "./pickers.js";
 import { showDialog } from "./popover.js";
-import { ROLES } from "./user_card.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
-/** @type {import("./overlays.js").ShowOverlay} */
-export function showInvite(app, _parts, onClose) {
-  const { store, session } = app;
-  const result = h("div", { "aria-live": "polite" });
-  const list = h("div");
+/** For how long an invitation works. @type {() => [number | string, string][]} */
+const inviteTimes = () => [
+  [86_400, t({ one: "{count} day", other: "{count} days" }, { count: 1 })],
+  [259_200, t({ one: "{count} day", other: "{count} days" }, { count: 3 })],
+  [604_800, t({ one: "{count} week", other: "{count} weeks" }, { count: 1 })],
+  [2_592_000, t({ one: "{count} day", other: "{count} days" }, { count: 30 })],
+  ["null", t("Never")],
+];
+
+/** Where the links of people who are invited by email are: this server sends no mail. @param {App} app */
+const placeOfLinks = ({ store }) =>
+  store.state.is_admin ? t("The Notification Bot has written you the links: pass them on.") : t("An administrator passes the links on.");
+
+/** What the people get: a role, channels, groups and a greeting. @param {App} app */
+function givenFields(app) {
+  const { store } = app;
   const mine = store.self.role;
   const role = select(
-    Object.entries(ROLES).filter(([value]) => Number(value) >= mine || mine === 100),
+    Object.entries(roleNames()).filter(([value]) => Number(value) >= mine || mine === 100),
     400,
   );
-  const expires = select(
-    [
-      [86_400, "1 day"],
-      [604_800, "1 week"],
-      [2_592_000, "30 days"],
-      ["null", "Never"],
-    ],
-    604_800,
-  );
+  const expires = select(inviteTimes(), 604_800);
   /** @type {number[]} */
   const defaults = store.state.realm_default_streams ?? [];
-  /** @type {Set<number>} */
-  const chosen = new Set();
+  const isWanted = (/** @type {import("../../types/api.js").Channel} */ { subscribed, stream_id }) =>
+    subscribed && !defaults.includes(stream_id);
+  const channels = channelsPicker(app, { label: t("Further channels"), chosen: [], onChange: () => {}, isWanted });
+  const ownGroups = () => (store.state.realm_user_groups ?? []).filter((group) => !group.is_system_group && !group.deactivated);
+  const groups = groupsPicker(app, { label: t("Groups"), chosen: [], groups: ownGroups, onChange: () => {} });
+  const welcome = h("textarea", { rows: 2, maxlength: 8000, placeholder: t("As for everybody") });
   let withDefaults = true;
-  const dialog = showDialog(
-    "Invite people",
-    () => [
-      h("p", null, "Everybody who opens the link can join. Send it to the people whom you want here."),
+  const names = defaults.map((id) => channelOf(store, id).name).join(", ") || t("none");
+  return {
+    params: () => ({
+      invite_as: Number(role.value),
+      invite_expires_in_minutes: expires.value === "null" ? null : Number(expires.value) / 60,
+      stream_ids: channels.ids(),
+      include_realm_default_subscriptions: withDefaults,
+      ...(groups.ids().length > 0 ? { group_ids: groups.ids() } : {}),
+      ...(welcome.value.trim() ? { welcome_message_custom_text: welcome.value.trim() } : {}),
+    }),
+    first: [
       h(
-        "form",
-        {
-          class: "form",
-          onsubmit: async (/** @type {Event} */ event) => {
-            event.preventDefault();
-            const reply = await session.attempt(
-              createInviteLink({
-                invite_as: Number(role.value),
-                invite_expires_in_minutes: expires.value === "null" ? null : Number(expires.value) / 60,
-                stream_ids: [...chosen],
-                include_realm_default_subscriptions: withDefaults,
-              }),
-            );
-            if (!reply) return;
-            fill(result, linkField(app, "Invitation link", reply.invite_link));
-            void showList();
-          },
-        },
-        h(
-          "div",
-          { class: "inline" },
-          h("div", { class: "grow" }, field("They join as", role)),
-          h("div", { class: "grow" }, field("The link works for", expires)),
-        ),
-        h(
-          "fieldset",
-          null,
-          h("legend", null, "Channels they are added to"),
-          checkbox(`The default channels: ${defaults.map((id) => channelOf(store, id).name).join(", ") || "none"}`, true, (is) => {
-            withDefaults = is;
-          }),
-          subscribedChannels(store).map((channel) =>
-            checkbox(channel.name, false, (is) => void chosen[is ? "add" : "delete"](channel.stream_id)),
-          ),
-        ),
-        h("div", { class: "dialog__buttons" }, h("button", { type: "submit", class: "button button--primary" }, "Create link")),
+        "div",
+        { class: "inline" },
+        h("div", { class: "grow" }, field(t("They join as"), role)),
+        h("div", { class: "grow" }, field(t("The link works for"), expires)),
       ),
-      result,
-      list,
+      h(
+        "fieldset",
+        null,
+        h("legend", null, t("Channels they are added to")),
+        checkbox(t("The default channels: {names}", { names }), true, (is) => {
+          withDefaults = is;
+        }),
+        pickerField(t("Further channels"), channels),
+      ),
     ],
-    { onClose },
-  );
+    more: [
+      ownGroups().length > 0 && pickerField(t("Groups"), groups),
+      store.state.is_admin && field(t("What the Welcome Bot tells them"), welcome, t("Markdown.")),
+    ],
+  };
+}
 
+/** The form. @param {App} app @param {HTMLElement} result @param {() => unknown} onInvited */
+function inviteForm(app, result, onInvited) {
+  const { store, session } = app;
+  const given = givenFields(app);
+  const mayLink = may(store, "create_multiuse_invite_group");
+  const mayMail = may(store, "can_invite_users_group");
+  const emails = h("textarea", { rows: 3, placeholder: "ada@example.com, bob@example.com", required: !mayLink });
+  const action = h("button", { type: "submit", class: "button button--primary" }, "");
+  let isNotified = true;
+  const words = () => {
+    action.textContent = emails.value.trim() ? t("Invite") : t("Create link");
+  };
+  emails.oninput = words;
+  words();
+
+  async function invite() {
+    if (emails.value.trim()) {
+      const params = { ...given.params(), invitee_emails: emails.value, notify_referrer_on_join: isNotified };
+      if (!(await session.attempt(inviteByEmail(params)))) return;
+      emails.value = "";
+      words();
+      fill(result, h("p", { role: "status" }, t("They are invited. This server sends no mail."), " ", placeOfLinks(app)));
+    } else {
+      const reply = await session.attempt(createInviteLink(given.params()));
+      if (!reply) return;
+      fill(result, linkField(app, t("Invitation link"), reply.invite_link));
+    }
+    onInvited();
+  }
+
+  const each = t("Each person gets a link of their own.");
+  const hint = mayLink ? `${each} ${t("Without addresses, you get one link for several people.")}` : each;
+  const notice = checkbox(t("Tell me when somebody who was invited by email joins"), true, (is) => {
+    isNotified = is;
+  });
+  return [
+    mayLink && h("p", null, t("Everybody who opens the link can join. Send it to the people whom you want here.")),
+    form(
+      invite,
+      mayMail && field(t("Email addresses"), emails, hint),
+      given.first,
+      h("details", { class: "more" }, h("summary", null, t("More")), given.more, mayMail && notice),
+      h("div", { class: "dialog__buttons" }, action),
+    ),
+  ];
+}
+
+/** An invitation that nobody has taken yet. @param {App} app @param {import("../../types/api.js").Invite} invite @param {() => unknown} onChange */
+function openInvite(app, invite, onChange) {
+  const { store, session } = app;
+  const is24 = Boolean(store.setting("twenty_four_hour_time"));
+  const until = invite.expiry_date ? t("Until {time}", { time: fullTime(invite.expiry_date, is24) }) : t("Does not expire");
+  const renew = async () => {
+    const reply = await session.attempt(resendInvite(invite.id));
+    if (reply) session.tell(`${t("There is a new link; the old one ended.")} ${placeOfLinks(app)}`);
+  };
+  const revoke = async () => (await session.attempt(revokeInvite(invite.id, invite.is_multiuse))) && onChange();
+  const { email, link_url: link } = invite;
+  return row(
+    email ?? t("Link for several people"),
+    `${t("As {role}.", { role: roleNames()[invite.invited_as] })} ${until}`,
+    link && iconButton("copy", t("Copy link"), { onclick: () => void app.copy(link, t("Link copied.")) }),
+    email && iconButton("refresh", t("New link for {email}", { email }), { onclick: () => void renew() }),
+    iconButton("trash", t("Revoke"), { onclick: () => void revoke() }),
+  );
+}
+
+/** @type {import("./overlays.js").ShowOverlay} */
+export function showInvite(app, _parts, onClose) {
+  const result = h("div", { "aria-live": "polite" });
+  const list = h("div");
   async function showList() {
-    const reply = await session.attempt(listInvites());
+    const reply = await app.session.attempt(listInvites());
     if (!reply || reply.invites.length === 0) return fill(list);
-    const is24 = Boolean(store.setting("twenty_four_hour_time"));
-    fill(
-      list,
-      h("h3", null, "Open invitations"),
-      h(
-        "ul",
-        { class: "rows" },
-        reply.invites.map((/** @type {any} */ invite) =>
-          h(
-            "li",
-            { class: "row" },
-            h(
-              "div",
-              { class: "row__main" },
-              h("strong", null, invite.email ?? "Link for several people"),
-              h(
-                "span",
-                { class: "muted" },
-                `As ${ROLES[invite.invited_as]}. ${invite.expiry_date ? `Until ${fullTime(invite.expiry_date, is24)}` : "Does not expire"}`,
-              ),
-            ),
-            invite.link_url && iconButton("copy", "Copy link", { onclick: () => void app.copy(invite.link_url, "Link copied.") }),
-            iconButton("trash", "Revoke", {
-              onclick: async () => (await session.attempt(revokeInvite(invite.id, invite.is_multiuse))) && showList(),
-            }),
-          ),
-        ),
-      ),
-    );
+    const invites = reply.invites.map((invite) => openInvite(app, invite, showList));
+    fill(list, h("h3", null, t("Open invitations")), rows(invites));
   }
   void showList();
-  return dialog;
+  return showDialog(t("Invite people"), () => [...inviteForm(app, result, showList), result, list], { onClose });
 }

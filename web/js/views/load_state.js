@@ -7,6 +7,7 @@
 import { ApiError } from "../api/client.js";
 import { h } from "../lib/dom.js";
 import { effect, signal, untracked } from "../lib/signal.js";
+import { t } from "../lib/words.js";
 import { button } from "./parts.js";
 
 /** @typedef {{ kind: "loading" } | { kind: "ready" } | { kind: "failed", error: unknown }} LoadState */
@@ -51,13 +52,14 @@ export function createLoad(session, run) {
     /** A sentence for the place of what is not there. @returns {HTMLElement} */
     hint() {
       const now = state.value;
-      if (now.kind !== "failed") return h("p", { class: "load-hint" }, "Loading…");
-      const reason = now.error instanceof Error ? now.error.message : "Something went wrong.";
+      if (now.kind !== "failed") return h("p", { class: "load-hint" }, t("Loading…"));
+      const reason = now.error instanceof Error ? now.error.message : t("Something went wrong.");
       return h(
         "p",
         { class: "load-hint", role: "alert" },
-        isRefused(now.error) ? `This cannot be shown: ${reason} ` : `This could not be loaded. ${reason} `,
-        !isRefused(now.error) && button("Try again", start, "small"),
+        isRefused(now.error) ? t("This cannot be shown: {reason}", { reason }) : t("This could not be loaded. {reason}", { reason }),
+        " ",
+        !isRefused(now.error) && button(t("Try again"), start, "small"),
       );
     },
   };

@@ -3,14 +3,16 @@
  * @module
  */
 
+import { csrfToken } from "../api/client.js";
 import { logIn, serverSettings } from "../api/endpoints.js";
 import { h } from "../lib/dom.js";
+import { t } from "../lib/words.js";
 import { field, ownPath } from "./parts.js";
 
 /** Shows the page, and goes on once the session has begun. @param {HTMLElement} root @returns {Promise<void>} */
 export async function showLogin(root) {
   const settings = await serverSettings().catch(() => null);
-  document.title = `Log in - ${settings?.realm_name ?? "teamchat"}`;
+  document.title = `${t("Log in")} - ${settings?.realm_name ?? "teamchat"}`;
   return new Promise((resolve) => {
     const email = h("input", { type: "email", name: "username", id: "id_username", autocomplete: "username", required: true });
     const password = h("input", {
@@ -21,20 +23,26 @@ export async function showLogin(root) {
       required: true,
     });
     const problem = h("p", { class: "problem", role: "alert", hidden: true });
-    const button = h("button", { type: "submit", class: "button button--primary button--wide" }, "Log in");
+    const say = (/** @type {string} */ text) => {
+      problem.hidden = false;
+      problem.textContent = text;
+    };
+    // The cookie of a session that the server does not know any more.
+    if (csrfToken()) say(t("Your session has ended. Log in again to go on."));
+    const button = h("button", { type: "submit", class: "button button--primary button--wide" }, t("Log in"));
     const submit = async (/** @type {Event} */ event) => {
       event.preventDefault();
       button.disabled = true;
       problem.hidden = true;
       try {
         await logIn(email.value, password.value);
-        resolve();
+        if (csrfToken()) return resolve();
+        say(t("This browser keeps no cookies. Without them you cannot stay logged in."));
       } catch (/** @type {any} */ error) {
-        problem.hidden = false;
-        problem.textContent = error.status === 429 ? "There were too many attempts. Please wait some minutes." : error.message;
-        button.disabled = false;
+        say(error.status === 429 ? t("There were too many attempts. Please wait some minutes.") : error.message);
         password.select();
       }
+      button.disabled = false;
     };
     root.replaceChildren(
       h(
@@ -45,26 +53,35 @@ export async function showLogin(root) {
           { class: "login__box" },
           settings?.realm_icon && h("img", { src: ownPath(settings.realm_icon), alt: "", width: 56, height: 56, class: "login__icon" }),
           h("h1", null, settings?.realm_name ?? "teamchat"),
-          settings ? null : h("p", { class: "problem" }, "The server cannot be reached."),
+          settings ? null : h("p", { class: "problem" }, t("The server cannot be reached.")),
           h(
             "form",
             { class: "form", id: "login_form", onsubmit: submit },
             problem,
-            field("Email", email),
-            field("Password", password),
+            field(t("Email"), email),
+            field(t("Password"), password),
             button,
           ),
           hint(
-            "Forgot your password?",
-            "Ask an administrator of the organization for a link with which you set a new one. They make it on your card, " +
-              "or in the organization's settings under Accounts.",
+            t("Forgot your password?"),
+            t(
+              "Ask an administrator of the organization for a link with which you set a new one. They make it on your card, or in the organization's settings under Accounts.",
+            ),
           ),
-          hint("No account yet?", "Ask somebody who is here already for an invitation link. It leads to a page where you join."),
+          settings?.realm_web_public_access_enabled &&
+            h("p", { class: "login__visit" }, h("a", { href: visitPath() }, t("View without an account"))),
+          hint(t("No account yet?"), t("Ask somebody who is here already for an invitation link. It leads to a page where you join.")),
         ),
       ),
     );
     email.focus();
   });
+}
+
+/** Where one was, or was sent from, without an account. */
+function visitPath() {
+  const next = new URLSearchParams(location.search).get("next") ?? "/";
+  return next.startsWith("/#") ? next : "/";
 }
 
 /** @param {string} question @param {string} answer */

@@ -3,33 +3,30 @@
  * @module
  */
 
-import { getMessage, reportMessage, updateFlags } from "../api/endpoints.js";
+import { getMessage, updateFlags } from "../api/endpoints.js";
 import { closest, h, iconButton } from "../lib/dom.js";
 import { onEnd } from "../lib/signal.js";
+import { t } from "../lib/words.js";
 import { bind } from "../platform/keyboard.js";
-import { channelLink } from "../selectors/completions.js";
+import { channelLink } from "../selectors/links.js";
 import { conversationTerms } from "../selectors/narrow.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { userOf } from "../store/users.js";
-import { showEmojiPicker } from "./emoji_picker.js";
-import {
-  confirmDelete,
-  editMessage,
-  setTopicPolicy,
-  showHistory,
-  showMove,
-  showReceipts,
-  showReminder,
-  showSource,
-  showUserCard,
-} from "./on_demand.js";
-import { ask, closePopover, showMenu } from "./popover.js";
+import { onDemand, setTopicPolicy, showEmojiPicker, showReminder, showUserCard } from "./on_demand.js";
+import { closePopover, showMenu } from "./popover.js";
 import { toggleReaction } from "./reactions.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/app.js").Timeline} Timeline */
 /** @typedef {import("../../types/api.js").Message} Message */
+
+export const editMessage = onDemand(async () => (await import("./message_dialogs.js")).editMessage);
+const showSource = onDemand(async () => (await import("./message_dialogs.js")).showSource);
+const showMove = onDemand(async () => (await import("./message_dialogs.js")).showMove);
+const showReport = onDemand(async () => (await import("./message_dialogs.js")).showReport);
+const showHistory = onDemand(async () => (await import("./message_dialogs.js")).showHistory);
+const showReceipts = onDemand(async () => (await import("./message_dialogs.js")).showReceipts);
 
 /** @param {App} app @param {Message} message */
 export const canEdit = ({ store }, message) => {
@@ -68,6 +65,18 @@ export const linkTo = (app, message) =>
 /** @param {App} app @param {Message} message @param {Element} opener @param {Timeline | null} timeline @param {{ x: number, y: number }} [at] */
 export function showMessageMenu(app, message, opener, timeline, at) {
   const { store, session } = app;
+  if (store.isVisitor) {
+    showMenu(
+      opener,
+      [
+        { label: t("View source"), icon: "code", key: "e", run: () => void showSource(app, message) },
+        { label: t("Copy link to message"), icon: "link", run: () => void app.copy(linkTo(app, message), t("Link copied.")) },
+      ],
+      t("Actions on the message"),
+      at,
+    );
+    return;
+  }
   const isOwn = message.sender_id === store.selfId;
   const isChannel = message.type === "stream";
   const isCollapsed = message.flags.includes("collapsed");
@@ -77,57 +86,52 @@ export function showMessageMenu(app, message, opener, timeline, at) {
   showMenu(
     opener,
     [
-      { label: "Quote and reply", icon: "quote", key: ">", run: () => void app.composer.quote(message) },
-      { label: "Forward", icon: "send", key: "<", run: () => void app.composer.forward(message) },
+      { label: t("Quote and reply"), icon: "quote", key: ">", run: () => void app.composer.quote(message) },
+      { label: t("Forward"), icon: "send", key: "<", run: () => void app.composer.forward(message) },
       canEdit(app, message)
-        ? { label: "Edit", icon: "edit", key: "e", run: () => void editMessage(app, message, timeline) }
-        : { label: "View source", icon: "code", key: "e", run: () => void showSource(app, message) },
-      isChannel && { label: "Move messages", icon: "move", key: "m", run: () => showMove(app, message) },
-      { label: "Mark as unread from here", icon: "mail", key: "U", run: () => void markUnreadFrom(app, message, timeline) },
+        ? { label: t("Edit"), icon: "edit", key: "e", run: () => void editMessage(app, message, timeline) }
+        : { label: t("View source"), icon: "code", key: "e", run: () => void showSource(app, message) },
+      isChannel && { label: t("Move messages"), icon: "move", key: "m", run: () => showMove(app, message) },
+      { label: t("Mark as unread from here"), icon: "mail", key: "U", run: () => void markUnreadFrom(app, message, timeline) },
       {
-        label: message.flags.includes("starred") ? "Remove star" : "Star",
+        label: message.flags.includes("starred") ? t("Remove star") : t("Star"),
         icon: "star",
         key: "Ctrl+s",
         run: () => void toggleStar(app, message),
       },
-      { label: "Remind me", icon: "clock", run: () => showReminder(app, message) },
+      { label: t("Remind me"), icon: "clock", run: () => showReminder(app, message) },
       {
-        label: isCollapsed ? "Show" : "Collapse",
+        label: isCollapsed ? t("Show") : t("Collapse"),
         icon: "chevron",
         key: "-",
         run: () => void session.attempt(updateFlags([message.id], isCollapsed ? "remove" : "add", "collapsed")),
       },
-      { label: "Copy link to message", icon: "link", run: () => void app.copy(linkTo(app, message), "Link copied.") },
+      { label: t("Copy link to message"), icon: "link", run: () => void app.copy(linkTo(app, message), t("Link copied.")) },
       isChannel && {
-        label: "Copy as link in text",
+        label: t("Copy as link in text"),
         icon: "hash",
-        run: () => void app.copy(channelLink(store, channelOf(store, Number(message.stream_id)), message.subject), "Copied."),
+        run: () => void app.copy(channelLink(store, channelOf(store, Number(message.stream_id)), message.subject), t("Copied.")),
       },
       message.last_edit_timestamp || message.last_moved_timestamp
-        ? { label: "Edit history", icon: "history", key: "H", run: () => void showHistory(app, message) }
+        ? { label: t("Edit history"), icon: "history", key: "H", run: () => void showHistory(app, message) }
         : null,
       store.state.realm_enable_read_receipts && {
-        label: "Who has read this",
+        label: t("Who has read this"),
         icon: "eye",
         key: "V",
         run: () => void showReceipts(app, message),
       },
       !isOwn &&
-        store.state.realm_moderation_request_channel_id > 0 && { label: "Report", icon: "warning", run: () => void report(app, message) },
-      mayDelete && { label: "Delete", icon: "trash", isDanger: true, run: () => void confirmDelete(app, message) },
+        (store.state.realm_moderation_request_channel_id ?? -1) > 0 && {
+          label: t("Report"),
+          icon: "warning",
+          run: () => void showReport(app, message),
+        },
+      mayDelete && { label: t("Delete"), icon: "trash", isDanger: true, run: () => session.deleteMessage(message.id) },
     ],
-    "Actions on the message",
+    t("Actions on the message"),
     at,
   );
-}
-
-/** @param {App} app @param {Message} message */
-async function report(app, message) {
-  const description = await ask("Report to the moderators", "", { label: "What is wrong with it?", action: "Report" });
-  if (description)
-    await app.session.attempt(
-      reportMessage(message.id, { report_type: "other", description }).then(() => app.session.tell("The moderators have been told.")),
-    );
 }
 
 /** @param {App} app @param {HTMLElement} link @param {Message} message */
@@ -139,17 +143,16 @@ export function attachActions(app, timeline) {
   const { list } = timeline;
   /** @type {HTMLElement | null} */
   let host = null;
-  const star = iconButton("star", "Star");
-  const edit = iconButton("edit", "Edit");
-  const toolbar = h(
-    "div",
-    { class: "message-actions", role: "group", "aria-label": "Actions" },
-    iconButton("smile", "Add a reaction", { dataset: { action: "react" } }),
-    iconButton("reply", "Quote and reply", { dataset: { action: "quote" } }),
+  const star = iconButton("star", t("Star"));
+  const edit = iconButton("edit", t("Edit"));
+  const menu = iconButton("dots", t("More actions"), { dataset: { action: "menu" }, "aria-haspopup": "menu" });
+  const writing = [
+    iconButton("smile", t("Add a reaction"), { dataset: { action: "react" } }),
+    iconButton("reply", t("Quote and reply"), { dataset: { action: "quote" } }),
     edit,
     star,
-    iconButton("dots", "More actions", { dataset: { action: "menu" }, "aria-haspopup": "menu" }),
-  );
+  ];
+  const toolbar = h("div", { class: "message-actions", role: "group", "aria-label": t("Actions") }, store.isVisitor ? null : writing, menu);
   edit.dataset.action = "edit";
   star.dataset.action = "star";
 
@@ -238,72 +241,72 @@ function bindKeys(app, timeline) {
       bind({
         keys,
         label,
-        group: "Reading",
+        group: t("Reading"),
         run: () => {
           run();
         },
       }),
     );
-  scroll(["ArrowDown", "j"], "Next message", () => timeline.move(1));
-  scroll(["ArrowUp", "k"], "Previous message", () => timeline.move(-1));
-  scroll(["PageDown", "J", "Space"], "Page down", () => timeline.page(1));
-  scroll(["PageUp", "K", "Shift+Space"], "Page up", () => timeline.page(-1));
-  scroll(["End", "G"], "Newest message", () => timeline.toNewest());
-  scroll(["Home"], "Oldest message", () => timeline.toOldest());
-  on(["Enter", "r"], "Reply", "Writing", (message) => app.composer.replyTo(message));
-  on(["R"], "Direct message to the sender", "Writing", (message) =>
+  scroll(["ArrowDown", "j"], t("Next message"), () => timeline.move(1));
+  scroll(["ArrowUp", "k"], t("Previous message"), () => timeline.move(-1));
+  scroll(["PageDown", "J", "Space"], t("Page down"), () => timeline.page(1));
+  scroll(["PageUp", "K", "Shift+Space"], t("Page up"), () => timeline.page(-1));
+  scroll(["End", "G"], t("Newest message"), () => timeline.toNewest());
+  scroll(["Home"], t("Oldest message"), () => timeline.toOldest());
+  on(["Enter", "r"], t("Reply"), t("Writing"), (message) => app.composer.replyTo(message));
+  on(["R"], t("Direct message to the sender"), t("Writing"), (message) =>
     app.composer.open({ type: "direct", to: [message.sender_id], topic: "" }),
   );
-  on(["@"], "Reply mentioning the sender", "Writing", (message) =>
+  on(["@"], t("Reply mentioning the sender"), t("Writing"), (message) =>
     app.composer.replyTo(message, `@**${userOf(store, message.sender_id).full_name}** `),
   );
-  on([">"], "Quote and reply", "Writing", (message) => app.composer.quote(message));
-  on(["<"], "Forward", "Writing", (message) => app.composer.forward(message));
-  on(["e"], "Edit, or view the source", "Messages", (message) =>
+  on([">"], t("Quote and reply"), t("Writing"), (message) => app.composer.quote(message));
+  on(["<"], t("Forward"), t("Writing"), (message) => app.composer.forward(message));
+  on(["e"], t("Edit, or view the source"), t("Messages"), (message) =>
     canEdit(app, message) ? editMessage(app, message, timeline) : showSource(app, message),
   );
-  on(["m"], "Move messages or the topic", "Messages", (message) => message.type === "stream" && showMove(app, message));
-  on(["H"], "Edit history", "Messages", (message) => showHistory(app, message));
-  on(["V"], "Who has read it", "Messages", (message) => showReceipts(app, message));
-  on(["i"], "Menu of the message", "Messages", (message, row) =>
+  on(["m"], t("Move messages or the topic"), t("Messages"), (message) => message.type === "stream" && showMove(app, message));
+  on(["H"], t("Edit history"), t("Messages"), (message) => showHistory(app, message));
+  on(["V"], t("Who has read it"), t("Messages"), (message) => showReceipts(app, message));
+  on(["i"], t("Menu of the message"), t("Messages"), (message, row) =>
     showMessageMenu(app, message, row.querySelector("[data-action=menu]") ?? row, timeline),
   );
-  on(["u"], "Card of the sender", "Messages", (message, row) =>
+  on(["u"], t("Card of the sender"), t("Messages"), (message, row) =>
     showUserCard(app, message.sender_id, row.querySelector(".message-row__sender") ?? row),
   );
-  on([":"], "Add a reaction", "Messages", (message, row) =>
+  on([":"], t("Add a reaction"), t("Messages"), (message, row) =>
     showEmojiPicker(
       app,
       row.querySelector(".message-actions [data-action=react]") ?? row,
       (emoji) => void toggleReaction(app, message, emoji),
     ),
   );
-  on(["+"], "React with 👍", "Messages", (message) =>
+  on(["+"], t("React with 👍"), t("Messages"), (message) =>
     toggleReaction(app, message, { emoji_name: "thumbs_up", emoji_code: "1f44d", reaction_type: "unicode_emoji" }),
   );
   on(
     ["="],
-    "Vote for the first reaction",
-    "Messages",
+    t("Vote for the first reaction"),
+    t("Messages"),
     (message) => message.reactions[0] && toggleReaction(app, message, message.reactions[0]),
   );
-  on(["Ctrl+s"], "Star", "Messages", (message) => toggleStar(app, message));
-  on(["U"], "Mark as unread from here", "Messages", (message) => markUnreadFrom(app, message, timeline));
-  on(["-"], "Collapse or show", "Messages", (message) =>
+  on(["Ctrl+s"], t("Star"), t("Messages"), (message) => toggleStar(app, message));
+  on(["U"], t("Mark as unread from here"), t("Messages"), (message) => markUnreadFrom(app, message, timeline));
+  on(["-"], t("Collapse or show"), t("Messages"), (message) =>
     session.attempt(updateFlags([message.id], message.flags.includes("collapsed") ? "remove" : "add", "collapsed")),
   );
-  on(["v"], "Show pictures", "Messages", (message, row) => {
+  on(["v"], t("Show pictures"), t("Messages"), (message, row) => {
     const picture = row.querySelector("[data-action=lightbox]");
     if (picture instanceof HTMLElement) return openLightbox(app, picture, message);
   });
-  on(["s"], "Narrow to the conversation, or from it to the channel", "Going places", (message) => {
+  on(["s"], t("Narrow to the conversation, or from it to the channel"), t("Going places"), (message) => {
     if (timeline.kind.kind === "topic") app.goNarrow([{ operator: "channel", operand: timeline.kind.streamId }]);
     else if (timeline.kind.kind !== "dm") app.goNarrow([...conversationTerms(store, message), { operator: "near", operand: message.id }]);
   });
-  on(["z"], "Conversation around the message", "Going places", (message) =>
+  on(["z"], t("Conversation around the message"), t("Going places"), (message) =>
     app.goNarrow([...conversationTerms(store, message), { operator: "near", operand: message.id }]),
   );
-  on(["M"], "Mute or unmute the topic", "Messages", (message) => {
+  on(["M"], t("Mute or unmute the topic"), t("Messages"), (message) => {
     if (message.type !== "stream") return;
     const policy = policyOf(store, Number(message.stream_id), message.subject);
     const isMutedChannel = channelOf(store, Number(message.stream_id)).is_muted;
@@ -313,8 +316,8 @@ function bindKeys(app, timeline) {
   onEnd(
     bind({
       keys: ["ArrowLeft"],
-      label: "Edit your last message",
-      group: "Writing",
+      label: t("Edit your last message"),
+      group: t("Writing"),
       run: () => {
         const last = timeline.range.ids
           .toReversed()

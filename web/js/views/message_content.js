@@ -8,6 +8,7 @@ import { h, iconButton } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
 import { parseUrl } from "../lib/parse.js";
 import { fullTime } from "../lib/time.js";
+import { t } from "../lib/words.js";
 import { isInGroup } from "../store/lists.js";
 import { userOf } from "../store/users.js";
 
@@ -51,7 +52,7 @@ export function textOf(html) {
   for (const emoji of fragment.querySelectorAll("span.emoji")) emoji.textContent = emojiText(emoji);
   for (const image of fragment.querySelectorAll("img.emoji")) image.replaceWith(image.getAttribute("alt") ?? "");
   for (const quote of fragment.querySelectorAll("blockquote")) quote.textContent = `> ${(quote.textContent ?? "").trim().slice(0, 60)}\n`;
-  return (fragment.textContent ?? "").replace(/\n{2,}/g, "\n").trim() || "(attached file)";
+  return (fragment.textContent ?? "").replace(/\n{2,}/g, "\n").trim() || t("(attached file)");
 }
 
 /** @param {Element} element */
@@ -108,7 +109,7 @@ function refine(app, root, message) {
     const seconds = Date.parse(element.getAttribute("datetime") ?? "") / 1000;
     if (Number.isNaN(seconds)) return;
     element.textContent = `🕓 ${fullTime(seconds, store.setting("twenty_four_hour_time"))}`;
-    element.title = "This time is in your own zone.";
+    element.title = t("This time is in your own zone.");
   });
   each(".spoiler-block", (element) => refineSpoiler(element));
   each(".codehilite", (element) => refineCode(app, element));
@@ -118,7 +119,7 @@ function refine(app, root, message) {
   each(".message_embed_image", (element) => element.remove());
   each("table", (element) =>
     element.replaceWith(
-      h("div", { class: "content__scroll", tabindex: "0", role: "region", "aria-label": "Table" }, element.cloneNode(true)),
+      h("div", { class: "content__scroll", tabindex: "0", role: "region", "aria-label": t("Table") }, element.cloneNode(true)),
     ),
   );
 }
@@ -158,7 +159,7 @@ function refineImage({ store }, image) {
   const dimensions = /^(\d+)x(\d+)$/.exec(image.dataset.originalDimensions ?? "");
   const box = image.closest(".message_inline_image");
   if (!image.alt)
-    image.alt = image.closest("a")?.getAttribute("title") || image.closest("a")?.getAttribute("href")?.split("/").pop() || "Picture";
+    image.alt = image.closest("a")?.getAttribute("title") || image.closest("a")?.getAttribute("href")?.split("/").pop() || t("Picture");
   if (dimensions) {
     const [width, height] = [Number(dimensions[1]), Number(dimensions[2])];
     const scale = Math.min(1, 480 / width, 300 / height);
@@ -168,21 +169,35 @@ function refineImage({ store }, image) {
   if (box) {
     const link = box.querySelector("a");
     if (link) link.dataset.action = "lightbox";
-    if (image.dataset.animated === "true" && store.setting("web_animate_image_previews") === "always") animate(image, store);
+    if (image.dataset.animated === "true") animate(image, store);
   }
 }
 
-/** @param {HTMLImageElement} image @param {import("../store/store.js").Store} store */
+/** Lets a picture move, always or under the pointer, as the settings say.
+ * @param {HTMLImageElement} image @param {import("../store/store.js").Store} store */
 function animate(image, store) {
-  const animated = (store.state.server_thumbnail_formats ?? []).find((/** @type {any} */ format) => format.animated);
-  if (animated) image.src = image.src.replace(/[^/]+$/, animated.name);
+  const when = store.setting("web_animate_image_previews");
+  const animated = (store.state.server_thumbnail_formats ?? []).find((format) => format.animated);
+  if (!animated || when === "never") return;
+  const still = image.src;
+  const moving = still.replace(/[^/]+$/, animated.name);
+  if (when === "always") {
+    image.src = moving;
+    return;
+  }
+  image.onpointerenter = () => {
+    image.src = moving;
+  };
+  image.onpointerleave = () => {
+    image.src = still;
+  };
 }
 
 /** @param {HTMLElement} block */
 function refineSpoiler(block) {
   const [header, content] = [block.querySelector(".spoiler-header"), block.querySelector(".spoiler-content")];
   if (!(header instanceof HTMLElement) || !(content instanceof HTMLElement)) return;
-  if (!header.textContent?.trim()) header.textContent = "Spoiler";
+  if (!header.textContent?.trim()) header.textContent = t("Spoiler");
   content.hidden = true;
   content.removeAttribute("aria-hidden");
   const details = h("details", { class: "spoiler-block" }, h("summary", null), content);
@@ -203,7 +218,7 @@ function refineCode(app, block) {
     const url = playground.url_template.replace(/\{[&?]?code\}/, encodeURIComponent(code?.textContent ?? ""));
     buttons.append(h("a", { href: url, target: "_blank", rel: "noopener noreferrer", class: "icon-button" }, playground.name));
   }
-  const copy = iconButton("copy", "Copy code", { onclick: () => void app.copy(code?.textContent ?? "", "Code copied.") });
+  const copy = iconButton("copy", t("Copy code"), { onclick: () => void app.copy(code?.textContent ?? "", t("Code copied.")) });
   buttons.append(copy);
   block.append(buttons);
 }

@@ -1,17 +1,21 @@
 /**
- * Editing, moving and deleting messages; their source, history and readers.
+ * Editing, moving and reporting messages; their source, history and readers.
  * @module
  */
 
-import { deleteMessage, getMessage, messageHistory, readReceipts, updateMessage } from "../api/endpoints.js";
+import { getMessage } from "../api/endpoints.js";
+import { messageHistory, readReceipts, reportMessage, updateMessage } from "../api/endpoints_on_demand.js";
 import { fill, h } from "../lib/dom.js";
 import { fullTime } from "../lib/time.js";
+import { t } from "../lib/words.js";
+import { holdKeys } from "../platform/keyboard.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { createEditor } from "./editor.js";
 import { contentElement } from "./message_content.js";
-import { avatar, checkbox, field, select } from "./parts.js";
-import { confirm, showDialog } from "./popover.js";
+import { avatar, checkbox, field, form, select, submitButton } from "./parts.js";
+import { channelChooser, pickerField, topicChooser } from "./pickers.js";
+import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Message} Message */
@@ -21,7 +25,7 @@ import { confirm, showDialog } from "./popover.js";
 export async function editMessage(app, message, timeline, { isResumed = false } = {}) {
   const { session } = app;
   const key = String(message.id);
-  const reply = await session.attempt(getMessage(message.id, false));
+  const reply = await holdKeys(session.attempt(getMessage(message.id, false)));
   const row = timeline?.rowOf(message.id);
   const content = row?.querySelector(".content");
   if (!reply || !(content instanceof HTMLElement) || row?.querySelector(".editor")) return;
@@ -40,7 +44,7 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
     if (done) close();
   };
   const editor = createEditor(app, {
-    label: "Edit message",
+    label: t("Edit message"),
     value: session.edits.texts.get(key) ?? reply.message.content,
     onSend: () => void save(),
     onInput: () => session.edits.set(key, editor.value() === reply.message.content ? null : editor.value()),
@@ -55,8 +59,8 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
     h(
       "div",
       { class: "dialog__buttons" },
-      h("button", { type: "button", class: "button", onclick: close }, "Cancel"),
-      h("button", { type: "button", class: "button button--primary", onclick: () => void save() }, "Save"),
+      h("button", { type: "button", class: "button", onclick: close }, t("Cancel")),
+      h("button", { type: "button", class: "button button--primary", onclick: () => void save() }, t("Save")),
     ),
   );
   form.addEventListener("keydown", (event) => {
@@ -72,64 +76,53 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
 
 /** @param {App} app @param {Message} message */
 export async function showSource(app, message) {
-  const reply = await app.session.attempt(getMessage(message.id, false));
+  const reply = await holdKeys(app.session.attempt(getMessage(message.id, false)));
   if (!reply) return;
-  const text = h("textarea", { class: "source", readonly: true, rows: 10, "aria-label": "Source" }, reply.message.content);
-  showDialog("Source of the message", () => [
+  const text = h("textarea", { class: "source", readonly: true, rows: 10, "aria-label": t("Source") }, reply.message.content);
+  showDialog(t("Source of the message"), () => [
     text,
     h(
       "div",
       { class: "dialog__buttons" },
-      h("button", { type: "button", class: "button", onclick: () => void app.copy(reply.message.content, "Copied.") }, "Copy"),
+      h("button", { type: "button", class: "button", onclick: () => void app.copy(reply.message.content, t("Copied.")) }, t("Copy")),
     ),
   ]);
 }
 
 /** Moves messages to another topic or channel. @param {App} app @param {Message} message */
 export function showMove(app, message) {
-  const { store, session } = app;
-  const channels = [...store.channels.values()]
-    .filter((channel) => !channel.is_archived && (channel.subscribed || channel.stream_id === message.stream_id))
-    .sort((a, b) => a.name.localeCompare(b.name));
-  const channel = select(
-    channels.map(({ stream_id, name }) => [stream_id, name]),
-    message.stream_id,
-    (id) => session.needTopics(Number(id)),
-  );
-  const topic = h("input", {
-    type: "text",
-    value: message.subject,
-    maxlength: store.state.max_topic_length ?? 60,
-    list: "move-topics",
-    autofocus: true,
+  const { session } = app;
+  const own = Number(message.stream_id);
+  const channel = channelChooser(app, {
+    chosen: own,
+    isWanted: ({ subscribed, stream_id }) => subscribed || stream_id === own,
+    onChange: () => topic.input.focus(),
   });
-  const topics = h(
-    "datalist",
-    { id: "move-topics" },
-    (store.topics.get(Number(message.stream_id)) ?? []).map(({ name }) => h("option", { value: name })),
-  );
+  const topic = topicChooser(app, { value: message.subject, streamId: channel.id, onChange: () => {} });
+  topic.input.autofocus = true;
   const scope = select(
     [
-      ["change_one", "Only this message"],
-      ["change_later", "This message and all later ones"],
-      ["change_all", "All messages of the topic"],
+      ["change_one", t("Only this message")],
+      ["change_later", t("This message and all later ones")],
+      ["change_all", t("All messages of the topic")],
     ],
     "change_later",
   );
   let notifiesOld = false;
   let notifiesNew = true;
-  showDialog("Move messages", (close) => [
+  showDialog(t("Move messages"), (close) => [
     h(
       "form",
       {
         class: "form",
         onsubmit: async (/** @type {Event} */ event) => {
           event.preventDefault();
-          const isOtherChannel = Number(channel.value) !== message.stream_id;
+          const isOtherChannel = channel.id() !== own;
+          const name = topic.value().trim();
           const done = await session.attempt(
             updateMessage(message.id, {
-              ...(topic.value.trim() !== message.subject || !isOtherChannel ? { topic: topic.value.trim() } : {}),
-              ...(isOtherChannel ? { stream_id: Number(channel.value) } : {}),
+              ...(name !== message.subject || !isOtherChannel ? { topic: name } : {}),
+              ...(isOtherChannel ? { stream_id: channel.id() } : {}),
               propagate_mode: scope.value,
               send_notification_to_old_thread: notifiesOld,
               send_notification_to_new_thread: notifiesNew,
@@ -137,59 +130,87 @@ export function showMove(app, message) {
           );
           if (done) {
             close();
-            session.tell("The messages have been moved.");
+            session.tell(t("The messages have been moved."));
           }
         },
       },
-      field("Channel", channel),
-      field("Topic", topic),
-      topics,
-      field("What to move", scope),
-      checkbox("Leave a notice in the old topic", notifiesOld, (is) => {
+      pickerField(t("Channel"), channel),
+      pickerField(t("Topic"), topic),
+      field(t("What to move"), scope),
+      checkbox(t("Leave a notice in the old topic"), notifiesOld, (is) => {
         notifiesOld = is;
       }),
-      checkbox("Leave a notice in the new topic", notifiesNew, (is) => {
+      checkbox(t("Leave a notice in the new topic"), notifiesNew, (is) => {
         notifiesNew = is;
       }),
       h(
         "div",
         { class: "dialog__buttons" },
-        h("button", { type: "button", class: "button", onclick: close }, "Cancel"),
-        h("button", { type: "submit", class: "button button--primary" }, "Move"),
+        h("button", { type: "button", class: "button", onclick: close }, t("Cancel")),
+        h("button", { type: "submit", class: "button button--primary" }, t("Move")),
       ),
     ),
   ]);
 }
 
-/** @param {App} app @param {Message} message */
-export async function confirmDelete({ session }, message) {
-  if (await confirm("Delete this message?", "It will be gone for everybody, and cannot be brought back.", "Delete", { isDanger: true })) {
-    await session.attempt(deleteMessage(message.id));
-  }
+/** What may be wrong with a message. @type {() => [string, string][]} */
+const reportTypes = () => [
+  ["spam", t("Spam")],
+  ["harassment", t("Harassment")],
+  ["inappropriate", t("It does not belong here")],
+  ["norms", t("It breaks our rules")],
+  ["other", t("Something else")],
+];
+
+/** Reports a message to the moderators. @param {App} app @param {Message} message */
+export function showReport({ session }, message) {
+  const description = h("textarea", { rows: 3, maxlength: 1000 });
+  const type = select(reportTypes(), "other", () => {
+    description.required = type.value === "other";
+  });
+  description.required = true;
+  showDialog(
+    t("Report to the moderators"),
+    (close) => [
+      form(
+        async () => {
+          const params = { report_type: type.value, ...(description.value.trim() ? { description: description.value.trim() } : {}) };
+          if (!(await session.attempt(reportMessage(message.id, params)))) return;
+          close();
+          session.tell(t("The moderators have been told."));
+        },
+        field(t("What is wrong with it?"), type),
+        field(t("In your words"), description),
+        submitButton(t("Report")),
+      ),
+    ],
+    { class: "dialog--small" },
+  );
 }
 
 /** Shows the versions of a message, with what changed. @param {App} app @param {Message} message */
 export async function showHistory(app, message) {
-  const reply = await app.session.attempt(messageHistory(message.id));
+  const reply = await holdKeys(app.session.attempt(messageHistory(message.id)));
   if (!reply) return;
   const is24 = Boolean(app.store.setting("twenty_four_hour_time"));
   const versions = reply.message_history.toReversed();
   showDialog(
-    "Edit history",
+    t("Edit history"),
     () =>
-      versions.map((/** @type {any} */ version, /** @type {number} */ index) => {
-        const who = version.user_id ? userOf(app.store, version.user_id).full_name : "Somebody";
+      versions.map((version, index) => {
+        const who = version.user_id ? userOf(app.store, version.user_id).full_name : t("Somebody");
         const isFirst = index === versions.length - 1;
         const moved = [
-          version.prev_stream && `moved from #${channelOf(app.store, version.prev_stream).name}`,
-          version.prev_topic !== undefined && `topic changed from “${version.prev_topic}” to “${version.topic}”`,
+          version.prev_stream && t("moved from #{channel}", { channel: channelOf(app.store, version.prev_stream).name }),
+          version.prev_topic !== undefined &&
+            t("topic changed from “{old}” to “{topic}”", { old: version.prev_topic, topic: version.topic }),
         ]
           .filter(Boolean)
           .join(", ");
         return h(
           "section",
           { class: "version" },
-          h("h3", null, `${who}, ${fullTime(version.timestamp, is24)}`, isFirst && " (first version)"),
+          h("h3", null, `${who}, ${fullTime(version.timestamp, is24)}`, isFirst && [" ", t("(first version)")]),
           moved && h("p", { class: "muted" }, moved),
           contentElement(app, version.content_html_diff ?? version.rendered_content, null),
         );
@@ -200,21 +221,19 @@ export async function showHistory(app, message) {
 
 /** @param {App} app @param {Message} message */
 export async function showReceipts(app, message) {
-  const body = h("div", null, "Loading…");
-  showDialog("Who has read this", () => [body]);
+  const body = h("div", null, t("Loading…"));
+  showDialog(t("Who has read this"), () => [body]);
   const reply = await app.session.attempt(readReceipts(message.id));
-  if (!reply) return fill(body, "This cannot be shown.");
-  const users = reply.user_ids
-    .map((/** @type {number} */ id) => userOf(app.store, id))
-    .sort((/** @type {any} */ a, /** @type {any} */ b) => a.full_name.localeCompare(b.full_name));
+  if (!reply) return fill(body, t("This cannot be shown."));
+  const users = reply.user_ids.map((id) => userOf(app.store, id)).sort((a, b) => a.full_name.localeCompare(b.full_name));
   fill(
     body,
     users.length === 0
-      ? h("p", null, "Nobody has read it yet.")
+      ? h("p", null, t("Nobody has read it yet."))
       : h(
           "ul",
           { class: "people-list" },
-          users.map((/** @type {any} */ user) => h("li", null, avatar(user, 24), user.full_name)),
+          users.map((user) => h("li", null, avatar(user, 24), user.full_name)),
         ),
   );
 }

@@ -6,6 +6,7 @@
 import { h, icon, iconButton } from "../lib/dom.js";
 import { drawRow } from "../lib/keyed_list.js";
 import { clockTime, fullTime } from "../lib/time.js";
+import { t } from "../lib/words.js";
 import { conversationTerms } from "../selectors/narrow.js";
 import { namesOf } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
@@ -64,7 +65,7 @@ export function messageRow(app, row, match) {
       "aria-label": `${name}, ${clockTime(message.timestamp, is24)}`,
     },
     row.day && h("div", { class: "message-row__day" }, h("span", null, row.day)),
-    row.isFirstUnread && h("div", { class: "message-row__new" }, h("span", null, "New")),
+    row.isFirstUnread && h("div", { class: "message-row__new" }, h("span", null, t("New"))),
     row.hasBar && recipientBar(app, message),
     row.isHidden
       ? hiddenBody(message)
@@ -81,7 +82,7 @@ export function messageRow(app, row, match) {
                     type: "button",
                     class: "message-row__avatar",
                     dataset: { action: "user", userId: String(sender.user_id) },
-                    "aria-label": `${name}: card`,
+                    "aria-label": t("Card of {name}", { name }),
                     tabindex: "-1",
                   },
                   avatar(sender),
@@ -100,7 +101,7 @@ export function messageRow(app, row, match) {
                   "button",
                   { type: "button", class: "message-row__sender", dataset: { action: "user", userId: String(sender.user_id) } },
                   h("bdi", null, name),
-                  sender.is_bot && h("span", { class: "badge" }, "bot"),
+                  sender.is_bot && h("span", { class: "badge" }, t("bot")),
                   guestBadge(store, sender),
                 ),
                 time,
@@ -121,7 +122,7 @@ export function messageRow(app, row, match) {
   return element;
 }
 
-const contentError = () => h("p", { class: "content message-row__hidden" }, "This message cannot be shown.");
+const contentError = () => h("p", { class: "content message-row__hidden" }, t("This message cannot be shown."));
 
 /** The row of a message that cannot be drawn.
  * @param {number | string} id @param {boolean} isUnread @returns {HTMLElement} */
@@ -158,7 +159,7 @@ function body(app, message, match) {
   const content = contentElement(app, match?.match_content ?? message.content, message);
   if (message.content.length < LONG && message.content.split("\n").length < LONG / 100) return content;
   content.classList.add("is-long");
-  const more = h("button", { type: "button", class: "link content__more", dataset: { action: "expand" } }, "Show more");
+  const more = h("button", { type: "button", class: "link content__more", dataset: { action: "expand" } }, t("Show more"));
   return h("div", null, content, more);
 }
 
@@ -189,9 +190,11 @@ function meBody(app, name, message) {
 /** @param {Message} message */
 function marks(message) {
   return [
-    message.last_edit_timestamp ? h("span", { class: "mark" }, "edited") : null,
-    message.last_moved_timestamp && !message.last_edit_timestamp ? h("span", { class: "mark" }, "moved") : null,
-    message.flags.includes("starred") ? h("span", { class: "mark mark--star", role: "img", "aria-label": "Starred" }, icon("star")) : null,
+    message.last_edit_timestamp ? h("span", { class: "mark" }, t("edited")) : null,
+    message.last_moved_timestamp && !message.last_edit_timestamp ? h("span", { class: "mark" }, t("moved")) : null,
+    message.flags.includes("starred")
+      ? h("span", { class: "mark mark--star", role: "img", "aria-label": t("Starred") }, icon("star"))
+      : null,
   ];
 }
 
@@ -204,8 +207,9 @@ function hiddenBody(message) {
     h(
       "p",
       { class: "message-row__hidden" },
-      "A message of somebody whom you muted. ",
-      h("button", { type: "button", class: "link", dataset: { action: "reveal", id: String(message.id) } }, "Show it"),
+      t("A message of somebody whom you muted."),
+      " ",
+      h("button", { type: "button", class: "link", dataset: { action: "reveal", id: String(message.id) } }, t("Show it")),
     ),
   );
 }
@@ -222,7 +226,9 @@ export function recipientBar(app, message) {
         "a",
         { href: `#${app.fragmentOf([{ operator: "dm", operand: others }])}` },
         icon("mail"),
-        others.length === 1 && others[0] === store.selfId ? "Messages with yourself" : `You and ${namesOf(store, others)}`,
+        others.length === 1 && others[0] === store.selfId
+          ? t("Messages with yourself")
+          : t("You and {names}", { names: namesOf(store, others) }),
       ),
       replyButton(),
     );
@@ -243,16 +249,16 @@ export function recipientBar(app, message) {
 }
 
 const replyButton = () =>
-  h("button", { type: "button", class: "recipient-bar__reply", dataset: { action: "reply" } }, icon("reply"), "Reply");
+  h("button", { type: "button", class: "recipient-bar__reply", dataset: { action: "reply" } }, icon("reply"), t("Reply"));
 
 /** A message on its way. @param {App} app @param {import("../store/outbox.js").OutgoingMessage} item @returns {HTMLElement} */
 export function outgoingRow(app, item) {
   const words = {
     // Behind one that is merely slow.
-    waiting: app.session.queue.status.peek() === "online" ? "Sending…" : "Waiting for the connection…",
-    sending: "Sending…",
-    unsure: "Waiting for the connection…",
-    failed: item.error ?? "It could not be sent.",
+    waiting: app.session.queue.status.peek() === "online" ? t("Sending…") : t("Waiting for the connection…"),
+    sending: t("Sending…"),
+    unsure: t("Waiting for the connection…"),
+    failed: item.error ?? t("It could not be sent."),
   };
   return h(
     "article",
@@ -276,8 +282,9 @@ export function outgoingRow(app, item) {
           { class: "message-row__sending" },
           item.state === "failed" && icon("warning"),
           words[item.state],
-          item.state === "failed" && iconButton("refresh", "Send again", { dataset: { action: "retry", localId: item.localId } }),
-          item.state !== "sending" && iconButton("edit", "Take back and edit", { dataset: { action: "take-back", localId: item.localId } }),
+          item.state === "failed" && iconButton("refresh", t("Send again"), { dataset: { action: "retry", localId: item.localId } }),
+          item.state !== "sending" &&
+            iconButton("edit", t("Take back and edit"), { dataset: { action: "take-back", localId: item.localId } }),
         ),
       ),
     ),

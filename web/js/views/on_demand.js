@@ -4,17 +4,20 @@
  * @module
  */
 
+import { t } from "../lib/words.js";
 import { holdKeys } from "../platform/keyboard.js";
 import { toast } from "./popover.js";
 
 /** @type {Set<() => Promise<unknown>>} */
 const loads = new Set();
 
-/** @template {any[]} A @template R @param {() => Promise<(...args: A) => R>} load @returns {(...args: A) => Promise<R | undefined>} */
-function onDemand(load) {
+/** A function that loads its module with the first call. Dialogs with editors, which open others of these, are named in
+ * `message_actions.js`, so that no module imports itself.
+ * @template {any[]} A @template R @param {() => Promise<(...args: A) => R>} load @returns {(...args: A) => Promise<R | undefined>} */
+export function onDemand(load) {
   loads.add(load);
   return async (...args) => {
-    const run = await holdKeys(load()).catch(() => toast("This could not be loaded. Please load the page again.", true));
+    const run = await holdKeys(load()).catch(() => toast(t("This could not be loaded. Please load the page again."), true));
     return run?.(...args);
   };
 }
@@ -22,15 +25,15 @@ function onDemand(load) {
 /** Loads all of them, so that they open at once, and also after the server has a new version. */
 export const loadOnDemand = () => Promise.all([...loads].map((load) => load()));
 
-export const editMessage = onDemand(async () => (await import("./message_dialogs.js")).editMessage);
-export const showSource = onDemand(async () => (await import("./message_dialogs.js")).showSource);
-export const showMove = onDemand(async () => (await import("./message_dialogs.js")).showMove);
-export const confirmDelete = onDemand(async () => (await import("./message_dialogs.js")).confirmDelete);
-export const showHistory = onDemand(async () => (await import("./message_dialogs.js")).showHistory);
-export const showReceipts = onDemand(async () => (await import("./message_dialogs.js")).showReceipts);
-export const showSchedule = onDemand(async () => (await import("./schedule.js")).showSchedule);
+export const loadRecipients = onDemand(async () => {
+  const recipients = await import("./recipients.js");
+  return () => recipients;
+});
+export const showEmojiPicker = onDemand(async () => (await import("./emoji_picker.js")).showEmojiPicker);
+export const showNewTime = onDemand(async () => (await import("./schedule.js")).showNewTime);
 export const showReminder = onDemand(async () => (await import("./schedule.js")).showReminder);
 export const showSnippets = onDemand(async () => (await import("./schedule.js")).showSnippets);
+export const showSendMenu = onDemand(async () => (await import("./send_menu.js")).showSendMenu);
 export const showStatusDialog = onDemand(async () => (await import("./status.js")).showStatusDialog);
 export const showUserCard = onDemand(async () => (await import("./user_card.js")).showUserCard);
 export const showTopicMenu = onDemand(async () => (await import("./topic_actions.js")).showTopicMenu);

@@ -3,84 +3,23 @@
  * @module
  */
 
-import * as api from "../api/endpoints.js";
+import * as api from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
+import { t } from "../lib/words.js";
+import { membersOf } from "../store/lists.js";
+import { auditLog } from "./audit_log.js";
+import { dataExports } from "./exports.js";
 import { groupSelect } from "./group_select.js";
 import { channelFolders, customEmoji, defaultChannels, linkifiers, playgrounds, profileFields } from "./organization_lists.js";
 import { bots, people } from "./organization_people.js";
+import { organizationProfile, welcomeMessage } from "./organization_profile.js";
+import { allowedDomains, closing, noticeChannels, retentionField, videoCalls } from "./organization_rules.js";
+import { FOR_OWNERS, organizationChoices, organizationPermissions, organizationSwitches } from "./organization_tables.js";
 import { showPanes } from "./panes.js";
-import { button, checkbox, field, form, live, ownPath, select, submitButton } from "./parts.js";
-import { NOTIFICATIONS, PREFERENCES, PRIVACY, pictureInput, settingControls } from "./setting_controls.js";
+import { checkbox, field, live, select } from "./parts.js";
+import { languageSetting, notificationSettings, preferences, privacySettings, settingControls } from "./setting_controls.js";
 
 /** @typedef {import("../../types/app.js").App} App */
-
-/** @type {[string, string][]} */
-const PERMISSIONS = [
-  ["create_multiuse_invite_group", "Make invitation links"],
-  ["can_invite_users_group", "Invite by email"],
-  ["can_create_public_channel_group", "Create public channels"],
-  ["can_create_private_channel_group", "Create private channels"],
-  ["can_add_subscribers_group", "Add people to channels"],
-  ["can_add_custom_emoji_group", "Add emoji"],
-  ["can_create_bots_group", "Make bots"],
-  ["can_create_groups", "Create groups"],
-  ["can_manage_all_groups", "Manage all groups"],
-  ["can_mention_many_users_group", "Mention everybody in large channels"],
-  ["can_move_messages_between_topics_group", "Move messages to other topics"],
-  ["can_move_messages_between_channels_group", "Move messages to other channels"],
-  ["can_resolve_topics_group", "Resolve topics"],
-  ["can_delete_own_message_group", "Delete their own messages"],
-  ["can_delete_any_message_group", "Delete messages of others"],
-  ["can_access_all_users_group", "See all people"],
-  ["direct_message_permission_group", "Be part of direct messages"],
-  ["direct_message_initiator_group", "Begin direct messages"],
-];
-
-/** @type {[string, string][]} */
-const SWITCHES = [
-  ["invite_required", "Only people with an invitation can join"],
-  ["allow_message_editing", "Messages can be edited"],
-  ["enable_read_receipts", "Show who has read a message"],
-  ["inline_image_preview", "Show pictures in messages"],
-  ["enable_guest_user_indicator", "Mark guests"],
-  ["name_changes_disabled", "People cannot change their names"],
-  ["avatar_changes_disabled", "People cannot change their pictures"],
-  ["email_changes_disabled", "People cannot change their email addresses"],
-];
-
-/** @type {[string, string, [string | number, string][], string?][]} */
-const CHOICES = [
-  [
-    "message_content_edit_limit_seconds",
-    "Messages can be edited for",
-    [
-      [60, "A minute"],
-      [600, "10 minutes"],
-      [3600, "An hour"],
-      [86_400, "A day"],
-      [604_800, "A week"],
-      ["unlimited", "Always"],
-    ],
-  ],
-  [
-    "topics_policy",
-    "Topics",
-    [
-      ["allow_empty_topic", "Messages without topic are allowed"],
-      ["disable_empty_topic", "A topic is required"],
-    ],
-    "Channels may decide otherwise.",
-  ],
-  [
-    "message_edit_history_visibility_policy",
-    "History of edits",
-    [
-      ["all", "Edits and moves"],
-      ["moves", "Moves only"],
-      ["none", "Nothing"],
-    ],
-  ],
-];
 
 /** Sections that older links name otherwise. @type {Record<string, string>} */
 const OLDER = { "user-list-admin": "users" };
@@ -89,102 +28,111 @@ const OLDER = { "user-list-admin": "users" };
 export function showOrganization(app, parts, onClose) {
   const { store, session } = app;
   const isAdmin = () => Boolean(store.state.is_admin);
-  const set = (/** @type {Record<string, any>} */ params) => session.attempt(api.updateRealm(params).then(() => session.tell("Saved.")));
-  const setDefaults = (/** @type {Record<string, any>} */ params) => session.attempt(api.updateDefaults(params));
+  const set = (/** @type {Record<string, unknown>} */ params) =>
+    session.attempt(api.updateRealm(params).then(() => session.tell(t("Saved."))));
+  const setDefaults = (/** @type {Record<string, unknown>} */ params) => session.attempt(api.updateDefaults(params));
 
   return showPanes(
-    "Organization",
+    t("Organization"),
     "organization",
     [
-      { key: "organization-profile", title: "Name and icon", render: () => nameAndIcon(app, set) },
+      { key: "organization-profile", title: t("Name and icon"), render: () => organizationProfile(app, set) },
       {
         key: "organization-settings",
-        title: "Settings",
-        render: () => [live(() => (store.on("realm"), generalSettings(store.state, set, !isAdmin())))],
+        title: t("Settings"),
+        render: () => [
+          live(() => (store.on("realm"), generalSettings(store.state, set, !isAdmin()))),
+          videoCalls(app, set),
+          noticeChannels(app, set),
+          welcomeMessage(app, set),
+          closing(app),
+        ],
       },
       {
         key: "organization-permissions",
-        title: "Permissions",
+        title: t("Permissions"),
         render: () => [
           live(() => {
             store.on("realm");
             store.on("groups");
-            const disabled = !isAdmin();
-            return PERMISSIONS.filter(([name]) => store.state[`realm_${name}`] !== undefined).map(([name, label]) => {
-              const change = (/** @type {number} */ next, /** @type {any} */ old) => void set({ [name]: { new: next, old } });
-              return field(label, groupSelect(app, store.state[`realm_${name}`], change, { disabled, setting: name }));
+            return organizationPermissions().map((permission) => {
+              if (typeof permission === "string") return h("h3", null, permission);
+              const [name, label] = permission;
+              const value = membersOf(store.state)[`realm_${name}`];
+              if (value === undefined) return null;
+              const disabled = !(FOR_OWNERS.includes(name) ? store.state.is_owner : isAdmin());
+              const change = (/** @type {unknown} */ next, /** @type {unknown} */ old) => void set({ [name]: { new: next, old } });
+              return field(label, groupSelect(app, value, change, { disabled, setting: name, label }));
             });
           }),
         ],
       },
-      { heading: "People" },
-      { key: "users", title: "Accounts", render: (rest) => people(app, rest[0] ?? "active") },
-      { key: "bot-list-admin", title: "Bots", render: () => bots(app) },
-      { key: "profile-field-settings", title: "Profile fields", render: () => profileFields(app) },
+      { heading: t("People") },
+      { key: "users", title: t("Accounts"), render: (rest) => people(app, rest[0] ?? "active") },
+      { key: "allowed-domains", title: t("Email domains"), render: () => allowedDomains(app, set) },
+      { key: "bot-list-admin", title: t("Bots"), render: () => bots(app) },
+      { key: "profile-field-settings", title: t("Profile fields"), render: () => profileFields(app) },
       {
         key: "organization-level-user-defaults",
-        title: "Defaults for new people",
+        title: t("Defaults for new people"),
         render: () => [
-          h("p", { class: "muted" }, "What people begin with. Those who are here already keep their own settings."),
+          h("p", { class: "muted" }, t("What people begin with. Those who are here already keep their own settings.")),
           live(() => {
             store.on("realm");
             const values = store.state.realm_user_settings_defaults ?? {};
-            return settingControls([...PREFERENCES, ...NOTIFICATIONS, "Privacy", ...PRIVACY], values, setDefaults, {
+            return settingControls([...preferences(), ...notificationSettings(), t("Privacy"), ...privacySettings()], values, setDefaults, {
               disabled: !isAdmin(),
             });
           }),
         ],
       },
-      { heading: "Channels and messages" },
-      { key: "default-channels-list", title: "Default channels", render: () => defaultChannels(app) },
-      { key: "channel-folders", title: "Channel folders", render: () => channelFolders(app) },
-      { key: "emoji-settings", title: "Emoji", render: () => customEmoji(app) },
-      { key: "linkifier-settings", title: "Linkifiers", render: () => linkifiers(app) },
-      { key: "playground-settings", title: "Code playgrounds", render: () => playgrounds(app) },
+      store.state.is_owner === true && { key: "audit-log", title: t("Audit log"), render: () => auditLog(app) },
+      isAdmin() && { key: "data-exports-admin", title: t("Data exports"), render: () => dataExports(app) },
+      { heading: t("Channels and messages") },
+      { key: "default-channels-list", title: t("Default channels"), render: () => defaultChannels(app) },
+      { key: "channel-folders", title: t("Channel folders"), render: () => channelFolders(app) },
+      { key: "emoji-settings", title: t("Emoji"), render: () => customEmoji(app) },
+      { key: "linkifier-settings", title: t("Linkifiers"), render: () => linkifiers(app) },
+      { key: "playground-settings", title: t("Code playgrounds"), render: () => playgrounds(app) },
     ],
     [OLDER[parts[0]] ?? parts[0], ...parts.slice(1)],
     onClose,
   );
 }
 
-/** @param {App} app @param {(params: Record<string, any>) => unknown} set @returns {import("../lib/dom.js").Child[]} */
-function nameAndIcon({ store, session }, set) {
-  const disabled = !store.state.is_admin;
-  const name = h("input", { type: "text", value: store.state.realm_name, maxlength: 40, disabled });
-  const description = h("textarea", { rows: 4, value: store.state.realm_description ?? "", maxlength: 1000, disabled });
-  const picture = pictureInput(session, "/realm/icon");
-  return [
-    live(() => {
-      store.on("realm");
-      return h(
-        "div",
-        { class: "profile" },
-        h("img", { class: "avatar", src: ownPath(store.state.realm_icon_url), alt: "Icon", width: 72, height: 72 }),
-        !disabled && button("Change icon", () => picture.click()),
-      );
-    }),
-    picture,
-    form(
-      () => set({ name: name.value.trim(), description: description.value }),
-      field("Name", name),
-      field("Description", description, "Shown on the page for people who log in. Markdown."),
-      !disabled && submitButton("Save"),
-    ),
-  ];
-}
-
-/** @param {Record<string, any>} state @param {(params: Record<string, any>) => unknown} set @param {boolean} disabled */
+/** @param {Record<string, any>} state @param {(params: Record<string, unknown>) => unknown} set @param {boolean} disabled */
 function generalSettings(state, set, disabled) {
   const days = h("input", { type: "number", min: 0, value: state.realm_waiting_period_threshold ?? 0, disabled });
   days.onchange = () => void set({ waiting_period_threshold: Number(days.value) });
+  const language = h("input", { type: "text", value: state.realm_default_code_block_language ?? "", placeholder: "python", disabled });
+  language.onchange = () => void set({ default_code_block_language: language.value.trim() });
   return [
-    SWITCHES.filter(([name]) => state[`realm_${name}`] !== undefined).map(([name, label]) =>
-      checkbox(label, Boolean(state[`realm_${name}`]), (is) => void set({ [name]: is }), { disabled }),
-    ),
-    CHOICES.map(([name, label, options, hint]) => {
-      const change = (/** @type {string} */ value) => void set({ [name]: options.find(([key]) => String(key) === value)?.[0] });
-      return field(label, select(options, state[`realm_${name}`] ?? "unlimited", change, { disabled }), hint);
+    organizationSwitches().map((one) => {
+      if (typeof one === "string") return h("h3", null, one);
+      const [name, label] = one;
+      return state[`realm_${name}`] === undefined
+        ? null
+        : checkbox(label, Boolean(state[`realm_${name}`]), (is) => void set({ [name]: is }), { disabled });
     }),
-    field("Members are new for", days, "Days. Full members are those who are not new."),
+    h("h3", null, t("Times and rules")),
+    organizationChoices().map(([name, label, options, hint]) => {
+      const change = (/** @type {string} */ value) => void set({ [name]: options.find(([key]) => String(key) === value)?.[0] });
+      const value = state[`realm_${name}`] ?? "unlimited";
+      // What was set over the interface may be no choice of this list.
+      const known = options.some(([key]) => String(key) === String(value));
+      const all = known
+        ? options
+        : [
+            .../** @type {[string | number, string][]} */ ([
+              [value, t({ one: "{count} second", other: "{count} seconds" }, { count: Number(value) })],
+            ]),
+            ...options,
+          ];
+      return field(label, select(all, value, change, { disabled }), hint);
+    }),
+    retentionField(state.realm_message_retention_days, (days) => void set({ message_retention_days: days }), { disabled: !state.is_owner }),
+    field(t("Members are new for"), days, t("Days. Full members are those who are not new.")),
+    field(t("Blocks of code without a language are in"), language, t("Empty: plain text.")),
+    settingControls(languageSetting(), { default_language: state.realm_default_language }, set, { disabled }),
   ];
 }

@@ -4,32 +4,51 @@
  * @module
  */
 
-import * as api from "../api/endpoints.js";
+import * as api from "../api/endpoints_on_demand.js";
 import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
 import { asObject, parseJson } from "../lib/parse.js";
-import { channelIcon, checkbox, emojiElement, field, form, lineForm, live, orderedRows, row, rows, select, submitButton } from "./parts.js";
-import { ask, confirm, showDialog } from "./popover.js";
+import { t } from "../lib/words.js";
+import {
+  button,
+  channelIcon,
+  checkbox,
+  emojiElement,
+  field,
+  form,
+  lineForm,
+  live,
+  orderedRows,
+  row,
+  rows,
+  select,
+  submitButton,
+} from "./parts.js";
+import { channelChooser, pickerField } from "./pickers.js";
+import { confirm, showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../lib/dom.js").Child} Child */
 
 /** @param {string} name @param {() => unknown} run */
-const deleteButton = (name, run) => iconButton("trash", `Delete ${name}`, { onclick: () => void run() });
+const deleteButton = (name, run) => iconButton("trash", t("Delete {name}", { name }), { onclick: () => void run() });
 
-/** Kinds of profile fields. @type {[number, string][]} */
-const FIELD_TYPES = [
-  [1, "Short text"],
-  [2, "Long text"],
-  [3, "One of several choices"],
-  [4, "Date"],
-  [5, "Link"],
-  [6, "People"],
-  [7, "External account"],
-  [8, "Pronouns"],
+/** Kinds of profile fields. @type {() => [number, string][]} */
+const fieldTypes = () => [
+  [1, t("Short text")],
+  [2, t("Long text")],
+  [3, t("One of several choices")],
+  [4, t("Date")],
+  [5, t("Link")],
+  [6, t("People")],
+  [7, t("External account")],
+  [8, t("Pronouns")],
 ];
 const CHOICES = 3;
 const EXTERNAL = 7;
+
+/** The external account of a site that is not in the list. */
+const CUSTOM = "custom";
 
 /** @typedef {Record<string, { text: string, order: string }>} FieldChoices */
 
@@ -57,8 +76,12 @@ function choicesOf(text, before) {
 export function profileFields(app) {
   const { store, session } = app;
   const isAdmin = Boolean(store.state.is_admin);
-  const remove = async (/** @type {any} */ { id, name }) => {
-    if (await confirm(`Delete the field ${name}?`, "What people have written there is deleted, too.", "Delete", { isDanger: true }))
+  const remove = async (/** @type {import("../../types/api.js").ProfileField} */ { id, name }) => {
+    if (
+      await confirm(t("Delete the field {name}?", { name }), t("What people have written there is deleted, too."), t("Delete"), {
+        isDanger: true,
+      })
+    )
       await session.attempt(api.deleteProfileField(id));
   };
   return [
@@ -70,8 +93,8 @@ export function profileFields(app) {
         (definition) =>
           row(
             definition.name,
-            `${FIELD_TYPES.find(([key]) => key === definition.type)?.[1] ?? "Other"} ${definition.hint}`,
-            isAdmin && iconButton("edit", `Edit ${definition.name}`, { onclick: () => showFieldDialog(app, definition) }),
+            `${fieldTypes().find(([key]) => key === definition.type)?.[1] ?? t("Other")} ${definition.hint}`,
+            isAdmin && iconButton("edit", t("Edit {name}", { name: definition.name }), { onclick: () => showFieldDialog(app, definition) }),
             isAdmin && deleteButton(definition.name, () => remove(definition)),
           ),
         isAdmin && ((order) => session.attempt(api.reorderProfileFields(order))),
@@ -81,12 +104,12 @@ export function profileFields(app) {
       h(
         "div",
         null,
-        h("button", { type: "button", class: "button button--primary", onclick: () => showFieldDialog(app, null) }, "New field"),
+        h("button", { type: "button", class: "button button--primary", onclick: () => showFieldDialog(app, null) }, t("New field")),
       ),
   ];
 }
 
-/** @param {App} app @param {any} definition Null for a new one. */
+/** @param {App} app @param {import("../../types/api.js").ProfileField | null} definition Null for a new one. */
 function showFieldDialog({ store, session }, definition) {
   /** @type {any} */
   const data = asObject(parseJson(definition?.field_data));
@@ -101,58 +124,74 @@ function showFieldDialog({ store, session }, definition) {
   const accounts = /** @type {[string, string][]} */ (
     Object.entries(store.state.realm_default_external_accounts ?? {}).map(([key, account]) => [key, account.name])
   );
-  const account = select(accounts, data.subtype ?? accounts[0]?.[0]);
-  const nameField = field("Name", name);
-  const choicesField = field("Choices", choices, "One a line.");
-  const accountField = field("Where", account);
-  const type = select(FIELD_TYPES, definition?.type ?? 1, () => show(), { disabled: definition !== null });
+  accounts.push([CUSTOM, t("Another site")]);
+  const account = select(accounts, data.subtype ?? accounts[0]?.[0], () => show());
+  const nameField = field(t("Name"), name);
+  const choicesField = field(t("Choices"), choices, t("One a line."));
+  const accountField = field(t("Where"), account);
+  const pattern = h("input", { type: "text", value: data.url_pattern ?? "", placeholder: "https://example.com/%(username)s" });
+  const patternField = field(t("Address"), pattern, t("{placeholder} is replaced by what people write.", { placeholder: "%(username)s" }));
+  const type = select(fieldTypes(), definition?.type ?? 1, () => show(), { disabled: definition !== null });
   let isSummary = Boolean(definition?.display_in_profile_summary);
   let isEditable = definition?.editable_by_user !== false;
+  let isRequired = Boolean(definition?.required);
+  const isCustom = () => Number(type.value) === EXTERNAL && account.value === CUSTOM;
   const show = () => {
     const kind = Number(type.value);
     choicesField.hidden = kind !== CHOICES;
     choices.required = kind === CHOICES;
     accountField.hidden = kind !== EXTERNAL || definition !== null;
-    nameField.hidden = kind === EXTERNAL;
-    name.required = kind !== EXTERNAL;
+    patternField.hidden = !isCustom();
+    pattern.required = isCustom();
+    nameField.hidden = kind === EXTERNAL && !isCustom();
+    name.required = !nameField.hidden;
   };
   show();
-  showDialog(definition ? `Edit ${definition.name}` : "New profile field", (close) => [
+  showDialog(definition ? t("Edit {name}", { name: definition.name }) : t("New profile field"), (close) => [
     form(
       async () => {
         const kind = Number(type.value);
         const params = {
-          ...(kind === EXTERNAL ? { field_data: { subtype: account.value } } : { name: name.value.trim(), hint: hint.value }),
+          ...(nameField.hidden ? {} : { name: name.value.trim(), hint: hint.value }),
+          ...(kind === EXTERNAL
+            ? { field_data: { subtype: account.value, ...(isCustom() ? { url_pattern: pattern.value.trim() } : {}) } }
+            : {}),
           ...(kind === CHOICES ? { field_data: choicesOf(choices.value, data) } : {}),
           display_in_profile_summary: isSummary,
           editable_by_user: isEditable,
+          required: isRequired,
         };
         const request = definition
           ? api.updateProfileField(definition.id, params)
           : api.createProfileField({ ...params, field_type: kind });
         if (await session.attempt(request)) close();
       },
-      field("Kind", type),
+      field(t("Kind"), type),
       nameField,
       accountField,
-      field("Hint", hint),
+      patternField,
+      field(t("Hint"), hint),
       choicesField,
-      checkbox("Show it on people's cards", isSummary, (is) => {
+      checkbox(t("Show it on people's cards"), isSummary, (is) => {
         isSummary = is;
       }),
-      checkbox("People can change it themselves", isEditable, (is) => {
+      checkbox(t("People can change it themselves"), isEditable, (is) => {
         isEditable = is;
       }),
-      submitButton(definition ? "Save" : "Add"),
+      checkbox(t("Ask people to fill it in"), isRequired, (is) => {
+        isRequired = is;
+      }),
+      submitButton(definition ? t("Save") : t("Add")),
     ),
   ]);
 }
 
 /** @param {App} app @returns {Child[]} */
-export function defaultChannels({ store, session }) {
+export function defaultChannels(app) {
+  const { store, session } = app;
   const isAdmin = Boolean(store.state.is_admin);
   return [
-    h("p", { class: "muted" }, "New people are subscribed to these channels, unless their invitation says otherwise."),
+    h("p", { class: "muted" }, t("New people are subscribed to these channels, unless their invitation says otherwise.")),
     live(() => {
       store.on("realm");
       store.on("channels");
@@ -169,26 +208,22 @@ export function defaultChannels({ store, session }) {
                 [channelIcon(channel), " ", channel.name],
                 channel.description,
                 isAdmin &&
-                  iconButton("close", `Remove ${channel.name}`, {
+                  iconButton("close", t("Remove {name}", { name: channel.name }), {
                     onclick: () => void session.attempt(api.setDefaultChannel(channel.stream_id, false)),
                   }),
               ),
             ),
-          "There are no default channels.",
+          t("There are no default channels."),
         ),
         isAdmin &&
-          field(
-            "Add a channel",
-            select(
-              [
-                ["", "Choose a channel"],
-                ...channels
-                  .filter((channel) => !ids.has(channel.stream_id))
-                  .map((channel) => /** @type {[number, string]} */ ([channel.stream_id, `#${channel.name}`])),
-              ],
-              "",
-              (id) => id && void session.attempt(api.setDefaultChannel(Number(id), true)),
-            ),
+          pickerField(
+            t("Add a channel"),
+            channelChooser(app, {
+              label: t("Add a channel"),
+              chosen: null,
+              isWanted: ({ stream_id, invite_only }) => !invite_only && !ids.has(stream_id),
+              onChange: (id) => void session.attempt(api.setDefaultChannel(id, true)),
+            }),
           ),
       ];
     }),
@@ -198,44 +233,77 @@ export function defaultChannels({ store, session }) {
 /** @param {App} app @returns {Child[]} */
 export function channelFolders({ store, session }) {
   const isAdmin = Boolean(store.state.is_admin);
-  const rename = async (/** @type {any} */ folder) => {
-    const name = await ask("Rename folder", folder.name, { label: "Name" });
-    if (name) await session.attempt(api.updateFolder(folder.id, { name }));
+  /** @param {import("../../types/api.js").Folder | null} folder Null for a new one. */
+  const edit = (folder) => {
+    const name = h("input", { type: "text", required: true, maxlength: 60, value: folder?.name ?? "" });
+    const description = h("input", { type: "text", maxlength: 1024, value: folder?.description ?? "" });
+    showDialog(
+      folder ? t("Edit {name}", { name: folder.name }) : t("New folder"),
+      (close) => [
+        form(
+          async () => {
+            const params = { name: name.value.trim(), description: description.value };
+            if (await session.attempt(folder ? api.updateFolder(folder.id, params) : api.createFolder(params))) close();
+          },
+          field(t("Name"), name),
+          field(t("Description"), description),
+          submitButton(folder ? t("Save") : t("Create")),
+        ),
+      ],
+      { class: "dialog--small" },
+    );
   };
-  const archive = async (/** @type {any} */ folder) => {
-    if (await confirm(`Delete the folder ${folder.name}?`, "Its channels stay.", "Delete", { isDanger: true }))
+  const archive = async (/** @type {import("../../types/api.js").Folder} */ folder) => {
+    if (await confirm(t("Delete the folder {name}?", { name: folder.name }), t("Its channels stay."), t("Delete"), { isDanger: true }))
       await session.attempt(api.updateFolder(folder.id, { is_archived: true }));
-  };
-  const create = async () => {
-    const name = await ask("New folder", "", { label: "Name", action: "Create" });
-    if (name) await session.attempt(api.createFolder({ name, description: "" }));
   };
   return [
     live(() => {
       store.on("channels");
       const all = store.state.channel_folders ?? [];
-      const archived = all.filter((/** @type {any} */ folder) => folder.is_archived).map((/** @type {any} */ { id }) => id);
+      const archived = all.filter((folder) => folder.is_archived).map(({ id }) => id);
       return orderedRows(
-        all.filter((/** @type {any} */ folder) => !folder.is_archived),
+        all.filter((folder) => !folder.is_archived),
         ({ id }) => id,
         (folder) =>
           row(
             folder.name,
             folder.description,
-            isAdmin && iconButton("edit", `Rename ${folder.name}`, { onclick: () => void rename(folder) }),
+            isAdmin && iconButton("edit", t("Edit {name}", { name: folder.name }), { onclick: () => edit(folder) }),
             isAdmin && deleteButton(folder.name, () => archive(folder)),
           ),
         isAdmin && ((order) => session.attempt(api.reorderFolders([...order, ...archived]))),
       );
     }),
-    isAdmin && h("div", null, h("button", { type: "button", class: "button button--primary", onclick: () => void create() }, "New folder")),
+    isAdmin &&
+      live(() => {
+        store.on("channels");
+        const gone = (store.state.channel_folders ?? []).filter((folder) => folder.is_archived);
+        const back = (/** @type {import("../../types/api.js").Folder} */ { id }) =>
+          session.attempt(api.updateFolder(id, { is_archived: false }));
+        return (
+          gone.length > 0 && [
+            h("h3", null, t("Deleted")),
+            rows(
+              gone.map((folder) =>
+                row(
+                  folder.name,
+                  folder.description,
+                  button(t("Bring back"), () => back(folder), "small"),
+                ),
+              ),
+            ),
+          ]
+        );
+      }),
+    isAdmin && h("div", null, h("button", { type: "button", class: "button button--primary", onclick: () => edit(null) }, t("New folder"))),
   ];
 }
 
 /** @param {App} app @returns {Child[]} */
 export function customEmoji({ store, session }) {
-  const name = h("input", { type: "text", required: true, pattern: "[a-z0-9_\\-]+", "aria-label": "Name", placeholder: "name" });
-  const file = h("input", { type: "file", accept: "image/*", required: true, "aria-label": "Picture" });
+  const name = h("input", { type: "text", required: true, pattern: "[a-z0-9_\\-]+", "aria-label": t("Name"), placeholder: t("name") });
+  const file = h("input", { type: "file", accept: "image/*", required: true, "aria-label": t("Picture") });
   const add = async () => {
     const picture = file.files?.[0];
     if (!picture) return;
@@ -243,12 +311,12 @@ export function customEmoji({ store, session }) {
     if (await session.attempt(upload(picture, undefined, { path }).done)) name.value = file.value = "";
   };
   return [
-    lineForm(add, h("div", { class: "grow" }, name), file, h("button", { type: "submit", class: "button button--primary" }, "Add")),
+    lineForm(add, h("div", { class: "grow" }, name), file, h("button", { type: "submit", class: "button button--primary" }, t("Add"))),
     live(() => {
       store.on("emoji");
-      const own = Object.values(store.state.realm_emoji ?? {}).filter((/** @type {any} */ emoji) => !emoji.deactivated);
+      const own = Object.values(store.state.realm_emoji ?? {}).filter((emoji) => !emoji.deactivated);
       return rows(
-        own.map((/** @type {any} */ emoji) => {
+        own.map((emoji) => {
           const element = row(
             `:${emoji.name}:`,
             null,
@@ -258,7 +326,7 @@ export function customEmoji({ store, session }) {
           element.prepend(emojiElement(store, { emoji_name: emoji.name, emoji_code: String(emoji.id), reaction_type: "realm_emoji" }));
           return element;
         }),
-        "There are no emoji of your own yet.",
+        t("There are no emoji of your own yet."),
       );
     }),
   ];
@@ -273,8 +341,27 @@ export function linkifiers({ store, session }) {
     if (await session.attempt(api.createLinkifier({ pattern: pattern.value, url_template: template.value })))
       pattern.value = template.value = "";
   };
+  /** @param {import("../../types/api.js").Linkifier} linkifier */
+  const change = ({ id, pattern: oldPattern, url_template }) => {
+    const [nextPattern, nextTemplate] = [oldPattern, url_template].map((value) => h("input", { type: "text", required: true, value }));
+    showDialog(
+      t("Change the linkifier"),
+      (close) => [
+        form(
+          async () => {
+            const params = { pattern: nextPattern.value, url_template: nextTemplate.value };
+            if (await session.attempt(api.updateLinkifier(id, params))) close();
+          },
+          field(t("Pattern"), nextPattern),
+          field(t("Address"), nextTemplate),
+          submitButton(t("Save")),
+        ),
+      ],
+      { class: "dialog--small" },
+    );
+  };
   return [
-    h("p", { class: "muted" }, "Texts that fit a pattern become links, in new messages. Where two fit, the first one counts."),
+    h("p", { class: "muted" }, t("Texts that fit a pattern become links, in new messages. Where two fit, the first one counts.")),
     live(() => {
       store.on("realm");
       return orderedRows(
@@ -284,12 +371,13 @@ export function linkifiers({ store, session }) {
           row(
             h("code", null, linkifier.pattern),
             linkifier.url_template,
+            isAdmin && iconButton("edit", t("Change {name}", { name: linkifier.pattern }), { onclick: () => change(linkifier) }),
             isAdmin && deleteButton(linkifier.pattern, () => session.attempt(api.deleteLinkifier(linkifier.id))),
           ),
         isAdmin && ((ids) => session.attempt(api.reorderLinkifiers(ids))),
       );
     }),
-    isAdmin && form(add, field("Pattern", pattern), field("Address", template), submitButton("Add")),
+    isAdmin && form(add, field(t("Pattern"), pattern), field(t("Address"), template), submitButton(t("Add"))),
   ];
 }
 
@@ -297,34 +385,34 @@ export function linkifiers({ store, session }) {
 export function playgrounds({ store, session }) {
   const isAdmin = Boolean(store.state.is_admin);
   const language = h("input", { type: "text", required: true, maxlength: 40, placeholder: "Python" });
-  const name = h("input", { type: "text", required: true, placeholder: "Our playground" });
+  const name = h("input", { type: "text", required: true, placeholder: t("Our playground") });
   const template = h("input", { type: "text", required: true, placeholder: "https://example.com/run?code={code}" });
   const add = async () => {
     const params = { pygments_language: language.value.trim(), name: name.value.trim(), url_template: template.value.trim() };
     if (await session.attempt(api.createPlayground(params))) language.value = name.value = template.value = "";
   };
   return [
-    h("p", { class: "muted" }, "Blocks of code in one of these languages have a button that opens them there."),
+    h("p", { class: "muted" }, t("Blocks of code in one of these languages have a button that opens them there.")),
     live(() => {
       store.on("realm");
       return rows(
-        (store.state.realm_playgrounds ?? []).map((/** @type {any} */ playground) =>
+        (store.state.realm_playgrounds ?? []).map((playground) =>
           row(
             `${playground.pygments_language}: ${playground.name}`,
             playground.url_template,
             isAdmin && deleteButton(playground.name, () => session.attempt(api.deletePlayground(playground.id))),
           ),
         ),
-        "There are no playgrounds.",
+        t("There are no playgrounds."),
       );
     }),
     isAdmin &&
       form(
         add,
-        field("Language", language),
-        field("Name", name),
-        field("Address", template, "{code} is replaced by the code."),
-        submitButton("Add"),
+        field(t("Language"), language),
+        field(t("Name"), name),
+        field(t("Address"), template, t("{placeholder} is replaced by the code.", { placeholder: "{code}" })),
+        submitButton(t("Add")),
       ),
   ];
 }

@@ -3,13 +3,17 @@
  * @module
  */
 
-import * as api from "../api/endpoints.js";
-import { debounce, fill, h, iconButton } from "../lib/dom.js";
+import * as api from "../api/endpoints_on_demand.js";
+import { fill, h, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
+import { debounce } from "../lib/timing.js";
+import { t } from "../lib/words.js";
+import { mayResetPassword, roleNames } from "../selectors/roles.js";
+import { editBot } from "./bot_dialog.js";
 import { avatar, button, keepFocus, live, row, rows, select } from "./parts.js";
 import { showPasswordLink } from "./password_link.js";
-import { ask, confirm } from "./popover.js";
-import { mayResetPassword, ROLES } from "./user_card.js";
+import { createPerson, editPerson } from "./person_dialog.js";
+import { confirm } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").User} User */
@@ -22,7 +26,7 @@ const SHOWN = 500;
 export function people(app, tab) {
   const { store } = app;
   const isActive = tab !== "deactivated";
-  const input = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter accounts" });
+  const input = h("input", { type: "search", placeholder: t("Filter"), "aria-label": t("Filter accounts") });
   const list = h("ul", { class: "rows" });
   const render = () => {
     const wanted = input.value.toLowerCase();
@@ -48,9 +52,10 @@ export function people(app, tab) {
     h(
       "div",
       { class: "page__tools" },
-      tabLink("active", "Active", isActive),
-      tabLink("deactivated", "Deactivated", !isActive),
-      app.mayInvite() && h("a", { class: "button button--small", href: "#invite" }, "Invite people"),
+      tabLink("active", t("Active"), isActive),
+      tabLink("deactivated", t("Deactivated"), !isActive),
+      Boolean(store.state.is_admin) && isActive && button(t("Create an account"), () => createPerson(app), "small"),
+      app.mayInvite() && h("a", { class: "button button--small", href: "#invite" }, t("Invite people")),
       input,
     ),
     list,
@@ -62,32 +67,34 @@ function personRow(app, user) {
   const { store, session } = app;
   const isAdmin = Boolean(store.state.is_admin);
   const name = user.full_name;
-  const rename = async () => {
-    const next = await ask("Name", name);
-    if (next) await session.attempt(api.updateUser(user.user_id, { full_name: next }));
-  };
   const deactivate = async () => {
-    const words = "They are logged out everywhere and cannot come back. Their messages stay.";
-    if (await confirm(`Deactivate ${name}?`, words, "Deactivate", { isDanger: true }))
+    const words = t("They are logged out everywhere and cannot come back. Their messages stay.");
+    if (await confirm(t("Deactivate {name}?", { name }), words, t("Deactivate"), { isDanger: true }))
       await session.attempt(api.deactivateUser(user.user_id));
   };
-  const roles = select(Object.entries(ROLES), user.role, (role) => void setRole(role), { disabled: !isAdmin, label: `Role of ${name}` });
+  const roles = select(Object.entries(roleNames()), user.role, (role) => void setRole(role), {
+    disabled: !isAdmin,
+    label: t("Role of {name}", { name }),
+  });
   const setRole = async (/** @type {string} */ role) => {
-    const words = Object.fromEntries(Object.entries(ROLES))[role];
-    const isSure = await confirm(`Change the role of ${name}?`, `The new role is “${words}”.`, "Change");
-    if (isSure && (await session.attempt(api.updateUser(user.user_id, { role: Number(role) })))) return session.tell("Saved.");
+    const words = Object.fromEntries(Object.entries(roleNames()))[role];
+    const isSure = await confirm(t("Change the role of {name}?", { name }), t("The new role is “{words}”.", { words }), t("Change"));
+    if (isSure && (await session.attempt(api.updateUser(user.user_id, { role: Number(role) })))) return session.tell(t("Saved."));
     roles.value = String(user.role);
   };
   const element = row(
     name,
     user.delivery_email ?? "",
     user.is_active === false
-      ? isAdmin && button("Reactivate", () => session.attempt(api.reactivateUser(user.user_id)), "small")
+      ? isAdmin && button(t("Reactivate"), () => session.attempt(api.reactivateUser(user.user_id)), "small")
       : [
           roles,
-          isAdmin && iconButton("edit", `Rename ${name}`, { onclick: () => void rename() }),
-          mayResetPassword(app, user) && iconButton("key", `New password for ${name}`, { onclick: () => void showPasswordLink(app, user) }),
-          isAdmin && user.user_id !== store.selfId && iconButton("logout", `Deactivate ${name}`, { onclick: () => void deactivate() }),
+          isAdmin && iconButton("edit", t("Edit {name}", { name }), { onclick: () => editPerson(app, user) }),
+          mayResetPassword(app.store, user) &&
+            iconButton("key", t("New password for {name}", { name }), { onclick: () => void showPasswordLink(app, user) }),
+          isAdmin &&
+            user.user_id !== store.selfId &&
+            iconButton("logout", t("Deactivate {name}", { name }), { onclick: () => void deactivate() }),
         ],
   );
   element.prepend(avatar(user, 28));
@@ -95,7 +102,8 @@ function personRow(app, user) {
 }
 
 /** @param {App} app @returns {Child[]} */
-export function bots({ store, session }) {
+export function bots(app) {
+  const { store, session } = app;
   return [
     live(() => {
       store.on("users");
@@ -103,19 +111,24 @@ export function bots({ store, session }) {
         [...store.users.values()]
           .filter((user) => user.is_bot && !user.is_system_bot)
           .map((user) => {
-            const owner = user.bot_owner_id ? `of ${store.users.get(user.bot_owner_id)?.full_name ?? "?"}` : "no owner";
+            const owner = user.bot_owner_id
+              ? t("of {name}", { name: store.users.get(user.bot_owner_id)?.full_name ?? "?" })
+              : t("no owner");
             const isActive = user.is_active !== false;
             const element = row(
               user.full_name,
-              `${user.email} · ${owner}${isActive ? "" : " · deactivated"}`,
+              [user.email, owner, ...(isActive ? [] : [t("deactivated")])].join(" · "),
               Boolean(store.state.is_admin) &&
-                isActive &&
-                button("Deactivate", () => session.attempt(api.deleteBot(user.user_id)), "small"),
+                iconButton("edit", t("Edit {name}", { name: user.full_name }), { onclick: () => editBot(app, user) }),
+              Boolean(store.state.is_admin) &&
+                (isActive
+                  ? button(t("Deactivate"), () => session.attempt(api.deleteBot(user.user_id)), "small")
+                  : button(t("Reactivate"), () => session.attempt(api.reactivateUser(user.user_id)), "small")),
             );
             element.prepend(avatar(user, 28));
             return element;
           }),
-        "There are no bots.",
+        t("There are no bots."),
       );
     }),
   ];

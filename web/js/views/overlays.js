@@ -22,6 +22,7 @@ const OVERLAYS = {
   drafts: async () => (await import("./drafts_view.js")).showDrafts,
   scheduled: async () => (await import("./drafts_view.js")).showScheduled,
   invite: async () => (await import("./invite.js")).showInvite,
+  integrations: async () => (await import("./integrations.js")).showIntegrations,
   "keyboard-shortcuts": async () => (await import("./help.js")).showKeys,
   "message-formatting": async () => (await import("./help.js")).showFormatting,
   "search-operators": async () => (await import("./help.js")).showOperators,

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { t } from "../lib/words.js";
 import { bind, isField } from "../platform/keyboard.js";
 import { go } from "../platform/router.js";
 import { channelOfRoute, conversationOfRoute } from "../selectors/narrow.js";
@@ -42,7 +43,7 @@ export function bindPageKeys(app, { header, sidebar }) {
       .sort((one, other) => one.streamId - other.streamId || one.newest - other.newest);
     const streamId = channelOfRoute(route.peek());
     const next = topics.find((topic) => topic.streamId === streamId) ?? topics[0];
-    if (!next) return session.tell("There are no more unread topics.");
+    if (!next) return session.tell(t("There are no more unread topics."));
     app.goNarrow([
       { operator: "channel", operand: next.streamId },
       { operator: "topic", operand: next.topic },
@@ -58,43 +59,43 @@ export function bindPageKeys(app, { header, sidebar }) {
 
   /** @param {string[]} keys @param {string} label @param {string} group @param {(event: KeyboardEvent) => boolean | void} run @param {{ inFields?: boolean, inDialogs?: boolean }} [more] */
   const on = (keys, label, group, run, more = {}) => bind({ keys, label, group, run, ...more });
-  const GO = "Going places";
-  on(["/"], "Search", GO, () => header.search.focus());
-  on(["Ctrl+k"], "Go to any conversation", GO, () => showPalette(app), { inFields: true });
-  on(["I"], "Inbox", GO, () => go("inbox"));
-  on(["t"], "Recent conversations", GO, () => go("recent"));
-  on(["a"], "Combined feed", GO, () => go("feed"));
-  on(["*"], "Starred messages", GO, () => go("narrow/is/starred"));
-  on(["d"], "Drafts", GO, () => go("drafts"));
-  on(["P"], "All direct messages", GO, () => go("narrow/is/dm"));
-  on(["n"], "Next unread topic", GO, () => nextUnread(() => true));
-  on(["N"], "Next unread topic that you follow", GO, () => nextUnread((topic) => topic.isFollowed));
-  on(["p"], "Next unread direct messages", GO, () => {
+  const GO = t("Going places");
+  on(["/"], t("Search"), GO, () => header.search.focus());
+  on(["Ctrl+k"], t("Go to any conversation"), GO, () => showPalette(app), { inFields: true });
+  on(["I"], t("Inbox"), GO, () => go("inbox"));
+  on(["t"], t("Recent conversations"), GO, () => go("recent"));
+  on(["a"], t("Combined feed"), GO, () => go("feed"));
+  on(["*"], t("Starred messages"), GO, () => go("narrow/is/starred"));
+  on(["d"], t("Drafts"), GO, () => go("drafts"));
+  on(["P"], t("All direct messages"), GO, () => go("narrow/is/dm"));
+  on(["n"], t("Next unread topic"), GO, () => nextUnread(() => true));
+  on(["N"], t("Next unread topic that you follow"), GO, () => nextUnread((topic) => topic.isFollowed));
+  on(["p"], t("Next unread direct messages"), GO, () => {
     const directs = unreadDirects(store).sort((one, other) => one.newest - other.newest);
-    if (directs.length === 0) return session.tell("There are no unread direct messages.");
+    if (directs.length === 0) return session.tell(t("There are no unread direct messages."));
     app.goNarrow([{ operator: "dm", operand: directs[0].userIds }]);
   });
-  on(["A"], "Previous channel", GO, () => stepChannel(-1));
-  on(["D"], "Next channel", GO, () => stepChannel(1));
-  on(["g"], "Main menu", GO, () => mainMenu(app, header.element));
-  on(["?"], "This list", GO, () => go("keyboard-shortcuts"));
-  on(["c"], "New message in a channel", "Writing", () => {
+  on(["A"], t("Previous channel"), GO, () => stepChannel(-1));
+  on(["D"], t("Next channel"), GO, () => stepChannel(1));
+  on(["g"], t("Main menu"), GO, () => mainMenu(app, header.element));
+  on(["?"], t("This list"), GO, () => go("keyboard-shortcuts"));
+  on(["c"], t("New message in a channel"), t("Writing"), () => {
     const current = route.peek();
     const streamId = channelOfRoute(current);
     if (composer.destination && current.kind === "narrow" && current.narrow.kind === "topic") return composer.editor.focus();
     composer.open({ type: "stream", to: streamId === null ? [] : [streamId], topic: "" });
   });
-  on(["x"], "New direct message", "Writing", () => composer.open({ type: "direct", to: [], topic: "" }));
+  on(["x"], t("New direct message"), t("Writing"), () => composer.open({ type: "direct", to: [], topic: "" }));
   on(
     ["Ctrl+."],
-    "Go to the conversation that is written to",
-    "Writing",
+    t("Go to the conversation that is written to"),
+    t("Writing"),
     () => {
       if (composer.destination) app.goConversation(composer.destination);
     },
     { inFields: true },
   );
-  on(["Escape", "Ctrl+["], "Close, leave, go home", GO, (event) => leaveOne(event), { inFields: true });
+  on(["Escape", "Ctrl+["], t("Close, leave, go home"), GO, (event) => leaveOne(event), { inFields: true });
   for (const key of ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"]) {
     bind({
       keys: [key],

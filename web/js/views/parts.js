@@ -7,15 +7,14 @@ import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
 import { parseUrl } from "../lib/parse.js";
 import { effect } from "../lib/signal.js";
+import { t } from "../lib/words.js";
+import { GUEST } from "../store/users.js";
 
 /** @typedef {import("../../types/api.js").User} User */
 /** @typedef {import("../../types/api.js").Channel} Channel */
 /** @typedef {import("../lib/dom.js").Child} Child */
 
-/** The role of guests. */
-const GUEST = 600;
-
-/** @param {User} user @param {number} [size] */
+/** @param {{ user_id: number, avatar_url: string | null }} user @param {number} [size] */
 export function avatar(user, size = 36) {
   const url = user.avatar_url || `/avatar/${user.user_id}`;
   return h("img", { class: "avatar", src: ownPath(url), alt: "", width: size, height: size, loading: "lazy", decoding: "async" });
@@ -34,13 +33,13 @@ export const channelIcon = (channel) => icon(channel.is_web_public ? "globe" : c
 
 /** @param {"active" | "idle" | "offline"} presence */
 export function presenceDot(presence) {
-  const words = { active: "Active", idle: "Away", offline: "Offline" };
+  const words = { active: t("Active"), idle: t("Away"), offline: t("Offline") };
   return h("span", { class: "presence", dataset: { presence }, title: words[presence], role: "img", "aria-label": words[presence] });
 }
 
 /** Marks guests, where the organization wants that. @param {import("../store/store.js").Store} store @param {User} user */
 export const guestBadge = (store, user) =>
-  user.role === GUEST && store.state.realm_enable_guest_user_indicator === true ? h("span", { class: "badge" }, "guest") : null;
+  user.role === GUEST && store.state.realm_enable_guest_user_indicator === true ? h("span", { class: "badge" }, t("guest")) : null;
 
 /** A count of unread messages. @param {number} count @param {{ isMuted?: boolean, hasMention?: boolean }} [how] */
 export function countBadge(count, { isMuted = false, hasMention = false } = {}) {
@@ -49,14 +48,14 @@ export function countBadge(count, { isMuted = false, hasMention = false } = {}) 
   return h(
     "span",
     { class: "count", dataset: isMuted ? { muted: "" } : {} },
-    hasMention && h("span", { class: "count__mention", "aria-label": "mentions you" }, "@"),
-    h("span", { "aria-label": `${count} unread`, role: "img" }, text),
+    hasMention && h("span", { class: "count__mention", "aria-label": t("mentions you") }, "@"),
+    h("span", { "aria-label": t("{count} unread", { count }), role: "img" }, text),
   );
 }
 
 /** An emoji: a character, or the organization's picture.
- * @param {import("../store/store.js").Store} store @param {{ emoji_name: string, emoji_code: string, reaction_type: string }} emoji */
-export function emojiElement(store, { emoji_name, emoji_code, reaction_type }) {
+ * @param {import("../store/store.js").Store} store @param {{ emoji_name?: string, emoji_code?: string, reaction_type?: string }} emoji */
+export function emojiElement(store, { emoji_name = "", emoji_code = "", reaction_type }) {
   if (reaction_type === "unicode_emoji") {
     return h(
       "span",
@@ -157,8 +156,8 @@ export function orderedRows(items, idOf, render, reorder) {
       const swapped = (/** @type {number} */ other) => ids.with(at, ids[other]).with(other, ids[at]);
       if (reorder) {
         element.prepend(
-          iconButton("chevron", "Move up", { class: "is-turned", disabled: at === 0, onclick: () => void reorder(swapped(at - 1)) }),
-          iconButton("chevron", "Move down", { disabled: at === ids.length - 1, onclick: () => void reorder(swapped(at + 1)) }),
+          iconButton("chevron", t("Move up"), { class: "is-turned", disabled: at === 0, onclick: () => void reorder(swapped(at - 1)) }),
+          iconButton("chevron", t("Move down"), { disabled: at === ids.length - 1, onclick: () => void reorder(swapped(at + 1)) }),
         );
       }
       return element;

@@ -3,9 +3,10 @@
  * @module
  */
 
-import { createPasswordLink } from "../api/endpoints.js";
+import { createPasswordLink } from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
 import { fullTime } from "../lib/time.js";
+import { t } from "../lib/words.js";
 import { button } from "./parts.js";
 import { confirm, showDialog } from "./popover.js";
 
@@ -19,7 +20,7 @@ export function linkField(app, label, url) {
     "div",
     { class: "inline" },
     h("div", { class: "grow" }, input),
-    button("Copy", () => app.copy(url, "Link copied."), "primary"),
+    button(t("Copy"), () => app.copy(url, t("Link copied.")), "primary"),
   );
 }
 
@@ -27,17 +28,17 @@ export function linkField(app, label, url) {
 export async function showPasswordLink(app, user) {
   const { store, session } = app;
   const name = user.full_name;
-  const words = `This makes a link with which ${name} sets a new password. Nothing changes until it is used.`;
-  if (!(await confirm(`A new password for ${name}?`, words, "Make a link"))) return;
+  const words = t("This makes a link with which {name} sets a new password. Nothing changes until it is used.", { name });
+  if (!(await confirm(t("A new password for {name}?", { name }), words, t("Make a link")))) return;
   const reply = await session.attempt(createPasswordLink(user.user_id));
   if (!reply) return;
   const until = fullTime(reply.expiry_date, Boolean(store.setting("twenty_four_hour_time")));
   showDialog(
-    `A new password for ${name}`,
+    t("A new password for {name}", { name }),
     () => [
-      h("p", null, `Give this link to ${name}, and to nobody else: whoever opens it can set the password.`),
-      linkField(app, "Link for a new password", reply.password_reset_link),
-      h("p", { class: "muted" }, `It works once, until ${until}. Then all devices of ${name} have to log in again.`),
+      h("p", null, t("Give this link to {name}, and to nobody else: whoever opens it can set the password.", { name })),
+      linkField(app, t("Link for a new password"), reply.password_reset_link),
+      h("p", { class: "muted" }, t("It works once, until {time}. Then all devices of {name} have to log in again.", { time: until, name })),
     ],
     { class: "dialog--small" },
   );

@@ -4,7 +4,7 @@
  */
 
 import { parseUrl } from "../lib/parse.js";
-import { channelLink } from "../selectors/completions.js";
+import { channelLink } from "../selectors/links.js";
 import { operandOf, parseNarrow } from "../selectors/narrow.js";
 import { parseHtml } from "./message_content.js";
 
@@ -89,9 +89,28 @@ function convert(node, indent) {
     case "P":
     case "DIV":
       return `${inner().trim()}\n\n`;
+    case "TABLE":
+      return tableMarkdown(/** @type {HTMLTableElement} */ (node), indent);
     case "HR":
       return "\n---\n";
     default:
       return inner();
   }
+}
+
+/** Rows of cells; the first is the head. @param {HTMLTableElement} table @param {string} indent */
+function tableMarkdown(table, indent) {
+  const lines = [...table.rows].map((row) => {
+    const cells = [...row.cells].map((cell) => [...cell.childNodes].map((child) => convert(child, indent)).join(""));
+    return `| ${cells
+      .map((text) =>
+        text
+          .trim()
+          .replace(/\s*\n\s*/g, " ")
+          .replaceAll("|", "\\|"),
+      )
+      .join(" | ")} |`;
+  });
+  const columns = table.rows[0]?.cells.length ?? 0;
+  return columns === 0 ? "" : `\n${[lines[0], `|${" --- |".repeat(columns)}`, ...lines.slice(1)].join("\n")}\n\n`;
 }

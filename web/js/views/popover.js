@@ -4,6 +4,7 @@
  */
 
 import { fill, h, icon, iconButton } from "../lib/dom.js";
+import { t } from "../lib/words.js";
 
 /** @typedef {import("../lib/icons.js")["icons"]} Icons */
 /** @typedef {{ label: string, icon?: keyof Icons, run: () => void, isDanger?: boolean, key?: string, checked?: boolean } | null | false | undefined} MenuItem */
@@ -113,13 +114,15 @@ export function showDialog(title, body, options = {}) {
   const dialog = h("dialog", { class: `dialog ${options.class ?? ""}`, "aria-labelledby": id });
   const close = () => dialog.close();
   dialog.append(
-    h("header", { class: "dialog__head" }, h("h2", { id, tabindex: "-1" }, title), iconButton("close", "Close", { onclick: close })),
+    h("header", { class: "dialog__head" }, h("h2", { id, tabindex: "-1" }, title), iconButton("close", t("Close"), { onclick: close })),
     h("div", { class: "dialog__body", tabindex: "0" }, ...body(close)),
   );
   dialog.addEventListener("close", () => {
     dialog.remove();
     options.onClose?.();
-    if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+    // What was chosen in the dialog may have the focus by now.
+    const isLost = document.activeElement === null || document.activeElement === document.body;
+    if (isLost && before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
   });
   dialog.addEventListener("pointerdown", (event) => {
     if (event.target === dialog) close();
@@ -142,7 +145,7 @@ export function confirm(title, text, action, { isDanger = false } = {}) {
         h(
           "div",
           { class: "dialog__buttons" },
-          h("button", { type: "button", class: "button", onclick: close }, "Cancel"),
+          h("button", { type: "button", class: "button", onclick: close }, t("Cancel")),
           h(
             "button",
             {
@@ -164,7 +167,7 @@ export function confirm(title, text, action, { isDanger = false } = {}) {
 }
 
 /** Asks for a line of text. @param {string} title @param {string} value @param {{ label?: string, action?: string, maxlength?: number, type?: string }} [options] @returns {Promise<string | null>} */
-export function ask(title, value, { label = title, action = "Save", maxlength, type = "text" } = {}) {
+export function ask(title, value, { label = title, action = t("Save"), maxlength, type = "text" } = {}) {
   return new Promise((resolve) => {
     /** @type {string | null} */
     let result = null;
@@ -187,7 +190,7 @@ export function ask(title, value, { label = title, action = "Save", maxlength, t
             h(
               "div",
               { class: "dialog__buttons" },
-              h("button", { type: "button", class: "button", onclick: close }, "Cancel"),
+              h("button", { type: "button", class: "button", onclick: close }, t("Cancel")),
               h("button", { type: "submit", class: "button button--primary" }, action),
             ),
           ),
@@ -224,8 +227,8 @@ export function toast(text, isError, action) {
         },
         action.label,
       ),
-    iconButton("close", "Dismiss", { onclick: () => element.remove() }),
+    iconButton("close", t("Dismiss"), { onclick: () => element.remove() }),
   );
   clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => element.remove(), isError ? 8000 : 4000);
+  toastTimer = setTimeout(() => element.remove(), isError ? 8000 : action ? 7000 : 4000);
 }

@@ -5,6 +5,7 @@
 
 import { addReaction, removeReaction } from "../api/endpoints.js";
 import { h, icon } from "../lib/dom.js";
+import { t } from "../lib/words.js";
 import { userOf } from "../store/users.js";
 import { emojiElement } from "./parts.js";
 
@@ -28,7 +29,7 @@ export function reactionsElement(app, message) {
     "div",
     { class: "reactions" },
     [...groups.values()].map(({ emoji, userIds }) => {
-      const names = userIds.map((id) => (id === store.selfId ? "You" : userOf(store, id).full_name)).join(", ");
+      const names = userIds.map((id) => (id === store.selfId ? t("You") : userOf(store, id).full_name)).join(", ");
       const isOwn = userIds.includes(store.selfId);
       return h(
         "button",
@@ -37,10 +38,11 @@ export function reactionsElement(app, message) {
           class: "reaction",
           "aria-pressed": String(isOwn),
           title: `${names}: :${emoji.emoji_name}:`,
-          "aria-label": `${emoji.emoji_name.replaceAll("_", " ")}, ${names}`,
+          "aria-label": `${emoji.emoji_name.replaceAll("_", " ")} ${showsNames ? names : `${userIds.length}: ${names}`}`,
           onclick: () => void toggleReaction(app, message, emoji),
         },
         emojiElement(store, emoji),
+        " ",
         h("span", { class: "reaction__count" }, showsNames ? names : String(userIds.length)),
       );
     }),
@@ -49,8 +51,8 @@ export function reactionsElement(app, message) {
       {
         type: "button",
         class: "reaction reaction--add",
-        "aria-label": "Add a reaction",
-        title: "Add a reaction",
+        "aria-label": t("Add a reaction"),
+        title: t("Add a reaction"),
         dataset: { action: "react" },
       },
       icon("smile"),

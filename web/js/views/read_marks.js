@@ -5,6 +5,7 @@
  */
 
 import { h } from "../lib/dom.js";
+import { t } from "../lib/words.js";
 import { isDialogOpen } from "../platform/keyboard.js";
 import { hasFocus, isVisible } from "../platform/lifecycle.js";
 import { canMarkAsRead } from "../selectors/narrow.js";
@@ -21,8 +22,9 @@ export function createReadMarks({ store, session }, { terms, range, list, scroll
   const notice = h(
     "div",
     { class: "timeline__notice", hidden: true },
-    "Reading here does not mark messages as read. ",
-    button("Mark as read", markAll, "small"),
+    t("Reading here does not mark messages as read."),
+    " ",
+    button(t("Mark as read"), markAll, "small"),
   );
 
   const isMarking = () => !isBlocked && canMarkAsRead(terms, store.setting("web_mark_read_on_scroll_policy") ?? 1);

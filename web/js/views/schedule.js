@@ -3,12 +3,12 @@
  * @module
  */
 
-import { del, post } from "../api/client.js";
-import { createReminder, scheduleMessage } from "../api/endpoints.js";
+import { createReminder, createSnippet, deleteSnippet, editScheduled, scheduleMessage, updateSnippet } from "../api/endpoints_on_demand.js";
 import { h, iconButton } from "../lib/dom.js";
 import { fullTime, localInputValue } from "../lib/time.js";
-import { actionRow, field } from "./parts.js";
-import { ask, showDialog } from "./popover.js";
+import { t } from "../lib/words.js";
+import { actionRow, button, field, form, live, rows, submitButton } from "./parts.js";
+import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../store/outbox.js").Destination} Destination */
@@ -21,10 +21,10 @@ export function commonTimes() {
   const untilMonday = (8 - now.getDay()) % 7 || 7;
   /** @type {[string, Date][]} */
   const times = [
-    ["In an hour", new Date(now.getTime() + 3_600_000)],
-    ["This evening", at(0, 18)],
-    ["Tomorrow at 9", at(1, 9)],
-    ["Monday at 9", at(untilMonday, 9)],
+    [t("In an hour"), new Date(now.getTime() + 3_600_000)],
+    [t("This evening"), at(0, 18)],
+    [t("Tomorrow at 9"), at(1, 9)],
+    [t("Monday at 9"), at(untilMonday, 9)],
   ];
   return times.filter(([, time]) => time.getTime() > now.getTime() + 5 * 60_000);
 }
@@ -65,8 +65,8 @@ export function chooseTime(app, title, choose, more) {
             void done(new Date(input.value));
           },
         },
-        field("Another time", input),
-        h("div", { class: "dialog__buttons" }, h("button", { type: "submit", class: "button button--primary" }, "Choose this time")),
+        field(t("Another time"), input),
+        h("div", { class: "dialog__buttons" }, h("button", { type: "submit", class: "button button--primary" }, t("Choose this time"))),
       ),
     ];
   });
@@ -74,12 +74,12 @@ export function chooseTime(app, title, choose, more) {
 
 /** @param {App} app @param {{ destination: Destination, content: string, onDone: () => void }} message */
 export function showSchedule(app, { destination: { type, to, topic }, content, onDone }) {
-  chooseTime(app, "Send later", async (seconds) => {
+  chooseTime(app, t("Send later"), async (seconds) => {
     const where = type === "stream" ? { type: "channel", to: to[0], topic } : { type: "direct", to };
     const reply = await app.session.attempt(scheduleMessage({ ...where, content, scheduled_delivery_timestamp: seconds }));
     if (reply) {
       onDone();
-      app.session.tell("The message will be sent then. It is under Scheduled.");
+      app.session.tell(t("The message will be sent then. It is under Scheduled."));
     }
     return reply;
   });
@@ -87,63 +87,85 @@ export function showSchedule(app, { destination: { type, to, topic }, content, o
 
 /** @param {App} app @param {import("../../types/api.js").Message} message */
 export function showReminder(app, message) {
-  const note = h("input", { type: "text", maxlength: app.store.state.max_reminder_note_length ?? 500, placeholder: "Optional" });
+  const note = h("input", { type: "text", maxlength: app.store.state.max_reminder_note_length ?? 500, placeholder: t("Optional") });
   chooseTime(
     app,
-    "Remind me of this message",
+    t("Remind me of this message"),
     async (seconds) => {
       const reply = await app.session.attempt(
         createReminder({ message_id: message.id, scheduled_delivery_timestamp: seconds, ...(note.value ? { note: note.value } : {}) }),
       );
-      if (reply) app.session.tell("You will be reminded.");
+      if (reply) app.session.tell(t("You will be reminded."));
       return reply;
     },
-    field("Note", note),
+    field(t("Note"), note),
+  );
+}
+
+/** Another time for what is scheduled. @param {App} app @param {number} id */
+export function showNewTime(app, id) {
+  chooseTime(app, t("Another time"), async (seconds) => {
+    const reply = await app.session.attempt(editScheduled(id, { scheduled_delivery_timestamp: seconds }));
+    if (reply) app.session.tell(t("The message will be sent then."));
+    return reply;
+  });
+}
+
+/** Edits a saved text. @param {App} app @param {import("../../types/api.js").Snippet | null} snippet Null for a new one. @param {string} [text] */
+function editSnippet({ session }, snippet, text = snippet?.content ?? "") {
+  const title = h("input", { type: "text", required: true, maxlength: 60, value: snippet?.title ?? "" });
+  const content = h("textarea", { rows: 6, required: true, maxlength: 10_000, dir: "auto", value: text });
+  const save = async (/** @type {() => void} */ close) => {
+    const params = { title: title.value.trim(), content: content.value };
+    if (await session.attempt(snippet ? updateSnippet(snippet.id, params) : createSnippet(params))) close();
+  };
+  showDialog(
+    snippet ? t("Edit {name}", { name: snippet.title }) : t("Save a text"),
+    (close) => [form(() => save(close), field(t("Title"), title), field(t("Text"), content, t("Markdown.")), submitButton(t("Save")))],
+    { class: "dialog--small" },
   );
 }
 
 /** Texts that were saved, to be inserted again. @param {App} app @param {import("../../types/app.js").Editor} editor */
 export function showSnippets(app, editor) {
   const { store, session } = app;
-  /** @param {any} snippet @param {() => void} close */
+  /** @param {import("../../types/api.js").Snippet} snippet @param {() => void} close */
   function snippetRow(snippet, close) {
+    const { id, title, content } = snippet;
     const insert = () => {
       close();
-      editor.insertBlock(snippet.content);
+      editor.insertBlock(content);
     };
-    const remove = async (/** @type {Event} */ event) => {
-      const row = /** @type {HTMLElement} */ (event.currentTarget).closest("li");
-      if (await session.attempt(del(`/saved_snippets/${snippet.id}`))) row?.remove();
+    const remove = async () => {
+      if (!(await session.attempt(deleteSnippet(id)))) return;
+      session.tell(t("“{title}” is deleted.", { title }), false, {
+        label: t("Undo"),
+        run: () => void session.attempt(createSnippet({ title, content })),
+      });
     };
     return actionRow(
       insert,
-      [h("strong", null, snippet.title), h("span", { class: "muted" }, snippet.content.slice(0, 80))],
-      iconButton("trash", `Delete ${snippet.title}`, { onclick: remove }),
+      [h("strong", { dir: "auto" }, title), h("span", { class: "muted", dir: "auto" }, content.slice(0, 80))],
+      [
+        iconButton("edit", t("Edit {name}", { name: title }), { onclick: () => editSnippet(app, snippet) }),
+        iconButton("trash", t("Delete {name}", { name: title }), { onclick: () => void remove() }),
+      ],
     );
   }
 
-  showDialog("Saved texts", (close) => [
-    h(
-      "ul",
-      { class: "rows" },
-      (store.state.saved_snippets ?? []).map((/** @type {any} */ snippet) => snippetRow(snippet, close)),
-    ),
+  showDialog(t("Saved texts"), (close) => [
+    live(() => {
+      store.on("settings");
+      const texts = store.state.saved_snippets ?? [];
+      return rows(
+        texts.map((snippet) => snippetRow(snippet, close)),
+        t("There are none yet."),
+      );
+    }),
     h(
       "div",
       { class: "dialog__buttons" },
-      h(
-        "button",
-        {
-          type: "button",
-          class: "button",
-          disabled: editor.isEmpty(),
-          onclick: async () => {
-            const title = await ask("Save what is written", "", { label: "Title" });
-            if (title && (await session.attempt(post("/saved_snippets", { title, content: editor.value() })))) close();
-          },
-        },
-        "Save what is written",
-      ),
+      button(t("Save what is written"), () => editSnippet(app, null, editor.value()), "", { disabled: editor.isEmpty() }),
     ),
   ]);
 }

@@ -1,13 +1,12 @@
 /**
- * The search box, with operators completed and explained; and the palette that leads to any conversation.
+ * The palette that leads to any conversation.
  * @module
  */
 
 import { h, icon } from "../lib/dom.js";
 import { effect, scope, untracked } from "../lib/signal.js";
-import { isComposing } from "../platform/keyboard.js";
-import { ranked } from "../selectors/completions.js";
-import { parseSearch, searchText, suggestions } from "../selectors/search_terms.js";
+import { t } from "../lib/words.js";
+import { ranked } from "../selectors/ranking.js";
 import { directItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
 import { unreadTopics } from "../store/unread.js";
@@ -23,108 +22,6 @@ const TOPIC_LISTS = 60;
 /** How often topics that arrive are taken into the palette, in milliseconds. */
 const TOPICS_DELAY = 100;
 
-/** @param {App} app */
-export function createSearch(app) {
-  const { store } = app;
-  const list = h("div", {
-    class: "completions completions--below",
-    role: "listbox",
-    id: "search-choices",
-    "aria-label": "Suggestions",
-    hidden: true,
-  });
-  const input = h("input", {
-    type: "search",
-    placeholder: "Search",
-    "aria-label": "Search messages",
-    dir: "auto",
-    title: "Search (/)",
-    role: "combobox",
-    "aria-expanded": "false",
-    "aria-controls": "search-choices",
-    "aria-autocomplete": "list",
-    autocomplete: "off",
-  });
-  const element = h(
-    "form",
-    {
-      class: "search",
-      role: "search",
-      onsubmit: (/** @type {Event} */ event) => {
-        event.preventDefault();
-        submit();
-      },
-    },
-    icon("search"),
-    input,
-    list,
-  );
-  const choices = createChoices(input, list, {
-    render: (/** @type {import("../selectors/search_terms.js").Suggestion} */ { label, detail }) => choiceText(label, detail),
-    choose(suggestion) {
-      input.value = suggestion.text;
-      input.focus();
-      if (suggestion.text.endsWith(":")) update();
-      else submit();
-    },
-  });
-
-  function update() {
-    choices.set(suggestions(store, input.value).slice(0, 12), -1);
-  }
-
-  function submit() {
-    const terms = parseSearch(store, input.value.trim());
-    choices.set([]);
-    if (terms.length === 0) return app.goHome();
-    input.blur();
-    app.goNarrow(terms);
-  }
-
-  input.addEventListener("input", update);
-  input.addEventListener("focus", update);
-  input.addEventListener("blur", () => choices.set([]));
-  input.addEventListener("keydown", (event) => {
-    if (isComposing(event) || choices.key(event)) return;
-    const current = choices.current();
-    if ((event.key === "Enter" || event.key === "Tab") && current) {
-      event.preventDefault();
-      input.value = current.text;
-      update();
-    } else if (event.key === "Escape") {
-      input.blur();
-      app.focusMain();
-      event.stopPropagation();
-    }
-  });
-  effect(() => {
-    const route = app.route.value;
-    const isSearch = route.kind === "narrow" && route.narrow.kind === "other";
-    if (document.activeElement !== input)
-      input.value = isSearch
-        ? searchText(
-            store,
-            route.terms.filter(({ operator }) => operator !== "near"),
-          )
-        : "";
-  });
-
-  return {
-    element,
-    input,
-    focus() {
-      const route = app.route.peek();
-      if (input.value === "" && route.kind === "narrow" && route.narrow.kind !== "feed")
-        input.value = `${searchText(
-          store,
-          route.terms.filter(({ operator }) => operator !== "near"),
-        )} `;
-      input.focus();
-      input.select();
-    },
-  };
-}
-
 /** Ctrl-K: any conversation, channel, topic or person by name. @param {App} app */
 export function showPalette(app) {
   const { store, session } = app;
@@ -137,7 +34,7 @@ export function showPalette(app) {
       if (channel.is_archived) continue;
       all.push({
         name: channel.name,
-        detail: channel.subscribed ? "Channel" : "Channel, not subscribed",
+        detail: channel.subscribed ? t("Channel") : t("Channel, not subscribed"),
         picture: () => channelIcon(channel),
         bonus: channel.subscribed ? 0 : 3,
         run: () => void app.goChannel(channel.stream_id),
@@ -145,7 +42,7 @@ export function showPalette(app) {
       for (const { name } of (store.topics.get(channel.stream_id) ?? []).slice(0, 100)) {
         all.push({
           name: topicName(store, name),
-          detail: `Topic in #${channel.name}`,
+          detail: t("Topic in #{channel}", { channel: channel.name }),
           picture: () => icon("message"),
           bonus: 1,
           run: () =>
@@ -160,7 +57,7 @@ export function showPalette(app) {
       if (user.is_active === false) continue;
       all.push({
         name: user.full_name,
-        detail: user.is_bot ? "Bot" : "Person",
+        detail: user.is_bot ? t("Bot") : t("Person"),
         picture: () => avatar(user, 20),
         bonus: user.is_bot ? 2 : 0,
         run: () => app.goNarrow([{ operator: "dm", operand: [user.user_id] }]),
@@ -170,26 +67,26 @@ export function showPalette(app) {
       if (userIds.length > 1)
         all.push({
           name,
-          detail: "Direct messages",
+          detail: t("Direct messages"),
           picture: () => icon("group"),
           bonus: 1,
           run: () => app.goNarrow([{ operator: "dm", operand: userIds }]),
         });
     }
     for (const [name, fragment] of /** @type {[string, string][]} */ ([
-      ["Inbox", "inbox"],
-      ["Recent conversations", "recent"],
-      ["Combined feed", "feed"],
-      ["Mentions", "narrow/is/mentioned"],
-      ["Starred messages", "narrow/is/starred"],
-      ["Drafts", "drafts"],
-      ["Scheduled", "scheduled"],
-      ["Settings", "settings/profile"],
-      ["Organization settings", "organization/organization-profile"],
-      ["Channels", "channels/subscribed"],
-      ["Invite people", "invite"],
+      [t("Inbox"), "inbox"],
+      [t("Recent conversations"), "recent"],
+      [t("Combined feed"), "feed"],
+      [t("Mentions"), "narrow/is/mentioned"],
+      [t("Starred messages"), "narrow/is/starred"],
+      [t("Drafts"), "drafts"],
+      [t("Scheduled"), "scheduled"],
+      [t("Settings"), "settings/profile"],
+      [t("Organization settings"), "organization/organization-profile"],
+      [t("Channels"), "channels/subscribed"],
+      [t("Invite people"), "invite"],
     ])) {
-      all.push({ name, detail: "View", picture: () => icon("list"), bonus: 0, run: () => app.goFragment(fragment) });
+      all.push({ name, detail: t("View"), picture: () => icon("list"), bonus: 0, run: () => app.goFragment(fragment) });
     }
     return all;
   }
@@ -204,11 +101,11 @@ export function showPalette(app) {
       update();
     }, TOPICS_DELAY);
   };
-  const list = h("div", { class: "palette__list", role: "listbox", id: "palette-choices", "aria-label": "Places" });
+  const list = h("div", { class: "palette__list", role: "listbox", id: "palette-choices", "aria-label": t("Places") });
   const input = h("input", {
     type: "text",
-    placeholder: "Where to?",
-    "aria-label": "Where to?",
+    placeholder: t("Where to?"),
+    "aria-label": t("Where to?"),
     role: "combobox",
     "aria-expanded": "true",
     "aria-controls": "palette-choices",
@@ -229,7 +126,7 @@ export function showPalette(app) {
     clearTimeout(timer);
     end();
   };
-  const dialog = showDialog("Go to", () => [input, list, none], { class: "dialog--palette", onClose });
+  const dialog = showDialog(t("Go to"), () => [input, list, none], { class: "dialog--palette", onClose });
   const choices = createChoices(input, list, {
     render: (/** @type {Place} */ { name, detail, picture }) => [picture(), choiceText(name, detail)],
     choose(place) {
@@ -246,10 +143,10 @@ export function showPalette(app) {
           (place) => [place.name],
           (place) => place.bonus,
         )
-      : all.filter(({ detail }) => detail === "View" || detail === "Channel");
+      : all.filter(({ detail }) => detail === t("View") || detail === t("Channel"));
     choices.set(found.slice(0, 12));
     none.hidden = found.length > 0;
-    none.textContent = `Nothing has this name. Search with / for what was written.`;
+    none.textContent = t("Nothing has this name. Search with / for what was written.");
   };
   input.addEventListener("input", update);
   input.addEventListener("keydown", (event) => {

@@ -5,33 +5,45 @@
 
 import { upload } from "../api/upload.js";
 import { h } from "../lib/dom.js";
+import { LANGUAGES, t } from "../lib/words.js";
 import { checkbox, field, select } from "./parts.js";
 
 /** A switch, or a choice between values; or the heading of those that follow.
- * @typedef {[string, string] | [string, string, [string | number | boolean, string][]] | string} Setting */
+ * @typedef {[string, string] | [string, string, [string | number | boolean, string][], string?] | string} Setting */
 
-/** @type {[number, string][]} */
-const TOPICS = [
-  [1, "You participate in"],
-  [2, "You write in"],
-  [3, "You begin"],
-  [4, "Never by itself"],
+/** @type {() => [number, string][]} */
+const topicChoices = () => [
+  [1, t("You participate in")],
+  [2, t("You write in")],
+  [3, t("You begin")],
+  [4, t("Never by itself")],
 ];
 
-/** @type {Setting[]} */
-export const PREFERENCES = [
+/** The languages with their own names. @returns {[string, string][]} */
+const languageChoices = () =>
+  LANGUAGES.map((code) => {
+    const name = new Intl.DisplayNames([code], { type: "language" }).of(code) ?? code;
+    return [code, name.charAt(0).toLocaleUpperCase(code) + name.slice(1)];
+  });
+
+/** @type {() => Setting[]} */
+export const languageSetting = () => [["default_language", t("Language"), languageChoices()]];
+
+/** @type {() => Setting[]} */
+export const preferences = () => [
+  t("Looks"),
   [
     "color_scheme",
-    "Theme",
+    t("Theme"),
     [
-      [1, "As the system"],
-      [2, "Dark"],
-      [3, "Light"],
+      [1, t("As the system")],
+      [2, t("Dark")],
+      [3, t("Light")],
     ],
   ],
   [
     "twenty_four_hour_time",
-    "Times",
+    t("Times"),
     [
       [false, "2:30 PM"],
       [true, "14:30"],
@@ -39,164 +51,223 @@ export const PREFERENCES = [
   ],
   [
     "web_font_size_px",
-    "Size of text",
+    t("Size of text"),
     [
-      [14, "Small"],
-      [16, "Normal"],
-      [18, "Large"],
-      [20, "Larger"],
+      [14, t("Small")],
+      [16, t("Normal")],
+      [18, t("Large")],
+      [20, t("Larger")],
     ],
   ],
   [
-    "web_home_view",
-    "Home view",
+    "web_line_height_percent",
+    t("Lines"),
     [
-      ["inbox", "Inbox"],
-      ["recent_topics", "Recent conversations"],
-      ["all_messages", "Combined feed"],
+      [122, t("Tight")],
+      [140, t("Normal")],
+      [160, t("Wide")],
+      [180, t("Wider")],
+    ],
+  ],
+  [
+    "emojiset",
+    t("Emoji are"),
+    [
+      ["google", t("Pictures")],
+      ["text", t("Words, such as :smile:")],
+    ],
+  ],
+  [
+    "web_animate_image_previews",
+    t("Animated pictures move"),
+    [
+      ["always", t("Always")],
+      ["on_hover", t("Under the pointer")],
+      ["never", t("When they are opened")],
+    ],
+  ],
+  ["fluid_layout_width", t("Use the whole width")],
+  ["high_contrast_mode", t("Strong contrast")],
+  t("Finding the way"),
+  [
+    "web_home_view",
+    t("Home view"),
+    [
+      ["inbox", t("Inbox")],
+      ["recent_topics", t("Recent conversations")],
+      ["all_messages", t("Combined feed")],
     ],
   ],
   [
     "web_channel_default_view",
-    "A click on a channel opens",
+    t("A click on a channel opens"),
     [
-      [1, "Its latest topic"],
-      [2, "All its messages"],
-      [3, "The list of its topics"],
-      [4, "Its latest unread topic"],
+      [1, t("Its latest topic")],
+      [2, t("All its messages")],
+      [3, t("The list of its topics")],
+      [4, t("Its latest unread topic")],
     ],
   ],
   [
     "web_mark_read_on_scroll_policy",
-    "Reading marks messages as read",
+    t("Reading marks messages as read"),
     [
-      [1, "Always"],
-      [2, "Only in conversations"],
-      [3, "Never"],
+      [1, t("Always")],
+      [2, t("Only in conversations")],
+      [3, t("Never")],
     ],
   ],
   [
     "user_list_style",
-    "People at the right",
+    t("People at the right"),
     [
-      [1, "Names"],
-      [2, "Names and statuses"],
-      [3, "Pictures, names and statuses"],
+      [1, t("Names")],
+      [2, t("Names and statuses")],
+      [3, t("Pictures, names and statuses")],
     ],
   ],
   [
     "web_stream_unreads_count_display_policy",
-    "Counts beside channels",
+    t("Counts beside channels"),
     [
-      [1, "All"],
-      [2, "Unmuted channels and topics"],
-      [3, "None"],
+      [1, t("All")],
+      [2, t("Unmuted channels and topics")],
+      [3, t("None")],
     ],
   ],
   [
     "demote_inactive_streams",
-    "Inactive channels below the others",
+    t("Inactive channels below the others"),
     [
-      [1, "Automatic"],
-      [2, "Always"],
-      [3, "Never"],
+      [1, t("Automatic")],
+      [2, t("Always")],
+      [3, t("Never")],
     ],
   ],
-  ["enter_sends", "Enter sends"],
-  ["web_escape_navigates_to_home_view", "Escape leads to the home view"],
-  ["web_navigate_to_sent_message", "Go to the conversation that you wrote to"],
-  ["display_emoji_reaction_users", "Show names beside few reactions"],
-  ["translate_emoticons", "Turn :) into emoji"],
-  ["starred_message_counts", "Count starred messages"],
-  ["fluid_layout_width", "Use the whole width"],
-  ["enable_drafts_synchronization", "Keep drafts on the server, too"],
-  ["automatically_follow_topics_policy", "Follow topics", TOPICS],
-  ["automatically_unmute_topics_in_muted_streams_policy", "Unmute topics of muted channels", TOPICS],
+  ["web_left_sidebar_show_channel_folders", t("List channels by folder")],
+  ["starred_message_counts", t("Count starred messages")],
+  ["web_escape_navigates_to_home_view", t("Escape leads to the home view")],
+  ["display_emoji_reaction_users", t("Show names beside few reactions")],
+  ["receives_typing_notifications", t("Show that others are typing")],
+  t("Writing"),
+  ["enter_sends", t("Enter sends")],
+  ["web_navigate_to_sent_message", t("Go to the conversation that you wrote to")],
+  ["translate_emoticons", t("Turn :) into emoji")],
+  ["enable_drafts_synchronization", t("Keep drafts on the server, too")],
+  t("Topics"),
+  ["automatically_follow_topics_policy", t("Follow topics"), topicChoices()],
+  ["automatically_follow_topics_where_mentioned", t("Follow topics in which you are mentioned")],
+  ["automatically_unmute_topics_in_muted_streams_policy", t("Unmute topics of muted channels"), topicChoices()],
+  [
+    "resolved_topic_notice_auto_read_policy",
+    t("The notice that a topic is resolved counts as read"),
+    [
+      ["always", t("Always")],
+      ["except_followed", t("In topics that you do not follow")],
+      ["never", t("Never")],
+    ],
+  ],
+  t("Time"),
+  ["web_suggest_update_timezone", t("Offer to change the time zone where the computer has another")],
 ];
 
-/** @type {Setting[]} */
-export const NOTIFICATIONS = [
-  "Direct messages, mentions and alert words",
-  ["enable_desktop_notifications", "Show notifications"],
-  ["enable_sounds", "Play a sound"],
-  ["pm_content_in_desktop_notifications", "Show the text of direct messages"],
-  ["wildcard_mentions_notify", "Count mentions of everybody"],
-  "Topics that you follow",
-  ["enable_followed_topic_desktop_notifications", "Show notifications"],
-  ["enable_followed_topic_audible_notifications", "Play a sound"],
-  ["enable_followed_topic_wildcard_mentions_notify", "Count mentions of everybody"],
-  "Everything in channels",
-  ["enable_stream_desktop_notifications", "Show notifications"],
-  ["enable_stream_audible_notifications", "Play a sound"],
-  "Sound and count",
+/** @type {() => Setting[]} */
+export const notificationSettings = () => [
+  t("Direct messages, mentions and alert words"),
+  ["enable_desktop_notifications", t("Show notifications")],
+  ["enable_sounds", t("Play a sound")],
+  ["pm_content_in_desktop_notifications", t("Show the text of direct messages")],
+  ["wildcard_mentions_notify", t("Count mentions of everybody")],
+  t("Topics that you follow"),
+  ["enable_followed_topic_desktop_notifications", t("Show notifications")],
+  ["enable_followed_topic_audible_notifications", t("Play a sound")],
+  ["enable_followed_topic_wildcard_mentions_notify", t("Count mentions of everybody")],
+  t("Everything in channels"),
+  ["enable_stream_desktop_notifications", t("Show notifications")],
+  ["enable_stream_audible_notifications", t("Play a sound")],
+  t("Sound and count"),
   [
     "notification_sound",
-    "Sound",
+    t("Sound"),
     [
-      ["zulip", "On"],
-      ["none", "Off"],
+      ["zulip", t("On")],
+      ["none", t("Off")],
     ],
   ],
   [
     "desktop_icon_count_display",
-    "The count in the title has",
+    t("The count in the title has"),
     [
-      [1, "All unread messages"],
-      [2, "Direct messages, mentions, followed topics"],
-      [3, "Direct messages and mentions"],
-      [4, "Nothing"],
+      [1, t("All unread messages")],
+      [2, t("Direct messages, mentions, followed topics")],
+      [3, t("Direct messages and mentions")],
+      [4, t("Nothing")],
     ],
   ],
 ];
 
-/** @type {Setting[]} */
-export const PRIVACY = [
+/** @type {() => Setting[]} */
+export const pushSettings = () => [
+  ["enable_offline_push_notifications", t("Direct messages and mentions")],
+  ["enable_followed_topic_push_notifications", t("Topics that you follow")],
+  ["enable_stream_push_notifications", t("Everything in channels")],
+  ["enable_online_push_notifications", t("Also while you are active elsewhere")],
+];
+
+/** @type {() => Setting[]} */
+export const privacySettings = () => [
   [
     "email_address_visibility",
-    "Who can see your email address",
+    t("Who can see your email address"),
     [
-      [1, "Everybody"],
-      [2, "Members"],
-      [5, "Moderators"],
-      [3, "Administrators"],
-      [4, "Nobody"],
+      [1, t("Everybody")],
+      [2, t("Members")],
+      [5, t("Moderators")],
+      [3, t("Administrators")],
+      [4, t("Nobody")],
     ],
   ],
-  ["send_private_typing_notifications", "Tell others when you type direct messages"],
-  ["send_stream_typing_notifications", "Tell others when you type in channels"],
-  ["send_read_receipts", "Tell others what you have read"],
-  ["presence_enabled", "Show when you are active"],
+  ["send_private_typing_notifications", t("Tell others when you type direct messages")],
+  ["send_stream_typing_notifications", t("Tell others when you type in channels")],
+  ["send_read_receipts", t("Tell others what you have read")],
+  ["presence_enabled", t("Show when you are active")],
+  ...exportConsent(),
 ];
 
+/** @type {() => Setting[]} */
+export const exportConsent = () => [["allow_private_data_export", t("Let administrators export your private data")]];
+
 /** The controls of settings. Those that the server does not have are left out.
- * @param {Setting[]} settings @param {Record<string, any>} values @param {(changes: Record<string, any>) => unknown} change @param {{ disabled?: boolean }} [options] */
+ * @param {Setting[]} settings @param {Record<string, any>} values @param {(changes: Record<string, unknown>) => unknown} change @param {{ disabled?: boolean }} [options] */
 export function settingControls(settings, values, change, { disabled = false } = {}) {
   return settings.map((setting) => {
     if (typeof setting === "string") return h("h3", null, setting);
-    const [name, label, options] = setting;
+    const [name, label, options, hint] = setting;
     if (values[name] === undefined) return null;
     if (!options) return checkbox(label, Boolean(values[name]), (is) => void change({ [name]: is }), { disabled });
     const known = options.map(([value]) => value);
+    // Other clients offer more than this one.
+    const other = known.includes(values[name]) ? [] : [[String(values[name]), t("As another app set it")]];
     const chosen = select(
-      options.map(([value, text]) => [String(value), text]),
+      /** @type {[string, string][]} */ ([...other, ...options.map(([value, text]) => [String(value), text])]),
       values[name],
       (text) => void change({ [name]: known.find((value) => String(value) === text) }),
       { disabled },
     );
-    return field(label, chosen);
+    return field(label, chosen, hint);
   });
 }
 
 /** A hidden field for a picture, which is sent to a path of the interface once it is chosen.
- * @param {import("../store/session.js").Session} session @param {string} path */
-export function pictureInput(session, path) {
+ * @param {import("../store/session.js").Session} session @param {string} path @param {Record<string, string>} [fields] */
+export function pictureInput(session, path, fields = {}) {
   const input = h("input", {
     type: "file",
     accept: "image/*",
     hidden: true,
     onchange: () => {
       const file = input.files?.[0];
-      if (file) void session.attempt(upload(file, undefined, { path }).done);
+      if (file) void session.attempt(upload(file, undefined, { path, fields }).done);
     },
   });
   return input;

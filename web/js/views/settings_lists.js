@@ -3,8 +3,9 @@
  * @module
  */
 
-import * as api from "../api/endpoints.js";
+import * as api from "../api/endpoints_on_demand.js";
 import { h, iconButton } from "../lib/dom.js";
+import { t } from "../lib/words.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
@@ -17,18 +18,25 @@ import { confirm } from "./popover.js";
 
 /** @param {App} app @returns {Child[]} */
 export function alertWords({ store, session }) {
-  const input = h("input", { type: "text", "aria-label": "New alert word", maxlength: 100, required: true });
+  const input = h("input", { type: "text", "aria-label": t("New alert word"), maxlength: 100, required: true });
   const add = async () => {
     if (await session.attempt(api.addAlertWords([input.value.trim()]))) input.value = "";
   };
+  const removeWord = async (/** @type {string} */ word) => {
+    if (!(await session.attempt(api.removeAlertWords([word])))) return;
+    session.tell(t("“{word}” is removed.", { word }), false, {
+      label: t("Undo"),
+      run: () => void session.attempt(api.addAlertWords([word])),
+    });
+  };
   return [
-    h("p", { class: "muted" }, "Messages with one of these words are treated as if they mentioned you."),
-    lineForm(add, h("div", { class: "grow" }, input), h("button", { type: "submit", class: "button button--primary" }, "Add")),
+    h("p", { class: "muted" }, t("Messages with one of these words are treated as if they mentioned you.")),
+    lineForm(add, h("div", { class: "grow" }, input), h("button", { type: "submit", class: "button button--primary" }, t("Add"))),
     live(() => {
       store.on("settings");
       return rows(
-        (store.state.alert_words ?? []).map((/** @type {string} */ word) =>
-          row(word, null, iconButton("trash", `Remove ${word}`, { onclick: () => void session.attempt(api.removeAlertWords([word])) })),
+        (store.state.alert_words ?? []).map((word) =>
+          row(word, null, iconButton("trash", t("Remove {name}", { name: word }), { onclick: () => void removeWord(word) })),
         ),
       );
     }),
@@ -39,18 +47,32 @@ export function alertWords({ store, session }) {
 export function uploadedFiles(app) {
   return [
     later(app, api.attachments(), ({ attachments, upload_space_used: used }) => [
-      h("p", { class: "muted" }, `${attachments.length} files, ${(used / 1024 / 1024).toFixed(1)} MiB used by everybody.`),
+      h(
+        "p",
+        { class: "muted" },
+        t(
+          { one: "{count} file, {size} MiB used by everybody.", other: "{count} files, {size} MiB used by everybody." },
+          { count: attachments.length, size: Math.round((used / 1024 / 1024) * 10) / 10 },
+        ),
+      ),
       rows(
-        attachments.map((/** @type {any} */ file) => {
+        attachments.map((file) => {
           const remove = async () => {
-            if (!(await confirm(`Delete ${file.name}?`, "Messages that link to it will lead nowhere.", "Delete", { isDanger: true })))
+            if (
+              !(await confirm(t("Delete {name}?", { name: file.name }), t("Messages that link to it will lead nowhere."), t("Delete"), {
+                isDanger: true,
+              }))
+            )
               return;
             if (await app.session.attempt(api.deleteAttachment(file.id))) element.remove();
           };
           const element = row(
             h("a", { href: `/user_uploads/${file.path_id}`, target: "_blank", rel: "noopener noreferrer" }, file.name),
-            `${Math.ceil(file.size / 1024)} KiB, in ${file.messages.length} messages`,
-            iconButton("trash", `Delete ${file.name}`, { onclick: () => void remove() }),
+            t(
+              { one: "{size} KiB, in {count} message", other: "{size} KiB, in {count} messages" },
+              { size: Math.ceil(file.size / 1024), count: file.messages.length },
+            ),
+            iconButton("trash", t("Delete {name}", { name: file.name }), { onclick: () => void remove() }),
           );
           return element;
         }),
@@ -59,12 +81,12 @@ export function uploadedFiles(app) {
   ];
 }
 
-/** @type {[number, string][]} */
-const POLICIES = [
-  [0, "As the channel"],
-  [1, "Muted"],
-  [2, "Unmuted"],
-  [3, "Followed"],
+/** @type {() => [number, string][]} */
+const topicPolicies = () => [
+  [0, t("As the channel")],
+  [1, t("Muted")],
+  [2, t("Unmuted")],
+  [3, t("Followed")],
 ];
 
 /** @param {App} app @returns {Child[]} */
@@ -80,10 +102,10 @@ export function topics({ store, session }) {
           return row(
             `#${channelOf(store, Number(streamId)).name} › ${topicName(store, topic)}`,
             null,
-            select(POLICIES, policy, change, { label: `Visibility of ${topic}` }),
+            select(topicPolicies(), policy, change, { label: t("Visibility of {topic}", { topic }) }),
           );
         }),
-        "You follow, mute or unmute no topic by itself.",
+        t("You follow, mute or unmute no topic by itself."),
       );
     }),
   ];
@@ -99,10 +121,10 @@ export function mutedUsers({ store, session }) {
           row(
             userOf(store, id).full_name,
             null,
-            button("Unmute", () => session.attempt(api.muteUser(id, false)), "small"),
+            button(t("Unmute"), () => session.attempt(api.muteUser(id, false)), "small"),
           ),
         ),
-        "You have muted nobody.",
+        t("You have muted nobody."),
       );
     }),
   ];

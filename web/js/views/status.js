@@ -3,24 +3,25 @@
  * @module
  */
 
-import { updateStatus } from "../api/endpoints.js";
+import { updateStatus } from "../api/endpoints_on_demand.js";
 import { fill, h, icon } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
+import { t } from "../lib/words.js";
 import { showEmojiPicker } from "./emoji_picker.js";
 import { emojiElement, field } from "./parts.js";
 import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
-/** @type {[string, string, string][]} */
-const PRESETS = [
-  ["Busy", "working_on_it", "1f6e0"],
-  ["In a meeting", "calendar", "1f4c5"],
-  ["Commuting", "bus", "1f68c"],
-  ["Out sick", "hurt", "1f915"],
-  ["Vacationing", "palm_tree", "1f334"],
-  ["Working remotely", "house", "1f3e0"],
-  ["At the office", "office", "1f3e2"],
+/** @type {() => [string, string, string][]} */
+const statusPresets = () => [
+  [t("Busy"), "working_on_it", "1f6e0"],
+  [t("In a meeting"), "calendar", "1f4c5"],
+  [t("Commuting"), "bus", "1f68c"],
+  [t("Out sick"), "hurt", "1f915"],
+  [t("Vacationing"), "palm_tree", "1f334"],
+  [t("Working remotely"), "house", "1f3e0"],
+  [t("At the office"), "office", "1f3e2"],
 ];
 
 /** @param {App} app */
@@ -34,13 +35,13 @@ export function showStatusDialog(app) {
     type: "text",
     maxlength: 60,
     value: current.status_text ?? "",
-    placeholder: "What is going on?",
+    placeholder: t("What is going on?"),
     autofocus: true,
   });
   const pick = h("button", {
     type: "button",
     class: "icon-button",
-    "aria-label": "Emoji of the status",
+    "aria-label": t("Emoji of the status"),
     onclick: () =>
       showEmojiPicker(app, pick, (chosen) => {
         emoji = chosen;
@@ -49,8 +50,8 @@ export function showStatusDialog(app) {
   });
   const show = () => fill(pick, emoji ? emojiElement(store, emoji) : icon("smile"));
   show();
-  showDialog("Set status", (close) => {
-    const save = async (/** @type {Record<string, any>} */ params) => (await session.attempt(updateStatus(params))) && close();
+  showDialog(t("Set status"), (close) => {
+    const save = async (/** @type {Record<string, unknown>} */ params) => (await session.attempt(updateStatus(params))) && close();
     return [
       h(
         "form",
@@ -61,11 +62,11 @@ export function showStatusDialog(app) {
             void save({ status_text: text.value.trim(), ...(emoji ?? { emoji_name: "", emoji_code: "", reaction_type: "" }) });
           },
         },
-        h("div", { class: "inline" }, pick, h("div", { class: "grow" }, field("Status", text))),
+        h("div", { class: "inline" }, pick, h("div", { class: "grow" }, field(t("Status"), text))),
         h(
           "div",
           { class: "choices" },
-          PRESETS.map(([label, name, code]) =>
+          statusPresets().map(([label, name, code]) =>
             h(
               "button",
               {
@@ -93,9 +94,9 @@ export function showStatusDialog(app) {
               class: "button",
               onclick: () => void save({ status_text: "", emoji_name: "", emoji_code: "", reaction_type: "" }),
             },
-            "Clear",
+            t("Clear"),
           ),
-          h("button", { type: "submit", class: "button button--primary" }, "Save"),
+          h("button", { type: "submit", class: "button button--primary" }, t("Save")),
         ),
       ),
     ];

@@ -6,6 +6,7 @@
 import { subscribe } from "../api/endpoints.js";
 import { fill, h, icon } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
+import { t } from "../lib/words.js";
 import { button } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -27,12 +28,14 @@ export function subscriptionNotice(app, streamId) {
     element.hidden = channel ? channel.subscribed || channel.is_archived : !wasSubscribed;
     wasSubscribed ||= channel?.subscribed === true;
     if (element.hidden) return;
-    if (!channel) return fill(element, "You are no longer in this channel, and cannot see what is written there.");
+    if (!channel) return fill(element, t("You are no longer in this channel, and cannot see what is written there."));
     fill(
       element,
-      wasSubscribed ? "You are no longer subscribed to this channel. " : "You are not subscribed to this channel. ",
-      "New messages do not appear by themselves. ",
-      button("Subscribe", () => joinChannel(app, streamId), "small"),
+      wasSubscribed ? t("You are no longer subscribed to this channel.") : t("You are not subscribed to this channel."),
+      " ",
+      t("New messages do not appear by themselves."),
+      " ",
+      button(t("Subscribe"), () => joinChannel(app, streamId), "small"),
     );
   });
   return element;
@@ -44,6 +47,6 @@ export const unknownChannel = () =>
     "div",
     { class: "empty" },
     icon("lock"),
-    h("p", null, "This channel does not exist, or you do not have access to it."),
-    h("p", { class: "choices" }, h("a", { class: "button", href: "#channels/all" }, "Browse channels")),
+    h("p", null, t("This channel does not exist, or you do not have access to it.")),
+    h("p", { class: "choices" }, h("a", { class: "button", href: "#channels/all" }, t("Browse channels"))),
   );

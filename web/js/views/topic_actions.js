@@ -3,12 +3,15 @@
  * @module
  */
 
-import { deleteTopic, getMessages, unsubscribe, updateMessage, updateSubscription, updateUserTopic } from "../api/endpoints.js";
+import { getMessages, subscribe } from "../api/endpoints.js";
+import { deleteTopic, unsubscribe, updateMessage, updateSubscription, updateUserTopic } from "../api/endpoints_on_demand.js";
+import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
 import { fragmentOf, topicsFragment } from "../selectors/narrow.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
 import { topicKey } from "../store/conversations.js";
 import { may } from "../store/lists.js";
+import { unreadOfChannel } from "../store/unread.js";
 import { ask, confirm, showMenu } from "./popover.js";
 import { joinChannel } from "./subscription_notice.js";
 
@@ -17,11 +20,11 @@ import { joinChannel } from "./subscription_notice.js";
 /** @param {App} app @param {number} streamId @param {string} topic @param {number} policy */
 export async function setTopicPolicy(app, streamId, topic, policy) {
   const { session, store } = app;
-  const words = ["The topic is as its channel again.", "The topic is muted.", "The topic is unmuted.", "You follow the topic."];
+  const words = [t("The topic is as its channel again."), t("The topic is muted."), t("The topic is unmuted."), t("You follow the topic.")];
   const before = policyOf(store, streamId, topic);
   const undo = () => session.attempt(updateUserTopic(streamId, topic, before));
   if (await session.attempt(updateUserTopic(streamId, topic, policy)))
-    session.tell(words[policy], false, { label: "Undo", run: () => void undo() });
+    session.tell(words[policy], false, { label: t("Undo"), run: () => void undo() });
 }
 
 /** Some message of a topic, by which the whole topic is moved. @param {App} app @param {number} streamId @param {string} topic */
@@ -44,7 +47,7 @@ export async function toggleResolved(app, streamId, topic) {
 
 /** @param {App} app @param {number} streamId @param {string} topic */
 export async function renameTopic(app, streamId, topic) {
-  const next = await ask("Rename topic", topic, { maxlength: app.store.state.max_topic_length, action: "Rename" });
+  const next = await ask(t("Rename topic"), topic, { maxlength: app.store.state.max_topic_length, action: t("Rename") });
   if (next === null || next === topic) return;
   const id = await someMessage(app, streamId, topic);
   if (id)
@@ -71,41 +74,47 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
     opener,
     [
       {
-        label: policy === FOLLOWED ? "Unfollow" : "Follow",
+        label: policy === FOLLOWED ? t("Unfollow") : t("Follow"),
         icon: "follow",
         run: () => void setTopicPolicy(app, streamId, topic, policy === FOLLOWED ? INHERIT : FOLLOWED),
       },
       isMutedChannel
         ? {
-            label: policy === UNMUTED ? "Mute again" : "Unmute",
+            label: policy === UNMUTED ? t("Mute again") : t("Unmute"),
             icon: "bell",
             run: () => void setTopicPolicy(app, streamId, topic, policy === UNMUTED ? INHERIT : UNMUTED),
           }
         : {
-            label: policy === MUTED ? "Unmute" : "Mute",
+            label: policy === MUTED ? t("Unmute") : t("Mute"),
             icon: "mute",
             run: () => void setTopicPolicy(app, streamId, topic, policy === MUTED ? INHERIT : MUTED),
           },
       {
-        label: "Mark as read",
+        label: t("Mark as read"),
         icon: "check",
         run: () => void session.markNarrowRead(terms, store.unread.get(topicKey(streamId, topic)) ?? []),
       },
       topic !== "" && {
-        label: topic.startsWith("✔ ") ? "Mark as unresolved" : "Mark as resolved",
+        label: topic.startsWith("✔ ") ? t("Mark as unresolved") : t("Mark as resolved"),
         icon: "check",
         run: () => void toggleResolved(app, streamId, topic),
       },
-      { label: "Rename", icon: "edit", run: () => void renameTopic(app, streamId, topic) },
-      { label: "Copy link", icon: "link", run: () => void app.copy(`${location.origin}/#${fragmentOf(store, terms)}`, "Link copied.") },
+      { label: t("Rename"), icon: "edit", run: () => void renameTopic(app, streamId, topic) },
+      {
+        label: t("Copy link"),
+        icon: "link",
+        run: () => void app.copy(`${location.origin}/#${fragmentOf(store, terms)}`, t("Link copied.")),
+      },
       store.state.is_admin &&
         may(store, "can_delete_any_message_group") && {
-          label: "Delete topic",
+          label: t("Delete topic"),
           icon: "trash",
           isDanger: true,
           run: async () => {
             if (
-              !(await confirm("Delete this topic?", `All messages of “${topic}” will be gone for everybody.`, "Delete", { isDanger: true }))
+              !(await confirm(t("Delete this topic?"), t("All messages of “{topic}” will be gone for everybody.", { topic }), t("Delete"), {
+                isDanger: true,
+              }))
             )
               return;
             let isComplete = false;
@@ -117,7 +126,7 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
           },
         },
     ],
-    `Actions on the topic ${topic}`,
+    t("Actions on the topic {topic}", { topic }),
     at,
   );
 }
@@ -131,50 +140,63 @@ export function showChannelMenu(app, streamId, opener, at) {
   showMenu(
     opener,
     [
-      { label: "Channel settings", icon: "settings", run: () => go(`channels/${streamId}/${encodeURIComponent(channel.name)}/general`) },
+      { label: t("Channel settings"), icon: "settings", run: () => go(`channels/${streamId}/${encodeURIComponent(channel.name)}/general`) },
       {
-        label: "Mark as read",
+        label: t("Mark as read"),
         icon: "check",
-        run: () => void session.attempt(session.markNarrow([{ operator: "channel", operand: streamId }], "add")),
+        run: () => void session.markNarrowRead([{ operator: "channel", operand: streamId }], unreadOfChannel(store, streamId)),
       },
       channel.subscribed && {
-        label: channel.pin_to_top ? "Unpin" : "Pin to top",
+        label: channel.pin_to_top ? t("Unpin") : t("Pin to top"),
         icon: "pin",
         run: () => set("pin_to_top", !channel.pin_to_top),
       },
       channel.subscribed && {
-        label: channel.is_muted ? "Unmute" : "Mute",
+        label: channel.is_muted ? t("Unmute") : t("Mute"),
         icon: channel.is_muted ? "bell" : "mute",
-        run: () => set("is_muted", !channel.is_muted),
+        run: async () => {
+          const [next, undo] = [!channel.is_muted, () => set("is_muted", channel.is_muted)];
+          if (await session.attempt(updateSubscription(streamId, "is_muted", next)))
+            session.tell(
+              next ? t("#{channel} is muted.", { channel: channel.name }) : t("#{channel} is unmuted.", { channel: channel.name }),
+              false,
+              { label: t("Undo"), run: undo },
+            );
+        },
       },
-      { label: "List of topics", icon: "list", run: () => go(topicsFragment(store, streamId)) },
+      { label: t("List of topics"), icon: "list", run: () => go(topicsFragment(store, streamId)) },
       !channel.is_archived && {
-        label: "New topic",
+        label: t("New topic"),
         icon: "plus",
         run: () => app.composer.open({ type: "stream", to: [streamId], topic: "" }),
       },
       {
-        label: "Copy link",
+        label: t("Copy link"),
         icon: "link",
-        run: () => void app.copy(`${location.origin}/#${fragmentOf(store, [{ operator: "channel", operand: streamId }])}`, "Link copied."),
+        run: () =>
+          void app.copy(`${location.origin}/#${fragmentOf(store, [{ operator: "channel", operand: streamId }])}`, t("Link copied.")),
       },
-      !channel.subscribed && !channel.is_archived && { label: "Subscribe", icon: "plus", run: () => void joinChannel(app, streamId) },
+      !channel.subscribed && !channel.is_archived && { label: t("Subscribe"), icon: "plus", run: () => void joinChannel(app, streamId) },
       channel.subscribed && {
-        label: "Unsubscribe",
+        label: t("Unsubscribe"),
         icon: "logout",
         isDanger: true,
         run: async () => {
           const isCut = channel.invite_only;
           if (
             isCut &&
-            !(await confirm(`Leave #${channel.name}?`, "It is private: somebody has to add you again.", "Leave", { isDanger: true }))
+            !(await confirm(t("Leave #{name}?", { name: channel.name }), t("It is private: somebody has to add you again."), t("Leave"), {
+              isDanger: true,
+            }))
           )
             return;
-          await session.attempt(unsubscribe({ subscriptions: [channel.name] }));
+          if (!(await session.attempt(unsubscribe({ subscriptions: [channel.name] })))) return;
+          const back = () => void session.attempt(subscribe({ subscriptions: [{ name: channelOf(store, streamId).name }] }));
+          session.tell(t("You left #{channel}.", { channel: channel.name }), false, isCut ? undefined : { label: t("Undo"), run: back });
         },
       },
     ],
-    `Actions on ${channel.name}`,
+    t("Actions on {name}", { name: channel.name }),
     at,
   );
 }

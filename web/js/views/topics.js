@@ -4,14 +4,17 @@
  */
 
 import { closest, fill, h, icon, iconButton } from "../lib/dom.js";
-import { drawRows } from "../lib/keyed_list.js";
+import { plainList } from "../lib/keyed_list.js";
 import { effect, signal, untracked } from "../lib/signal.js";
+import { t } from "../lib/words.js";
 import { topicItems } from "../selectors/sidebar_items.js";
-import { topicName } from "../selectors/title.js";
-import { bindListKeys } from "./inbox.js";
+import { plainTopicName, topicName } from "../selectors/title.js";
 import { createLoad } from "./load_state.js";
 import { showTopicMenu } from "./on_demand.js";
+import { bindListKeys } from "./overview_parts.js";
 import { button, countBadge } from "./parts.js";
+
+/** @typedef {import("../selectors/sidebar_items.js").TopicItem} TopicItem */
 
 /** @param {import("../../types/app.js").App} app @param {number} streamId */
 export function createTopics(app, streamId) {
@@ -19,10 +22,12 @@ export function createTopics(app, streamId) {
   const text = signal("");
   const load = createLoad(session, async () => session.loadTopics(streamId));
   const list = h("ul", { class: "recent" });
+  const empty = h("div", { class: "empty", hidden: true });
+  const rows = plainList(list, { key: (/** @type {TopicItem} */ { name }) => name, create: topicRow });
   const filter = h("input", {
     type: "search",
-    placeholder: "Filter topics",
-    "aria-label": "Filter topics",
+    placeholder: t("Filter topics"),
+    "aria-label": t("Filter topics"),
     oninput: () => {
       text.value = filter.value;
     },
@@ -33,22 +38,23 @@ export function createTopics(app, streamId) {
   ];
   const element = h(
     "section",
-    { class: "page", "aria-label": "Topics" },
+    { class: "page", "aria-label": t("Topics") },
     h(
       "div",
       { class: "page__tools" },
       filter,
-      h("a", { class: "button", href: `#${app.fragmentOf([{ operator: "channel", operand: streamId }])}` }, "All messages"),
-      button([icon("plus"), "New topic"], () => app.composer.open({ type: "stream", to: [streamId], topic: "" })),
+      h("a", { class: "button", href: `#${app.fragmentOf([{ operator: "channel", operand: streamId }])}` }, t("All messages")),
+      button([icon("plus"), t("New topic")], () => app.composer.open({ type: "stream", to: [streamId], topic: "" })),
     ),
     list,
+    empty,
   );
   list.addEventListener("click", (event) => {
     const control = closest(event, "[data-topic]");
     if (control) showTopicMenu(app, streamId, String(control.dataset.topic), control);
   });
 
-  /** @param {import("../selectors/sidebar_items.js").TopicItem} item */
+  /** @param {TopicItem} item */
   function topicRow({ name, isMuted, isFollowed, isResolved, unread, hasMention }) {
     return h(
       "li",
@@ -60,12 +66,12 @@ export function createTopics(app, streamId) {
         h(
           "span",
           { class: name === "" ? "conversation__name is-general" : "conversation__name", dir: "auto" },
-          topicName(store, name.replace(/^✔ /, "")),
+          plainTopicName(store, name),
         ),
         isFollowed && icon("follow"),
         countBadge(unread, { isMuted, hasMention }),
       ),
-      iconButton("dots", `Actions on ${topicName(store, name)}`, { dataset: { topic: name }, "aria-haspopup": "menu" }),
+      iconButton("dots", t("Actions on {name}", { name: topicName(store, name) }), { dataset: { topic: name }, "aria-haspopup": "menu" }),
     );
   }
 
@@ -83,9 +89,10 @@ export function createTopics(app, streamId) {
         const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
         const { items } = topicItems(store, streamId, null, true);
         const found = items.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
-        const otherwise = text.value ? "Nothing fits." : "There are no topics yet.";
-        const instead = store.topics.has(streamId) ? h("p", null, otherwise) : load.hint();
-        fill(list, found.length > 0 ? drawRows(found, topicRow) : h("li", { class: "empty" }, instead));
+        rows.set(found);
+        empty.hidden = found.length > 0;
+        const otherwise = text.value ? t("Nothing fits.") : t("There are no topics yet.");
+        if (!empty.hidden) fill(empty, store.topics.has(streamId) ? h("p", null, otherwise) : load.hint());
       });
     },
   };

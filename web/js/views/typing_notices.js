@@ -5,6 +5,7 @@
 
 import { sendTyping } from "../api/endpoints.js";
 import { onEnd } from "../lib/signal.js";
+import { listed, t } from "../lib/words.js";
 import { typistsOf, userOf } from "../store/users.js";
 
 /** @typedef {import("../store/outbox.js").Destination} Destination */
@@ -49,15 +50,15 @@ export function createTypingNotices(store) {
 export function showTypists(line, store, conversation) {
   store.on("typing");
   const names = typistsOf(store, conversation).map((id) => userOf(store, id).full_name);
-  line.textContent = sentence(names);
+  line.textContent = typingText(names);
   if (names.length === 0) return;
   const timer = setTimeout(() => showTypists(line, store, conversation), 5000);
   onEnd(() => clearTimeout(timer));
 }
 
 /** @param {string[]} names */
-function sentence(names) {
+function typingText(names) {
   if (names.length === 0) return "";
-  if (names.length === 1) return `${names[0]} is typing…`;
-  return names.length < 4 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)} are typing…` : "Several people are typing…";
+  if (names.length === 1) return t("{name} is typing…", { name: names[0] });
+  return names.length < 4 ? t("{names} are typing…", { names: listed(names) }) : t("Several people are typing…");
 }

@@ -5,6 +5,7 @@
 
 import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
+import { t } from "../lib/words.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -15,13 +16,13 @@ export function startUploads(app, files, { host, insert, replaceText }) {
   const limit = store.state.max_file_upload_size_mib ?? 100;
   for (const file of files) {
     if (file.size > limit * 1024 * 1024) {
-      session.tell(`${file.name} is larger than ${limit} MiB.`, true);
+      session.tell(t("{name} is larger than {limit} MiB.", { name: file.name, limit }), true);
       continue;
     }
     const name = file.name || "pasted.png";
-    const placeholder = `[Uploading ${name}…]()`;
+    const placeholder = `[${t("Uploading {name}…", { name })}]()`;
     insert(placeholder);
-    const progress = h("progress", { max: "1", value: 0, "aria-label": `Upload of ${name}` });
+    const progress = h("progress", { max: "1", value: 0, "aria-label": t("Upload of {name}", { name }) });
     const running = upload(file, (fraction) => {
       progress.value = fraction;
     });
@@ -30,7 +31,7 @@ export function startUploads(app, files, { host, insert, replaceText }) {
       { class: "upload" },
       h("span", null, name),
       progress,
-      iconButton("close", `Cancel the upload of ${name}`, { onclick: () => running.cancel() }),
+      iconButton("close", t("Cancel the upload of {name}", { name }), { onclick: () => running.cancel() }),
     );
     host.append(row);
     running.done

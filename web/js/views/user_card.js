@@ -3,33 +3,24 @@
  * @module
  */
 
-import { muteUser } from "../api/endpoints.js";
+import { muteUser } from "../api/endpoints_on_demand.js";
 import { h, icon } from "../lib/dom.js";
 import { asList, parseJson } from "../lib/parse.js";
-import { relativeTime } from "../lib/time.js";
+import { dayText, relativeTime } from "../lib/time.js";
+import { locale, t } from "../lib/words.js";
+import { mayResetPassword, roleNames } from "../selectors/roles.js";
 import { presenceOf, userOf } from "../store/users.js";
 import { parseHtml } from "./message_content.js";
-import { avatar, emojiElement, ownPath, presenceDot } from "./parts.js";
+import { avatar, button, emojiElement, ownPath, presenceDot } from "./parts.js";
 import { closePopover, confirm, showDialog, showPopover } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").User} User */
 
-/** @type {Record<number, string>} */
-export const ROLES = { 100: "Owner", 200: "Administrator", 300: "Moderator", 400: "Member", 600: "Guest" };
-
-/** Whether one may make a link with which somebody else sets a new password. @param {App} app @param {User} user */
-export const mayResetPassword = ({ store }, user) =>
-  Boolean(store.state.is_admin) &&
-  !user.is_bot &&
-  user.is_active !== false &&
-  user.user_id !== store.selfId &&
-  (user.role !== 100 || Boolean(store.state.is_owner));
-
 /** The time of day in a zone such as `Europe/Paris`; empty if the browser does not know it. @param {string} timeZone */
 function timeInZone(timeZone) {
   try {
-    return new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit", timeZone }).format();
+    return new Intl.DateTimeFormat(locale(), { hour: "numeric", minute: "2-digit", timeZone }).format();
   } catch {
     return "";
   }
@@ -43,16 +34,16 @@ function facts({ store }, user) {
   const local = user.timezone ? timeInZone(user.timezone) : "";
   const words =
     user.is_active === false
-      ? "Deactivated"
+      ? t("Deactivated")
       : user.is_bot
-        ? "Bot"
+        ? t("Bot")
         : presence === "active"
-          ? "Active now"
+          ? t("Active now")
           : presence === "idle"
-            ? "Away"
+            ? t("Away")
             : last > 0
-              ? `Last active ${relativeTime(last, Boolean(store.setting("twenty_four_hour_time")))}`
-              : "Offline";
+              ? t("Last active {time}", { time: relativeTime(last, Boolean(store.setting("twenty_four_hour_time"))) })
+              : t("Offline");
   const owner = user.bot_owner_id ? userOf(store, user.bot_owner_id).full_name : "";
   return h(
     "div",
@@ -60,10 +51,11 @@ function facts({ store }, user) {
     status &&
       (status.status_text || status.emoji_code) &&
       h("p", null, status.emoji_code && emojiElement(store, status), " ", status.status_text),
-    h("p", null, presenceDot(presence), " ", words),
-    h("p", { class: "muted" }, user.is_bot ? (owner ? `Belongs to ${owner}` : "") : (ROLES[user.role] ?? "")),
+    // Visitors do not know who is online.
+    (!store.isVisitor || user.is_bot || user.is_active === false) && h("p", null, presenceDot(presence), " ", words),
+    h("p", { class: "muted" }, user.is_bot ? (owner ? t("Belongs to {name}", { name: owner }) : "") : (roleNames()[user.role] ?? "")),
     user.delivery_email && h("p", { class: "muted" }, user.delivery_email),
-    local && h("p", { class: "muted" }, `Local time: ${local}`),
+    local && h("p", { class: "muted" }, t("Local time: {time}", { time: local })),
   );
 }
 
@@ -72,11 +64,16 @@ export function showUserCard(app, userId, opener) {
   const { store, session } = app;
   const user = userOf(store, userId);
   const isSelf = userId === store.selfId;
+  const isVisitorOrSelf = isSelf || store.isVisitor;
   const isMuted = store.mutedUsers.has(userId);
   // Two people of one name are told apart by their ids.
   const isShared = [...store.users.values()].filter((one) => one.full_name.toLowerCase() === user.full_name.toLowerCase()).length > 1;
   const mention = `@**${user.full_name}${isShared ? `|${userId}` : ""}**`;
-  const button = (/** @type {any} */ name, /** @type {string} */ label, /** @type {() => void} */ run) =>
+  const button = (
+    /** @type {keyof import("../lib/icons.js")["icons"]} */ name,
+    /** @type {string} */ label,
+    /** @type {() => void} */ run,
+  ) =>
     h(
       "button",
       {
@@ -100,35 +97,50 @@ export function showUserCard(app, userId, opener) {
       h(
         "div",
         { class: "menu" },
-        user.is_active !== false &&
-          button("message", isSelf ? "Notes to yourself" : "Send direct message", () =>
+        store.isVisitor && user.date_joined && h("p", { class: "muted" }, t("Joined"), " ", dayText(user.date_joined)),
+        !store.isVisitor &&
+          user.is_active !== false &&
+          button("message", isSelf ? t("Notes to yourself") : t("Send direct message"), () =>
             app.goNarrow([{ operator: "dm", operand: [userId] }]),
           ),
-        app.composer.destination && button("at", "Mention", () => app.composer.editor.insertBlock(`${mention} `)),
-        button("search", "Messages sent", () => app.goNarrow([{ operator: "sender", operand: userId }])),
-        !isSelf && button("mail", "Direct messages including", () => app.goNarrow([{ operator: "dm-including", operand: [userId] }])),
-        button("user", "Profile", () => app.goFragment(`user/${userId}`)),
-        button("link", "Copy mention", () => void app.copy(mention, "Copied.")),
-        isSelf && button("settings", "Settings", () => app.goFragment("settings/profile")),
-        !isSelf &&
+        app.composer.destination && button("at", t("Mention"), () => app.composer.editor.insertBlock(`${mention} `)),
+        button("search", t("Messages sent"), () => app.goNarrow([{ operator: "sender", operand: userId }])),
+        !isVisitorOrSelf &&
+          button("mail", t("Direct messages including"), () => app.goNarrow([{ operator: "dm-including", operand: [userId] }])),
+        !store.isVisitor && button("user", t("Profile"), () => app.goFragment(`user/${userId}`)),
+        !store.isVisitor && button("link", t("Copy mention"), () => void app.copy(mention, t("Copied."))),
+        isSelf && button("settings", t("Settings"), () => app.goFragment("settings/profile")),
+        !isVisitorOrSelf &&
           !user.is_bot &&
-          button("mute", isMuted ? "Unmute" : "Mute", async () => {
+          button("mute", isMuted ? t("Unmute") : t("Mute"), async () => {
+            const undo = { label: t("Undo"), run: () => void session.attempt(muteUser(userId, isMuted)) };
             if (
               isMuted ||
               (await confirm(
-                `Mute ${user.full_name}?`,
-                "You will not be notified of their messages, and they are hidden until you ask for them.",
-                "Mute",
+                t("Mute {name}?", { name: user.full_name }),
+                t("You will not be notified of their messages, and they are hidden until you ask for them."),
+                t("Mute"),
               ))
             )
-              await session.attempt(muteUser(userId, !isMuted));
+              if (await session.attempt(muteUser(userId, !isMuted)))
+                session.tell(
+                  isMuted ? t("{name} is unmuted.", { name: user.full_name }) : t("{name} is muted.", { name: user.full_name }),
+                  false,
+                  undo,
+                );
           }),
-        mayResetPassword(app, user) &&
-          button("key", "Link for a new password", async () => (await import("./password_link.js")).showPasswordLink(app, user)),
+        mayResetPassword(store, user) &&
+          button("key", t("Link for a new password"), async () => (await import("./password_link.js")).showPasswordLink(app, user)),
       ),
     ),
-    { label: `Card of ${user.full_name}` },
+    { label: t("Card of {name}", { name: user.full_name }) },
   );
+}
+
+/** What administrators change. @param {App} app @param {User} user */
+async function edit(app, user) {
+  if (user.is_bot) (await import("./bot_dialog.js")).editBot(app, user);
+  else (await import("./person_dialog.js")).editPerson(app, user);
 }
 
 /** @param {App} app @param {number} userId @param {() => void} onClose */
@@ -136,15 +148,18 @@ export function showProfile(app, userId, onClose) {
   const { store } = app;
   const user = store.users.get(userId);
   if (!user)
-    return showDialog("There is no such user", () => [h("p", null, "This person does not exist, or you cannot see them.")], {
+    return showDialog(t("There is no such user"), () => [h("p", null, t("This person does not exist, or you cannot see them."))], {
       onClose,
       class: "dialog--small",
     });
-  const fields = (store.state.custom_profile_fields ?? []).flatMap((/** @type {any} */ definition) => {
+  const fields = (store.state.custom_profile_fields ?? []).flatMap((definition) => {
     const data = user.profile_data?.[definition.id];
     if (!data?.value) return [];
     return [h("dt", null, definition.name), h("dd", null, profileValue(app, definition, data))];
   });
+  const groups = (store.state.realm_user_groups ?? []).filter(
+    (group) => !group.is_system_group && !group.deactivated && group.members.includes(userId),
+  );
   const channels = userId === store.selfId ? [...store.channels.values()].filter((channel) => channel.subscribed) : [];
   return showDialog(
     user.full_name,
@@ -159,16 +174,18 @@ export function showProfile(app, userId, onClose) {
         "dl",
         { class: "facts" },
         fields,
-        user.date_joined && [h("dt", null, "Joined"), h("dd", null, user.date_joined.slice(0, 10))],
-        channels.length > 0 && [h("dt", null, "Channels"), h("dd", null, channels.map((channel) => channel.name).join(", "))],
+        user.date_joined && [h("dt", null, t("Joined")), h("dd", null, dayText(user.date_joined))],
+        groups.length > 0 && [h("dt", null, t("Groups")), h("dd", null, groups.map(({ name }) => name).join(", "))],
+        channels.length > 0 && [h("dt", null, t("Channels")), h("dd", null, channels.map((channel) => channel.name).join(", "))],
       ),
       h(
         "div",
         { class: "dialog__buttons" },
+        store.state.is_admin && button(t("Edit"), () => edit(app, user)),
         h(
           "a",
           { class: "button button--primary", href: `#${app.fragmentOf([{ operator: "dm", operand: [userId] }])}` },
-          "Send direct message",
+          t("Send direct message"),
         ),
       ),
     ],
@@ -176,7 +193,7 @@ export function showProfile(app, userId, onClose) {
   );
 }
 
-/** @param {App} app @param {any} definition @param {{ value: string, rendered_value?: string }} data */
+/** @param {App} app @param {import("../../types/api.js").ProfileField} definition @param {{ value: string, rendered_value?: string }} data */
 function profileValue({ store }, definition, data) {
   if (data.rendered_value) return parseHtml(data.rendered_value);
   if (definition.type === 3) return parseJson(definition.field_data)?.[data.value]?.text ?? data.value;
@@ -184,7 +201,7 @@ function profileValue({ store }, definition, data) {
     return h("a", { href: /^https?:/.test(data.value) ? data.value : null, target: "_blank", rel: "noopener noreferrer" }, data.value);
   if (definition.type === 6)
     return asList(parseJson(data.value))
-      .map((/** @type {number} */ id) => userOf(store, id).full_name)
+      .map((id) => userOf(store, id).full_name)
       .join(", ");
   return data.value;
 }

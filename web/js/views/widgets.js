@@ -6,6 +6,7 @@
 import { submessage } from "../api/endpoints.js";
 import { h, iconButton } from "../lib/dom.js";
 import { asList, asObject, asText, parseJson } from "../lib/parse.js";
+import { t } from "../lib/words.js";
 import { userOf } from "../store/users.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -71,7 +72,7 @@ export function todoState(extra, events, author) {
       add(`${data.key},${sender}`, data, data.completed === true);
     else if (data.type === "strike" && known) known.isDone = !known.isDone;
   }
-  return { title: title || "Task list", tasks };
+  return { title: title || t("Task list"), tasks };
 }
 
 /** What a bot lets people choose from. @param {Record<string, any>} extra */
@@ -107,7 +108,7 @@ function addForm(label, add) {
       },
     },
     input,
-    h("button", { type: "submit", class: "button button--small" }, "Add"),
+    h("button", { type: "submit", class: "button button--small" }, t("Add")),
   );
 }
 
@@ -122,11 +123,11 @@ function poll(app, message, extra, events) {
     h(
       "div",
       { class: "widget__title" },
-      question || "Poll",
+      question || t("Poll"),
       message.sender_id === store.selfId &&
-        iconButton("edit", "Change the question", {
+        iconButton("edit", t("Change the question"), {
           onclick: async () => {
-            const next = await app.ask("Question", question);
+            const next = await app.ask(t("Question"), question);
             if (next) send({ type: "question", question: next });
           },
         }),
@@ -146,7 +147,7 @@ function poll(app, message, extra, events) {
               type: "button",
               class: "widget__vote",
               "aria-pressed": String(isOwn),
-              "aria-label": `Vote for ${text}: ${votes.size}`,
+              "aria-label": t("Vote for {option}: {count}", { option: text, count: votes.size }),
               onclick: () => send({ type: "vote", key, vote: isOwn ? -1 : 1 }),
             },
             String(votes.size),
@@ -156,7 +157,7 @@ function poll(app, message, extra, events) {
         );
       }),
     ),
-    addForm("New option", (option) =>
+    addForm(t("New option"), (option) =>
       send({
         type: "new_option",
         idx: nextIndex(options.keys(), (key) => /** @type {any} */ (key.split(",").reverse()), store.selfId),
@@ -192,7 +193,7 @@ function todo(app, message, extra, events) {
         ),
       ),
     ),
-    addForm("New task", (task) =>
+    addForm(t("New task"), (task) =>
       send({
         type: "new_task",
         key: nextIndex(tasks.keys(), (key) => /** @type {any} */ (key.split(",")), store.selfId),

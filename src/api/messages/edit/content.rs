@@ -5,28 +5,29 @@ use crate::domain::access::messages::stream_of;
 use crate::domain::alert_words::alerted;
 use crate::domain::files::record::AttachmentRecord;
 use crate::domain::files::references;
+use crate::domain::messages;
 use crate::domain::messages::create::{attributes_of, mentioned};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::record::{EditRecord, MessageRow, attribute};
-use crate::domain::messages::search::{index, purge};
-use crate::domain::messages::{audience, rules, sql, topic_sql};
+use crate::domain::messages::{audience, push_queue, topic_sql};
+use crate::domain::search::{index, purge};
 use crate::domain::user_topics::auto_follow;
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::markdown::Rendered;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
 use sha2::{Digest, Sha256};
+use teamchat_markdown::Rendered;
 
 /// The content of a message whose content was removed.
 const DELETED: &str = "(deleted)";
 
 /// Normalizes a new content. An empty one becomes a note.
 pub fn normalize(text: &str) -> ApiResult<String> {
-    if text.trim().is_empty() { Ok(DELETED.to_owned()) } else { rules::content(text) }
+    if text.trim().is_empty() { Ok(DELETED.to_owned()) } else { messages::rules::content(text) }
 }
 
-/// Whether a hexadecimal SHA-256 digest is that of a content.
+/// True if a hexadecimal SHA-256 digest is that of a content.
 pub fn has_digest(content: &str, expected: &str) -> bool {
     let digest = Sha256::digest(content.as_bytes());
     let digits = digest
@@ -53,18 +54,18 @@ pub fn store(
         prev_rendered_content: Some(before.rendered_content.clone()),
         ..moved.unwrap_or_else(|| EditRecord::new(caller.user_id, now))
     };
-    sql::insert_edit(tx, id, &record)?;
+    messages::insert_edit(tx, id, &record)?;
     let is_channel = before.topic_id.is_some();
     let files = references::change(tx, caller, before.sender_id, id, &rendered.attachment_path_ids)?;
     let attributes = attribute::IS_EDITED | attributes_of(rendered, is_channel, files.has_attachment);
     purge::retire(tx, id)?;
-    sql::update_content(tx, id, content, &rendered.html, attributes, now)?;
+    messages::update_content(tx, id, content, &rendered.html, attributes, now)?;
     index::renew(tx, id);
-    let message = sql::by_id(tx, id)?
+    let message = messages::by_id(tx, id)?
         .ok_or_else(|| ApiError::internal("the message that is being edited has no row"))?;
     let audience = audience::of(tx, &message)?.audience;
     // Users who were mentioned before may have changed their policy since.
-    let before_mentioned = sql::users_with_flag(tx, id, bit::MENTIONED)?;
+    let before_mentioned = messages::users_with_flag(tx, id, bit::MENTIONED)?;
     let mut mentioned = mentioned(tx, rendered, &audience)?;
     replace_flag(tx, id, bit::MENTIONED, &mentioned)?;
     mentioned.retain(|user_id| before_mentioned.binary_search(user_id).is_err());
@@ -79,25 +80,31 @@ pub fn store(
         _ => Vec::new(),
     };
     topic_wildcard.retain(|user_id| audience.contains(*user_id));
+    let before_in_topic = messages::users_with_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED)?;
     replace_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED, &topic_wildcard)?;
     let alerted = alerted(tx, &rendered.text, &audience)?;
     replace_flag(tx, id, bit::HAS_ALERT_WORD, &alerted)?;
+    // A wildcard mention of the channel was known to all.
+    if is_channel && !before.has(attribute::STREAM_WILDCARD) {
+        let known_to = before_mentioned.iter().chain(&before_in_topic).filter_map(|user_id| user_id.bit());
+        push_queue::message_edited(tx, id, caller.user_id, &known_to.collect())?;
+    }
     Ok(files.detached)
 }
 
 /// Sets a flag on a message for these users, and clears it for others.
 fn replace_flag(tx: &Tx<'_>, id: MessageId, flag: i64, user_ids: &[UserId]) -> ApiResult<()> {
-    let have = sql::users_with_flag(tx, id, flag)?;
+    let have = messages::users_with_flag(tx, id, flag)?;
     let wanted: RoaringBitmap = user_ids.iter().filter_map(|user_id| user_id.bit()).collect();
     for user_id in &have {
         if !user_id.bit().is_some_and(|bit| wanted.contains(bit)) {
-            let flags = sql::flags(tx, *user_id, id)?;
-            sql::put_flags(tx, *user_id, id, flags & !flag)?;
+            let flags = messages::flags_of(tx, *user_id, id)?;
+            messages::put_flags(tx, *user_id, id, flags & !flag)?;
         }
     }
     for user_id in user_ids {
         if have.binary_search(user_id).is_err() {
-            sql::add_flags(tx, *user_id, id, flag)?;
+            messages::add_flags(tx, *user_id, id, flag)?;
         }
     }
     Ok(())

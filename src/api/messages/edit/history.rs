@@ -1,20 +1,20 @@
 //! `GET /messages/{message_id}/history`: the edits and moves of a message.
 
 use crate::api::messages::edit::html_diff::html_diff;
+use crate::auth::Ctx;
+use crate::domain::messages;
 use crate::domain::messages::record::{EditRecord, MessageRow};
 use crate::domain::messages::rules::EditHistoryVisibility;
-use crate::domain::messages::sql;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User, members_of};
-use crate::types::shown_topic;
-use crate::types::{MessageId, StreamId, UserId};
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
+use crate::types::{MessageId, StreamId, UserId, members_of, shown_topic};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// Parameters of `GET /messages/{message_id}/history`.
 #[derive(Deserialize)]
 pub struct HistoryParams {
-    /// Which message.
+    /// The message.
     message_id: MessageId,
     /// The empty topic as an empty string.
     #[serde(default)]
@@ -32,7 +32,7 @@ struct Snapshot<'a> {
     rendered_content: &'a str,
     /// When it was edited, in UNIX seconds; in the first snapshot, when it was sent.
     timestamp: i64,
-    /// Who edited it; in the first snapshot, who sent it. Null if it is not known.
+    /// The user who edited it; in the first snapshot, the sender. Null if unknown.
     user_id: Option<UserId>,
     /// The topic before, if it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ struct Snapshot<'a> {
     content_html_diff: Option<String>,
 }
 
-/// How long the differences of a history may take to find. After it they are coarse.
+/// Time limit for the differences of a history. Later ones are coarse.
 const DIFFERENCES_TIME: Duration = Duration::from_secs(1);
 
 /// The reply to `GET /messages/{message_id}/history`.
@@ -68,13 +68,13 @@ pub struct History<'a> {
 /// first. Of many edits it shows the newest.
 pub async fn get_history(call: Call<User>, params: HistoryParams) -> ApiResult<Reply<History<'static>>> {
     let (now, caller) = (call.app.clock.seconds(), Caller::clone(&call.caller));
-    let history = call.app.read_in(&call.app.pools.rendering, Some(caller.accountable()), move |snapshot| {
+    let history = call.app.read_in(&call.app.pools.rendering, Some(caller.quota_owner()), move |snapshot| {
         let visibility = EditHistoryVisibility::load(snapshot)?;
         if visibility == EditHistoryVisibility::None {
             return Err(ApiError::bad_request("Message edit history is disabled in this organization"));
         }
-        let message = MessageViewer::new(snapshot, &caller, now).find(params.message_id)?;
-        let edits = visibility.filter(sql::edits(snapshot, message.id)?);
+        let message = MessageViewer::new(Ctx::new(snapshot, &caller, now)).find(params.message_id)?;
+        let edits = visibility.filter(messages::edits(snapshot, message.id)?);
         let deadline = Instant::now() + DIFFERENCES_TIME;
         let message_history = snapshots(&message, &edits, params.allow_empty_topic_name, deadline);
         Ok(Reply::members(members_of(&History { message_history })?))

@@ -12,31 +12,30 @@ use crate::api::messages::moves::notices::RequestedNotices;
 use crate::api::messages::moves::plan::{Move, MoveTarget};
 use crate::api::messages::moves::rules::{RequestedChanges, check_request, resolves_empty_topic};
 use crate::api::messages::moves::{notices, plan};
-use crate::domain::access::channel_rows::StreamRow;
+use crate::auth::Ctx;
 use crate::domain::files::record::AttachmentRecord;
 use crate::domain::messages::audience::Notified;
 use crate::domain::messages::destination::read_topic;
 use crate::domain::messages::events::{ContentEdit, FlagHolders, MessageEdited, PlaceEdit, PropagateMode};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::record::{MessageRow, attribute};
-use crate::domain::messages::rules::EditFacts;
-use crate::domain::messages::rules::mentions;
+use crate::domain::messages::rules::{EditFacts, mentions};
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::messages::{audience, channel_summary, rules, sql};
-use crate::domain::realm;
+use crate::domain::messages::{audience, channel_summary};
 use crate::domain::rendering::{on_snapshot, render_for};
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::{messages, realm};
 use crate::events::Routed;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
-use crate::markdown::Rendered;
 use crate::store::Tx;
 use crate::types::{MessageId, StreamId};
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
+use teamchat_markdown::Rendered;
 
 /// Parameters of `PATCH /messages/{message_id}`.
 #[derive(Deserialize)]
 pub struct EditParams {
-    /// Which message.
+    /// The message.
     message_id: MessageId,
     /// Markdown.
     #[serde(default)]
@@ -50,13 +49,13 @@ pub struct EditParams {
     /// Another channel.
     #[serde(default)]
     stream_id: Option<StreamId>,
-    /// Which messages move: `change_one`, `change_later` or `change_all`.
+    /// The messages that move: `change_one`, `change_later` or `change_all`.
     #[serde(default)]
     propagate_mode: PropagateMode,
-    /// Whether the old topic gets a notice.
+    /// True if the old topic gets a notice.
     #[serde(default)]
     send_notification_to_old_thread: bool,
-    /// Whether the new topic gets a notice.
+    /// True if the new topic gets a notice.
     #[serde(default = "yes")]
     send_notification_to_new_thread: bool,
 }
@@ -77,24 +76,25 @@ pub async fn update_message(call: Call<User>, params: EditParams) -> ApiResult<R
     let (now, origin) = (call.app.clock.seconds(), call.info.origin.clone());
     let caller = Caller::clone(&call.caller);
     let text = params.content.clone().unwrap_or_default();
-    let (params, rendered) = on_snapshot(&call.app, Some(caller.accountable()), &[&text], move |snapshot| {
-        check(snapshot, &caller, now, &params)?;
+    let (params, rendered) = on_snapshot(&call.app, Some(caller.quota_owner()), &[&text], move |snapshot| {
+        check(Ctx::new(snapshot, &caller, now), &params)?;
         // Rendered also if it equals the stored content, which may change before the job.
         let content = params.content.as_deref().map(content::normalize).transpose()?;
-        let rendered =
-            content.map(|content| render_for(snapshot, &caller, now, &origin, &content)).transpose()?;
+        let rendered = content
+            .map(|content| render_for(Ctx::new(snapshot, &caller, now), &origin, &content))
+            .transpose()?;
         Ok((params, rendered))
     })
     .await?;
     let job = move |tx: &mut Tx<'_>, caller: &User| {
-        let edit = check(tx, caller, tx.now(), &params)?;
+        let edit = check(tx.ctx(caller), &params)?;
         apply(tx, caller, &edit, rendered.as_ref(), &params)
     };
     let detached_uploads = call.write(job).await?;
     Reply::data(&EditedMessage { detached_uploads })
 }
 
-/// An edit that the caller may make.
+/// A permitted edit.
 struct Edit {
     message: MessageRow,
     /// The message's channel.
@@ -105,16 +105,16 @@ struct Edit {
     mv: Option<Move>,
 }
 
-/// Determines what a request changes, and checks that the caller may.
-fn check(connection: &Connection, caller: &Caller, now: i64, params: &EditParams) -> ApiResult<Edit> {
-    let (message, stream) = MessageViewer::new(connection, caller, now).find_to_change(params.message_id)?;
+/// Determines the changes of a request, and checks the caller's permissions.
+fn check(ctx: Ctx<'_>, params: &EditParams) -> ApiResult<Edit> {
+    let (message, stream) = MessageViewer::new(ctx).find_to_change(params.message_id)?;
     if params.content.is_some() {
         let facts = EditFacts {
-            editing_allowed: realm::settings::ALLOW_MESSAGE_EDITING.get(connection)?,
-            limit_seconds: realm::settings::MESSAGE_CONTENT_EDIT_LIMIT_SECONDS.get(connection)?,
-            now,
+            editing_allowed: realm::settings::ALLOW_MESSAGE_EDITING.get(&ctx)?,
+            limit_seconds: realm::settings::MESSAGE_CONTENT_EDIT_LIMIT_SECONDS.get(&ctx)?,
+            now: ctx.now,
         };
-        rules::check_may_edit_content(caller, &message, facts)?;
+        messages::rules::check_may_edit_content(ctx.caller, &message, facts)?;
     }
     let requested = RequestedChanges {
         content: params.content.is_some(),
@@ -152,7 +152,7 @@ fn check(connection: &Connection, caller: &Caller, now: i64, params: &EditParams
     let mv = match &stream {
         Some(stream) if topic.is_some() || stream_id.is_some() => {
             let target = MoveTarget { topic, stream_id, propagate_mode: params.propagate_mode };
-            Some(plan::plan(connection, caller, now, (&message, stream), &target)?)
+            Some(plan::plan(ctx, (&message, stream), &target)?)
         }
         _ => None,
     };
@@ -172,10 +172,10 @@ fn apply(
     if let Some((_, rendered)) = content {
         let name = edit.message.topic();
         let topic = edit.stream.as_ref().map(|stream| (stream.stream_id, &name));
-        participants = mentions::check(tx, caller, tx.now(), topic, rendered)?;
+        participants = mentions::check(tx.ctx(caller), topic, rendered)?;
         if let Some(mv) = &edit.mv {
-            // Those who are mentioned are in the new topic.
-            mentions::check(tx, caller, tx.now(), Some((mv.to.stream_id, &mv.topic)), rendered)?;
+            // Mentions refer to the new topic.
+            mentions::check(tx.ctx(caller), Some((mv.to.stream_id, &mv.topic)), rendered)?;
             participants = None;
         }
     }
@@ -227,7 +227,7 @@ fn emit(
     let notified = match notified {
         Some(notified) => notified,
         None => {
-            let message = sql::by_id(tx, named)?
+            let message = messages::by_id(tx, named)?
                 .ok_or_else(|| ApiError::internal("the message that is being edited has no row"))?;
             vec![(vec![named], audience::of(tx, &message)?.audience)]
         }
@@ -237,16 +237,16 @@ fn emit(
         // Users who do not know the named message get the first that they know.
         let known = ids.iter().find(|id| **id == named).or(ids.first());
         let Some(id) = known.copied() else { continue };
-        let message = sql::by_id(tx, id)?
+        let message = messages::by_id(tx, id)?
             .ok_or_else(|| ApiError::internal("the message that is being edited has no row"))?;
         let flags = FlagHolders {
             read: audience::readers(tx, &audience, stream_now, &message)?,
-            starred: sql::users_with_flag(tx, id, bit::STARRED)?,
-            collapsed: sql::users_with_flag(tx, id, bit::COLLAPSED)?,
-            mentioned: sql::users_with_flag(tx, id, bit::MENTIONED)?,
+            starred: messages::users_with_flag(tx, id, bit::STARRED)?,
+            collapsed: messages::users_with_flag(tx, id, bit::COLLAPSED)?,
+            mentioned: messages::users_with_flag(tx, id, bit::MENTIONED)?,
             stream_wildcard: message.has(attribute::STREAM_WILDCARD),
-            topic_wildcard: sql::users_with_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED)?,
-            alerted: sql::users_with_flag(tx, id, bit::HAS_ALERT_WORD)?,
+            topic_wildcard: messages::users_with_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED)?,
+            alerted: messages::users_with_flag(tx, id, bit::HAS_ALERT_WORD)?,
         };
         let event = MessageEdited {
             stream_id: edit.stream.as_ref().map(|stream| stream.stream_id),

@@ -1,12 +1,12 @@
 //! `GET /messages/matches_narrow`: which of some messages match a narrow.
 
 use super::{MAX_PAGE_BYTES, check_number};
-use crate::api::messages::fetch::resolve_narrow::resolve;
 use crate::domain::access::messages::ALL_IDS;
-use crate::domain::messages::narrow::executor::Query;
 use crate::domain::messages::serialize::Matches;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::messages::{narrow, sql};
+use crate::domain::narrow::executor::Query;
+use crate::domain::narrow::resolve::resolve;
+use crate::domain::{messages, narrow};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{MessageId, distinct};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub struct MatchesParams {
     /// The messages to look at.
     msg_ids: Vec<MessageId>,
-    /// What they are held against.
+    /// The filter to hold them against.
     narrow: Value,
 }
 
@@ -32,7 +32,7 @@ pub struct MatchingMessages {
 /// `GET /messages/matches_narrow`: for each of the caller's messages that matches, its content and topic, with marks if
 /// the narrow is a search. Clients ask this of a new message while they show a search.
 pub fn matches_narrow(read: &Read<'_, User>, params: MatchesParams) -> ApiResult<Reply<MatchingMessages>> {
-    let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
+    let viewer = MessageViewer::new(read.ctx());
     let narrow = resolve(&viewer, &narrow::parse(Some(&params.narrow))?)?;
     check_number(params.msg_ids.len())?;
     let ids = distinct(params.msg_ids);
@@ -40,7 +40,7 @@ pub fn matches_narrow(read: &Read<'_, User>, params: MatchesParams) -> ApiResult
     let mut messages = BTreeMap::new();
     let mut bytes = 0;
     for id in found {
-        let Some(message) = sql::by_id(read, id)? else { continue };
+        let Some(message) = messages::by_id(read, id)? else { continue };
         let matches = Matches::of(&message.rendered_content, &message.subject, narrow.search());
         bytes += message.rendered_content.len();
         if bytes > MAX_PAGE_BYTES {

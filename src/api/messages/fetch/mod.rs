@@ -1,25 +1,24 @@
-//! `GET /messages` and `GET /messages/{message_id}`.
-//!
-//! - [`resolve_narrow`]: looks up what the narrow of a request names;
-//! - [`pagination`]: the messages around an anchor;
-//! - [`matches_narrow`]: `GET /messages/matches_narrow`.
+//! `GET /messages` and `GET /messages/{message_id}`; [`matches_narrow`] is `GET /messages/matches_narrow`.
 
 pub mod matches_narrow;
-pub mod pagination;
-pub mod resolve_narrow;
 
-use crate::api::messages::fetch::pagination::{Anchor, Page, Range};
-use crate::api::messages::fetch::resolve_narrow::resolve;
+use crate::app::App;
 use crate::domain::access::messages::ALL_IDS;
-use crate::domain::messages::narrow;
-use crate::domain::messages::narrow::Narrow;
-use crate::domain::messages::narrow::executor::Query;
+use crate::domain::access::visitors;
 use crate::domain::messages::record::MessageRecord;
 use crate::domain::messages::serialize::{MessageFormat, into_utf8, write_array, write_one};
 use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::narrow;
+use crate::domain::narrow::executor::Query;
+use crate::domain::narrow::page;
+use crate::domain::narrow::page::{Anchor, Page, Range};
+use crate::domain::narrow::resolve::resolve;
+use crate::domain::narrow::{Narrow, Operator};
+use crate::domain::search::index;
 use crate::http::form::Form;
-use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::http::{ApiError, ApiResult, Read, Reply, Visitor};
 use crate::types::{MessageId, distinct};
+use futures_util::future::{BoxFuture, ready};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -42,16 +41,16 @@ pub struct FetchParams {
     /// A message id, `newest`, `oldest` or `first_unread`.
     #[serde(default)]
     anchor: Option<String>,
-    /// Whether the anchor itself may be returned.
+    /// True if the anchor itself may be returned.
     #[serde(default)]
     include_anchor: Option<bool>,
-    /// How many before it.
+    /// The number of messages before the anchor.
     #[serde(default)]
     num_before: Option<i64>,
-    /// How many after it.
+    /// The number of messages after the anchor.
     #[serde(default)]
     num_after: Option<i64>,
-    /// Which messages.
+    /// The filter of messages.
     #[serde(default)]
     narrow: Option<Value>,
     /// Accepted and ignored: URLs of avatars do not depend on it.
@@ -71,7 +70,7 @@ pub struct FetchParams {
     use_first_unread_anchor: Option<bool>,
 }
 
-/// Whether `GET /messages` may take long: it has a narrow that may, or asks for many messages.
+/// True if `GET /messages` may be slow: it has a slow narrow, or requests many messages.
 pub fn is_slow(form: &Form) -> bool {
     let text = |name: &str| form.get(name).unwrap_or_default();
     let count = |name: &str| text(name).trim().parse::<usize>().unwrap_or(0);
@@ -80,10 +79,22 @@ pub fn is_slow(form: &Form) -> bool {
         || text("message_ids").len() > MAX_QUICK_NARROW
 }
 
-/// Whether the narrow of a request searches or is long. One with escapes may say anything.
+/// True if the narrow of a request searches or is long.
 pub fn has_slow_narrow(form: &Form) -> bool {
-    let narrow = form.get("narrow").unwrap_or_default();
-    narrow.len() > MAX_QUICK_NARROW || narrow.contains("search") || narrow.contains('\\')
+    form.get("narrow").is_some_and(|narrow| narrow.len() > MAX_QUICK_NARROW || may_search(narrow))
+}
+
+/// True if a narrow may search: it has the operator, or escapes.
+fn may_search(narrow: &str) -> bool {
+    narrow.contains("search") || narrow.contains('\\')
+}
+
+/// Has all words indexed before a search.
+pub fn before_search<'a>(app: &'a App, form: &'a Form) -> BoxFuture<'a, ApiResult<()>> {
+    match form.get("narrow") {
+        Some(narrow) if may_search(narrow) => Box::pin(index::catch_up(app)),
+        _ => Box::pin(ready(Ok(()))),
+    }
 }
 
 /// The reply to `GET /messages`. It is written piece by piece.
@@ -92,11 +103,11 @@ pub struct MessagePage<'a> {
     /// The message at which the range begins; absent for messages that were asked for by id.
     #[serde(skip_serializing_if = "Option::is_none")]
     anchor: Option<MessageId>,
-    /// Whether the message at the anchor is among the messages.
+    /// True if the message at the anchor is among the messages.
     found_anchor: bool,
-    /// Whether there are no older messages.
+    /// True if there are no older messages.
     found_oldest: bool,
-    /// Whether there are no newer messages.
+    /// True if there are no newer messages.
     found_newest: bool,
     /// Always false: no message is kept from the caller by a plan.
     history_limited: bool,
@@ -104,10 +115,18 @@ pub struct MessagePage<'a> {
     messages: Vec<MessageRecord<'a>>,
 }
 
-/// `GET /messages`.
-pub fn get_messages(read: &Read<'_, User>, params: FetchParams) -> ApiResult<Reply<MessagePage<'static>>> {
-    let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
-    let elements = narrow::parse(params.narrow.as_ref())?;
+/// `GET /messages`. Visitors read web-public channels, in pages that are smaller.
+pub fn get_messages(read: &Read<'_, Visitor>, params: FetchParams) -> ApiResult<Reply<MessagePage<'static>>> {
+    let viewer = MessageViewer::new(read.ctx());
+    let mut elements = narrow::parse(params.narrow.as_ref())?;
+    if read.caller.is_visitor() {
+        visitors::check(read, read.caller)?;
+        elements = narrow::of_visitor(elements)?;
+        let searches = elements.iter().any(|element| element.operator == Operator::Search);
+        if searches && read.app.options.rate_limit {
+            read.app.rate_limiter.count_visitor_search(read.info.peer, &read.app.clock)?;
+        }
+    }
     let narrow = resolve(&viewer, &elements)?;
     let format = MessageFormat {
         apply_markdown: params.apply_markdown.unwrap_or(true),
@@ -117,27 +136,35 @@ pub fn get_messages(read: &Read<'_, User>, params: FetchParams) -> ApiResult<Rep
         Some(ids) => Page::of_selected(selected(&viewer, &narrow, &params, ids)?),
         None => range(&viewer, &narrow, &params)?,
     };
-    let max_bytes = if read.is_quick() { MAX_QUICK_PAGE_BYTES } else { MAX_PAGE_BYTES };
-    let mut messages = Vec::new();
+    let is_short = read.is_quick() || read.caller.is_visitor();
+    let max_bytes = if is_short { MAX_QUICK_PAGE_BYTES } else { MAX_PAGE_BYTES };
+    let mut members = Vec::new();
     loop {
-        let written = write_array(&viewer, &page.ids, format, narrow.search(), max_bytes, &mut messages)?;
-        if written >= page.ids.len() || messages.len() <= max_bytes {
+        let anchor = page.anchor.map_or_else(String::new, |anchor| format!("\"anchor\":{anchor},"));
+        let head = format!(
+            "{anchor}\"found_anchor\":{},\"found_oldest\":{},\"found_newest\":{},\"history_limited\":false,\"messages\":",
+            page.found_anchor, page.found_oldest, page.found_newest
+        );
+        members.extend_from_slice(head.as_bytes());
+        let written = write_array(
+            &viewer,
+            read.snapshot(),
+            &page.ids,
+            format,
+            narrow.search(),
+            max_bytes,
+            &mut members,
+        )?;
+        if written >= page.ids.len() || members.len() - head.len() <= max_bytes {
             break;
         }
         if read.is_quick() {
-            return Err(read.give_up());
+            return Err(read.abort_quick_read());
         }
-        // Half of what fitted, since the other messages may be larger.
+        // Half of the messages that fit, because the others may be larger.
         page.shorten(written.div_ceil(2))?;
-        messages.clear();
+        members.clear();
     }
-    let anchor = page.anchor.map_or_else(String::new, |anchor| format!("\"anchor\":{anchor},"));
-    let mut members = format!(
-        "{anchor}\"found_anchor\":{},\"found_oldest\":{},\"found_newest\":{},\"history_limited\":false,\"messages\":",
-        page.found_anchor, page.found_oldest, page.found_newest
-    )
-    .into_bytes();
-    members.append(&mut messages);
     Ok(Reply::members(into_utf8(members)?))
 }
 
@@ -177,7 +204,7 @@ fn range(viewer: &MessageViewer<'_>, narrow: &Narrow, params: &FetchParams) -> A
     let anchor = Anchor::read(params.anchor.as_deref(), params.use_first_unread_anchor == Some(true))?;
     let count = |name: &str, number: Option<i64>| match number {
         None => Err(ApiError::missing(name)),
-        Some(number) => pagination::count(name, number),
+        Some(number) => page::count(name, number),
     };
     let range = Range {
         anchor,
@@ -201,7 +228,7 @@ pub fn check_number(count: usize) -> ApiResult<()> {
 /// Parameters of `GET /messages/{message_id}`.
 #[derive(Deserialize)]
 pub struct OneParams {
-    /// Which message.
+    /// The message.
     message_id: MessageId,
     /// HTML rather than Markdown.
     #[serde(default)]
@@ -220,10 +247,14 @@ pub struct OneMessage<'a> {
     message: MessageRecord<'a>,
 }
 
-/// `GET /messages/{message_id}`: one message, and its Markdown.
-pub fn get_message(read: &Read<'_, User>, params: OneParams) -> ApiResult<Reply<OneMessage<'static>>> {
-    let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
-    let message = viewer.find(params.message_id)?;
+/// `GET /messages/{message_id}`: one message, and its Markdown. Visitors cannot tell one that does not exist from one that
+/// they may not read.
+pub fn get_message(read: &Read<'_, Visitor>, params: OneParams) -> ApiResult<Reply<OneMessage<'static>>> {
+    let viewer = MessageViewer::new(read.ctx());
+    let message = viewer.find(params.message_id).map_err(|error| match error.status() {
+        400 if read.caller.is_visitor() => ApiError::not_logged_in(),
+        _ => error,
+    })?;
     let format = MessageFormat {
         apply_markdown: params.apply_markdown.unwrap_or(true),
         allow_empty_topic_name: params.allow_empty_topic_name,

@@ -2,12 +2,15 @@
 //! a narrow (feature level 155).
 
 use crate::api::messages::fetch::MAX_MESSAGES;
-use crate::api::messages::fetch::pagination;
-use crate::api::messages::fetch::pagination::{Anchor, Range};
-use crate::api::messages::fetch::resolve_narrow::resolve;
 use crate::api::messages::flags::{EditableFlag, change, is_add};
-use crate::domain::messages::narrow;
+use crate::auth::Ctx;
 use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::narrow;
+use crate::domain::narrow::Operator;
+use crate::domain::narrow::page;
+use crate::domain::narrow::page::{Anchor, Range};
+use crate::domain::narrow::resolve::resolve;
+use crate::domain::search::index;
 use crate::http::{ApiResult, Call, Caller, Reply, User};
 use crate::store::{Snapshot, Tx};
 use crate::types::{MessageId, StreamId};
@@ -19,18 +22,18 @@ use serde_json::Value;
 pub struct FlagsForNarrowParams {
     /// A message id, `newest`, `oldest` or `first_unread`.
     anchor: String,
-    /// Whether the flag of the anchor itself may change.
+    /// True if the flag of the anchor itself may change.
     #[serde(default)]
     include_anchor: Option<bool>,
-    /// How many before it.
+    /// The number of messages before the anchor.
     num_before: i64,
-    /// How many after it.
+    /// The number of messages after the anchor.
     num_after: i64,
-    /// Which messages.
+    /// The filter of messages.
     narrow: Value,
     /// `add` or `remove`.
     op: String,
-    /// Which flag.
+    /// The flag to add or to remove.
     flag: String,
 }
 
@@ -45,9 +48,9 @@ pub struct FlagsForNarrow {
     first_processed_id: Option<MessageId>,
     /// The newest message of the range; null if it is empty.
     last_processed_id: Option<MessageId>,
-    /// Whether there are no older messages in the narrow.
+    /// True if there are no older messages in the narrow.
     found_oldest: bool,
-    /// Whether there are no newer messages in the narrow.
+    /// True if there are no newer messages in the narrow.
     found_newest: bool,
     /// When messages are marked as unread, the channels whose messages were ignored because the caller is not subscribed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,24 +65,27 @@ pub async fn update_flags_for_narrow(
     params: FlagsForNarrowParams,
 ) -> ApiResult<Reply<FlagsForNarrow>> {
     let anchor = Anchor::read(Some(&params.anchor), false)?;
-    let num_before = pagination::count("num_before", params.num_before)?;
-    let num_after = pagination::count("num_after", params.num_after)?;
+    let num_before = page::count("num_before", params.num_before)?;
+    let num_after = page::count("num_after", params.num_after)?;
     let elements = narrow::parse(Some(&params.narrow))?;
     // The longer side is cut, or both if both are too long.
     let num_before = num_before.min(MAX_MESSAGES.saturating_sub(num_after).max(MAX_MESSAGES / 2));
     let num_after = num_after.min(MAX_MESSAGES - num_before);
     let include_anchor = params.include_anchor.unwrap_or(true);
     let range = Range { anchor, include_anchor, num_before, num_after };
+    if elements.iter().any(|element| element.operator == Operator::Search) {
+        index::catch_up(&call.app).await?;
+    }
     let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
     let find = move |snapshot: &Snapshot<'_>| {
-        let viewer = MessageViewer::new(snapshot, &caller, now);
+        let viewer = MessageViewer::new(Ctx::new(snapshot, &caller, now));
         range.page(&viewer, &resolve(&viewer, &elements)?)
     };
-    let page = call.app.read_in(&call.app.pools.slow_reads, Some(call.caller.accountable()), find).await?;
+    let page = call.app.read_in(&call.app.pools.slow_reads, Some(call.caller.quota_owner()), find).await?;
     let add = is_add(&params.op)?;
     let flag = EditableFlag::from_client(&params.flag)?;
     let job = move |tx: &mut Tx<'_>, caller: &User| {
-        let ids = readable(&MessageViewer::new(tx, caller, tx.now()), &page.ids)?;
+        let ids = readable(&MessageViewer::new(tx.ctx(caller)), &page.ids)?;
         let changed = change(tx, caller, flag, add, &ids)?;
         Reply::data(&FlagsForNarrow {
             processed_count: ids.len(),

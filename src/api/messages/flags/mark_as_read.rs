@@ -2,19 +2,17 @@
 //! read, all deprecated for `POST /messages/flags/narrow`.
 
 use crate::api::messages::fetch::MAX_MESSAGES;
-use crate::auth::Ctx;
-use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::channels;
 use crate::domain::access::messages::ALL_IDS;
 use crate::domain::limits::MAX_SHOWN_UNREAD;
 use crate::domain::messages::destination::read_topic;
 use crate::domain::messages::events::FlagsChanged;
-use crate::domain::messages::narrow::cursor::Direction;
-use crate::domain::messages::narrow::executor::Query;
-use crate::domain::messages::narrow::{Narrow, Term, Test};
+use crate::domain::messages::read_state;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::messages::{read_state, sql};
-use crate::domain::subscriptions::sql as subscriptions;
+use crate::domain::narrow::cursor::Direction;
+use crate::domain::narrow::executor::Query;
+use crate::domain::narrow::{Narrow, Term, Test};
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::{access, messages, subscriptions};
 use crate::events::Audience;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
@@ -36,7 +34,7 @@ pub struct MarkedAsRead {
 pub fn mark_all_as_read(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply<MarkedAsRead>> {
     let user_id = caller.user_id;
     let channels = subscriptions::ever_received(tx, user_id)?;
-    for recipient_id in channels.into_iter().chain(sql::direct_recipients(tx, user_id)?) {
+    for recipient_id in channels.into_iter().chain(messages::direct_recipients(tx, user_id)?) {
         read_state::mark_all_read(tx, user_id, recipient_id)?;
     }
     tx.emit(FlagsChanged::all_read(), Audience::user(user_id));
@@ -50,9 +48,9 @@ pub struct StreamParams {
     stream_id: StreamId,
 }
 
-/// `POST /mark_stream_as_read`. Of very many messages, clients are told the newest that became read: they know no others.
+/// `POST /mark_stream_as_read`. Of very many messages, events name the newest that became read: clients know no others.
 pub fn mark_stream_as_read(tx: &mut Tx<'_>, caller: &User, params: StreamParams) -> ApiResult<Reply> {
-    let stream = channels::find_for_content(Ctx::in_job(tx, caller), params.stream_id)?;
+    let stream = access::channels::find_for_content(tx.ctx(caller), params.stream_id)?;
     let recipient_id = stream.recipient_id;
     let ids = messages(tx, caller, vec![Test::Channel(Rc::new(stream)), Test::Unread], MAX_SHOWN_UNREAD)?;
     if !ids.is_empty() {
@@ -88,7 +86,7 @@ pub async fn mark_topic_as_read(call: Call<User>, params: TopicParams) -> ApiRes
 
 /// Marks the newest unread messages of a topic as read, as many as fit into one job. Returns whether those were all.
 fn mark_batch(tx: &mut Tx<'_>, caller: &Caller, params: &TopicParams) -> ApiResult<bool> {
-    let stream = channels::find_for_content(Ctx::in_job(tx, caller), params.stream_id)?;
+    let stream = access::channels::find_for_content(tx.ctx(caller), params.stream_id)?;
     let recipient_id = stream.recipient_id;
     let topic = read_topic(&params.topic_name)?;
     let stream = Rc::new(stream);
@@ -113,7 +111,7 @@ fn in_topic(stream: &Rc<StreamRow>, topic: &Topic) -> Vec<Test> {
 fn messages(tx: &Tx<'_>, caller: &Caller, tests: Vec<Test>, limit: usize) -> ApiResult<Vec<MessageId>> {
     let terms = tests.into_iter().map(|test| Term { test, negated: false }).collect();
     let narrow = Narrow { terms, ..Narrow::default() };
-    let viewer = MessageViewer::new(tx, caller, tx.now());
+    let viewer = MessageViewer::new(tx.ctx(caller));
     let mut ids = Query::new(&viewer, &narrow, Direction::Down, limit)?.take(Some(*ALL_IDS.end()), limit)?;
     ids.reverse();
     Ok(ids)

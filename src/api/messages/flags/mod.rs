@@ -7,13 +7,12 @@ pub mod for_narrow;
 pub mod mark_as_read;
 
 use crate::api::messages::fetch::check_number;
-use crate::domain::access::channel_rows as subscriptions;
-use crate::domain::access::messages as message_access;
 use crate::domain::messages::events::{FlagsChanged, UnreadDetail, UnreadDetails, UnreadPlace};
 use crate::domain::messages::flags::bit;
-use crate::domain::messages::receipts::late;
+use crate::domain::messages::read_state;
+use crate::domain::messages::receipts::historical;
 use crate::domain::messages::viewer::{MessageViewer, invalid_message};
-use crate::domain::messages::{read_state, sql};
+use crate::domain::{access, messages, rows};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
@@ -24,11 +23,11 @@ use std::collections::BTreeMap;
 /// Parameters of `POST /messages/flags`.
 #[derive(Deserialize)]
 pub struct FlagsParams {
-    /// Which messages, at most 5000.
+    /// The messages, at most 5000.
     messages: Vec<MessageId>,
     /// `add` or `remove`.
     op: String,
-    /// Which flag.
+    /// The flag to add or to remove.
     flag: String,
 }
 
@@ -136,7 +135,7 @@ fn change_bit(
     add: bool,
     ids: &[MessageId],
 ) -> ApiResult<Vec<MessageId>> {
-    let viewer = MessageViewer::new(tx, caller, tx.now());
+    let viewer = MessageViewer::new(tx.ctx(caller));
     let mut changed = Vec::new();
     for id in ids {
         let recipient_id = match viewer.recipient_of(*id)? {
@@ -146,12 +145,12 @@ fn change_bit(
             None => continue,
         };
         if add {
-            late::add_receipt_as_read(tx, &viewer, recipient_id, *id)?;
+            historical::add_receipt_as_read(tx, &viewer, recipient_id, *id)?;
         }
-        let flags = sql::flags(tx, caller.user_id, *id)?;
+        let flags = messages::flags_of(tx, caller.user_id, *id)?;
         let wanted = if add { flags | bit } else { flags & !bit };
         if wanted != flags {
-            sql::put_flags(tx, caller.user_id, *id, wanted)?;
+            messages::put_flags(tx, caller.user_id, *id, wanted)?;
             changed.push(*id);
         }
     }
@@ -162,10 +161,10 @@ type ByConversation = BTreeMap<RecipientId, Vec<MessageId>>;
 
 /// Marks messages as read. Messages that were never received count as read.
 fn mark_read(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<Vec<MessageId>> {
-    let viewer = MessageViewer::new(tx, caller, tx.now());
+    let viewer = MessageViewer::new(tx.ctx(caller));
     let mut conversations = ByConversation::new();
     for id in ids {
-        if let Some(recipient_id) = message_access::recipient_of(tx, *id)?
+        if let Some(recipient_id) = access::messages::recipient_of(tx, *id)?
             && viewer.has_received(recipient_id, *id)?
         {
             conversations.entry(recipient_id).or_default().push(*id);
@@ -186,7 +185,7 @@ fn mark_unread(
     caller: &Caller,
     ids: &[MessageId],
 ) -> ApiResult<(Vec<MessageId>, Vec<StreamId>)> {
-    let viewer = MessageViewer::new(tx, caller, tx.now());
+    let viewer = MessageViewer::new(tx.ctx(caller));
     let mut conversations = ByConversation::new();
     for id in ids {
         let recipient_id = viewer.recipient_of(*id)?.ok_or_else(invalid_message)?;
@@ -196,12 +195,12 @@ fn mark_unread(
     for (recipient_id, ids) in conversations {
         let conversation = viewer.conversation(recipient_id)?;
         if let Some(stream) = &conversation.stream {
-            if !subscriptions::is_subscribed(tx, caller.user_id, stream.stream_id)? {
+            if !rows::channel::is_subscribed(tx, caller.user_id, stream.stream_id)? {
                 ignored.push(stream.stream_id);
                 continue;
             }
             for id in ids.iter().filter(|id| !conversation.has_received(**id)) {
-                late::add_receipt(tx, caller.user_id, stream, *id)?;
+                historical::add_receipt(tx, caller.user_id, stream, *id)?;
                 changed.push(*id);
             }
         }
@@ -213,17 +212,17 @@ fn mark_unread(
     Ok((changed, ignored))
 }
 
-/// What clients need to count messages that became unread, by message id.
+/// Details that clients need to count messages that became unread, by message id.
 fn unread_details(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<UnreadDetails> {
-    let viewer = MessageViewer::new(tx, caller, tx.now());
+    let viewer = MessageViewer::new(tx.ctx(caller));
     let mut details = UnreadDetails::new();
     for id in ids {
-        let Some(recipient_id) = message_access::recipient_of(tx, *id)? else { continue };
-        let flags = sql::flags(tx, caller.user_id, *id)?;
+        let Some(recipient_id) = access::messages::recipient_of(tx, *id)? else { continue };
+        let flags = messages::flags_of(tx, caller.user_id, *id)?;
         let conversation = viewer.conversation(recipient_id)?;
         let is_mention = flags & (bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED) != 0
-            || !sql::stream_wildcards(tx, recipient_id, *id..=*id)?.is_empty();
-        let subject = sql::subject_of(tx, *id)?;
+            || !messages::stream_wildcards(tx, recipient_id, *id..=*id)?.is_empty();
+        let subject = messages::subject_of(tx, *id)?;
         let place = match &conversation.stream {
             Some(stream) => UnreadPlace::Stream {
                 stream_id: stream.stream_id,

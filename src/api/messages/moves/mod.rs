@@ -1,6 +1,6 @@
 //! Moving messages to another topic or channel.
 //!
-//! - [`rules`]: what a request may ask for, and who may move messages; pure functions;
+//! - [`rules`]: validation and permissions of moves; pure functions;
 //! - [`plan`]: which messages a move takes, and whether the caller may;
 //! - [`receipts`]: storing a move, with who received and read the messages;
 //! - here: applying it, with the events. Users who lose access to the messages get their deletion;
@@ -13,22 +13,21 @@ pub mod rules;
 
 use crate::api::messages::moves::plan::Move;
 use crate::api::messages::moves::receipts::Receipts;
-use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::messages as message_access;
 use crate::domain::access::messages::clip;
-use crate::domain::access::{channel_rows as subscriptions, user_rows as users};
 use crate::domain::messages::audience::{
     Notified, by_known_messages, readers_besides_subscribers, recipients, without_guests,
 };
 use crate::domain::messages::events::{FlagsChanged, MessagesDeleted};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::receipts::moved;
+use crate::domain::messages::topic_sql;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::messages::{sql, topic_sql};
 use crate::domain::realm::user_ids;
+use crate::domain::rows::channel::StreamRow;
 use crate::domain::subscriptions::members;
 use crate::domain::user_topics::auto_follow;
 use crate::domain::user_topics::moved::{TopicPlace, move_policies};
+use crate::domain::{access, messages, rows};
 use crate::events::Audience;
 use crate::http::{ApiResult, Caller};
 use crate::store::Tx;
@@ -47,17 +46,17 @@ pub fn apply(
 ) -> ApiResult<Vec<Notified>> {
     let receivers = receipts::load(tx, mv)?;
     let notified = recipients(tx, &mv.from, &mv.ids, moved::all_receivers(&receivers.before))?;
-    let topic_existed = message_access::topic(tx, mv.to.stream_id, &mv.topic.key())?
-        .map(|topic_id| sql::has_messages(tx, topic_id))
+    let topic_existed = access::messages::topic(tx, mv.to.stream_id, &mv.topic.key())?
+        .map(|topic_id| messages::has_messages(tx, topic_id))
         .transpose()?;
     let notified = if mv.changes_stream() {
-        // Who still sees the messages sees all of them in the new channel.
+        // Users who still see the messages see all of them in the new channel.
         vec![(mv.ids.clone(), between_channels(tx, caller, mv, skip_history_of, &receivers, &notified)?)]
     } else {
         receipts::write_rows(tx, mv, caller, skip_history_of)?;
         by_known_messages(&mv.from, &mv.ids, &receivers.before, notified)
     };
-    // Whether policies move must not tell of messages that the caller cannot see.
+    // The policies must not reveal messages that the caller cannot see.
     if mv.is_whole_topic {
         let from = TopicPlace { stream_id: mv.from.stream_id, topic: &mv.old_topic };
         let to = TopicPlace { stream_id: mv.to.stream_id, topic: &mv.topic };
@@ -75,15 +74,15 @@ pub fn apply(
     Ok(notified)
 }
 
-/// Whether the named message is now the first of its topic that its sender can see. The rows have moved.
+/// True if the edited message is now the first of its topic that its sender can see. The rows have moved.
 fn begins_topic(tx: &Tx<'_>, mv: &Move) -> ApiResult<bool> {
-    let Some(topic_id) = message_access::topic(tx, mv.to.stream_id, &mv.topic.key())? else {
+    let Some(topic_id) = access::messages::topic(tx, mv.to.stream_id, &mv.topic.key())? else {
         return Ok(false);
     };
-    let (Ok(sender), Some(named)) = (users::caller(tx, mv.sender_id), mv.named.bit()) else {
+    let (Ok(sender), Some(named)) = (rows::user::caller(tx, mv.sender_id), mv.named.bit()) else {
         return Ok(false);
     };
-    let conversation = MessageViewer::new(tx, &sender, tx.now()).channel(&mv.to)?;
+    let conversation = MessageViewer::new(tx.ctx(&sender)).channel(&mv.to)?;
     let before = clip(&conversation.visible, 0..=named.saturating_sub(1));
     Ok(conversation.stream.is_some() && !topic_sql::has_any(tx, topic_id, &before)?)
 }
@@ -110,13 +109,13 @@ fn between_channels(
     let leaves_public = notified.is_also_public() && !mv.to.is_public();
     let deleted = if leaves_public { deleted.and_public_queues() } else { deleted };
     // Queues of all public channels lose the messages, but not those of users who can read the new channel.
-    let keepers = if leaves_public {
+    let remaining = if leaves_public {
         let others = user_ids::active_ids(tx)? - subscribers.bitmap();
         subscribers.bitmap() | readers_besides_subscribers(tx, &mv.to, others)?
     } else {
         RoaringBitmap::new()
     };
-    let keeper_ids = leaves_public.then(|| keepers.iter().map(UserId::from).collect::<Vec<_>>());
+    let keeper_ids = leaves_public.then(|| remaining.iter().map(UserId::from).collect::<Vec<_>>());
     for (ids, audience) in by_known_messages(&mv.from, &mv.ids, &receivers.before, deleted) {
         let place = Some((mv.from.stream_id, mv.old_topic.as_str()));
         for event in MessagesDeleted::events(&ids, place, keeper_ids.clone()) {
@@ -124,20 +123,20 @@ fn between_channels(
         }
     }
     // Subscribers of the new channel are notified if they could read the old one, and so are its other readers if their
-    // queues of all public channels keep the messages. The event would tell others that the old channel exists, and be of
-    // no use to a client without the messages.
+    // queues of all public channels keep the messages. To others the event would reveal the old channel, without being
+    // useful.
     let mut still = notified.bitmap() - lose_access;
     if mv.from.is_public() {
-        still |= without_guests(tx, (subscribers.bitmap() | keepers) - notified.bitmap())?;
+        still |= without_guests(tx, (subscribers.bitmap() | remaining) - notified.bitmap())?;
     }
     let still = Audience::set(still);
     Ok(if mv.from.is_public() && mv.to.is_public() { still.and_public_queues() } else { still })
 }
 
-/// Whether a user may read a channel.
+/// True if a user may read a channel.
 fn may_read(tx: &Tx<'_>, stream: &StreamRow, user_id: UserId) -> ApiResult<bool> {
     let user = user_id.bit().into_iter().collect();
-    Ok(subscriptions::is_subscribed(tx, user_id, stream.stream_id)?
+    Ok(rows::channel::is_subscribed(tx, user_id, stream.stream_id)?
         || !readers_besides_subscribers(tx, stream, user)?.is_empty())
 }
 
@@ -162,9 +161,9 @@ fn delete_flags(tx: &Tx<'_>, mv: &Move, user_ids: &RoaringBitmap) -> ApiResult<(
         return Ok(());
     }
     for id in &mv.ids {
-        for user_id in sql::users_with_flag(tx, *id, bit::ANY)? {
+        for user_id in messages::users_with_flag(tx, *id, bit::ANY)? {
             if user_id.bit().is_some_and(|bit| user_ids.contains(bit)) {
-                sql::put_flags(tx, user_id, *id, 0)?;
+                messages::put_flags(tx, user_id, *id, 0)?;
             }
         }
     }

@@ -2,41 +2,39 @@
 
 use crate::api::messages::moves::plan::Move;
 use crate::api::messages::moves::rules::Resolving;
-use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channel_viewers::ChannelViewers;
-use crate::domain::access::messages as message_access;
-use crate::domain::groups::roles::Among;
+use crate::domain::groups::roles::UserFilter;
 use crate::domain::messages::destination::Destination;
 use crate::domain::messages::record::attribute;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::messages::{delete, sql, topic_sql};
-use crate::domain::notices::{name_of, send_and_read};
+use crate::domain::messages::{delete, topic_sql};
+use crate::domain::notices::{common_language, name_of, send_and_read};
 use crate::domain::rendering::newest_in_topic;
+use crate::domain::rows::channel::StreamRow;
 use crate::domain::subscriptions::members;
-use crate::domain::user_settings;
 use crate::domain::user_topics::policy::VisibilityPolicy;
-use crate::domain::user_topics::sql as user_topics;
+use crate::domain::{access, messages, user_settings, user_topics};
 use crate::http::{ApiResult, Caller};
-use crate::markdown::{Words, message_url};
 use crate::store::Tx;
-use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, UserId};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, Language, UserId};
 use roaring::RoaringBitmap;
+use teamchat_markdown::{Words, message_url};
 
 /// Seconds within which unresolving a topic deletes the notice that it was resolved.
 const UNDO_SECONDS: i64 = 60;
 
-/// Which notices a request asks for.
+/// Notices that a request asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestedNotices {
     /// `send_notification_to_old_thread`.
     pub in_old_topic: bool,
     /// `send_notification_to_new_thread`.
     pub in_new_topic: bool,
-    /// Whether the request only resolves or unresolves a topic, which then gets a notice.
+    /// True if the request only resolves or unresolves a topic, which then gets a notice.
     pub of_resolving: bool,
 }
 
-/// Says what a move was, where that is requested. To be called when the messages have moved. To the caller it is no news.
+/// Sends the requested notices of a move, after the messages have moved. They are read for the caller.
 pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, requested: RequestedNotices) -> ApiResult<()> {
     let user = name_of(tx, caller)?;
     if let Some(resolving) = mv.resolving.filter(|_| requested.of_resolving)
@@ -44,16 +42,17 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, requested: RequestedNot
     {
         send_resolved(tx, caller, mv, resolving, &user)?;
     }
+    let language = common_language(tx)?;
     if requested.in_new_topic && !mv.only_resolves() {
         let is_whole_and_alone = mv.is_whole_topic && is_alone_in_topic(tx, caller, mv)?;
         let from = topic_link(tx, caller, (&mv.from, mv.old_topic.as_str()), &mv.to)?;
-        let content = in_new_topic(mv, is_whole_and_alone, from, &user);
+        let content = in_new_topic(language, mv, is_whole_and_alone, from, &user);
         send_and_read(tx, new_location(mv), content.into(), vec![caller.user_id])?;
     }
     if requested.in_old_topic {
         let destination = Destination::Channel(Box::new(mv.from.clone()), mv.old_topic.clone());
         let to = topic_link(tx, caller, (&mv.to, mv.topic.as_str()), &mv.from)?;
-        send_and_read(tx, destination, in_old_topic(mv, to, &user).into(), vec![caller.user_id])?;
+        send_and_read(tx, destination, in_old_topic(language, mv, to, &user).into(), vec![caller.user_id])?;
     }
     Ok(())
 }
@@ -65,19 +64,20 @@ fn send_resolved(
     resolving: Resolving,
     user: &Words,
 ) -> ApiResult<()> {
-    let what = match resolving {
-        Resolving::Resolved => " has marked this topic as resolved.",
-        Resolving::Unresolved => " has marked this topic as unresolved.",
+    let language = common_language(tx)?;
+    let text = match resolving {
+        Resolving::Resolved => language.t("{user} has marked this topic as resolved."),
+        Resolving::Unresolved => language.t("{user} has marked this topic as unresolved."),
     };
-    let content = user.clone().words(what).into();
+    let content = Words::filled(text, &[("user", user.clone())]).into();
     let mut readers = readers_of_resolve_notice(tx, mv)?;
     readers.push(caller.user_id);
     let id = send_and_read(tx, new_location(mv), content, readers)?;
-    Ok(sql::add_attributes(tx, id, attribute::IS_RESOLVE_NOTICE)?)
+    Ok(messages::add_attributes(tx, id, attribute::IS_RESOLVE_NOTICE)?)
 }
 
 /// A link to a topic, with the newest message there that the caller can see, for a notice in another channel. A private
-/// channel is not named where somebody reads it who cannot see that channel.
+/// channel is not named if some readers of the notice cannot see it.
 fn topic_link(
     tx: &Tx<'_>,
     caller: &Caller,
@@ -85,41 +85,47 @@ fn topic_link(
     shown_in: &StreamRow,
 ) -> ApiResult<Words> {
     if stream.stream_id != shown_in.stream_id && !stream.is_public() {
-        let mut viewers = ChannelViewers::load(tx, Among::Everyone, tx.now())?;
+        let mut viewers = ChannelViewers::load(tx, UserFilter::Everyone, tx.now())?;
         let readers = viewers.users_who_can_see(tx, shown_in)?;
         if !readers.is_subset(&viewers.users_who_can_see(tx, stream)?) {
-            return Ok(Words::new("another channel"));
+            return Ok(Words::new(common_language(tx)?.t("another channel")));
         }
     }
-    let newest = newest_in_topic(tx, caller, tx.now(), stream.stream_id, topic)?;
-    Ok(Words::default().topic((stream.stream_id.0, &stream.name), topic, newest, EMPTY_TOPIC_DISPLAY_NAME))
+    let newest = newest_in_topic(tx.ctx(caller), stream.stream_id, topic)?;
+    let empty = common_language(tx)?.t(EMPTY_TOPIC_DISPLAY_NAME);
+    Ok(Words::default().topic((stream.stream_id.0, &stream.name), topic, newest, empty))
 }
 
-fn in_new_topic(mv: &Move, is_whole_and_alone: bool, from: Words, user: &Words) -> Words {
-    let words = if is_whole_and_alone {
-        Words::new("This topic was moved here from ")
-    } else {
-        match i64::try_from(mv.ids.len()).unwrap_or(i64::MAX) {
-            1 => {
-                let url = message_url(mv.to.stream_id.0, &mv.to.name, mv.topic.as_str(), mv.named.0);
-                Words::default().link("A message", url.trim_start_matches('/')).words(" was moved here from ")
-            }
-            count => Words::default().number(count).words(" messages were moved here from "),
-        }
+fn in_new_topic(language: Language, mv: &Move, is_whole_and_alone: bool, from: Words, user: &Words) -> Words {
+    let count = i64::try_from(mv.ids.len()).unwrap_or(i64::MAX);
+    let url = message_url(mv.to.stream_id.0, &mv.to.name, mv.topic.as_str(), mv.named.0);
+    let message = Words::default().link(language.t("A message"), url.trim_start_matches('/'));
+    let text = match count {
+        _ if is_whole_and_alone => language.t("This topic was moved here from {place} by {user}."),
+        1 => language.t("{message} was moved here from {place} by {user}."),
+        _ => language.counted(
+            "{count} messages were moved here from {place} by {user}.",
+            "{count} messages were moved here from {place} by {user}.",
+            count,
+        ),
     };
-    words.append(from).words(" by ").append(user.clone()).words(".")
+    let count = Words::default().number(count);
+    let parameters = [("message", message), ("count", count), ("place", from), ("user", user.clone())];
+    Words::filled(text, &parameters)
 }
 
-fn in_old_topic(mv: &Move, to: Words, user: &Words) -> Words {
-    let words = if mv.is_whole_topic {
-        Words::new("This topic was moved to ")
+fn in_old_topic(language: Language, mv: &Move, to: Words, user: &Words) -> Words {
+    let count = i64::try_from(mv.ids.len()).unwrap_or(i64::MAX);
+    let text = if mv.is_whole_topic {
+        language.t("This topic was moved to {place} by {user}.")
     } else {
-        match i64::try_from(mv.ids.len()).unwrap_or(i64::MAX) {
-            1 => Words::new("A message was moved from this topic to "),
-            count => Words::default().number(count).words(" messages were moved from this topic to "),
-        }
+        language.counted(
+            "A message was moved from this topic to {place} by {user}.",
+            "{count} messages were moved from this topic to {place} by {user}.",
+            count,
+        )
     };
-    words.append(to).words(" by ").append(user.clone()).words(".")
+    Words::filled(text, &[("count", Words::default().number(count)), ("place", to), ("user", user.clone())])
 }
 
 /// The subscribers for whom the notice of a resolved topic counts as read (`resolved_topic_notice_auto_read_policy`).
@@ -151,22 +157,22 @@ fn new_location(mv: &Move) -> Destination {
     Destination::Channel(Box::new(mv.to.clone()), mv.topic.clone())
 }
 
-/// Whether the caller can see no other message in the new topic. Notices must not tell of others.
+/// True if the caller can see no other message in the new topic. Notices must not reveal others.
 fn is_alone_in_topic(tx: &Tx<'_>, caller: &Caller, mv: &Move) -> ApiResult<bool> {
-    let Some(topic_id) = message_access::topic(tx, mv.to.stream_id, &mv.topic.key())? else {
+    let Some(topic_id) = access::messages::topic(tx, mv.to.stream_id, &mv.topic.key())? else {
         return Ok(true);
     };
-    let view = MessageViewer::new(tx, caller, tx.now()).channel(&mv.to)?;
+    let view = MessageViewer::new(tx.ctx(caller)).channel(&mv.to)?;
     Ok(!topic_sql::has_others(tx, topic_id, &view.visible, &mv.id_set())?)
 }
 
 /// Deletes the notice at the end of the topic if it is recent, and returns whether it did.
 fn delete_recent_notice(tx: &mut Tx<'_>, caller: &Caller, mv: &Move) -> ApiResult<bool> {
-    let Some(topic_id) = message_access::topic(tx, mv.to.stream_id, &mv.topic.key())? else {
+    let Some(topic_id) = access::messages::topic(tx, mv.to.stream_id, &mv.topic.key())? else {
         return Ok(false);
     };
-    let Some(last) = sql::newest_of_topic(tx, topic_id)? else { return Ok(false) };
-    let Some(message) = sql::by_id(tx, last)? else { return Ok(false) };
+    let Some(last) = messages::newest_of_topic(tx, topic_id)? else { return Ok(false) };
+    let Some(message) = messages::by_id(tx, last)? else { return Ok(false) };
     if !message.has(attribute::IS_RESOLVE_NOTICE) || tx.now() - message.timestamp > UNDO_SECONDS {
         return Ok(false);
     }

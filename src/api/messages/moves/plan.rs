@@ -3,28 +3,27 @@
 use crate::api::messages::moves::rules;
 use crate::api::messages::moves::rules::{MoveFacts, Resolving, TimeLimits};
 use crate::auth::Ctx;
-use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::channels;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::messages::{Ranges, clip};
-use crate::domain::groups::channel_settings::StreamSetting;
-use crate::domain::groups::realm_settings::{RealmGroup, is_held};
-use crate::domain::limits;
+use crate::domain::groups::permission::RealmGroup;
+use crate::domain::groups::permission::StreamSetting;
+use crate::domain::groups::realm_settings::is_held;
 use crate::domain::limits::{MAX_MOVED_MESSAGES, MAX_REWRITTEN_LENGTH};
 use crate::domain::linkifiers::compiled::topic_links;
 use crate::domain::messages::destination::{check_may_post, check_topic};
 use crate::domain::messages::events::PropagateMode;
 use crate::domain::messages::record::{EditRecord, MessageRow};
+use crate::domain::messages::topic_sql;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::messages::{sql, topic_sql};
-use crate::domain::realm;
+use crate::domain::rows::channel::StreamRow;
+use crate::domain::{access, limits, messages, realm};
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::markdown::TopicLink;
 use crate::types::{MessageId, StreamId, Topic, TopicId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
+use teamchat_markdown::TopicLink;
 
-/// A move that the caller may make.
+/// A permitted move.
 #[derive(Debug)]
 pub struct Move {
     /// The channel of the messages.
@@ -35,34 +34,34 @@ pub struct Move {
     pub old_topic: Topic,
     /// The new topic.
     pub topic: Topic,
-    /// Whether the change of topic resolves or unresolves it.
+    /// Set if the change of topic resolves or unresolves it.
     pub resolving: Option<Resolving>,
-    /// Which messages the request asks for.
+    /// The messages that the request selects.
     pub propagate_mode: PropagateMode,
     /// The message that was named.
     pub named: MessageId,
-    /// Who sent it.
+    /// The sender.
     pub sender_id: UserId,
     /// The messages, ascending.
     pub ids: Vec<MessageId>,
-    /// Whether the caller sees no other message of the old topic.
+    /// True if the caller sees no other message of the old topic.
     pub is_whole_topic: bool,
     /// Links in the new topic.
     pub topic_links: Vec<TopicLink>,
 }
 
 impl Move {
-    /// Whether the messages go to another channel.
+    /// True if the messages move to another channel.
     pub fn changes_stream(&self) -> bool {
         self.from.stream_id != self.to.stream_id
     }
 
-    /// Whether the messages get another topic, or another spelling of theirs.
+    /// True if the messages get another topic, or another spelling of theirs.
     pub fn changes_topic(&self) -> bool {
         self.old_topic != self.topic
     }
 
-    /// Whether the move resolves or unresolves the topic, and does nothing else.
+    /// True if the move only resolves or unresolves the topic.
     pub fn only_resolves(&self) -> bool {
         self.resolving.is_some() && !self.changes_stream()
     }
@@ -84,22 +83,20 @@ impl Move {
     }
 }
 
-/// Where a request moves messages to.
+/// Destination of a move.
 #[derive(Clone, Debug)]
 pub struct MoveTarget {
     /// Another topic.
     pub topic: Option<Topic>,
     /// Another channel.
     pub stream_id: Option<StreamId>,
-    /// Which messages go.
+    /// The selected messages.
     pub propagate_mode: PropagateMode,
 }
 
-/// Plans a move and checks that the caller may make it; `message` is one that they may read, in the channel `from`.
+/// Plans a move and checks the caller's permission; `message` is one that they may read, in the channel `from`.
 pub fn plan(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
+    ctx: Ctx<'_>,
     (message, from): (&MessageRow, &StreamRow),
     target: &MoveTarget,
 ) -> ApiResult<Move> {
@@ -109,16 +106,16 @@ pub fn plan(
     let topic = target.topic.clone().unwrap_or_else(|| old_topic.clone());
     let to = match target.stream_id {
         None => from.clone(),
-        Some(stream_id) => channels::find_for_content(Ctx::new(connection, caller, now), stream_id)?,
+        Some(stream_id) => access::channels::find_for_content(ctx, stream_id)?,
     };
     if to.is_archived {
-        return Err(channels::no_such_channel());
+        return Err(access::channels::no_such_channel());
     }
-    check_topic(connection, &to, &topic)?;
+    check_topic(&ctx, &to, &topic)?;
     let permissions = MovePermissions {
-        connection,
-        caller,
-        viewer: Viewer::new(Ctx::new(connection, caller, now)),
+        connection: ctx.connection,
+        caller: ctx.caller,
+        viewer: Viewer::new(ctx),
         from,
         to: &to,
     };
@@ -129,28 +126,28 @@ pub fn plan(
         may_resolve: permissions.may_resolve()?,
         may_move_within: permissions.may_move_within()?,
         may_move_out: permissions.may_move_out()?,
-        limits: limits(connection, caller)?,
-        age: now - message.timestamp,
+        limits: limits(&ctx, ctx.caller)?,
+        age: ctx.now - message.timestamp,
     };
     rules::check_may_move(facts)?;
     if facts.stream_changes {
-        check_may_post(connection, caller, now, &to)?;
+        check_may_post(ctx, &to)?;
     }
-    let visible = &MessageViewer::new(connection, caller, now).channel(from)?.visible;
-    let is_trusted = caller.role.is_moderator();
+    let visible = &MessageViewer::new(ctx).channel(from)?.visible;
+    let is_trusted = ctx.caller.role.is_moderator();
     let limit = if is_trusted { usize::MAX } else { MAX_MOVED_MESSAGES };
     let (ids, is_whole_topic) =
-        select_messages(connection, visible, topic_id, message.id, target.propagate_mode, limit)?;
+        select_messages(&ctx, visible, topic_id, message.id, target.propagate_mode, limit)?;
     if !is_trusted {
-        check_length(connection, &ids)?;
+        check_length(&ctx, &ids)?;
     }
     if target.propagate_mode == PropagateMode::ChangeAll {
-        check_age_of_all(connection, facts, &ids, now)?;
+        check_age_of_all(&ctx, facts, &ids, ctx.now)?;
     }
     Ok(Move {
         from: from.clone(),
         is_whole_topic,
-        topic_links: topic_links(connection, topic.as_str())?,
+        topic_links: topic_links(&ctx, topic.as_str())?,
         to,
         old_topic,
         topic,
@@ -162,9 +159,9 @@ pub fn plan(
     })
 }
 
-/// Checks that messages are short enough to be written anew in one job.
+/// Checks that messages are short enough to be rewritten in one job.
 fn check_length(connection: &Connection, ids: &[MessageId]) -> ApiResult<()> {
-    if sql::fit_in_job(connection, ids.iter().copied())? < ids.len() {
+    if messages::count_for_one_job(connection, ids.iter().copied())? < ids.len() {
         let limit = MAX_REWRITTEN_LENGTH >> 20;
         return Err(ApiError::bad_request(format!("Too much text in these messages (limit: {limit} MiB)")));
     }

@@ -1,14 +1,13 @@
 //! Storing a move: rows, search index, history; and who received and read the messages, if they change channel.
 
 use crate::api::messages::moves::plan::Move;
-use crate::domain::access::channel_rows;
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::receipts::moved;
 use crate::domain::messages::receipts::moved::ReceiverGroups;
-use crate::domain::messages::search::{index, purge};
 use crate::domain::messages::topic_sql::NewLocation;
-use crate::domain::messages::{read_state, sql, topic_sql};
-use crate::domain::subscriptions::sql as subscriptions;
+use crate::domain::messages::{read_state, topic_sql};
+use crate::domain::search::{index, purge};
+use crate::domain::{messages, rows, subscriptions};
 use crate::http::{ApiResult, Caller};
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
@@ -23,7 +22,7 @@ pub fn write_rows(
     caller: &Caller,
     skip_history_of: Option<MessageId>,
 ) -> ApiResult<()> {
-    let topic_id = sql::topic_or_new(tx, mv.to.stream_id, &mv.topic.key())?;
+    let topic_id = messages::topic_or_new(tx, mv.to.stream_id, &mv.topic.key())?;
     let subject = mv.changes_topic().then(|| mv.topic.as_str());
     let links = if mv.topic_links.is_empty() { None } else { Some(serde_json::to_string(&mv.topic_links)?) };
     let with_history = mv.ids.iter().copied().filter(|id| skip_history_of != Some(*id));
@@ -45,7 +44,7 @@ pub fn write_rows(
     Ok(())
 }
 
-/// Who received the messages of a move, before and after it.
+/// Receivers of the messages of a move, before and after it.
 pub struct Receipts {
     /// The messages by their receivers in the old channel.
     pub before: ReceiverGroups,
@@ -63,7 +62,7 @@ pub fn load(connection: &Connection, mv: &Move) -> ApiResult<Receipts> {
     let after = if mv.to.has_public_history() {
         before.iter().map(|(ids, users)| (ids.clone(), users & &subscribers)).collect()
     } else {
-        let active = channel_rows::subscribers(connection, mv.to.stream_id)?;
+        let active = rows::channel::subscribers(connection, mv.to.stream_id)?;
         before.iter().map(|(ids, users)| (ids.clone(), users & &subscribers | &active)).collect()
     };
     Ok(Receipts { before, after, subscribers })
@@ -71,7 +70,7 @@ pub fn load(connection: &Connection, mv: &Move) -> ApiResult<Receipts> {
 
 /// Stores who received the messages and who has read them in the new channel. To be called when their rows have moved.
 ///
-/// Only what the spans and read sets of the new channel say otherwise is written.
+/// Stores only deviations from the spans and read sets of the new channel.
 pub fn transfer(tx: &Tx<'_>, mv: &Move, receipts: &Receipts) -> ApiResult<()> {
     moved::remove(tx, mv.from.recipient_id, &mv.id_set())?;
     let by_spans = moved::group_by_receivers(tx, mv.to.stream_id, mv.to.recipient_id, &mv.ids)?;
@@ -103,10 +102,10 @@ pub fn transfer(tx: &Tx<'_>, mv: &Move, receipts: &Receipts) -> ApiResult<()> {
 /// Removes the flag `historical` from users who are no longer receivers.
 fn forget_historical(tx: &Tx<'_>, ids: &RoaringBitmap, receivers: &RoaringBitmap) -> ApiResult<()> {
     for id in ids.iter().map(MessageId::from) {
-        for user_id in sql::users_with_flag(tx, id, bit::HISTORICAL)? {
+        for user_id in messages::users_with_flag(tx, id, bit::HISTORICAL)? {
             if !user_id.bit().is_some_and(|bit| receivers.contains(bit)) {
-                let flags = sql::flags(tx, user_id, id)?;
-                sql::put_flags(tx, user_id, id, flags & !bit::HISTORICAL)?;
+                let flags = messages::flags_of(tx, user_id, id)?;
+                messages::put_flags(tx, user_id, id, flags & !bit::HISTORICAL)?;
             }
         }
     }

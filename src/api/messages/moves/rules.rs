@@ -1,4 +1,4 @@
-//! What a request to edit or move may ask for, and who may move messages: pure functions over loaded facts.
+//! Validation and permissions of edits and moves: pure functions over loaded facts.
 
 use crate::domain::messages::events::PropagateMode;
 use crate::http::{ApiError, ApiResult};
@@ -33,7 +33,7 @@ impl Resolving {
     }
 }
 
-/// Whether a topic that a client sent is the mark of resolved topics before the empty topic.
+/// True if the topic sent by a client is the mark of resolved topics before the empty topic.
 pub fn resolves_empty_topic(text: &str) -> bool {
     let mark = Topic::RESOLVED_PREFIX.trim_end();
     text.trim().strip_prefix(mark).is_some_and(|rest| {
@@ -45,17 +45,17 @@ pub fn resolves_empty_topic(text: &str) -> bool {
 /// The changes that a request asks for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestedChanges {
-    /// Whether it has a content.
+    /// True if it has a content.
     pub content: bool,
-    /// Whether it has a topic.
+    /// True if it has a topic.
     pub topic: bool,
-    /// Whether it has a channel.
+    /// True if it has a channel.
     pub stream: bool,
-    /// Which messages move.
+    /// The messages that move.
     pub propagate_mode: PropagateMode,
-    /// Whether the message is in a channel.
+    /// True if the message is in a channel.
     pub is_channel_message: bool,
-    /// Whether the message has a poll or to-do list.
+    /// True if the message has a poll or to-do list.
     pub is_widget: bool,
 }
 
@@ -82,21 +82,21 @@ pub fn check_request(requested: RequestedChanges) -> ApiResult<()> {
 /// The facts that decide whether a message may be moved.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MoveFacts {
-    /// Whether the change of topic resolves or unresolves it.
+    /// Set if the change of topic resolves or unresolves it.
     pub resolving: Option<Resolving>,
-    /// Whether the topic changes.
+    /// True if the topic changes.
     pub topic_changes: bool,
-    /// Whether the channel changes.
+    /// True if the channel changes.
     pub stream_changes: bool,
-    /// Whether the caller may resolve topics.
+    /// True if the caller may resolve topics.
     pub may_resolve: bool,
-    /// Whether the caller may move messages to other topics.
+    /// True if the caller may move messages to other topics.
     pub may_move_within: bool,
-    /// Whether the caller may move messages out of the channel.
+    /// True if the caller may move messages out of the channel.
     pub may_move_out: bool,
     /// The caller's time limits.
     pub limits: TimeLimits,
-    /// How old the message is, in seconds.
+    /// Age of the message in seconds.
     pub age: i64,
 }
 
@@ -110,7 +110,7 @@ pub struct TimeLimits {
 }
 
 impl TimeLimits {
-    /// The stricter limit of what changes, with the grace period.
+    /// The stricter limit of the changed properties, with the grace period.
     pub fn strictest(self, topic_changes: bool, stream_changes: bool) -> Option<i64> {
         let within = self.within_stream.filter(|_| topic_changes);
         let between = self.between_streams.filter(|_| stream_changes);
@@ -157,7 +157,7 @@ mod tests {
 
     // conformance: move-28
     #[test]
-    fn only_the_mark_alone_resolves() {
+    fn only_the_prefix_change_resolves() {
         let long = "x".repeat(60);
         let shortened = format!("✔ {}...", "x".repeat(55));
         let cases = [
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_in_the_published_words() {
+    fn contradictory_parameters_are_refused_as_published() {
         let letters = |asked: &str, propagate_mode| RequestedChanges {
             content: asked.contains('c'),
             topic: asked.contains('t'),
@@ -217,7 +217,7 @@ mod tests {
 
     // conformance: move-25
     #[test]
-    fn who_may_move() {
+    fn permissions_to_move() {
         let facts = |letters: &str, age| MoveFacts {
             resolving: letters.contains('r').then_some(Resolving::Resolved),
             topic_changes: letters.contains('t'),

@@ -1,26 +1,26 @@
-//! Read state: loading and storing what users have read, as a [`ReadSet`] for each user and conversation.
+//! Read state: a [`ReadSet`] for each user and conversation, loaded and stored.
 //!
 //! - [`read_set`]: the set itself;
 //! - [`sender`]: reading the messages of a muted sender;
-//! - [`unlisted`]: telling many users what became read for them in channels.
+//! - [`bulk_events`]: events for messages that became read for many users of channels.
 
+pub mod bulk_events;
 pub mod read_set;
 pub mod sender;
-pub mod unlisted;
 
-use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::messages::{MovedReceipts, Ranges, clip, received_ids};
 use crate::domain::limits::MAX_SHOWN_UNREAD;
 use crate::domain::messages::read_state::read_set::{CHUNK_BITS, ReadSet};
 use crate::domain::messages::sql;
-use crate::http::ApiResult;
+use crate::domain::rows::channel::StreamRow;
+use crate::error::ApiResult;
 use crate::store::{Tx, bitmap};
 use crate::types::{MessageId, RecipientId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension};
 use std::ops::RangeInclusive;
 
-/// Loads what a user has read of a conversation.
+/// Loads the read messages of a user in a conversation.
 pub fn load(connection: &Connection, user_id: UserId, recipient_id: RecipientId) -> ApiResult<ReadSet> {
     let until: Option<u32> = connection
         .prepare_cached("SELECT read_until FROM read_state WHERE user_id = ?1 AND recipient_id = ?2")?
@@ -81,6 +81,23 @@ pub fn mark_read(
     Ok(changed)
 }
 
+/// Stores the read state of a user in a conversation where there is none: all messages up to the newest are read, but for
+/// `unread` ranges of ids.
+pub fn put(
+    tx: &Tx<'_>,
+    user_id: UserId,
+    recipient_id: RecipientId,
+    newest: u32,
+    unread: &[RangeInclusive<u32>],
+) -> ApiResult<()> {
+    let mut set = ReadSet::default();
+    set.insert_until(newest);
+    for ids in unread.iter().rev() {
+        set.remove_range(ids.clone());
+    }
+    store(tx, user_id, recipient_id, &mut set)
+}
+
 /// Marks messages of one conversation as unread. Returns those that were read.
 pub fn mark_unread(
     tx: &Tx<'_>,
@@ -138,7 +155,7 @@ fn newest_bit(connection: &Connection, recipient_id: RecipientId) -> ApiResult<O
 }
 
 /// Returns the users who have read a message of a conversation, with one statement.
-pub fn who_read(
+pub fn users_who_read(
     connection: &Connection,
     recipient_id: RecipientId,
     id: MessageId,

@@ -1,8 +1,8 @@
 //! The set of message ids that a user has read of one conversation.
 //!
-//! Where no unread message lies between two read ones, all ids between them are in the set, even those of messages in
-//! other conversations. So the set is a few runs however much was read, and the unread messages are exactly the
-//! conversation's messages in its gaps. The statements are in [`super`].
+//! If no unread message lies between two read ones, all ids between them are in the set, even those of messages in
+//! other conversations. So the set consists of few runs, and the unread messages are exactly the conversation's
+//! messages in its gaps. The statements are in [`super`].
 
 use roaring::RoaringBitmap;
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ impl ReadSet {
         self.until
     }
 
-    /// Whether an id is in the set.
+    /// True if an id is in the set.
     pub fn contains(&self, id: u32) -> bool {
         id <= self.until || self.above.contains(id)
     }
@@ -81,18 +81,25 @@ impl ReadSet {
 
     /// Removes an id.
     pub fn remove(&mut self, id: u32) {
-        if id == 0 || !self.contains(id) {
+        if self.contains(id) {
+            self.remove_range(id..=id);
+        }
+    }
+
+    /// Removes a range of ids.
+    pub fn remove_range(&mut self, ids: RangeInclusive<u32>) {
+        let (first, last) = (*ids.start(), *ids.end());
+        if first == 0 || first > last {
             return;
         }
-        if id <= self.until {
-            if id < self.until {
-                self.fill(id + 1..=self.until);
+        if first <= self.until {
+            if last < self.until {
+                self.fill(last + 1..=self.until);
             }
-            self.until = id - 1;
-        } else {
-            self.above.remove(id);
-            self.touch(id..=id);
+            self.until = first - 1;
         }
+        self.touch(ids.clone());
+        self.above.remove_range(ids);
     }
 
     /// The ranges of ids within bounds that are not in the set, the lowest first.
@@ -304,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_in_order_leaves_one_mark() {
+    fn reading_in_order_stores_one_run() {
         let mut set = ReadSet::default();
         for id in [5, 9, 40, 70_000] {
             set.insert(&[id], |_| Ok::<_, Infallible>(false)).unwrap();

@@ -1,13 +1,14 @@
 //! Marking the messages of a sender as read, when a user mutes them.
 
+use crate::auth::Caller;
 use crate::domain::access::messages::{Ranges, contains};
 use crate::domain::limits::MAX_MUTED_MESSAGES;
 use crate::domain::messages::events::FlagsChanged;
 use crate::domain::messages::read_state;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::subscriptions::sql as subscriptions;
+use crate::domain::subscriptions;
+use crate::error::ApiResult;
 use crate::events::Audience;
-use crate::http::{ApiResult, Caller};
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, UserId};
 use rusqlite::Connection;
@@ -59,7 +60,7 @@ fn unread_of_sender(
 /// The ids that the caller received and has not read, by conversation: of their channels, and of direct conversations
 /// with the sender.
 fn unread_ranges(tx: &Tx<'_>, caller: &Caller, sender_id: UserId) -> ApiResult<HashMap<RecipientId, Ranges>> {
-    let viewer = MessageViewer::new(tx, caller, tx.now());
+    let viewer = MessageViewer::new(tx.ctx(caller));
     let channels = subscriptions::own(tx, caller.user_id)?.into_iter().map(|own| own.recipient_id);
     let mut unread = HashMap::new();
     for recipient_id in channels.chain(common_conversations(tx, caller.user_id, sender_id)?) {

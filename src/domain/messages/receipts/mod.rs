@@ -1,21 +1,21 @@
 //! Receipts: who received a message.
 //!
 //! - [`moved`]: receipts of messages that were moved to another channel;
-//! - [`late`]: messages that a user receives after they were sent.
+//! - [`historical`]: messages that a user receives after they were sent.
 
-pub mod late;
+pub mod historical;
 pub mod moved;
 
-use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::messages::{direct_user_ids, moved_receipts, moved_receivers};
 use crate::domain::messages::record::MessageRow;
-use crate::http::ApiResult;
+use crate::domain::rows::channel::StreamRow;
+use crate::error::ApiResult;
 use crate::types::{MessageId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
 /// Returns the users who received a message; `stream` is its channel.
-pub fn who_received(
+pub fn users_who_received(
     connection: &Connection,
     stream: Option<&StreamRow>,
     message: &MessageRow,

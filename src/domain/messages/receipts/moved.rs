@@ -3,7 +3,7 @@
 //! Messages with the same receivers share a row, so that moving a topic writes a row or two, not one for each receiver.
 
 use crate::domain::access::messages::{MovedReceipts, moved_receipts, moved_receivers};
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use crate::store::bitmap;
 use crate::types::{MessageId, RecipientId, StreamId, UserId};
 use roaring::RoaringBitmap;

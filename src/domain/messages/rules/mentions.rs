@@ -1,52 +1,48 @@
-//! Who may mention many people at once, and groups (`can_mention_many_users_group` of the organization,
+//! Permissions to mention many users at once, and groups (`can_mention_many_users_group` of the organization,
 //! `can_mention_group` of a group).
 
 use crate::auth::Ctx;
-use crate::domain::access::channel_rows as subscriptions;
 use crate::domain::access::channels::Viewer;
-use crate::domain::access::messages as message_access;
+use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::permission::UserGroupSetting;
-use crate::domain::groups::realm_settings::{RealmGroup, is_held};
+use crate::domain::groups::realm_settings::is_held;
 use crate::domain::groups::setting::{Owner, group_of};
-use crate::domain::groups::sql as groups;
 use crate::domain::groups::system::SystemGroup;
-use crate::domain::limits;
 use crate::domain::limits::MAX_MENTIONED_GROUPS;
 use crate::domain::messages::topic_sql;
-use crate::http::{ApiError, ApiResult, Caller};
-use crate::markdown::Rendered;
+use crate::domain::{access, groups, limits, rows};
+use crate::error::{ApiError, ApiResult};
 use crate::types::{GroupId, StreamId, Topic, UserId};
 use rusqlite::Connection;
+use teamchat_markdown::Rendered;
 
 /// The most users that everyone may mention with a wildcard.
 const MAX_FOR_EVERYONE: usize = 15;
 
-/// Checks that a sender may mention whom a message mentions. `topic` is its channel and topic; in direct conversations
-/// wildcards are allowed.
+/// Checks the sender's permission for the mentions of a message. `topic` is its channel and topic; in direct
+/// conversations wildcards are allowed.
 ///
 /// Returns the participants of the topic, ascending, if they were loaded and are few.
 pub fn check(
-    connection: &Connection,
-    sender: &Caller,
-    now: i64,
+    ctx: Ctx<'_>,
     topic: Option<(StreamId, &Topic)>,
     rendered: &Rendered,
 ) -> ApiResult<Option<Vec<UserId>>> {
     let mut participants = None;
-    let viewer = Viewer::new(Ctx::new(connection, sender, now));
+    let viewer = Viewer::new(ctx);
     let may_mention_many =
-        || is_held(connection, sender, viewer.membership()?, RealmGroup::CanMentionManyUsers);
+        || is_held(&ctx, ctx.caller, viewer.membership()?, RealmGroup::CanMentionManyUsers);
     if let Some((stream_id, topic)) = topic {
         if rendered.mentions_stream_wildcard
-            && subscriptions::subscribers(connection, stream_id)?.len() > MAX_FOR_EVERYONE as u64
+            && rows::channel::subscribers(&ctx, stream_id)?.len() > MAX_FOR_EVERYONE as u64
             && !may_mention_many()?
         {
             let msg = "You do not have permission to use channel wildcard mentions in this channel.";
             return Err(ApiError::new(400, "STREAM_WILDCARD_MENTION_NOT_ALLOWED", msg));
         }
         if rendered.mentions_topic_wildcard {
-            participants = few_participants(connection, stream_id, topic)?;
-            if !are_few(participants.as_deref(), sender.user_id) && !may_mention_many()? {
+            participants = few_participants(&ctx, stream_id, topic)?;
+            if !are_few(participants.as_deref(), ctx.caller.user_id) && !may_mention_many()? {
                 let msg = "You do not have permission to use topic wildcard mentions in this topic.";
                 return Err(ApiError::new(400, "TOPIC_WILDCARD_MENTION_NOT_ALLOWED", msg));
             }
@@ -62,13 +58,13 @@ fn few_participants(
     stream_id: StreamId,
     topic: &Topic,
 ) -> ApiResult<Option<Vec<UserId>>> {
-    match message_access::topic(connection, stream_id, &topic.key())? {
+    match access::messages::topic(connection, stream_id, &topic.key())? {
         Some(topic_id) => Ok(topic_sql::few_participants(connection, topic_id, MAX_FOR_EVERYONE)?),
         None => Ok(Some(Vec::new())),
     }
 }
 
-/// Whether the participants besides the sender are few enough for everyone to mention.
+/// True if the participants besides the sender are few enough for everyone to mention.
 fn are_few(participants: Option<&[UserId]>, sender_id: UserId) -> bool {
     participants.is_some_and(|people| {
         people.iter().filter(|user_id| **user_id != sender_id).count() < MAX_FOR_EVERYONE

@@ -1,15 +1,16 @@
-//! What is valid, and who may edit and delete: pure functions over loaded facts.
+//! Validation of messages, and permissions to edit and delete: pure functions over loaded facts.
 //!
 //! [`direct_messages`] and [`mentions`] load the facts of their rules themselves.
 
 pub mod direct_messages;
 pub mod mentions;
 
+use crate::auth::Caller;
 use crate::domain::limits::MAX_MESSAGE_LENGTH;
 use crate::domain::messages::markup::shortened;
 use crate::domain::messages::record::{EditRecord, MessageRow};
 use crate::domain::realm::settings::RealmSetting;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::error::{ApiError, ApiResult};
 use crate::types::{SettingValue, Shape};
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -20,7 +21,7 @@ use serde::Deserialize;
 pub enum EditHistoryVisibility {
     /// Everything.
     All,
-    /// Only where messages were moved, not what they said before.
+    /// Only moves, without earlier versions of the content.
     Moves,
     /// Nothing.
     None,
@@ -51,7 +52,7 @@ impl EditHistoryVisibility {
 /// Seconds after the time limit within which an edit is still accepted.
 const EDIT_GRACE_SECONDS: i64 = 20;
 
-/// Normalizes a message's content: trims the end, and truncates what is too long.
+/// Normalizes a message's content: trims the end, and truncates it to the maximum length.
 pub fn content(text: &str) -> ApiResult<String> {
     let text = text.trim_end();
     if text.trim_start().is_empty() {
@@ -63,7 +64,7 @@ pub fn content(text: &str) -> ApiResult<String> {
     Ok(shortened(text, MAX_MESSAGE_LENGTH))
 }
 
-/// Whether messages from a client program count as read by their sender by default: true for programs of people, not of
+/// True if messages from a client program count as read by their sender by default: true for programs of people, not of
 /// bots.
 pub fn is_read_by_sender(client: &str) -> bool {
     const PEOPLES_CLIENTS: [&str; 10] = [
@@ -111,15 +112,15 @@ pub fn check_may_edit_content(caller: &Caller, message: &MessageRow, facts: Edit
 /// The facts that decide whether a message may be deleted.
 #[derive(Clone, Copy, Debug)]
 pub struct DeleteFacts {
-    /// Whether the caller is in the organization's or the channel's `can_delete_any_message_group`.
+    /// True if the caller is in the organization's or the channel's `can_delete_any_message_group`.
     pub may_delete_any: bool,
-    /// Whether the caller is in the organization's or the channel's `can_delete_own_message_group`.
+    /// True if the caller is in the organization's or the channel's `can_delete_own_message_group`.
     pub may_delete_own: bool,
-    /// Whether the caller sent it, or owns the bot that did.
+    /// True if the caller sent it, or owns the bot that did.
     pub is_own: bool,
     /// `message_content_delete_limit_seconds`; `None`: no limit.
     pub limit_seconds: Option<i64>,
-    /// How old the message is, in seconds.
+    /// Age of the message in seconds.
     pub age: i64,
 }
 
@@ -143,7 +144,7 @@ mod tests {
 
     // conformance: send-23
     #[test]
-    fn content_is_cut_and_refused_in_the_published_words() {
+    fn content_is_cut_and_refused_as_published() {
         assert_eq!(content("  hello \n\n").unwrap(), "  hello");
         for empty in ["", "  ", "\n\t "] {
             assert_eq!(content(empty).unwrap_err().msg(), "Message must not be empty");
@@ -158,7 +159,7 @@ mod tests {
 
     // conformance: delete-7
     #[test]
-    fn who_may_delete() {
+    fn permissions_to_delete() {
         let facts = |may_delete_any, may_delete_own, is_own, limit_seconds, age| DeleteFacts {
             may_delete_any,
             may_delete_own,
@@ -183,7 +184,7 @@ mod tests {
 
     // conformance: send-26
     #[test]
-    fn peoples_clients_read_what_they_send() {
+    fn messages_are_read_by_default_for_clients_of_people() {
         assert!(is_read_by_sender("ZulipTerminal"));
         assert!(!is_read_by_sender("ZulipPython"));
     }

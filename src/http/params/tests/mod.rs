@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::types::{JsonOrText, nullable};
 
 mod random;
 
@@ -24,7 +25,7 @@ struct One<T> {
     v: T,
 }
 
-/// What the parameter `v` gives as this type.
+/// Parses the parameter `v` as this type.
 fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     form(text).parse::<One<T>>().map(|one| one.v).map_err(|error| {
         assert!(matches!(error, ParamError::Invalid { var_name: Some("v"), .. }), "{error:?}");
@@ -456,7 +457,7 @@ fn path_parameters_have_types_too() {
 }
 
 #[test]
-fn what_is_no_plain_struct_is_refused() {
+fn unsupported_structs_are_refused() {
     #[derive(Debug, Deserialize)]
     struct Flattened {
         #[serde(flatten)]
@@ -469,7 +470,7 @@ fn what_is_no_plain_struct_is_refused() {
 }
 
 #[test]
-fn newtypes_read_as_what_they_hold() {
+fn newtypes_parse_like_their_content() {
     #[derive(Debug, PartialEq, Deserialize)]
     struct UserId(u64);
     #[derive(Deserialize)]
@@ -503,7 +504,7 @@ fn shared_text_types_check_and_trim() {
 }
 
 #[test]
-fn json_or_text_keeps_what_was_sent() {
+fn json_or_text_keeps_its_input() {
     check::<JsonOrText>(&[
         ("[9,10]", Ok(JsonOrText::Json(json!([9, 10])))),
         ("9", Ok(JsonOrText::Json(json!(9)))),

@@ -3,7 +3,7 @@
 use crate::harness::description::yaml;
 use serde_json::{Value, json};
 
-/// What is not described in a document, as paths into it.
+/// Members without a description, as paths into the document.
 fn undescribed(document: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for (name, schema) in document["components"]["schemas"].as_object().into_iter().flatten() {
@@ -51,7 +51,7 @@ fn look(document: &Value, schema: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Whether a member says what it is: by itself, by the type that it refers to, or as the one word that it can be.
+/// True if a member is described: by itself, by the type that it refers to, or by its only possible value.
 fn is_described(document: &Value, name: &str, schema: &Value) -> bool {
     if schema.get("description").is_some() {
         return is_sentence(&schema["description"], name);
@@ -66,7 +66,7 @@ fn is_described(document: &Value, name: &str, schema: &Value) -> bool {
     is_only_word || schema["items"].get("$ref").is_some() && is_described(document, name, &schema["items"])
 }
 
-/// Whether a description is a sentence that says more than the name does.
+/// True if a description is a sentence that adds something to the name.
 fn is_sentence(description: &Value, name: &str) -> bool {
     let Some(text) = description.as_str() else { return false };
     let words = |text: &str| -> Vec<String> {
@@ -85,7 +85,7 @@ fn everything_is_described() {
 }
 
 #[test]
-fn what_is_not_described_is_found() {
+fn missing_descriptions_are_found() {
     let document = json!({
         "components": {"schemas": {
             "Channel": {"type": "object", "description": "A channel.", "properties": {

@@ -1,8 +1,8 @@
-//! The errors of the description: what each code and each member means, and with which codes an operation refuses.
+//! The errors of the description: the meaning of each code and its members, and the codes of each operation.
 //!
-//! `errors.txt` lists the latter, as all tests have seen them. A code that it does not list fails the test that sees it. A run of
-//! all tests with `TEAMCHAT_SEEN_ERRORS` writes what it sees into the file that this names, with which the test below compares
-//! the list; with `INSTA_UPDATE=always` it writes the list anew.
+//! `errors.txt` lists the codes of the operations, as observed by all tests. An unlisted code fails the test that
+//! observes it. With `TEAMCHAT_SEEN_ERRORS`, a run of all tests writes the observed codes into the file named there,
+//! and the test below compares the list with it; with `INSTA_UPDATE=always` it updates the list.
 
 use super::types::Members;
 use serde_json::{Map, Value, json};
@@ -39,7 +39,7 @@ const CODES: &[(&str, &str)] = &[
     ("REACTION_ALREADY_EXISTS", "the caller has reacted to the message with this emoji"),
     ("REACTION_DOES_NOT_EXIST", "the caller has not reacted to the message with this emoji"),
     ("REALM_DEACTIVATED", "the organization is deactivated"),
-    ("REALM_UPLOAD_QUOTA", "the organization has no room for the file"),
+    ("REALM_UPLOAD_QUOTA", "the organization, or the person, has no room for the file"),
     ("REQUEST_CONFUSING_VAR", "a parameter and its older name are both given"),
     ("REQUEST_TIMEOUT", "the body did not arrive in time"),
     ("REQUEST_VARIABLE_INVALID", "a parameter has a value that it cannot have"),
@@ -55,7 +55,7 @@ const CODES: &[(&str, &str)] = &[
     ("USER_DEACTIVATED", "the account is deactivated"),
 ];
 
-/// The members that an error can have beside `result`, `msg` and `code`: their schemas, and when they are there.
+/// Members that an error can have in addition to `result`, `msg` and `code`: their schemas, and the condition.
 fn members() -> Vec<(&'static str, Value, &'static str)> {
     let (text, number, boolean) =
         (json!({"type": "string"}), json!({"type": "integer"}), json!({"type": "boolean"}));
@@ -182,7 +182,7 @@ pub fn add(responses: &mut Map<String, Value>, errors: &OfOperation) {
 
 #[test]
 #[ignore = "needs TEAMCHAT_SEEN_ERRORS of a run of all tests"]
-fn the_errors_of_operations_are_those_that_were_seen() {
+fn error_codes_of_operations_match_the_tests() {
     let seen = std::env::var("TEAMCHAT_SEEN_ERRORS").expect("TEAMCHAT_SEEN_ERRORS names a file");
     let text = std::fs::read_to_string(seen).unwrap();
     let seen: BTreeSet<&str> = text.lines().collect();

@@ -2,26 +2,25 @@
 //! table of routes, the structs of parameters, replies and events, and their documentation. The server sends the file at
 //! `/api/openapi.yaml`, and the tests hold each of its answers and events against it.
 //!
-//! `INSTA_UPDATE=always cargo test --test api openapi` writes it anew.
+//! `INSTA_UPDATE=always cargo test --test api openapi` updates it.
 
 mod described;
 mod errors;
 mod tables;
 mod types;
 
-use super::source::{SourceFile, files, is_for_tests};
+use super::source::{SourceFile, files, files_below, is_for_tests};
 use crate::harness::description::yaml;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use tables::schema_of_setting;
+use tables::{schema_of_setting, settable};
 use teamchat::api::events::EVENTS;
-use teamchat::api::realm::{params as realm_params, state as realm_state};
 use teamchat::api::routes;
-use teamchat::domain::user_settings::table as user_settings;
-use teamchat::types::Property;
+use teamchat::domain::{realm, user_settings};
+use teamchat::types::OnWire;
 use types::{Members, Types, Use};
 
 /// The name of a type and its arguments: `Option<Vec<UserId>>` is `("Option", [Vec<UserId>])`.
@@ -54,7 +53,7 @@ fn names_of(expression: &syn::Expr) -> Vec<String> {
     }
 }
 
-/// A route as it stands in the source.
+/// A route as written in the source.
 struct SourceRoute {
     resource: String,
     module: String,
@@ -67,7 +66,7 @@ struct SourceRoute {
 struct Handler {
     module: String,
     docs: String,
-    params: Vec<String>,
+    params: Vec<syn::Type>,
     /// The members of its reply; `None` for a reply without any.
     reply: Option<syn::Type>,
 }
@@ -95,7 +94,7 @@ struct EventForm {
     members: syn::Type,
 }
 
-/// What the source says.
+/// Declarations found in the source.
 #[derive(Default)]
 struct Api {
     types: Types,
@@ -103,10 +102,10 @@ struct Api {
     handlers: BTreeMap<String, Vec<Handler>>,
     constants: BTreeMap<String, String>,
     state: Vec<StateField>,
-    /// By the name of the struct: type and `op`.
+    /// Type and `op` of events, by the name of the struct.
     events: BTreeMap<String, (String, Option<String>)>,
     forms: Vec<EventForm>,
-    /// By the name of the event's struct: the type of the members of each receiver's own.
+    /// Types of the members specific to each receiver, by the name of the event's struct.
     personal: BTreeMap<String, syn::Type>,
     error_codes: BTreeSet<String>,
     error_members: BTreeSet<String>,
@@ -135,7 +134,7 @@ fn docs_of(attributes: &[syn::Attribute]) -> String {
     paragraphs.join("\n\n")
 }
 
-/// Whether a struct is read from parameters as it stands.
+/// True if a struct is deserialized from parameters directly.
 fn is_deserialized(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::List(list) => {
@@ -271,13 +270,9 @@ impl<'ast> Visit<'ast> for Items<'_> {
         let mut params = Vec::new();
         for input in &function.sig.inputs {
             let syn::FnArg::Typed(input) = input else { continue };
-            let (name, arguments) = text_of(&input.ty);
-            if name == "Params2" {
-                params.extend(arguments.iter().map(|kind| text_of(kind).0));
-            } else if name.ends_with("Params")
-                || ["SettingValues", "DefaultValues", "RealmChanges"].contains(&name.as_str())
-            {
-                params.push(name);
+            let name = text_of(&input.ty).0;
+            if name == "Params2" || name.ends_with("Params") {
+                params.push((*input.ty).clone());
             }
         }
         self.read_function(&function.attrs, &function.sig);
@@ -404,14 +399,17 @@ impl<'ast> Visit<'ast> for Items<'_> {
     }
 }
 
-/// Whether a text has the form of the code of an error.
+/// True if a text has the form of an error code.
 fn is_error_code(text: &str) -> bool {
     text.len() > 8 && text.chars().all(|letter| letter == '_' || letter.is_ascii_uppercase())
 }
 
 /// Reads the source: types and constants first, since the rest refers to them.
 fn read() -> Api {
-    let files: Vec<SourceFile> = files().into_iter().filter(|file| !file.is_test()).collect();
+    let of_markdown = files_below("crates/markdown/src").into_iter();
+    let of_markdown = of_markdown.map(|file| SourceFile { path: format!("markdown/{}", file.path), ..file });
+    let files: Vec<SourceFile> =
+        files().into_iter().chain(of_markdown).filter(|file| !file.is_test()).collect();
     let parsed: Vec<syn::File> = files.iter().map(SourceFile::parse).collect();
     let mut api = Api::default();
     for (file, parsed) in files.iter().zip(&parsed) {
@@ -450,10 +448,10 @@ impl Api {
     }
 
     /// The parameters of a handler.
-    fn parameters(&mut self, params: &[String], module: &str) -> Vec<Parameter> {
+    fn parameters(&mut self, params: &[syn::Type], module: &str) -> Vec<Parameter> {
         let mut parameters: Vec<Parameter> = Vec::new();
-        for name in params {
-            for parameter in self.parameters_of(name, module) {
+        for kind in params {
+            for parameter in self.parameters_of(kind, module) {
                 if !parameters.iter().any(|known| known.name == parameter.name) {
                     parameters.push(parameter);
                 }
@@ -462,43 +460,32 @@ impl Api {
         parameters
     }
 
-    /// The parameters of the struct that a module means by a name.
-    fn parameters_of(&mut self, name: &str, module: &str) -> Vec<Parameter> {
-        let of_setting = |property: &Property| Parameter {
-            name: property.name.to_owned(),
-            schema: schema_of_setting(property),
-            required: false,
-        };
-        match name {
-            "SettingValues" => return user_settings::PROPERTIES.iter().map(of_setting).collect(),
-            "DefaultValues" => {
-                let has_default =
-                    |property: &&Property| !user_settings::WITHOUT_DEFAULT.contains(&property.name);
-                return user_settings::PROPERTIES.iter().filter(has_default).map(of_setting).collect();
+    /// The parameters of the struct that a module names.
+    fn parameters_of(&mut self, kind: &syn::Type, module: &str) -> Vec<Parameter> {
+        let optional =
+            |(name, schema): (&str, Value)| Parameter { name: name.to_owned(), schema, required: false };
+        let (name, arguments) = text_of(kind);
+        match (name.as_str(), arguments.as_slice()) {
+            ("SettingParams", [table]) => {
+                return settable(&text_of(table).0).into_iter().map(optional).collect();
             }
-            "RealmChanges" => {
-                let changes = self.types.of_permissions("RealmGroup", "SettingChange", Use::Read);
-                let values = realm_params::settable().map(|property| {
-                    let mut parameter = of_setting(property);
-                    if realm_params::is_limit(property.name) {
-                        parameter.schema["type"] = json!(["integer", "string"]);
-                    }
-                    parameter
-                });
-                let groups = changes.into_iter().map(|(name, schema)| Parameter {
-                    name: name.to_owned(),
-                    schema,
-                    required: false,
-                });
-                return values.chain(groups).collect();
+            ("PermissionParams", [table, value]) => {
+                let [table, value] = [table, value].map(|kind| text_of(kind).0);
+                let changes = self.types.of_permissions(&table, &value, Use::Read);
+                return changes.into_iter().map(optional).collect();
+            }
+            ("Params2", parts) => {
+                return parts.iter().flat_map(|part| self.parameters_of(part, module)).collect();
             }
             _ => {}
         }
-        let (home, item) = self.types.structure(name, module);
+        if let Some((home, kind)) = self.types.alias(&name, module) {
+            return self.parameters_of(&kind, &home);
+        }
+        let (home, item) = self.types.structure(&name, module);
         if !is_deserialized(&item.attrs) {
             // Made of several structs that are read from the same form.
-            let parts: Vec<String> = item.fields.iter().map(name_of_part).collect();
-            return parts.iter().flat_map(|part| self.parameters_of(part, &home)).collect();
+            return item.fields.iter().flat_map(|field| self.parameters_of(&field.ty, &home)).collect();
         }
         let mut forms = self.types.members_of_fields(&item.fields, &home, Use::Read);
         let mut parameters = forms.remove(0).into_parameters();
@@ -528,7 +515,7 @@ impl Api {
     fn state(&mut self) -> Value {
         let mut state = Members::default();
         for field in std::mem::take(&mut self.state) {
-            // What the operation itself adds is always there; the rest only if it is asked for.
+            // Members added by the operation itself are always present, the others only on request.
             let is_required = field.module == "api::queues::register" && text_of(&field.kind).0 != "Option";
             match field.name {
                 Some(name) => {
@@ -543,20 +530,18 @@ impl Api {
                 }
             }
         }
-        for property in realm_state::shown() {
+        for property in realm::settings::PROPERTIES.iter().filter(|row| row.on_wire != OnWire::Hidden) {
             state.add(&format!("realm_{}", property.name), schema_of_setting(property), false);
         }
         for (name, schema) in self.types.of_permissions("RealmGroup", "GroupSetting", Use::Written) {
             state.add(&format!("realm_{name}"), schema, false);
         }
-        let legacy = user_settings::LEGACY_DISPLAY.iter().chain(user_settings::LEGACY_NOTIFICATIONS);
         let mut settings = Members::default();
-        for property in user_settings::PROPERTIES {
+        for property in user_settings::table::PROPERTIES {
             settings.add(property.name, schema_of_setting(property), true);
-        }
-        for name in legacy {
-            let property = user_settings::PROPERTIES.iter().find(|property| property.name == *name).unwrap();
-            state.add(name, schema_of_setting(property), false);
+            if property.on_wire != OnWire::Shown {
+                state.add(property.name, schema_of_setting(property), false);
+            }
         }
         for (name, is_required) in
             [("available_notification_sounds", true), ("emojiset_choices", true), ("timezone", false)]
@@ -612,14 +597,6 @@ impl Api {
         self.types
             .schemas
             .insert("Event".to_owned(), json!({"anyOf": all, "description": "An event of any type."}));
-    }
-}
-
-/// The name of the struct that a field holds, or may hold.
-fn name_of_part(field: &syn::Field) -> String {
-    match text_of(&field.ty) {
-        (name, arguments) if name == "Option" => arguments.first().map_or(name, |kind| text_of(kind).0),
-        (name, _) => name,
     }
 }
 
@@ -717,7 +694,7 @@ fn success_schema() -> Value {
     })
 }
 
-/// Whether a parameter of a form is sent as JSON.
+/// True if a parameter of a form is sent as JSON.
 fn is_json(schema: &Value) -> bool {
     let text = schema.to_string();
     !text.contains("\"type\":\"string\"")

@@ -1,11 +1,12 @@
-//! From types of the source to JSON schemas, by what serde makes of them.
+//! JSON schemas of types of the source, following the attributes of serde.
 
 use super::super::source::{SourceFile, is_for_tests};
 use super::Parameter;
-use super::tables::{forms_of_settings, permissions};
+use super::tables::{described_effect, forms_of_settings, permissions};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use syn::visit::{self, Visit};
+use teamchat::domain::groups::permission::Permission;
 
 /// Types without a definition that can be read: defined by macros, or written by code of their own.
 const KNOWN: &[(&str, &str)] = &[
@@ -36,7 +37,7 @@ enum Definition {
     Alias(syn::ItemType),
 }
 
-/// What a type is read or written for.
+/// Direction of a type: read or written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     /// Members are written by the server.
@@ -109,11 +110,11 @@ impl Members {
 /// All types of the source, and the schemas of those that were asked for.
 #[derive(Default)]
 pub struct Types {
-    /// By name: the module and the definition.
+    /// Modules and definitions, by name.
     definitions: BTreeMap<String, Vec<(String, Definition)>>,
-    /// By module and name: the module that a name comes from.
+    /// The module of an imported name, by importing module and name.
     imports: BTreeMap<(String, String), String>,
-    /// By name: what `#/components/schemas` has.
+    /// The content of `#/components/schemas`, by name.
     pub schemas: BTreeMap<String, Value>,
 }
 
@@ -176,7 +177,7 @@ impl Types {
         Items { module: file.module_path(), types: self }.visit_file(parsed);
     }
 
-    /// Finds what a name means in a module.
+    /// Resolves a name in a module.
     fn find(&self, name: &str, module: &str) -> Option<&(String, Definition)> {
         let known = self.definitions.get(name)?;
         let by_module = |wanted: &str| known.iter().find(|(module, _)| module == wanted);
@@ -189,12 +190,19 @@ impl Types {
             .or_else(|| if known.len() == 1 { known.first() } else { None })
     }
 
+    /// The type behind an alias of a module, and the module that it is in.
+    pub fn alias(&self, name: &str, module: &str) -> Option<(String, syn::Type)> {
+        match self.find(name, module)? {
+            (home, Definition::Alias(alias)) => Some((home.clone(), (*alias.ty).clone())),
+            _ => None,
+        }
+    }
+
     /// The struct that a module means by a name, and the module that it is in. Of several with that name, none is guessed.
     pub fn structure(&self, name: &str, module: &str) -> (String, syn::ItemStruct) {
         match self.find(name, module) {
             Some((home, Definition::Struct(item))) => (home.clone(), item.clone()),
-            Some((home, Definition::Alias(alias))) => self.structure(&super::text_of(&alias.ty).0, home),
-            Some((_, Definition::Enum(_))) => panic!("{module}: {name} is an enum, so it has no parameters"),
+            Some(_) => panic!("{module}: {name} is no struct, so it has no parameters"),
             None => panic!("{module}: no struct {name}, or several"),
         }
     }
@@ -222,7 +230,8 @@ impl Types {
         if let Some((_, known)) = KNOWN.iter().find(|(known, _)| *known == name) {
             return serde_json::from_str(known).unwrap();
         }
-        if let Some(names) = permissions(&name) {
+        if let Some(rows) = permissions(&name) {
+            let names: Vec<&str> = rows.iter().map(|row| row.name).collect();
             return json!({"type": "string", "enum": names});
         }
         match (name.as_str(), arguments.as_slice()) {
@@ -304,7 +313,7 @@ impl Types {
     ) -> Value {
         let mut unique = if usage == Use::Read { format!("{name}Parameter") } else { name.to_owned() };
         if self.definitions[name].len() > 1 {
-            // Of several types with one name, each has that of its module before it.
+            // Several types with one name are prefixed by their module.
             let module = home.rsplit("::").find(|part| !["mod", "events", "record", "list"].contains(part));
             unique = format!("{}{unique}", in_camel_case(module.unwrap_or_default()));
         }
@@ -350,7 +359,7 @@ impl Types {
                 .unwrap_or_else(|| name.to_string().trim_start_matches("r#").to_owned());
             let (is_required, kind) = match usage {
                 Use::Written => match serde_value(&field.attrs, "skip_serializing_if") {
-                    // What is left out is never null.
+                    // Omitted members are never null.
                     Some(test) if test == "Option::is_none" => {
                         (false, super::text_of(&field.ty).1.into_iter().next().unwrap_or(&field.ty))
                     }
@@ -445,30 +454,17 @@ impl Types {
         members
     }
 
-    /// The names of the permissions of an enum, each with the schema of a type of values and the permission's documentation.
-    pub fn of_permissions(
-        &mut self,
-        permission: &str,
-        value: &str,
-        usage: Use,
-    ) -> Vec<(&'static str, Value)> {
+    /// The names of the permissions of a table, each with the schema of a type of values and the permission's text.
+    pub fn of_permissions(&mut self, table: &str, value: &str, usage: Use) -> Vec<(&'static str, Value)> {
         let value: syn::Type = syn::parse_str(value).unwrap();
         let schema = self.schema(&value, "domain::groups::setting", usage);
-        let names = permissions(permission).unwrap();
-        let Some((_, Definition::Enum(item))) = self.find(permission, "") else {
-            panic!("{permission} is an enum");
-        };
-        let described = |(name, variant): (&'static str, &syn::Variant)| {
-            assert!(
-                name.starts_with(&in_snake_case(&variant.ident.to_string())),
-                "{name} is {}",
-                variant.ident
-            );
+        let described = |row: Permission| {
             let mut schema = schema.clone();
-            schema["description"] = format!("Who may. {}", super::docs_of(&variant.attrs)).into();
-            (name, schema)
+            let effect = described_effect(row.effect);
+            schema["description"] = format!("{}{effect}", row.about).into();
+            (row.name, schema)
         };
-        names.into_iter().zip(&item.variants).map(described).collect()
+        permissions(table).unwrap().into_iter().map(described).collect()
     }
 
     /// The schema of an enum with data.
@@ -487,8 +483,7 @@ impl Types {
         json!({"anyOf": forms})
     }
 
-    /// The members of each variant of an enum: with a tag beside them, or in a member that is called as the variant, or
-    /// told apart by themselves.
+    /// The members of each variant of an enum: with a tag, in a member named after the variant, or untagged.
     fn forms_of_variants(&mut self, item: &syn::ItemEnum, module: &str, usage: Use) -> Vec<Members> {
         let tag = serde_value(&item.attrs, "tag");
         let content = serde_value(&item.attrs, "content");
@@ -529,7 +524,7 @@ impl Types {
         all
     }
 
-    /// The members of what a variant holds: of a map of permissions, there is one.
+    /// The members of the content of a variant. A map of permissions has one.
     fn forms_of_one(&mut self, kind: &syn::Type, module: &str, usage: Use) -> Vec<Members> {
         match super::text_of(kind) {
             (name, arguments) if name == "BTreeMap" => {
@@ -613,7 +608,7 @@ fn in_camel_case(name: &str) -> String {
     name.split('_').map(|word| word[..1].to_uppercase() + &word[1..]).collect()
 }
 
-/// The text of `name = "text"` in the serde attributes of an item, or the empty text if the name stands alone.
+/// The text of `name = "text"` in the serde attributes of an item, or the empty text for a bare name.
 pub fn serde_value(attributes: &[syn::Attribute], name: &str) -> Option<String> {
     let mut found = None;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
@@ -628,7 +623,7 @@ pub fn serde_value(attributes: &[syn::Attribute], name: &str) -> Option<String> 
             }
             Ok(())
         });
-        // What this does not understand has no name that is asked for.
+        // Unsupported attributes have no name that is looked up.
         drop(parsed);
     }
     found

@@ -7,56 +7,71 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use yaml::Member;
 
 static DESCRIPTION: LazyLock<Description> = LazyLock::new(Description::load);
 
-/// Of longer lists, only the first items are looked at.
+/// Maximum number of checked items of a list.
 const MAX_ITEMS: usize = 64;
 
 struct Description {
-    document: Value,
-    /// The names of the schemas of events, by their `type`.
-    events: HashMap<String, Vec<String>>,
+    schemas: HashMap<&'static str, Member>,
+    /// The schemas of events, by their `type`.
+    events: OnceLock<HashMap<&'static str, Vec<&'static Value>>>,
+    /// The operations of each method.
+    operations: HashMap<String, Vec<Operation>>,
+    /// The forms that schemas allow, by the address of the schema: most are asked for often.
+    forms: Mutex<HashMap<usize, Forms>>,
+}
+
+/// An operation of the interface.
+struct Operation {
+    /// The path, with names for variable segments.
+    path: &'static str,
+    segments: Vec<&'static str>,
+    described: Member,
 }
 
 /// One form of an object: the schemas that its members come from.
-type Form<'a> = Vec<&'a Value>;
+type Form = Vec<&'static Value>;
 
-/// Holds the answer to a request against the description. Answers that are not JSON, and those outside of the interface,
-/// are none of its business.
+/// The forms that a schema allows.
+type Forms = Arc<Vec<Form>>;
+
+/// Holds an answer, and the parameters that were sent, against the description. Answers that are not JSON, and those outside
+/// of the interface, are none of its business.
 #[track_caller]
-pub fn check_answer(line: &str, status: u16, answer: &Value) {
+pub fn check(line: &str, names: Option<&[String]>, status: u16, answer: &Value) {
     let Some((method, path)) = line.split_once(" /api/v1") else { return };
     let path = path.split('?').next().unwrap_or_default();
     let operation = DESCRIPTION.operation(method, path);
     if answer["result"] == "error" {
-        DESCRIPTION.hold(line, &DESCRIPTION.document["components"]["schemas"]["Error"], answer);
-        if let Some((path, operation)) = operation {
-            check_error(&format!("{method} {path}"), operation, status, answer["code"].as_str().unwrap());
+        DESCRIPTION.hold(line, DESCRIPTION.schema("Error"), answer);
+        if let Some(Operation { path, described, .. }) = operation {
+            let code = answer["code"].as_str().unwrap();
+            check_error(&format!("{method} {path}"), described, status, code);
         }
         return;
     }
     if answer["result"] != "success" {
         return;
     }
-    let (_, operation) = operation.unwrap_or_else(|| panic!("docs/openapi.yaml has no {method} {path}"));
-    let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
+    let operation = operation.unwrap_or_else(|| panic!("docs/openapi.yaml has no {method} {path}"));
+    let described = operation.described.value();
+    let schema = &described["responses"]["200"]["content"]["application/json"]["schema"];
     assert!(schema.is_object(), "docs/openapi.yaml has no JSON success for {method} {path}");
     DESCRIPTION.hold(line, schema, answer);
+    // Bodies of deliveries to webhooks have any form.
+    if let Some(names) = names.filter(|_| !path.starts_with("/external/")) {
+        check_parameters(line, described, names, answer);
+    }
 }
 
 /// Holds the parameters of a request that succeeded against the description: those that the server took are described,
 /// and those that the description calls required were there.
 #[track_caller]
-pub fn check_parameters(line: &str, names: &[String], answer: &Value) {
-    let Some((method, path)) = line.split_once(" /api/v1") else { return };
-    // The body of what other programs deliver is theirs, whatever its form.
-    if answer["result"] != "success" || path.starts_with("/external/") {
-        return;
-    }
-    let path = path.split('?').next().unwrap_or_default();
-    let Some((_, operation)) = DESCRIPTION.operation(method, path) else { return };
+fn check_parameters(line: &str, operation: &Value, names: &[String], answer: &Value) {
     let mut described: Vec<(&str, &Value, bool)> = Vec::new();
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
         let schema = parameter.get("schema").unwrap_or(&parameter["content"]["application/json"]["schema"]);
@@ -85,15 +100,15 @@ pub fn check_parameters(line: &str, names: &[String], answer: &Value) {
 
 /// Holds the code of an error against those of the operation, and keeps it in the file that `TEAMCHAT_SEEN_ERRORS` names.
 #[track_caller]
-fn check_error(name: &str, operation: &Value, status: u16, code: &str) {
+fn check_error(name: &str, operation: &Member, status: u16, code: &str) {
     if GENERAL.contains(&code) {
         return;
     }
-    let listed = &operation["responses"][status.to_string()]["x-codes"];
+    let listed = &operation.value()["responses"][status.to_string()]["x-codes"];
     let is_listed = listed.as_array().is_some_and(|codes| codes.iter().any(|known| known == code));
     if let Some(path) = std::env::var_os("TEAMCHAT_SEEN_ERRORS") {
         let mut file = File::options().append(true).create(true).open(path).unwrap();
-        // In one piece, because other tests write too. Whether they are the listed ones, a test says at the end.
+        // Written in one piece, because other tests write too. A test at the end compares them with the list.
         return file.write_all(format!("{name} {status} {code}\n").as_bytes()).unwrap();
     }
     assert!(is_listed, "tests/api/architecture/openapi/errors.txt has no {name} {status} {code}");
@@ -120,59 +135,79 @@ const GENERAL: [&str; 13] = [
 impl Description {
     fn load() -> Self {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/openapi.yaml");
-        let document = yaml::read(&std::fs::read_to_string(path).unwrap());
-        let mut events: HashMap<String, Vec<String>> = HashMap::new();
-        let schemas = &document["components"]["schemas"];
-        for reference in schemas["Event"]["anyOf"].as_array().into_iter().flatten() {
-            let name = reference["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
-            let forms = schemas[name]["anyOf"].as_array();
-            let first = forms.map_or(&schemas[name], |forms| &forms[0]);
-            let kind = first["properties"]["type"]["enum"][0].as_str().unwrap();
-            events.entry(kind.to_owned()).or_default().push(name.to_owned());
+        let text: &'static str = Box::leak(std::fs::read_to_string(path).unwrap().into_boxed_str());
+        let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        let mut parts: HashMap<_, _> = yaml::members(Vec::leak(lines), 0).into_iter().collect();
+        let mut components: HashMap<_, _> =
+            parts.remove("components").unwrap().members().into_iter().collect();
+        let schemas = components.remove("schemas").unwrap().members().into_iter().collect();
+        let mut operations: HashMap<String, Vec<Operation>> = HashMap::new();
+        for (path, methods) in parts.remove("paths").unwrap().members() {
+            for (method, described) in methods.members() {
+                let operation = Operation { path, segments: path.split('/').collect(), described };
+                operations.entry(method.to_ascii_uppercase()).or_default().push(operation);
+            }
         }
-        Self { document, events }
+        Self { schemas, events: OnceLock::new(), operations, forms: Mutex::default() }
     }
 
-    /// The operation that a request is for, and its path. Names in a path are worth less than what it says itself.
-    fn operation(&self, method: &str, path: &str) -> Option<(&str, &Value)> {
+    fn schema(&'static self, name: &str) -> &'static Value {
+        self.schemas.get(name).unwrap_or_else(|| panic!("docs/openapi.yaml has no schema {name}")).value()
+    }
+
+    /// The schemas of the events of a type.
+    fn events(&'static self, kind: &str) -> Option<&'static Vec<&'static Value>> {
+        let events = self.events.get_or_init(|| {
+            let mut events: HashMap<_, Vec<_>> = HashMap::new();
+            for reference in self.schema("Event")["anyOf"].as_array().into_iter().flatten() {
+                let schema = self.resolve(reference);
+                let first = schema["anyOf"].as_array().map_or(schema, |forms| &forms[0]);
+                let kind = first["properties"]["type"]["enum"][0].as_str().unwrap();
+                events.entry(kind).or_default().push(schema);
+            }
+            events
+        });
+        events.get(kind)
+    }
+
+    /// Returns the operation of a request. Literal segments take precedence over parameters.
+    fn operation(&self, method: &str, path: &str) -> Option<&Operation> {
         let wanted: Vec<&str> = path.trim_end_matches('/').split('/').collect();
-        let paths = self.document["paths"].as_object()?.iter();
-        let matching = paths.filter_map(|(template, operations)| {
-            let operation = operations.get(method.to_ascii_lowercase())?;
-            let parts: Vec<&str> = template.split('/').collect();
+        let matching = self.operations.get(method)?.iter().filter_map(|operation| {
+            let segments = &operation.segments;
             // The last name may stand for several segments.
-            let is_open = parts.last().is_some_and(|part| part.starts_with('{'));
-            let fits = parts.len() == wanted.len() || (is_open && parts.len() < wanted.len());
+            let is_open = segments.last().is_some_and(|part| part.starts_with('{'));
+            let fits = segments.len() == wanted.len() || (is_open && segments.len() < wanted.len());
             let mut literals = 0;
-            for (part, segment) in parts.iter().zip(&wanted) {
+            for (part, segment) in segments.iter().zip(&wanted) {
                 if part == segment {
                     literals += 1;
                 } else if !part.starts_with('{') {
                     return None;
                 }
             }
-            fits.then_some(((parts.len() == wanted.len(), literals), (template.as_str(), operation)))
+            fits.then_some(((segments.len() == wanted.len(), literals), operation))
         });
         matching.max_by_key(|(rank, _)| *rank).map(|(_, operation)| operation)
     }
 
     #[track_caller]
-    fn hold(&self, line: &str, schema: &Value, answer: &Value) {
+    fn hold(&'static self, line: &str, schema: &'static Value, answer: &Value) {
         let mut problems = Vec::new();
         self.check(schema, answer, "", &mut problems);
         problems.truncate(12);
         assert!(problems.is_empty(), "{line} differs from docs/openapi.yaml:\n{}", problems.join("\n"));
     }
 
-    fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
+    fn resolve(&'static self, schema: &'static Value) -> &'static Value {
         match schema["$ref"].as_str() {
-            Some(path) => self.document.pointer(&path[1..]).unwrap_or_else(|| panic!("{path} is described")),
+            Some(path) => self.schema(path.strip_prefix("#/components/schemas/").unwrap_or(path)),
             None => schema,
         }
     }
 
-    /// The schemas without alternatives that a schema stands for.
-    fn alternatives<'a>(&'a self, schema: &'a Value, found: &mut Vec<&'a Value>) {
+    /// Collects the schemas without alternatives that a schema includes.
+    fn alternatives(&'static self, schema: &'static Value, found: &mut Vec<&'static Value>) {
         let schema = self.resolve(schema);
         match schema["anyOf"].as_array() {
             Some(alternatives) => alternatives.iter().for_each(|one| self.alternatives(one, found)),
@@ -181,7 +216,17 @@ impl Description {
     }
 
     /// The forms of an object that a schema allows.
-    fn forms<'a>(&'a self, schema: &'a Value) -> Vec<Form<'a>> {
+    fn forms(&'static self, schema: &'static Value) -> Forms {
+        let address = std::ptr::from_ref(schema).addr();
+        if let Some(forms) = self.forms.lock().unwrap().get(&address) {
+            return Arc::clone(forms);
+        }
+        let forms = Arc::new(self.collect_forms(schema));
+        self.forms.lock().unwrap().insert(address, Arc::clone(&forms));
+        forms
+    }
+
+    fn collect_forms(&'static self, schema: &'static Value) -> Vec<Form> {
         let mut alternatives = Vec::new();
         self.alternatives(schema, &mut alternatives);
         let mut forms = Vec::new();
@@ -190,10 +235,10 @@ impl Description {
                 forms.push(vec![schema]);
                 continue;
             };
-            let mut combined: Vec<Form<'a>> = vec![Vec::new()];
+            let mut combined: Vec<Form> = vec![Vec::new()];
             for part in parts {
                 let more = self.forms(part);
-                let join = |form: &Form<'a>| {
+                let join = |form: &Form| {
                     more.iter().map(|more| form.iter().chain(more).copied().collect()).collect::<Vec<_>>()
                 };
                 combined = combined.iter().flat_map(join).collect();
@@ -203,18 +248,15 @@ impl Description {
         forms
     }
 
-    fn check(&self, schema: &Value, value: &Value, at: &str, problems: &mut Vec<String>) {
+    fn check(&'static self, schema: &'static Value, value: &Value, at: &str, problems: &mut Vec<String>) {
         let is_event = schema["$ref"] == "#/components/schemas/Event";
-        let events = value["type"].as_str().filter(|_| is_event).and_then(|kind| self.events.get(kind));
-        let forms: Vec<Form<'_>> = match events {
-            Some(names) => {
-                let schemas = &self.document["components"]["schemas"];
-                names.iter().flat_map(|name| self.forms(&schemas[name])).collect()
-            }
-            None => self.forms(schema),
+        let events = value["type"].as_str().filter(|_| is_event).and_then(|kind| self.events(kind));
+        let forms: Vec<Forms> = match events {
+            Some(schemas) => schemas.iter().map(|schema| self.forms(schema)).collect(),
+            None => vec![self.forms(schema)],
         };
         let mut least: Option<Vec<String>> = None;
-        for form in &forms {
+        for form in forms.iter().flat_map(|forms| forms.iter()) {
             let mut found = Vec::new();
             self.check_form(form, value, at, &mut found);
             if found.is_empty() {
@@ -227,7 +269,13 @@ impl Description {
         problems.extend(least.unwrap_or_default());
     }
 
-    fn check_form(&self, form: &[&Value], value: &Value, at: &str, problems: &mut Vec<String>) {
+    fn check_form(
+        &'static self,
+        form: &[&'static Value],
+        value: &Value,
+        at: &str,
+        problems: &mut Vec<String>,
+    ) {
         for schema in form {
             if !is_of_type(&schema["type"], value) {
                 problems.push(format!("{at}: {value} is not of type {}", schema["type"]));
@@ -280,7 +328,7 @@ impl Description {
     }
 }
 
-/// Whether a value is of a type, or of one of several.
+/// True if a value is of a type, or of one of several.
 fn is_of_type(kind: &Value, value: &Value) -> bool {
     match kind {
         Value::Array(kinds) => kinds.iter().any(|kind| is_of_type(kind, value)),

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 use std::fmt::Write;
+use std::sync::OnceLock;
 
 /// Values whose JSON is not longer than this stand in one line.
 const MAX_LINE: usize = 110;
@@ -24,7 +25,7 @@ fn write_mapping(out: &mut String, mapping: &Map<String, Value>, indent: usize) 
     }
 }
 
-/// Writes what follows a colon or a dash at an indentation.
+/// Writes the part after a colon or a dash at an indentation.
 fn write_value(out: &mut String, value: &Value, indent: usize) {
     let line = value.to_string();
     match value {
@@ -43,11 +44,43 @@ fn write_value(out: &mut String, value: &Value, indent: usize) {
     }
 }
 
-/// Reads what [`write()`] has written.
+/// Parses the output of [`write()`].
 pub fn read(text: &str) -> Value {
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let mut at = 0;
     read_block(&lines, &mut at, 0)
+}
+
+/// A member of a mapping, read when it is asked for: of a long description a test needs little.
+pub struct Member {
+    rest: &'static str,
+    lines: &'static [&'static str],
+    indent: usize,
+    value: OnceLock<Value>,
+}
+
+impl Member {
+    pub fn value(&self) -> &Value {
+        self.value.get_or_init(|| read_value(self.rest, self.lines, &mut 0, self.indent))
+    }
+
+    /// The members of the mapping that it is.
+    pub fn members(&self) -> Vec<(&'static str, Self)> {
+        members(self.lines, self.indent)
+    }
+}
+
+/// The members of a mapping whose lines have an indentation. Names are not unquoted.
+pub fn members(lines: &'static [&'static str], indent: usize) -> Vec<(&'static str, Member)> {
+    let is_first = |line: &&str| line.as_bytes().get(indent).is_some_and(|byte| *byte != b' ');
+    let mut starts: Vec<usize> = (0..lines.len()).filter(|at| is_first(&lines[*at])).collect();
+    starts.push(lines.len());
+    let member = |range: &[usize]| {
+        let (name, rest) = lines[range[0]][indent..].split_once(':').expect("a name and a colon");
+        let lines = &lines[range[0] + 1..range[1]];
+        (name, Member { rest, lines, indent: indent + 2, value: OnceLock::new() })
+    };
+    starts.windows(2).map(member).collect()
 }
 
 fn indent_of(line: &str) -> usize {
@@ -81,5 +114,6 @@ fn read_value(rest: &str, lines: &[&str], at: &mut usize, indent: usize) -> Valu
     if rest.is_empty() {
         return read_block(lines, at, indent);
     }
-    serde_json::from_str(rest.trim_start()).unwrap_or_else(|error| panic!("{rest}: {error}"))
+    // Not `from_str`, which would be compiled here, without optimization.
+    rest.trim_start().parse().unwrap_or_else(|error| panic!("{rest}: {error}"))
 }

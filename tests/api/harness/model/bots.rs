@@ -16,7 +16,7 @@ pub fn update(model: &mut Model, event: &Value) {
     super::lists::merge(model, "realm_bots", "user_id", &event["bot"]["user_id"], &event["bot"]);
 }
 
-/// One that this user can no longer administer.
+/// Removes a bot that this user can no longer administer.
 pub fn delete(model: &mut Model, event: &Value) {
     super::lists::remove(model, "realm_bots", "user_id", &event["bot"]["user_id"]);
 }

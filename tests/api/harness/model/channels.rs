@@ -51,7 +51,7 @@ pub fn update(model: &mut Model, event: &Value) {
     }
 }
 
-/// Clients show a channel's messages under its name, whatever it was when they came.
+/// Clients show a channel's messages under its current name.
 fn name_messages(model: &mut Model, stream_id: &Value, name: &Value) {
     for message in model.messages.iter_mut().flatten() {
         if message["stream_id"] == *stream_id {
@@ -78,7 +78,7 @@ fn sort(list: &mut [Value]) {
     list.sort_by_key(|stream| (stream["name"].as_str().unwrap().to_owned(), stream["stream_id"].as_i64()));
 }
 
-/// Whether the client asked for the names of subscribers.
+/// True if the client asked for the names of subscribers.
 pub fn names_subscribers(model: &Model) -> bool {
     model.parameters["include_subscribers"] == true
 }

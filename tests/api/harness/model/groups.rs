@@ -20,7 +20,7 @@ pub fn add(model: &mut Model, event: &Value) {
     groups.sort_by_key(|group| group["id"].as_i64());
 }
 
-/// A group is gone.
+/// A group was deleted.
 pub fn remove(model: &mut Model, event: &Value) {
     let Some(groups) = model.list(GROUPS) else { return };
     let place = groups.iter().position(|group| group["id"] == event["group_id"]).expect("a known group");

@@ -6,15 +6,15 @@ use serde_json::Value;
 /// Order of a list after a change.
 pub type Order = fn(&mut [Value]);
 
-/// For lists that grow at the end.
+/// Order of lists that grow at the end.
 pub fn as_they_are(_list: &mut [Value]) {}
 
-/// For drafts: the last edited first.
+/// Order of drafts: the last edited first.
 pub fn newest_first(list: &mut [Value]) {
     list.sort_by_key(|item| std::cmp::Reverse((item["timestamp"].as_i64(), item["id"].as_i64())));
 }
 
-/// For what waits for its time: the next first.
+/// Sorts scheduled items, the next one first.
 pub fn next_first(list: &mut [Value]) {
     list.sort_by_key(|item| item["scheduled_delivery_timestamp"].as_i64());
 }
@@ -59,7 +59,7 @@ pub fn replace_all(model: &mut Model, name: &str, items: &Value) {
     }
 }
 
-/// One is gone.
+/// An item was deleted.
 pub fn remove(model: &mut Model, name: &str, key: &str, id: &Value) {
     if let Some(list) = model.list(name) {
         find(list, key, id);

@@ -93,7 +93,7 @@ fn record_edit(message: &mut Value, event: &Value, is_named: bool, stream_name: 
     }
 }
 
-/// Whether the mark of resolved topics is all that changed: that is no move.
+/// True if only the prefix of resolved topics changed, which is not a move.
 fn only_resolves(event: &Value) -> bool {
     let (before, after) = (event["orig_subject"].as_str().unwrap(), event["subject"].as_str().unwrap());
     let is_mark_of = |marked: &str, topic: &str| {
@@ -102,7 +102,7 @@ fn only_resolves(event: &Value) -> bool {
     event["new_stream_id"].is_null() && (is_mark_of(after, before) || is_mark_of(before, after))
 }
 
-/// Messages are gone.
+/// Messages were deleted.
 pub fn deleted(model: &mut Model, event: &Value) {
     let gone = if event["message_ids"].is_null() {
         vec![id_of(&event["message_id"])]
@@ -119,7 +119,7 @@ pub fn deleted(model: &mut Model, event: &Value) {
     model.find_newest();
 }
 
-/// Somebody reacted.
+/// Adds a reaction.
 pub fn reaction_added(model: &mut Model, event: &Value) {
     let reaction = reaction(event);
     model.change(id_of(&event["message_id"]), |message| {
@@ -127,7 +127,7 @@ pub fn reaction_added(model: &mut Model, event: &Value) {
     });
 }
 
-/// Somebody voted in a poll, or did something about a to-do list.
+/// Adds a submessage of a poll or to-do list.
 pub fn submessage_added(model: &mut Model, event: &Value) {
     let mut submessage = json!({"id": event["submessage_id"]});
     for name in ["message_id", "sender_id", "msg_type", "content"] {
@@ -138,7 +138,7 @@ pub fn submessage_added(model: &mut Model, event: &Value) {
     });
 }
 
-/// Somebody took a reaction back.
+/// Removes a reaction.
 pub fn reaction_removed(model: &mut Model, event: &Value) {
     let gone = reaction(event);
     model.change(id_of(&event["message_id"]), |message| {
@@ -181,7 +181,7 @@ pub fn flags_changed(model: &mut Model, event: &Value) {
     }
 }
 
-/// Where an unread message is counted: one of the three lists, and the members that name its entry.
+/// Place where an unread message is counted: one of the three lists, and the members that identify its entry.
 struct Place {
     list: &'static str,
     key: Value,
@@ -252,7 +252,7 @@ fn is_mention(flags: &Value) -> bool {
     has(flags, "mentioned") || has(flags, "wildcard_mentioned")
 }
 
-/// What a client does to what it keeps.
+/// Changes of a client's stored messages.
 impl Model {
     /// Changes a message that the client has.
     fn change(&mut self, id: i64, change: impl FnOnce(&mut Value)) {
@@ -345,7 +345,7 @@ impl Model {
         }
     }
 
-    /// After a deletion: what the messages that are left say.
+    /// Updates the newest messages after a deletion.
     fn find_newest(&mut self) {
         let Some(messages) = self.messages.clone() else { return };
         if let Some(recent) = self.list("recent_private_conversations") {

@@ -1,8 +1,8 @@
-//! A client that believes its events: it takes the state of `POST /register` and the messages it fetched, and applies
-//! each event to them, as real clients do. What it then knows must equal what a new registration and a new fetch tell.
+//! A model client: it applies events to the state of `POST /register` and to the messages it fetched, as real clients
+//! do. The result must equal a new registration and a new fetch.
 //!
-//! One small function for each type of event, in a file for each slice. A type that is not here fails the test: whoever
-//! adds an event says here what it means.
+//! Each type of event has a function, in a file for each resource. An unknown type fails the test: a new event type
+//! needs a function here.
 
 mod bots;
 mod channels;
@@ -17,19 +17,20 @@ mod topics;
 mod users;
 
 use super::kind;
+pub use realm::SYSTEM_GROUPS;
 use serde_json::{Map, Value};
 
 /// Under which name the user's uploads are kept beside the state.
 const ATTACHMENTS: &str = "attachments of the user";
 
-/// What a client knows.
+/// The state of a client.
 pub struct Model {
     state: Map<String, Value>,
-    /// What it fetched, the oldest first; absent if it keeps no messages.
+    /// Fetched messages, the oldest first; absent if the client stores none.
     messages: Option<Vec<Value>>,
-    /// Its own id.
+    /// The id of the client's own user.
     user_id: i64,
-    /// How it registered.
+    /// The parameters of the registration.
     parameters: Value,
 }
 
@@ -54,8 +55,10 @@ impl Model {
             "submessage" => messages::submessage_added(self, event),
             "reaction/add" => messages::reaction_added(self, event),
             "reaction/remove" => messages::reaction_removed(self, event),
-            // Who may be exported and who is invited is asked for, not part of the state; who types is shown for a moment and forgotten.
-            "realm_export_consent"
+            // Exports and invitations are requested separately, and typing is transient: none of them is part of the
+            // state.
+            "realm_export"
+            | "realm_export_consent"
             | "invites_changed"
             | "typing/start"
             | "typing/stop"
@@ -155,7 +158,7 @@ impl Model {
         }
     }
 
-    /// What the client knows now: the state, and the messages under `messages`.
+    /// The current state, with the messages under `messages`.
     pub fn into_state(mut self) -> Value {
         if let Some(messages) = self.messages {
             self.state.insert("messages".to_owned(), messages.into());
@@ -170,7 +173,7 @@ impl Model {
         }
     }
 
-    /// Whose client it is.
+    /// The id of the client's own user.
     fn own_user_id(&self) -> i64 {
         self.state["user_id"].as_i64().expect("the state names its user")
     }
@@ -180,7 +183,7 @@ impl Model {
         self.state.get_mut(name).map(|list| list.as_array_mut().unwrap_or_else(|| panic!("{name} is a list")))
     }
 
-    /// Whether the client wants HTML.
+    /// True if the client wants HTML.
     fn apply_markdown(&self) -> bool {
         self.parameters["apply_markdown"] == true
     }

@@ -1,9 +1,9 @@
-//! Events about what people do: their presence and their status.
+//! Events of presence and status.
 
 use super::Model;
 use serde_json::{Map, Value, json};
 
-/// `presence`: somebody is back, or hides.
+/// `presence`: a user becomes active, or hides.
 pub fn presence(model: &mut Model, event: &Value) {
     let is_slim = model.parameters["slim_presence"] == true;
     let Some(known) = model.state.get_mut("presences") else { return };
@@ -21,7 +21,7 @@ pub fn presence(model: &mut Model, event: &Value) {
     known.insert(email, json!({"aggregated": aggregated, "website": website}));
 }
 
-/// `user_status`: the parts that are there are new.
+/// `user_status`: replaces the given parts.
 pub fn status(model: &mut Model, event: &Value) {
     let Some(all) = model.state.get_mut("user_status") else { return };
     let all = all.as_object_mut().expect("statuses are a map");
@@ -45,7 +45,7 @@ pub fn status(model: &mut Model, event: &Value) {
     }
 }
 
-/// Somebody is not there any more, or cannot be accessed: clients show nothing of what they do.
+/// A user is no longer accessible: clients drop presence, status and typing.
 pub fn forget_user(model: &mut Model, user_id: &Value) {
     let id = user_id.to_string();
     let users = model.state.get("realm_users").and_then(Value::as_array).into_iter().flatten();

@@ -4,8 +4,8 @@ use super::Model;
 use super::lists;
 use serde_json::{Map, Value, json};
 
-/// The chain of system groups, the narrowest first.
-const CHAIN: [&str; 8] = [
+/// The system groups, each with the one before it as a part.
+pub const SYSTEM_GROUPS: [&str; 8] = [
     "role:nobody",
     "role:owners",
     "role:administrators",
@@ -42,7 +42,7 @@ fn set(model: &mut Model, changed: &Map<String, Value>) {
     derive(model);
 }
 
-/// What follows from settings and is not told.
+/// Computes values that follow from settings without an event.
 pub fn derive(model: &mut Model) {
     let state = &model.state;
     let shows_history = state["realm_message_edit_history_visibility_policy"] != "none";
@@ -90,17 +90,17 @@ fn inside<'a>(state: &'a Map<String, Value>, value: &'a Value) -> (Option<&'a st
     (group["name"].as_str(), &group["members"], &group["direct_subgroup_ids"])
 }
 
-/// Whether a user is in the groups of a value.
+/// True if a user is in the groups of a value.
 fn contains(state: &Map<String, Value>, value: &Value, user_id: &Value) -> bool {
     let (_, members, subgroups) = inside(state, value);
     members.as_array().unwrap().contains(user_id)
         || subgroups.as_array().unwrap().iter().any(|group| contains(state, group, user_id))
 }
 
-/// The place in the chain of the narrowest system group that has everybody of a value.
+/// The position in the chain of the narrowest system group that includes all users of a value.
 fn widest(state: &Map<String, Value>, value: &Value) -> usize {
     let (name, members, subgroups) = inside(state, value);
-    if let Some(place) = CHAIN.iter().position(|system| Some(*system) == name) {
+    if let Some(place) = SYSTEM_GROUPS.iter().position(|system| Some(*system) == name) {
         return place;
     }
     let users = state["realm_users"].as_array().expect("a list of users");

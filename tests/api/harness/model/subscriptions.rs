@@ -5,7 +5,7 @@ use super::channels::{SUBSCRIPTION_LISTS, put};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What only one's own subscription has.
+/// Members that exist only for the user's own subscriptions.
 const PERSONAL: [&str; 9] = [
     "color",
     "is_muted",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// The lists of users, one of active ones and one of others.
 const LISTS: [&str; 2] = ["realm_users", "realm_non_active_users"];
 
-/// Somebody joined, or can be accessed now.
+/// A user joins, or becomes accessible.
 pub fn add(model: &mut Model, event: &Value) {
     let mut person = event["person"].clone();
     let is_active = person.as_object_mut().unwrap().remove("is_active").expect("a user is active or not");
@@ -14,7 +14,7 @@ pub fn add(model: &mut Model, event: &Value) {
     put(model, LISTS[usize::from(is_active == false)], person);
 }
 
-/// Somebody can no longer be accessed.
+/// A user is no longer accessible.
 pub fn remove(model: &mut Model, event: &Value) {
     let user_id = &event["person"]["user_id"];
     assert_eq!(event["person"], json!({"user_id": user_id, "full_name": "Unknown user"}));
@@ -25,7 +25,7 @@ pub fn remove(model: &mut Model, event: &Value) {
     }
 }
 
-/// What clients that know nobody missing show of a user whom they cannot access.
+/// The placeholder that clients without `user_list_incomplete` show for an inaccessible user.
 pub fn unknown(user_id: &Value) -> Value {
     json!({
         "user_id": user_id,
@@ -60,7 +60,7 @@ fn forget(model: &mut Model, user_id: &Value) {
     }
 }
 
-/// Something about somebody changed: the members of `person` are the new values.
+/// A user changed: the members of `person` are the new values.
 pub fn update(model: &mut Model, event: &Value) {
     let person = event["person"].as_object().expect("a person");
     // Clients forget groups, settings and subscriptions of a deactivated user themselves.
@@ -75,7 +75,7 @@ pub fn update(model: &mut Model, event: &Value) {
         return;
     }
     for (name, value) in person {
-        // Where an event changes the API email, its member is `new_email`; `email` is a deprecated copy of the old one.
+        // If an event changes the API email, its member is `new_email`; `email` is a deprecated copy of the old one.
         let name = match name.as_str() {
             "user_id" | "email" => continue,
             "new_email" => "email",
@@ -88,7 +88,7 @@ pub fn update(model: &mut Model, event: &Value) {
         if is_own && name != "timezone" && model.state.contains_key(name) {
             model.state.insert(name.to_owned(), value.clone());
         }
-        // Told to everybody, but in the state only for oneself.
+        // Sent to all users, but part of the state only for the user's own account.
         if matches!(name, "avatar_source" | "avatar_url_medium") {
             continue;
         }
@@ -104,7 +104,7 @@ pub fn update(model: &mut Model, event: &Value) {
     }
 }
 
-/// What follows from a role, in the list and in what a client knows of its own user.
+/// Values that follow from a role, in the list and for the client's own user.
 fn set_role(model: &mut Model, user_id: &Value, role: i64, is_own: bool) {
     let facts = [("is_owner", role == 100), ("is_admin", role <= 200), ("is_guest", role == 600)];
     for list in LISTS {
@@ -137,7 +137,7 @@ fn set_active(model: &mut Model, user_id: &Value, is_active: bool) {
     }
 }
 
-/// One value of a profile is another, or gone.
+/// A profile value was changed or deleted.
 fn set_profile_value(model: &mut Model, user_id: &Value, changed: &Value) {
     for list in LISTS {
         let Some(users) = model.list(list) else { continue };
@@ -153,7 +153,7 @@ fn set_profile_value(model: &mut Model, user_id: &Value, changed: &Value) {
     }
 }
 
-/// There are other profile fields: values of fields that are gone go with them.
+/// The list of profile fields changed: values of deleted fields are dropped.
 pub fn profile_fields(model: &mut Model, event: &Value) {
     let fields = event["fields"].as_array().expect("a list of fields");
     let ids: Vec<String> = fields.iter().map(|field| field["id"].to_string()).collect();

@@ -1,5 +1,5 @@
-//! Narrows of several terms against a plain filter: what indexes find together is what a look at each message finds.
-//! Which messages somebody reads and received is asked of the server; `messages::model` holds that to a model.
+//! Narrows of several terms compared with a plain filter: index lookups must find the same messages as a scan. The
+//! server is queried for the messages that a user reads and received; `messages::model` verifies these.
 
 use super::{ids, subscribe};
 use crate::harness::{Client, Rng, TestServer};
@@ -11,14 +11,14 @@ const MESSAGES: usize = 160;
 /// Narrows that are tried for each viewer.
 const NARROWS: usize = 200;
 
-/// What the anchor is called that is newer than everything.
+/// The anchor `newest`.
 const NEWEST: i64 = 10_000_000_000_000_000;
 
 const WORDS: [&str; 5] = ["tomato", "leek", "rye", "oat", "soup"];
 
 const TOPICS: [&str; 4] = ["apples", "✔ pears", "plums", ""];
 
-/// What a term asks of a message.
+/// Condition of a term on a message.
 #[derive(Clone, Debug)]
 enum Test {
     Channel(i64),
@@ -52,16 +52,16 @@ struct Term {
     test: Test,
 }
 
-/// What the test knows beside what a message shows.
+/// Facts that a message does not show.
 struct NarrowModel {
     server: TestServer,
     users: Vec<Client>,
-    /// With whether it is public and whether it is web-public.
+    /// Channel id, public, web-public.
     channels: Vec<(i64, bool, bool)>,
     messages: Vec<i64>,
     words: BTreeMap<i64, BTreeSet<&'static str>>,
     has: BTreeMap<&'static str, BTreeSet<i64>>,
-    /// By user, channel and topic.
+    /// Topic policies, by user, channel and topic.
     policies: BTreeMap<(i64, i64, &'static str), i64>,
     muted_channels: BTreeSet<(i64, i64)>,
     rng: Rng,
@@ -113,7 +113,7 @@ impl NarrowModel {
         for number in 0..MESSAGES {
             self.send().await;
             if number == MESSAGES / 2 {
-                // Some leave, some come: not everybody received everything that they can read.
+                // Some users leave and others join, so that not everyone received all readable messages.
                 let leaves = json!({"subscriptions": ["lunch"]});
                 self.users[1].delete("/users/me/subscriptions", leaves).await.ok();
                 subscribe(&self.users[0], &["board"], json!({"principals": [self.users[3].user_id]})).await;
@@ -160,7 +160,7 @@ impl NarrowModel {
             json!({"type": "channel", "to": channel, "topic": topic, "content": content})
         };
         let answer = sender.post("/messages", message).await;
-        // Not everybody may write everywhere.
+        // Some users may not send to some channels.
         let Some(id) = answer["id"].as_i64() else { return };
         self.messages.push(id);
         self.words.insert(id, words);
@@ -169,7 +169,7 @@ impl NarrowModel {
         }
     }
 
-    /// Many short stays in a channel without messages: what somebody received then looks like a lot.
+    /// Many short subscriptions to a channel without messages, so that the estimate of received messages is high.
     async fn add_stays(&self) {
         subscribe(&self.users[0], &["silence"], json!({"principals": [self.users[1].user_id]})).await;
         self.server
@@ -211,7 +211,7 @@ impl NarrowModel {
             user.post("/messages/flags", change).await.ok();
         }
         for id in self.some_messages(15) {
-            // Only where they see it, and once.
+            // Only channels that they see, and once.
             user.post(&format!("/messages/{id}/reactions"), json!({"emoji_name": "tada"})).await;
         }
         for _ in 0..6 {
@@ -230,7 +230,7 @@ impl NarrowModel {
         }
     }
 
-    /// A term by chance, as somebody may write it.
+    /// A random term in a random spelling.
     fn term(&mut self) -> Term {
         let user = self.users[self.rng.below(5)].user_id;
         let channel = self.channels[self.rng.below(5)].0;
@@ -322,7 +322,7 @@ impl NarrowModel {
     }
 }
 
-/// What a viewer reads, and what they received of it.
+/// Messages that a viewer can read, and those that they received.
 struct Viewer {
     client: Client,
     is_guest: bool,
@@ -343,7 +343,7 @@ impl Viewer {
         let received = json!({"anchor": "newest", "num_before": 5000, "num_after": 0});
         let received = ids(&client.get("/messages", received).await.ok()).into_iter().collect();
         let is_guest = place == 4;
-        // Of the private ones, "board" protects its history. Who is in "club" reads all of it.
+        // Among the private channels, "board" protects its history. Subscribers of "club" read all of it.
         let subscribed = client.get("/users/me/subscriptions", ()).await.ok()["subscriptions"].clone();
         let own: BTreeSet<i64> = subscribed
             .as_array()
@@ -380,7 +380,7 @@ impl Viewer {
         })
     }
 
-    /// Whether messages that the viewer did not receive are shown.
+    /// True if messages that the viewer did not receive are included.
     fn shares_history(&self, terms: &[Term]) -> bool {
         let is_personal = |term: &Term| term.operator == "is" && !matches!(term.test, Test::Resolved);
         let opens = |term: &Term| match &term.test {
@@ -412,7 +412,7 @@ fn narrow_of(terms: &[Term]) -> Value {
     terms.iter().map(one).collect()
 }
 
-/// Whether terms are about channels and about direct messages, which the interface refuses.
+/// True if terms combine channels and direct messages, which the interface refuses.
 fn is_contradiction(terms: &[Term]) -> bool {
     let (mut channel, mut direct) = (false, false);
     for term in terms {
@@ -454,7 +454,7 @@ async fn run(seed: u64, has_many_stays: bool) {
             found_something += usize::from(!expected.is_empty());
             compare_page(&mut model, &viewer, &terms, &narrow, &expected).await;
             compare_first_unread(&model, &viewer, &terms, &narrow, &expected).await;
-            // Of messages that are named, all that can be read are looked at, received or not.
+            // Messages selected by id are searched among all readable ones, received or not.
             let named = json!({"message_ids": model.messages, "narrow": narrow});
             let found = ids(&viewer.client.get("/messages", named).await.ok());
             assert_eq!(found, viewer.filtered(&model, &terms, |_| true), "by id: {narrow}");
@@ -521,18 +521,18 @@ async fn compare_first_unread(
 // conformance: fetch-1, fetch-6, fetch-7, fetch-17, fetch-48, fetch-56, fetch-62, fetch-66, fetch-67
 // conformance: fetch-79, fetch-95
 #[tokio::test]
-async fn narrows_find_what_a_plain_filter_finds() {
+async fn narrows_equal_a_plain_filter() {
     run(0x5eed_0003, false).await;
 }
 
 // conformance: fetch-48
 #[tokio::test]
-async fn and_do_so_among_other_messages() {
+async fn narrows_equal_a_plain_filter_on_other_messages() {
     run(0x5eed_0004, false).await;
 }
 
-/// Who received little has all of it walked; others have not.
+/// Received messages are scanned only for users with few of them.
 #[tokio::test]
-async fn and_for_those_who_have_more_than_can_be_walked() {
+async fn narrows_equal_a_plain_filter_with_many_received_messages() {
     run(0x5eed_0005, true).await;
 }

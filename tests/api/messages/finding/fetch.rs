@@ -1,10 +1,11 @@
 //! `GET /messages`: pages around anchors, messages by id, flags.
 
 use super::{flags, ids, outsider, send, send_direct, stream_id, subscribe};
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, TestServer, pictures};
+use reqwest::Method;
 use serde_json::{Value, json};
 
-/// What clients test for when nothing is unread.
+/// The anchor that clients expect if there are no unread messages.
 const NEWEST: i64 = 10_000_000_000_000_000;
 
 async fn lunch(server: &TestServer) -> (Client, Client, Vec<i64>) {
@@ -89,7 +90,7 @@ async fn the_first_unread_message_is_an_anchor_unless_it_is_muted() {
     let parameters = json!({"subscription_data": change});
     bob.post("/users/me/subscriptions/properties", parameters).await.ok();
     assert_eq!(anchor(everywhere.clone()).await, NEWEST);
-    // In a channel that is asked for, only its muted topics are passed over.
+    // In a selected channel, only its muted topics are skipped.
     let in_channel = json!({"anchor": "first_unread", "num_before": 0, "num_after": 0,
         "narrow": [["channel", "lunch"]]});
     assert_eq!(anchor(in_channel).await, more);
@@ -135,7 +136,7 @@ async fn messages_by_id() {
 
 // conformance: fetch-10, fetch-11, fetch-12, fetch-13, fetch-14, fetch-15
 #[tokio::test]
-async fn what_is_wrong_with_a_request_is_said() {
+async fn invalid_requests_are_refused() {
     let server = TestServer::start().await;
     let (ada, _, _) = lunch(&server).await;
     let missing = ada.get("/messages", &[("num_before", "1"), ("num_after", "1")]).await;
@@ -220,7 +221,7 @@ async fn one_message_is_fetched_with_its_markdown() {
         (&raw["message"]["content_type"], &raw["message"]["subject"]),
         (&json!("text/x-markdown"), &json!(""))
     );
-    // What is not there, and what is not for the caller, is the same.
+    // Unknown and inaccessible messages have the same error.
     let (private, direct) = (ada.send(shed, "t", "x").await, ada.send_direct(&[&bob], "x").await);
     for id in [private, direct, 999_999] {
         let answer = outsider.get(&format!("/messages/{id}"), ()).await;
@@ -287,7 +288,7 @@ async fn a_message_has_only_the_members_that_apply() {
         json!([message["timestamp"], message["last_edit_timestamp"], message["last_moved_timestamp"]]),
         json!([start, start + 5, start + 10])
     );
-    // The newest edit comes first, each with what it changed.
+    // Edits are listed newest first, with their changes.
     assert_eq!(
         message["edit_history"],
         json!([
@@ -380,4 +381,56 @@ async fn a_narrow_has_a_limit() {
     ada.get("/messages", narrow(100)).await.ok();
     let msg = "narrow is too long (limit: 100 terms)";
     ada.get("/messages", narrow(101)).await.error(400, "BAD_REQUEST", msg);
+}
+
+/// Pages share the parts of messages that do not depend on the reader. Every kind of change has to reach them.
+#[tokio::test]
+async fn pages_show_every_change_of_a_message_at_once() {
+    let server = TestServer::start().await;
+    let (ada, bob, sent) = lunch(&server).await;
+    let owner = server.owner().await;
+    subscribe(&owner, &["lunch", "dinner"], json!({})).await;
+    let dinner = stream_id(&owner, "dinner").await;
+    let id = sent[3];
+    let shown = async |narrow: Value| {
+        let parameters = json!({"anchor": "newest", "num_before": 100, "num_after": 0, "narrow": narrow});
+        // The second page is made of what the first one left.
+        bob.get("/messages", parameters.clone()).await.ok();
+        let page = bob.get("/messages", parameters).await.ok();
+        page["messages"].as_array().unwrap().iter().find(|message| message["id"] == id).cloned()
+    };
+    let lunch = json!([["channel", "lunch"]]);
+    let path = format!("/messages/{id}");
+    assert_eq!(shown(lunch.clone()).await.unwrap()["content"], "<p>number 3</p>");
+
+    ada.patch(&path, json!({"content": "edited"})).await.ok();
+    assert_eq!(shown(lunch.clone()).await.unwrap()["content"], "<p>edited</p>");
+    ada.patch(&path, json!({"topic": "salad"})).await.ok();
+    assert_eq!(shown(lunch.clone()).await.unwrap()["subject"], "salad");
+    let reaction = json!({"emoji_name": "tada"});
+    ada.post(&format!("{path}/reactions"), reaction.clone()).await.ok();
+    assert_eq!(shown(lunch.clone()).await.unwrap()["reactions"][0]["emoji_name"], "tada");
+    ada.delete(&format!("{path}/reactions"), reaction).await.ok();
+    assert_eq!(shown(lunch.clone()).await.unwrap()["reactions"], json!([]));
+    bob.post("/messages/flags", json!({"messages": [id], "op": "add", "flag": "starred"})).await.ok();
+    assert!(shown(lunch.clone()).await.unwrap()["flags"].as_array().unwrap().contains(&json!("starred")));
+    ada.patch("/settings", json!({"full_name": "Ada Lovelace"})).await.ok();
+    assert_eq!(shown(lunch.clone()).await.unwrap()["sender_full_name"], "Ada Lovelace");
+    ada.patch("/settings", json!({"email_address_visibility": 5})).await.ok();
+    let email = format!("user{}@bots.invalid", ada.user_id);
+    assert_eq!(shown(lunch.clone()).await.unwrap()["sender_email"], email);
+    let face = pictures::png(9, 9);
+    let files: [(&str, &str, &[u8]); 1] = [("file", "me.png", &face)];
+    let answer = ada.request(Method::POST, "/users/me/avatar").multipart((), &files).send().await.ok();
+    assert_eq!(shown(lunch.clone()).await.unwrap()["avatar_url"], answer["avatar_url"]);
+    let renamed = json!({"new_name": "brunch"});
+    owner.patch(&format!("/streams/{}", stream_id(&owner, "lunch").await), renamed).await.ok();
+    let brunch = json!([["channel", "brunch"]]);
+    assert_eq!(shown(brunch.clone()).await.unwrap()["display_recipient"], "brunch");
+    owner.patch(&path, json!({"stream_id": dinner})).await.ok();
+    assert_eq!(shown(brunch).await, None);
+    let there = shown(json!([["channel", "dinner"]])).await.unwrap();
+    assert_eq!((&there["display_recipient"], &there["subject"]), (&json!("dinner"), &json!("salad")));
+    owner.delete(&path, ()).await.ok();
+    assert_eq!(shown(json!([["channel", "dinner"]])).await, None);
 }

@@ -32,7 +32,7 @@ impl FlagFixture {
         found(&self.bob, json!([["is", "unread"]])).await
     }
 
-    /// An event that tells Bob of a flag.
+    /// An event of a flag for Bob.
     fn event(op: &str, flag: &str, messages: &[i64]) -> Value {
         json!({"type": "update_message_flags", "op": op, "operation": op, "flag": flag, "messages": messages,
             "all": false})
@@ -43,7 +43,7 @@ const FLAG_EVENTS: &str = "[\"update_message_flags\"]";
 
 // conformance: flag-1, flag-9, flag-11, flag-17, flag-19
 #[tokio::test]
-async fn flags_change_by_id_and_the_users_clients_hear_of_it() {
+async fn flags_change_by_id_and_are_emitted() {
     let fixture = FlagFixture::new().await;
     let (bob, ids) = (&fixture.bob, &fixture.ids);
     let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
@@ -78,7 +78,7 @@ async fn flags_change_by_id_and_the_users_clients_hear_of_it() {
 }
 
 #[tokio::test]
-async fn a_muted_topic_is_told_of_when_its_messages_become_unread() {
+async fn unread_messages_of_muted_topics_have_details() {
     let fixture = FlagFixture::new().await;
     let (bob, ids) = (&fixture.bob, &fixture.ids);
     let mute = json!({"stream_id": fixture.stream_id, "topic": "SOUP", "visibility_policy": 1});
@@ -90,7 +90,7 @@ async fn a_muted_topic_is_told_of_when_its_messages_become_unread() {
     let details = &events[0]["message_details"];
     assert_eq!(details[ids[0].to_string()]["unmuted_stream_msg"], false);
     assert_eq!(details[ids[1].to_string()]["unmuted_stream_msg"], true);
-    // Nor are they counted.
+    // They are not counted either.
     let state =
         bob.register(&[("event_types", "[\"message\", \"update_message_flags\"]")]).await.state.clone();
     assert_eq!(state["unread_msgs"]["count"], 1);
@@ -194,7 +194,7 @@ async fn flags_change_over_a_narrow() {
 
 // conformance: flag-30, flag-31
 #[tokio::test]
-async fn what_is_wrong_with_a_change_over_a_narrow_is_said() {
+async fn invalid_flag_changes_by_narrow_are_refused() {
     let fixture = FlagFixture::new().await;
     let good =
         json!({"anchor": "5", "num_before": 1, "num_after": 0, "narrow": [], "op": "add", "flag": "read"});
@@ -289,7 +289,7 @@ async fn a_topic_can_be_marked_as_read() {
 
 // conformance: flag-8, flag-10
 #[tokio::test]
-async fn what_was_sent_before_a_user_came_can_be_marked_as_unread() {
+async fn messages_before_the_subscription_can_become_unread() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada]).await;
@@ -335,7 +335,7 @@ async fn what_was_sent_before_a_user_came_can_be_marked_as_unread() {
 
 // conformance: fetch-45, flag-8, flag-10, react-5
 #[tokio::test]
-async fn what_a_user_stars_or_reacts_to_becomes_theirs() {
+async fn starring_or_reacting_makes_users_receivers() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada]).await;
@@ -351,13 +351,13 @@ async fn what_a_user_stars_or_reacts_to_becomes_theirs() {
     change(ids[0], "add", "starred").await;
     change(ids[1], "add", "collapsed").await;
     bob.post(&format!("/messages/{}/reactions", ids[2]), json!({"emoji_name": "tada"})).await.ok();
-    // What he reads, and what he takes no flag from, stays what it is.
+    // Messages that he reads, and those without the removed flag, do not change.
     change(ids[3], "add", "read").await;
     change(ids[3], "remove", "starred").await;
     assert_eq!(found(&bob, json!([])).await, ids[..3]);
     assert_eq!(bob.message(ids[0]).await["flags"], json!(["read", "starred", "historical"]));
     assert_eq!(bob.message(ids[2]).await["flags"], json!(["read", "historical"]));
-    // They stay his without the star; and he hears what happens to them, beginning with his own reaction.
+    // They stay in his history without the star, and he receives their events, starting with his own reaction.
     change(ids[0], "remove", "starred").await;
     assert_eq!(found(&bob, json!([["sender", "ada@example.com"]])).await, ids[..3]);
     for id in [ids[0], ids[3]] {
@@ -374,7 +374,7 @@ async fn what_a_user_stars_or_reacts_to_becomes_theirs() {
 
 // conformance: flag-12, flag-18, flag-19, flag-20
 #[tokio::test]
-async fn what_became_unread_is_told_so_that_clients_can_count_it() {
+async fn unread_events_have_details_for_counting() {
     let server = TestServer::start().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
@@ -407,7 +407,7 @@ async fn what_became_unread_is_told_so_that_clients_can_count_it() {
     queue.expect(&[event.clone()]).await;
     event["message_details"][ids[0].to_string()]["topic"] = json!("");
     newer.expect(&[event]).await;
-    // What is so already is told to nobody.
+    // An unchanged flag emits no event.
     change("remove").await;
     queue.expect_nothing().await;
     newer.expect_nothing().await;

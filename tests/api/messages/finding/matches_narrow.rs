@@ -33,7 +33,7 @@ async fn own_messages_that_match_come_with_marks() {
 
 // conformance: fetch-96, fetch-97
 #[tokio::test]
-async fn what_is_missing_is_said() {
+async fn missing_items_are_reported() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let answer = ada.get("/messages/matches_narrow", &[("narrow", "[]")]).await;

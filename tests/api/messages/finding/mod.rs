@@ -11,7 +11,7 @@ mod search;
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 
-/// Makes channels, or joins them.
+/// Creates channels, or joins them.
 pub async fn subscribe(client: &Client, names: &[&str], more: Value) {
     let list: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
     let mut parameters = more;
@@ -25,14 +25,14 @@ pub async fn stream_id(client: &Client, name: &str) -> i64 {
     client.get("/get_stream_id", &[("stream", name)]).await.ok()["stream_id"].as_i64().unwrap()
 }
 
-/// Sends to a channel a message that the sender has read; answers its id.
+/// Sends to a channel a message that the sender has read. Returns its id.
 pub async fn send(client: &Client, channel: &str, topic: &str, content: &str) -> i64 {
     let parameters = json!({"type": "channel", "to": channel, "topic": topic, "content": content,
         "read_by_sender": true});
     client.post("/messages", parameters).await.ok()["id"].as_i64().unwrap()
 }
 
-/// Sends a direct message that the sender has read; answers its id.
+/// Sends a direct message that the sender has read. Returns its id.
 pub async fn send_direct(client: &Client, to: &[&Client], content: &str) -> i64 {
     let ids: Vec<i64> = to.iter().map(|client| client.user_id).collect();
     let parameters = json!({"type": "direct", "to": ids, "content": content, "read_by_sender": true});

@@ -11,7 +11,7 @@ struct NarrowFixture {
     bob: Client,
     cleo: Client,
     lunch: i64,
-    /// In the order of sending; see [`NarrowFixture::new`].
+    /// Message ids in the order of sending; see [`NarrowFixture::new`].
     ids: Vec<i64>,
 }
 
@@ -21,7 +21,7 @@ impl NarrowFixture {
         let ada = server.member("ada").await;
         let bob = server.member("bob").await;
         let cleo = server.member("cleo").await;
-        // Nobody follows a topic but by hand.
+        // Disables automatic following of topics.
         let settings = json!({
             "automatically_follow_topics_policy": 4,
             "automatically_follow_topics_where_mentioned": false,
@@ -46,7 +46,7 @@ impl NarrowFixture {
         Self { server, ada, bob, cleo, lunch, ids }
     }
 
-    /// Which of the messages a narrow finds, by their place in the list.
+    /// Positions in the list of the messages that a narrow finds.
     async fn found(&self, client: &Client, narrow: Value) -> Vec<usize> {
         let ids = found(client, narrow).await;
         ids.into_iter().map(|id| self.ids.iter().position(|known| *known == id).unwrap()).collect()
@@ -56,7 +56,7 @@ impl NarrowFixture {
 // conformance: fetch-47, fetch-55, fetch-56, fetch-57, fetch-58, fetch-59, fetch-60, fetch-61, fetch-62
 // conformance: fetch-64, fetch-67, fetch-68, fetch-69
 #[tokio::test]
-async fn every_operator_finds_what_it_names() {
+async fn operators_match_their_operands() {
     let fixture = NarrowFixture::new().await;
     let (ada, bob, cleo) = (&fixture.ada, &fixture.bob, &fixture.cleo);
     bob.post(&format!("/messages/{}/reactions", fixture.ids[2]), &[("emoji_name", "tada")]).await.ok();
@@ -212,7 +212,7 @@ async fn with_leads_to_where_the_message_is_now() {
 // conformance: fetch-49, fetch-51, fetch-54, fetch-72, fetch-73, fetch-74, fetch-75, fetch-76, fetch-77
 // conformance: fetch-78, fetch-79, fetch-80, fetch-81
 #[tokio::test]
-async fn what_is_wrong_with_a_narrow_is_said_in_the_published_words() {
+async fn invalid_narrows_are_refused_as_published() {
     let fixture = NarrowFixture::new().await;
     let narrow = |list: Value| json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": list});
     let dict = |operator: &str, operand: Value| json!([{"operator": operator, "operand": operand}]);
@@ -292,7 +292,7 @@ async fn history_is_shared_only_where_a_narrow_asks_for_it() {
     for hidden in [lunch, json!([["channels", "public"]]), json!([])] {
         assert_eq!(fixture.found(&guest, hidden.clone()).await, [0; 0], "{hidden}");
     }
-    // Who comes later reads the history of a public channel, but not that of a private one that protects it.
+    // Later subscribers read the history of a public channel, but not of a private one with protected history.
     subscribe(&outsider, &["lunch"], json!({})).await;
     let invite = json!({"principals": [outsider.user_id, guest.user_id], "invite_only": true,
         "history_public_to_subscribers": false});
@@ -304,7 +304,7 @@ async fn history_is_shared_only_where_a_narrow_asks_for_it() {
 }
 
 #[tokio::test]
-async fn a_star_makes_a_message_ones_own() {
+async fn starring_adds_a_message_to_the_history() {
     let fixture = NarrowFixture::new().await;
     let outsider = outsider(&fixture.server).await;
     let star = json!({"messages": [fixture.ids[1]], "op": "add", "flag": "starred"});
@@ -312,7 +312,7 @@ async fn a_star_makes_a_message_ones_own() {
     assert_eq!(fixture.found(&outsider, json!([["is", "starred"]])).await, [1]);
     assert_eq!(fixture.found(&outsider, json!([["is", "starred"], ["channel", "lunch"]])).await, [1]);
     assert_eq!(fixture.found(&outsider, json!([["is", "starred"], ["channel", "talk"]])).await, [0; 0]);
-    // It stays on a message that goes where its owner received nothing, whatever else is asked for.
+    // It stays on a message that moved to a channel where its owner received nothing, in combination with any term.
     let star = json!({"messages": [fixture.ids[0]], "op": "add", "flag": "starred"});
     fixture.bob.post("/messages/flags", star).await.ok();
     subscribe(&fixture.ada, &["garden"], json!({"principals": [fixture.ada.user_id]})).await;
@@ -327,10 +327,10 @@ async fn a_star_makes_a_message_ones_own() {
     }
 }
 
-/// Nothing tells whether an id belongs to something that the viewer may not know of: each operator answers alike for a thing
-/// that is hidden and for one that does not exist, whether it is negated or not.
+/// Ids of hidden objects are indistinguishable from unknown ids: each operator has the same answer for both, negated or
+/// not.
 #[tokio::test]
-async fn what_is_hidden_is_as_unknown_as_what_does_not_exist() {
+async fn hidden_objects_behave_like_unknown_ones() {
     let fixture = NarrowFixture::new().await;
     let (server, ids) = (&fixture.server, &fixture.ids);
     let (outsider, guest) = (outsider(server).await, server.guest("guest").await);

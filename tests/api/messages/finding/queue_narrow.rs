@@ -1,4 +1,4 @@
-//! `narrow` of `POST /register`: which messages a queue hears of.
+//! `narrow` of `POST /register`: the messages that a queue receives.
 
 use super::{outsider, send, send_direct, stream_id, subscribe};
 use crate::harness::{Queue, TestServer};
@@ -16,7 +16,7 @@ async fn heard(queue: &mut Queue) -> Vec<i64> {
 
 // conformance: fetch-102, fetch-103
 #[tokio::test]
-async fn a_queue_hears_of_the_messages_in_its_narrow() {
+async fn queues_receive_messages_of_their_narrow() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     subscribe(&ada, &["lunch", "talk"], json!({"principals": [ada.user_id, bob.user_id]})).await;
@@ -61,7 +61,7 @@ async fn a_queue_hears_of_the_messages_in_its_narrow() {
         let expected: Vec<i64> = expected.iter().map(|index| ids[*index]).collect();
         assert_eq!(heard(queue).await, expected, "{narrow}");
     }
-    // It is no way into channels that the user is not subscribed to, and keeps back nothing but messages.
+    // It gives no access to channels without a subscription, and filters messages only.
     assert_eq!(heard(&mut of_outsider).await, [0; 0]);
     bob.post(&format!("/messages/{}/reactions", ids[0]), json!({"emoji_name": "tada"})).await.ok();
     for queue in &mut queues {
@@ -70,7 +70,7 @@ async fn a_queue_hears_of_the_messages_in_its_narrow() {
     of_outsider.ignore();
 }
 
-/// A match on the real email would tell a guest whose it is.
+/// A match on the real email would reveal it to a guest.
 #[tokio::test]
 async fn senders_have_the_email_that_a_guest_is_shown() {
     let server = TestServer::start().await;

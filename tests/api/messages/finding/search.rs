@@ -1,7 +1,8 @@
-//! The operator `search`: what it finds, and the marks in it.
+//! The operator `search`: results and highlights.
 
 use super::{found, newest, send, send_direct, subscribe};
 use crate::harness::TestServer;
+use futures_util::future::join_all;
 use serde_json::json;
 
 // conformance: fetch-37, fetch-89
@@ -103,7 +104,7 @@ async fn an_edited_message_is_found_by_its_new_words() {
 
 // conformance: fetch-46
 #[tokio::test]
-async fn nobody_finds_what_they_may_not_read() {
+async fn search_finds_readable_messages_only() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -164,6 +165,7 @@ async fn words_of_a_deleted_message_are_not_in_the_index() {
     let ids =
         [send(&owner, "lunch", "menu", "artichoke").await, send(&owner, "lunch", "artichoke", "yes").await];
     let other = send(&owner, "lunch", "menu", "artichokes again").await;
+    assert_eq!(found(&owner, json!([["search", "artichoke"]])).await.len(), 3);
     assert_eq!(server.column(indexed).await, ["3"]);
     for id in ids {
         owner.delete(&format!("/messages/{id}"), ()).await.ok();
@@ -171,4 +173,77 @@ async fn words_of_a_deleted_message_are_not_in_the_index() {
     assert_eq!(server.column(indexed).await, ["1"]);
     owner.patch(&format!("/messages/{other}"), json!({"content": "nothing"})).await.ok();
     assert_eq!(server.column(indexed).await, ["0"]);
+}
+
+/// Messages are acknowledged before they are indexed. A search has them indexed first, and they are indexed without one when
+/// enough of them wait.
+#[tokio::test]
+async fn words_are_indexed_after_the_answer_and_before_a_search() {
+    let mut server = TestServer::start().await;
+    let owner = server.owner().await;
+    subscribe(&owner, &["lunch"], json!({})).await;
+    let waiting = "SELECT count(*) FROM message WHERE id NOT IN (SELECT id FROM message_search_docsize)";
+    assert_eq!(found(&owner, json!([["search", "nothing"]])).await, [0_i64; 0]);
+    assert_eq!(server.column(waiting).await, ["0"]);
+    let kept = send(&owner, "lunch", "menu", "first artichoke").await;
+    let edited = send(&owner, "lunch", "menu", "second artichoke").await;
+    let deleted = send(&owner, "lunch", "menu", "third artichoke").await;
+    assert_eq!(server.column(waiting).await, ["3"]);
+    owner.patch(&format!("/messages/{edited}"), json!({"content": "an aubergine"})).await.ok();
+    owner.delete(&format!("/messages/{deleted}"), ()).await.ok();
+    assert_eq!(server.column(waiting).await, ["2"], "an edit leaves the order of the index alone");
+    server.crash().await;
+    assert_eq!(found(&owner, json!([["search", "artichoke"]])).await, [kept]);
+    assert_eq!(found(&owner, json!([["search", "aubergine"]])).await, [edited]);
+    assert_eq!(server.column(waiting).await, ["0"]);
+
+    let flags = json!({"op": "add", "flag": "starred", "anchor": "newest", "num_before": 9, "num_after": 0});
+    let starred = async |word: &str| {
+        let mut parameters = flags.clone();
+        parameters["narrow"] = json!([["search", word]]);
+        owner.post("/messages/flags/narrow", parameters).await.ok()["updated_count"].clone()
+    };
+    send(&owner, "lunch", "menu", "turnip").await;
+    assert_eq!(starred("turnip").await, 1);
+    let id = send(&owner, "lunch", "menu", "parsnip").await;
+    let matches = json!({"msg_ids": [id], "narrow": [["search", "parsnip"]]});
+    let matches = owner.get("/messages/matches_narrow", matches).await.ok();
+    assert!(matches["messages"][id.to_string()]["match_content"].is_string(), "{matches}");
+
+    for number in 0..300 {
+        send(&owner, "lunch", "menu", &format!("number {number}")).await;
+    }
+    let waiting: usize = server.column(waiting).await[0].parse().unwrap();
+    assert!(waiting < 256, "{waiting} messages wait");
+}
+
+/// The words of a message are found as soon as sending or editing it is acknowledged.
+#[tokio::test]
+async fn nobody_misses_a_word_that_was_acknowledged() {
+    const SENDERS: usize = 6;
+    const ROUNDS: usize = 30;
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    subscribe(&owner, &["lunch"], json!({})).await;
+    let mut senders = Vec::new();
+    for number in 0..SENDERS {
+        let sender = server.member(&format!("sender{number}")).await;
+        subscribe(&sender, &["lunch"], json!({})).await;
+        senders.push(sender);
+    }
+    let sending = senders.iter().enumerate().map(async |(number, sender)| {
+        for round in 0..ROUNDS {
+            for other in 0..number {
+                send(sender, "lunch", "menu", &format!("filler {other}")).await;
+            }
+            let word = format!("word{number}x{round}x");
+            let id = send(sender, "lunch", "menu", &word).await;
+            assert_eq!(found(sender, json!([["search", &word]])).await, [id], "{word}");
+            let changed = format!("changed{number}x{round}x");
+            sender.patch(&format!("/messages/{id}"), json!({"content": changed})).await.ok();
+            assert_eq!(found(sender, json!([["search", &changed]])).await, [id], "{changed}");
+            assert_eq!(found(sender, json!([["search", format!("\"{word}\"")]])).await, [0_i64; 0]);
+        }
+    });
+    join_all(sending).await;
 }

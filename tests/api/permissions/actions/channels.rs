@@ -1,4 +1,4 @@
-//! Channels and what is in them.
+//! Actions on channels and messages.
 
 use super::{Action, LATER, change_message, delete, patch, post};
 use crate::permissions::organization::{Case, Request};
@@ -33,7 +33,7 @@ const NO_CONTENT: Refusal = Refusal::bad_request("Channel content access is requ
 const READS: (Condition, Refusal) = (ReadsMessage, NO_MESSAGE);
 const IN_USE: (Condition, Refusal) = (NOT_ARCHIVED, NO_MESSAGE);
 
-/// Who sends.
+/// Conditions for sending.
 const WRITERS: Rule = &[
     (SeesChannel, CHANNEL_DOES_NOT_EXIST),
     (NOT_ARCHIVED, NO_ENTRY),
@@ -46,10 +46,10 @@ const MESSAGE_IN_USE: Rule = &[READS, IN_USE];
 const DELETE_ANYBODYS: Condition = Any(&[Holds(&DELETE_ANY_MESSAGE), Holds(&CHANNEL_DELETE_ANY)]);
 const DELETE_OWN: Condition =
     All(&[WasThere, Any(&[Holds(&DELETE_OWN_MESSAGE), Holds(&CHANNEL_DELETE_OWN)])]);
-/// Who subscribes themselves.
+/// Conditions for subscribing oneself.
 const JOINERS: Rule = &[(NoGuest, NO_GUESTS), (ReadsChannel, NO_ACCESS)];
 const SUBSCRIBERS: Rule = &[(ReadsChannel, NO_CHANNEL), (Subscribed, NOT_SUBSCRIBED)];
-/// Who does not know of the channel is not told that it is there.
+/// Users without access to the channel do not learn that it exists.
 const KNOWS: (Condition, Refusal) = (SeesChannel, NO_CHANNEL);
 const ADMINISTERS: (Condition, Refusal) = (AdministersChannel, NOT_CHANNEL_ADMINISTRATOR);
 const CHANNEL_ADMINISTRATORS: Rule = &[KNOWS, ADMINISTERS];

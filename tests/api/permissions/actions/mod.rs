@@ -1,4 +1,4 @@
-//! What is tried: the rows of the table, each with its rule.
+//! Actions: the rows of the table with their rules.
 
 mod channels;
 mod organization;
@@ -9,7 +9,7 @@ use super::rules::Rule;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// What an action is about.
+/// Object of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The organization, its people, or the caller: one row.
@@ -23,17 +23,30 @@ pub struct Action {
     pub name: &'static str,
     pub scope: Scope,
     pub is_for_webhooks: bool,
+    /// Below `/json`, those without a session are answered as visitors.
+    pub is_for_visitors: bool,
     pub rule: Rule,
     pub request: fn(&Case<'_>) -> Request,
 }
 
 impl Action {
     const fn organization(name: &'static str, rule: Rule, request: fn(&Case<'_>) -> Request) -> Self {
-        Self { name, scope: Scope::Organization, is_for_webhooks: false, rule, request }
+        Self {
+            name,
+            scope: Scope::Organization,
+            is_for_webhooks: false,
+            is_for_visitors: false,
+            rule,
+            request,
+        }
     }
 
     const fn channel(name: &'static str, rule: Rule, request: fn(&Case<'_>) -> Request) -> Self {
         Self { scope: Scope::Channel, ..Self::organization(name, rule, request) }
+    }
+
+    const fn for_visitors(self) -> Self {
+        Self { is_for_visitors: true, ..self }
     }
 
     const fn for_webhooks(self) -> Self {

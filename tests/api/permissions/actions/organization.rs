@@ -1,4 +1,4 @@
-//! The organization, its people, groups, bots and channels that are not there yet.
+//! Actions on the organization, its users, groups and bots, and creation of channels.
 
 use super::{Action, delete, patch, post, post_image};
 use crate::permissions::organization::{Case, Request};
@@ -18,15 +18,15 @@ use teamchat::domain::groups::system::SystemGroup;
 const NO_BOT: (Condition, Refusal) = (Person, NO_BOTS);
 const NOT_A_GUEST: (Condition, Refusal) = (NoGuest, NO_GUESTS);
 
-/// Who changes other users.
+/// Conditions for changing other users.
 const USER_ADMINISTRATORS: Rule = &[(Administrator, INSUFFICIENT)];
-/// Who changes owners and makes them.
+/// Conditions for changing owners and promoting to owner.
 const USER_OWNERS: Rule = &[(Administrator, INSUFFICIENT), (Owner, NOT_OWNER)];
-/// Who changes what only owners may change among the settings of administrators.
+/// Conditions for settings of administrators that only owners may change.
 const REALM_OWNERS: Rule = &[(Administrator, NOT_ADMINISTRATOR), (Owner, NOT_OWNER)];
 const CHANNEL_CREATORS: Rule = &[NOT_A_GUEST, (Holds(&CREATE_PUBLIC_CHANNEL), INSUFFICIENT)];
 const BOT_KEEPERS: Rule = &[NO_BOT, NOT_A_GUEST, (Any(&[Maker, Administrator]), INSUFFICIENT)];
-/// Who may have the key of an owner's bot, and decides where its messages go.
+/// Conditions for the key of an owner's bot, and for the destination of its messages.
 const OWNERS_BOT_KEEPERS: Rule = &[NO_BOT, NOT_A_GUEST, (Administrator, INSUFFICIENT), (Owner, NOT_OWNER)];
 const MANAGERS: Condition = Any(&[Holds(&GROUP_MANAGE), Holds(&MANAGE_ALL_GROUPS)]);
 const GROUP_MANAGERS: Rule = &[NO_BOT, NOT_A_GUEST, (MANAGERS, INSUFFICIENT)];
@@ -131,6 +131,9 @@ pub const ACTIONS: &[Action] = &[
         )],
         |_| delete("/realm/emoji/our_logo", json!({})),
     ),
+    Action::organization("`DELETE /export/realm/{export_id}`", ADMINISTRATORS, |_| {
+        delete("/export/realm/1", json!({}))
+    }),
     Action::organization("`POST /realm/filters`", ADMINISTRATORS, |_| {
         post(
             "/realm/filters",
@@ -177,6 +180,11 @@ pub const ACTIONS: &[Action] = &[
     Action::organization("`PATCH /users/{user_id}`: `full_name` of a member", USER_ADMINISTRATORS, |case| {
         change_user(case, json!({"full_name": "Somebody Else"}))
     }),
+    Action::organization(
+        "`PATCH /users/{user_id}`: `full_name` of a bot",
+        &[(Any(&[Maker, Administrator]), INSUFFICIENT)],
+        |case| patch(format!("/users/{}", case.things().bot), json!({"full_name": "Other"})),
+    ),
     Action::organization("`PATCH /users/{user_id}`: `role` of a member", USER_ADMINISTRATORS, |case| {
         change_user(case, json!({"role": 600}))
     }),

@@ -1,4 +1,4 @@
-//! What people do for themselves, and with direct messages.
+//! Actions on a user's own data, and direct messages.
 
 use super::{Action, LATER, change_message, delete, patch, post, post_image, put, write_to_bystander};
 use crate::permissions::rules::Condition::{
@@ -14,7 +14,7 @@ const NOT_DELETABLE: Refusal = Refusal::bad_request("You don't have permission t
 
 const KNOWN: (Condition, Refusal) =
     (KnowsBystander, Refusal::bad_request("You do not have permission to access some of the recipients."));
-/// Bots may write to everybody.
+/// Bots may write to all users.
 const ON: (Condition, Refusal) = (
     Any(&[DirectMessagesAreOn, Bot]),
     Refusal::bad_request("Direct messages are disabled in this organization."),
@@ -27,7 +27,7 @@ const INITIATOR: (Condition, Refusal) = (
     Any(&[Holds(&DIRECT_MESSAGE_INITIATOR), Bot]),
     Refusal::bad_request("You do not have permission to initiate direct message conversations."),
 );
-/// Who may write to a member who has nothing to do with them.
+/// Conditions for a direct message to an unrelated member.
 const WRITERS: Rule = &[KNOWN, ON, AUTHORIZED, INITIATOR];
 
 pub const ACTIONS: &[Action] = &[
@@ -84,7 +84,8 @@ pub const ACTIONS: &[Action] = &[
     Action::organization("`POST /mark_all_as_read`", ANYBODY, |_| post("/mark_all_as_read", json!({}))),
     Action::organization("`POST /register`", ANYBODY, |_| {
         post("/register", json!({"event_types": ["message"]}))
-    }),
+    })
+    .for_visitors(),
     Action::organization("`DELETE /events`", &[(Maker, NO_QUEUE)], |case| {
         delete("/events", json!({"queue_id": case.things().queue}))
     }),

@@ -1,4 +1,4 @@
-//! What operations change of other people, each line with the reason.
+//! Changes that operations make to rows of other users, each with the reason.
 
 /// Method, path below `/api/v1`, tables, reason.
 pub const CHANGED: &[(&str, &str, &[&str], &str)] = &[
@@ -16,7 +16,12 @@ pub const CHANGED: &[(&str, &str, &[&str], &str)] = &[
         &["api_key", "bot", "direct_participant", "user"],
         "administrators keep all bots, give them to others, who are told, and end their keys",
     ),
-    ("POST", "/bots/{bot_id}/api_key/regenerate", &["api_key", "bot"], "administrators keep all bots"),
+    (
+        "POST",
+        "/bots/{bot_id}/api_key/regenerate",
+        &["api_key", "bot"],
+        "administrators keep all bots, whose owners are notified",
+    ),
     (
         "PATCH",
         "/channel_folders",
@@ -29,6 +34,12 @@ pub const CHANGED: &[(&str, &str, &[&str], &str)] = &[
         &["channel_folder"],
         "folders belong to the organization, whoever made them",
     ),
+    (
+        "DELETE",
+        "/export/realm/{export_id}",
+        &["realm_export", "upload_content"],
+        "administrators keep all exports",
+    ),
     ("DELETE", "/invites/multiuse/{invite_id}", &["invite"], "administrators keep all invitations"),
     ("DELETE", "/invites/{invite_id}", &["invite"], "administrators keep all invitations"),
     ("POST", "/invites/{invite_id}/resend", &["invite"], "administrators keep all invitations"),
@@ -38,7 +49,12 @@ pub const CHANGED: &[(&str, &str, &[&str], &str)] = &[
         &["direct_participant", "user_message_flags"],
         "people are in a conversation with whoever writes to them, and are mentioned",
     ),
-    ("DELETE", "/messages/{message_id}", &["message", "reaction"], "who may delete all messages"),
+    (
+        "DELETE",
+        "/messages/{message_id}",
+        &["message", "reaction", "reminder"],
+        "who may delete all messages: reminders lose their text",
+    ),
     (
         "PATCH",
         "/messages/{message_id}",
@@ -54,7 +70,12 @@ pub const CHANGED: &[(&str, &str, &[&str], &str)] = &[
         "channels belong to those who administer them; what is archived is read",
     ),
     ("PATCH", "/streams/{stream_id}", &["stream"], "channels belong to those who administer them"),
-    ("POST", "/streams/{stream_id}/delete_topic", &["message", "reaction"], "administrators delete topics"),
+    (
+        "POST",
+        "/streams/{stream_id}/delete_topic",
+        &["message", "reaction", "reminder"],
+        "administrators delete topics: reminders lose their text",
+    ),
     ("PATCH", "/user_groups/{user_group_id}", &["user_group"], "groups belong to those who manage them"),
     (
         "POST",

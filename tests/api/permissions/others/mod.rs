@@ -1,14 +1,16 @@
-//! Whose rows an operation changes: the caller's own, and those of other people only as far as [`CHANGED`] says. An
-//! operation that is refused changes nothing. The operations are those of the page, of which none is missing, and the
-//! tables are those of the file, so that a new one of either is asked about.
+//! Owners of the rows that an operation changes: the caller, and other users only as listed in [`CHANGED`]. A refused
+//! operation changes nothing. All operations of the page and all tables of the file are covered, so a new one must be
+//! added here.
 
-use super::organization::{Case, Organization};
+use super::organization::{Case, Organization, session_secret};
 use super::people::{ChannelKind, Relation, Situation, Who};
-use super::{Action, NOT_COMPARED, Scope, by_route};
-use crate::harness::{Client, TestServer};
+use super::{Action, NOT_COMPARED, NOT_FOR_ROLES, Scope, by_route};
+use crate::harness::{Client, Request, TestServer};
 use futures_util::StreamExt;
+use reqwest::Method;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -19,7 +21,7 @@ mod expected;
 
 use expected::CHANGED;
 
-/// Whose a row is, where it is not whom the one reference to a user names.
+/// Owners of rows, if not the only user that the row references.
 const OWNERS: &[(&str, &str)] = &[
     ("user", "user_id"),
     ("bot", "user_id"),
@@ -28,15 +30,24 @@ const OWNERS: &[(&str, &str)] = &[
     ("read_chunk", "user_id"),
     ("api_key_use", "(SELECT user_id FROM api_key WHERE id = api_key_id)"),
     ("session_use", "(SELECT user_id FROM session WHERE id = session_id)"),
+    ("realm_export", "acting_user_id"),
+    ("push_subscription", "(SELECT user_id FROM session WHERE id = session_id)"),
+    (
+        "push_notification",
+        "(SELECT user_id FROM push_subscription JOIN session ON session.id = session_id
+          WHERE push_subscription.id = subscription_id)",
+    ),
     ("message_topic_link", "(SELECT sender_id FROM message WHERE id = message_id)"),
     ("thumbnail", "(SELECT user_id FROM attachment WHERE id = attachment_id)"),
     ("attachment_message", "(SELECT user_id FROM attachment WHERE id = attachment_id)"),
     ("attachment_scheduled_message", "(SELECT user_id FROM attachment WHERE id = attachment_id)"),
 ];
 
-/// Tables whose rows are nobody's.
+/// Tables whose rows have no owner.
 const NOBODYS: &[&str] = &[
     "arrival",
+    // Names users by ids without references.
+    "audit_entry",
     "client",
     "code_playground",
     "counter",
@@ -52,6 +63,7 @@ const NOBODYS: &[&str] = &[
     "name_skeleton",
     "profile_field",
     "public_image",
+    "push_key",
     "realm",
     "realm_domain",
     "realm_setting",
@@ -65,7 +77,7 @@ const NOBODYS: &[&str] = &[
     "user_group_subgroup",
 ];
 
-/// Each table with the expression that tells whose a row is.
+/// Each table with an SQL expression for the owner of a row.
 fn owners(connection: &Connection) -> Vec<(String, String)> {
     let tables = "SELECT t.name, group_concat(k.\"from\") FROM pragma_table_list t
          LEFT JOIN pragma_foreign_key_list(t.name) k ON k.\"table\" = 'user'
@@ -86,7 +98,7 @@ fn owners(connection: &Connection) -> Vec<(String, String)> {
     owners
 }
 
-/// A digest of all rows of a table that somebody has.
+/// Digests of all rows of a table, by owner.
 type Digests = BTreeMap<(String, i64), u64>;
 
 fn digests(server: &TestServer) -> Digests {
@@ -123,7 +135,7 @@ fn changed<'d>(before: &'d Digests, after: &'d Digests, but: &BTreeSet<i64>) -> 
     others.map(|((table, _), _)| table.as_str()).collect()
 }
 
-/// Everybody who has an account, where they are at home and where they are not.
+/// All users with an account, with and without a relation to the channel.
 fn situations(action: &Action) -> Vec<Situation> {
     let kinds: &[ChannelKind] = match action.scope {
         Scope::Organization => &[ChannelKind::Public],
@@ -137,7 +149,8 @@ fn situations(action: &Action) -> Vec<Situation> {
         .collect()
 }
 
-/// Does an action as everybody, and answers the tables of others that it changed, and what nobody may.
+/// Performs an action as every user. Returns the tables of others that it changed, and unexpected changes by refused
+/// callers.
 async fn do_as_everybody(
     organization: &Organization,
     action: &'static Action,
@@ -155,7 +168,7 @@ async fn do_as_everybody(
         let bots = format!("SELECT user_id FROM user WHERE bot_owner_id = {}", caller.user_id);
         let own = server.column(&bots).await;
         let own = own.iter().chain(&system_bots).map(|id| id.parse().unwrap());
-        // What is nobody's by name is nobody's.
+        // Rows without an owner have the id 0.
         let own: BTreeSet<i64> = own.chain([caller.user_id, 0]).collect();
         let tables = changed(&before, &after, &own);
         let surprising: Vec<_> = if answer.status == 200 {
@@ -224,6 +237,96 @@ async fn rows_of_others_stay_as_they_are_2() {
 async fn rows_of_others_stay_as_they_are_3() {
     compare_part(2).await;
 }
+
+/// The public key of a browser: a point of P-256.
+const POINT: &str = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
+
+/// Requests to a route of [`NOT_FOR_ROLES`], with credentials of a user.
+fn without_a_rule(server: &TestServer, path: &str, caller: &Client) -> Vec<Request> {
+    let (nobody, password) = (server.anonymous(), "correct horse");
+    let login = json!({"username": caller.email, "password": password});
+    let post = |form| vec![caller.request(Method::POST, path).form(form)];
+    match path {
+        "/fetch_api_key" => vec![nobody.request(Method::POST, path).form(login)],
+        "/dev_fetch_api_key" => post(json!({"username": caller.email})),
+        "/accounts/login/" => vec![nobody.request_outside(Method::POST, path).form(login)],
+        "/accounts/logout/" => {
+            let browser = caller.in_browser(Some(session_secret(caller.user_id)));
+            vec![browser.request_outside(Method::POST, path)]
+        }
+        "/join/{key}/" | "/join/password/{key}/" => {
+            let form = json!({"full_name": "New", "email": "new@example.com", "password": password});
+            let path = path.replace("{key}", "abcdefghijklmnopqrstuvwx");
+            vec![nobody.request_outside(Method::POST, &path).form(form)]
+        }
+        "/external/{integration}" => {
+            let (key, channel) = (caller.api_key.clone().unwrap_or_default(), ChannelKind::Public.name());
+            let path = format!("/api/v1/external/json?api_key={key}&stream={channel}");
+            vec![nobody.request_outside(Method::POST, &path).body("application/json", "{}")]
+        }
+        "/users/me/android_gcm_reg_id" | "/users/me/apns_device_token" => {
+            let form = json!({"token": "aaaa", "appid": "org.example"});
+            [Method::POST, Method::DELETE].map(|method| caller.request(method, path).form(&form)).into()
+        }
+        "/users/me/web_push" => {
+            let browser = caller.in_browser(Some(session_secret(caller.user_id)));
+            let form = json!({"endpoint": "https://push.example/1", "p256dh": POINT, "auth": "BTBZMqHH6r4Tts7J_aSIgg"});
+            [Method::POST, Method::DELETE].map(|method| browser.request(method, path).form(&form)).into()
+        }
+        "/zcommand" => post(json!({"command": "/ping"})),
+        "/mobile_push/test_notification" => post(json!({})),
+        _ => post(json!({"token": "aaaa"})),
+    }
+}
+
+/// Operations without a rule change rows of the caller at most.
+#[tokio::test]
+async fn operations_without_a_rule_change_no_rows_of_others() {
+    let organization = Organization::make().await;
+    let server = organization.server().await;
+    let hash = teamchat::domain::users::passwords::hash_quickly("correct horse").unwrap();
+    server.sql(&format!("UPDATE user SET password_hash = '{hash}' WHERE NOT is_system_bot")).await;
+    let start = server.copy();
+    let before = digests(&server);
+    let system_bots = server.column("SELECT user_id FROM user WHERE is_system_bot").await;
+    let system_bots: Vec<i64> = system_bots.iter().map(|id| id.parse().unwrap()).collect();
+    let mut wrong = Vec::new();
+    for (path, _) in NOT_FOR_ROLES {
+        let mut was_done = false;
+        for who in Who::ALL.into_iter().filter(|who| *who != Who::Outsider) {
+            server.app().rate_limiter.clear();
+            let situation =
+                Situation { who, relation: Relation::In, kind: ChannelKind::Public, change: None };
+            let caller = organization.caller(&server, &situation);
+            for request in without_a_rule(&server, path, &caller) {
+                let answer = request.send().await;
+                let after = digests(&server);
+                was_done |= answer.status == 200;
+                let own = system_bots.iter().copied().chain([caller.user_id, 0]).collect();
+                let tables = changed(&before, &after, &own);
+                if !tables.is_empty() {
+                    wrong.push(format!("{path} as {}: {tables:?} of others, {answer}", who.title()));
+                }
+                if before != after {
+                    server.restore(&start).await;
+                }
+            }
+        }
+        assert_eq!(was_done, !NEVER_DONE.contains(path), "{path}");
+    }
+    assert!(wrong.is_empty(), "{} surprises:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Routes that need more than the test has, or that always fail.
+const NEVER_DONE: &[&str] = &[
+    "/dev_fetch_api_key",
+    "/join/{key}/",
+    "/join/password/{key}/",
+    "/mobile_push/register",
+    "/mobile_push/e2ee/test_notification",
+    "/export/realm",
+    "/calls/zoom/create",
+];
 
 #[tokio::test]
 async fn each_line_names_a_route_and_tables() {

@@ -1,6 +1,6 @@
 //! The client crate `zulip-api` against a server: a bot reports a build, and its owner reads, answers and tidies up.
 //!
-//! `rust.py` makes the people, the channel, the configuration files and the state that `register` has to tell of.
+//! `rust.py` creates the users, the channel, the configuration files and the state that `register` must return.
 //!
 //! ```text
 //! teamchat-zulip-api BOT_ZULIPRC EMAIL PASSWORD OTHER_ZULIPRC...
@@ -27,7 +27,7 @@ use zulip_api::{
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// The channel that `rust.py` makes, and what is written there.
+/// The channel created by `rust.py`, and its messages.
 const CHANNEL: &str = "builds";
 const TOPIC: &str = "release";
 const REPORT: &str = "Build 7 **passed**";
@@ -81,7 +81,7 @@ async fn converse(
     steps.step("the queue of the person has heard of all this, in order", events(&owner, &queue, sent).await)
 }
 
-/// Tells each step in one line, and remembers whether one has failed.
+/// Prints each step in a line, and records failures.
 struct Steps {
     failed: bool,
 }
@@ -109,7 +109,7 @@ fn expect<T: PartialEq + Debug>(what: &str, actual: T, expected: T) -> Outcome {
     Err(format!("{what} is {actual:?}, expected {expected:?}").into())
 }
 
-/// The answer, if it tells of success and of no parameter that the server did not know.
+/// The answer, if it is a success without ignored parameters.
 fn succeeded<R: Response>(answer: R) -> Outcome<R> {
     expect(answer.msg(), answer.result(), ApiResult::Success)?;
     expect("ignored_parameters_unsupported", answer.ignored_parameters_unsupported(), None)?;
@@ -120,7 +120,7 @@ fn failed<R: Response>(answer: R, code: ErrorCode, msg: &str) -> Outcome {
     expect("the error", (answer.result(), answer.code(), answer.msg()), (ApiResult::Error, Some(code), msg))
 }
 
-/// What the server answers at an address below `/api/v1`, for what the client has no types for.
+/// Requests a path below `/api/v1` for which the client has no types.
 async fn call(client: &Client, path: &str) -> Outcome<Value> {
     Ok(serde_json::from_str(&client.load_page(&format!("api/v1/{path}")).await?)?)
 }

@@ -1,0 +1,263 @@
+//! Fences (```` ``` ```` and `~~~`): lines to sections, before any other block.
+//!
+//! A fence is at the start of a line and is closed by exactly the same characters. Quotes and spoilers may contain further
+//! fences; code and formulas are verbatim. A fence that is not closed ends with the section around it.
+
+use super::html::MAX_DEPTH;
+use std::borrow::Cow;
+
+/// Distance of tab stops in columns.
+const TAB_WIDTH: usize = 4;
+
+/// A part of a message between fences, or the content of a fence.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Section {
+    /// Lines without fences.
+    Lines(Vec<String>),
+    /// The language as typed, empty if none.
+    Code {
+        language: String,
+        text: String,
+    },
+    Math(String),
+    Quote(Vec<Section>),
+    Spoiler {
+        header: String,
+        content: Vec<Section>,
+    },
+}
+
+/// The first line of a fence.
+struct Opening<'a> {
+    /// The characters that close it.
+    fence: &'a str,
+    language: &'a str,
+    header: &'a str,
+}
+
+fn parse_opening(line: &str) -> Option<Opening<'_>> {
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let rest = line.trim_start_matches(mark);
+    let fence = &line[..line.len() - rest.len()];
+    let rest = rest.trim_start_matches(' ');
+    // Code within a line is not a fence.
+    if fence.len() < 3 || rest.contains(['`', '~']) {
+        return None;
+    }
+    // `{.rust}` is an old form of `rust`.
+    let rest = rest.strip_prefix('{').map_or(rest, |inner| inner.strip_suffix('}').unwrap_or(inner));
+    let rest = rest.strip_prefix('.').unwrap_or(rest);
+    let is_language = |c: char| c.is_ascii_alphanumeric() || "_+-,./#".contains(c);
+    let (language, header) = rest.split_at(rest.find(|c| !is_language(c)).unwrap_or(rest.len()));
+    let header = header.trim_start_matches(' ');
+    // Without a language first, the line is text.
+    if language.is_empty() && !header.is_empty() {
+        return None;
+    }
+    Some(Opening { fence, language, header })
+}
+
+/// Splits lines into sections.
+pub fn parse(lines: &[&str]) -> Vec<Section> {
+    let mut position = 0;
+    sections_until(lines, &mut position, None, 0)
+}
+
+/// A text as the renderer reads it: uniform line ends, no control characters, and spaces for tabs. Code that looks for
+/// marks before rendering must use this text, because an omitted character can hide a mark.
+pub fn normalized(text: &str) -> String {
+    normalized_lines(text).join("\n")
+}
+
+/// A text with uniform line ends, and without the control characters that the renderer omits.
+pub fn without_controls(text: &str) -> Cow<'_, str> {
+    let is_left_out = |character: char| character.is_control() && !matches!(character, '\t' | '\n');
+    if text.contains(is_left_out) {
+        text.replace("\r\n", "\n").replace('\r', "\n").replace(is_left_out, "").into()
+    } else {
+        text.into()
+    }
+}
+
+/// Splits a text into lines as [`normalized`] has them. Lines of spaces are empty, except for the first one.
+pub fn normalized_lines(text: &str) -> Vec<String> {
+    without_controls(text)
+        .split('\n')
+        .enumerate()
+        .map(|(index, line)| {
+            let mut expanded = String::with_capacity(line.len());
+            let mut column = 0;
+            for character in line.chars() {
+                if character == '\t' {
+                    let spaces = TAB_WIDTH - column % TAB_WIDTH;
+                    expanded.extend(std::iter::repeat_n(' ', spaces));
+                    column += spaces;
+                } else {
+                    expanded.push(character);
+                    column += 1;
+                }
+            }
+            if index > 0 && expanded.trim_matches(' ').is_empty() {
+                expanded.clear();
+            }
+            expanded
+        })
+        .collect()
+}
+
+/// The normalized text with the fences closed that it leaves open, so that a fence around it ends where it should.
+pub fn close_fences(text: &str) -> String {
+    let lines = normalized_lines(text);
+    let mut open: Vec<(&str, bool)> = Vec::new();
+    for line in &lines {
+        match open.last() {
+            Some((fence, _)) if line.trim_end() == *fence => {
+                open.pop();
+            }
+            Some((_, false)) => {}
+            _ => {
+                // The text may be in a fence itself.
+                let may_contain = open.len() + 1 < MAX_DEPTH;
+                open.extend(parse_opening(line).map(|opening| {
+                    let language = opening.language.to_ascii_lowercase();
+                    let contains = may_contain && matches!(&*language, "quote" | "quoted" | "spoiler");
+                    (opening.fence, contains)
+                }));
+            }
+        }
+    }
+    open.iter().rev().fold(lines.join("\n"), |closed, (fence, _)| closed + "\n" + fence)
+}
+
+/// Parses sections up to and including the line that closes the fence around them.
+fn sections_until(lines: &[&str], position: &mut usize, closing: Option<&str>, depth: usize) -> Vec<Section> {
+    let mut found = Vec::new();
+    let mut open_lines: Vec<String> = Vec::new();
+    while *position < lines.len() {
+        let line = lines[*position];
+        *position += 1;
+        if closing.is_some_and(|closing| line.trim_end() == closing) {
+            break;
+        }
+        let Some(opening) = parse_opening(line) else {
+            open_lines.push(line.to_owned());
+            continue;
+        };
+        if !open_lines.is_empty() {
+            found.push(Section::Lines(std::mem::take(&mut open_lines)));
+        }
+        let language = opening.language.to_ascii_lowercase();
+        found.push(match language.as_str() {
+            "quote" | "quoted" if depth < MAX_DEPTH => {
+                Section::Quote(sections_until(lines, position, Some(opening.fence), depth + 1))
+            }
+            "spoiler" if lines.get(*position).is_some_and(|line| line.trim_end() == opening.fence) => {
+                // An empty spoiler is not shown.
+                *position += 1;
+                continue;
+            }
+            "spoiler" if depth < MAX_DEPTH => Section::Spoiler {
+                header: opening.header.to_owned(),
+                content: sections_until(lines, position, Some(opening.fence), depth + 1),
+            },
+            "math" => Section::Math(verbatim(lines, position, opening.fence)),
+            _ => Section::Code {
+                language: opening.language.to_owned(),
+                text: verbatim(lines, position, opening.fence),
+            },
+        });
+    }
+    if !open_lines.is_empty() {
+        found.push(Section::Lines(open_lines));
+    }
+    found
+}
+
+/// Returns the text up to the closing line, without blank lines around it and without spaces at line ends.
+fn verbatim(lines: &[&str], position: &mut usize, closing: &str) -> String {
+    let mut text = String::new();
+    while *position < lines.len() {
+        let line = lines[*position].trim_end();
+        *position += 1;
+        if line == closing {
+            break;
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.trim_matches('\n').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sections(text: &str) -> Vec<Section> {
+        parse(&text.split('\n').collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn open_fences_are_closed() {
+        for (text, closed) in [
+            ("a", ""),
+            ("```\na\n```\nb", ""),
+            ("~~~\na", "\n~~~"),
+            ("```` quote\n~~~ spoiler x\n``` py\n~~~", "\n```\n~~~\n````"),
+            ("```py\n~~~ quote", "\n```"),
+            ("``` spoiler x\n```", ""),
+        ] {
+            assert_eq!(close_fences(text), format!("{text}{closed}"));
+            let framed = format!("`````` quote\n{}\n``````\nafter", close_fences(text));
+            assert_eq!(sections(&framed).last(), Some(&Section::Lines(vec!["after".to_owned()])), "{framed}");
+        }
+        let deep = "```` quote\n".repeat(2 * MAX_DEPTH);
+        let framed = format!("`````` quote\n{}\n``````\nafter", close_fences(deep.trim_end()));
+        assert_eq!(sections(&framed).last(), Some(&Section::Lines(vec!["after".to_owned()])));
+    }
+
+    fn code(language: &str, text: &str) -> Section {
+        Section::Code { language: language.to_owned(), text: text.to_owned() }
+    }
+
+    // conformance: md-12
+    #[test]
+    fn fences_open_and_close_with_the_same_characters() {
+        assert_eq!(sections("```py\na\n~~~\n````\nb\n```"), [code("py", "a\n~~~\n````\nb")]);
+        assert_eq!(sections("~~~~ {.rust}\na"), [code("rust", "a")]);
+        assert_eq!(sections("``` a ```"), [Section::Lines(vec!["``` a ```".to_owned()])]);
+        assert_eq!(sections("```x: y\na"), [code("x", "a")]);
+        assert_eq!(sections("```* x"), [Section::Lines(vec!["```* x".to_owned()])]);
+        assert_eq!(sections("``x\n```x`"), [Section::Lines(vec!["``x".to_owned(), "```x`".to_owned()])]);
+    }
+
+    // conformance: md-14
+    #[test]
+    fn quotes_and_spoilers_contain_further_fences() {
+        assert_eq!(
+            sections("```spoiler the *end*\n~~~quote\n~~~~\ncode\n~~~~\n~~~\n```\nafter"),
+            [
+                Section::Spoiler {
+                    header: "the *end*".to_owned(),
+                    content: vec![Section::Quote(vec![code("", "code")])],
+                },
+                Section::Lines(vec!["after".to_owned()]),
+            ]
+        );
+    }
+
+    // conformance: md-15
+    #[test]
+    fn too_deep_a_quote_is_shown_as_code() {
+        let text: String = (0..=MAX_DEPTH)
+            .fold(String::new(), |text, level| text + &"`".repeat(level + 3) + "quote\n")
+            + "inside";
+        let mut found = sections(&text);
+        for _ in 0..MAX_DEPTH {
+            found = match found.pop() {
+                Some(Section::Quote(inner)) => inner,
+                other => panic!("expected a quote, found {other:?}"),
+            };
+        }
+        assert_eq!(found, [code("quote", "inside")]);
+    }
+}

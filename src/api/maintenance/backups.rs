@@ -1,0 +1,158 @@
+//! Scheduled backups (`serve --backup-to`): making them, pruning those that it made, and messages to the owners about failures.
+//!
+//! A list in the folder has the backups that this organization made. Nothing else in the folder is ever removed.
+
+use crate::app::{App, BackupFailure, BackupOptions, BackupRecord};
+use crate::domain::backups;
+use crate::domain::backups::{
+    Backup, BackupError, Keep, Progress, Recipients, Request, Target, create, name_of,
+};
+use crate::domain::notices::operation;
+use crate::http::{ApiError, ApiResult};
+use crate::store::{StoreError, Tx, beside, private_file};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The longest delay after a failure, in seconds.
+const RETRY_DELAY: i64 = 10 * 60;
+
+/// Makes a backup if one is due. Returns when the next one is, in UNIX seconds.
+pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
+    let Some(options) = app.options.backups.clone() else { return Ok(None) };
+    let now = app.clock.seconds();
+    let list = list_path(&app, &options).await?;
+    let records = read_list(&list).unwrap_or_default();
+    let newest = records.iter().map(|record| record.time).max();
+    let failed = app.backups.status().failure.map(|failure| failure.time);
+    let due = match (failed, newest) {
+        (Some(failed), _) => failed + options.every.min(RETRY_DELAY),
+        // A clock that was set back does not stop backups.
+        (None, Some(newest)) if newest <= now => newest + options.every,
+        _ => now,
+    };
+    if due > now {
+        app.backups.update(|status| {
+            status.last_success = records.iter().max_by_key(|record| record.time).cloned();
+            status.next_due = Some(due);
+        });
+        return Ok(Some(due));
+    }
+    if failed.is_none()
+        && let Some(newest) = newest
+        && now > newest + 2 * options.every
+    {
+        tracing::warn!(hours = (now - newest) / 3600, "backups were missed; one is made now");
+    }
+    let work = {
+        let (app, options) = (Arc::clone(&app), options.clone());
+        move || make(&app, &options, &list, records, now)
+    };
+    match app.pools.backups.run(None, work).await? {
+        Ok(record) => {
+            tracing::info!(
+                name = record.name,
+                bytes = record.bytes,
+                milliseconds = record.milliseconds,
+                "a backup was made"
+            );
+            app.backups.update(|status| {
+                status.last_success = Some(record.clone());
+                status.failure = None;
+                status.next_due = Some(now + options.every);
+            });
+            let told = move |tx: &mut Tx<'_>| {
+                backups::record(tx, &record)?;
+                operation::backup_succeeded(tx)
+            };
+            app.writer.run(told).await?;
+            Ok(Some(now + options.every))
+        }
+        Err(BackupError::Interrupted) => Ok(None),
+        Err(error) => {
+            tracing::warn!(%error, "the backup failed and will be tried again");
+            let error = error.to_string();
+            let next = now + options.every.min(RETRY_DELAY);
+            app.backups.update(|status| {
+                status.failure = Some(BackupFailure { time: now, error: error.clone() });
+                status.failures += 1;
+                status.next_due = Some(next);
+            });
+            app.writer.run(move |tx| operation::backup_failed(tx, &error)).await?;
+            Ok(Some(next))
+        }
+    }
+}
+
+/// The path of the list, which names the organization: several may use one folder.
+async fn list_path(app: &App, options: &BackupOptions) -> ApiResult<PathBuf> {
+    let uuid = app.readers.read(|snapshot| {
+        let uuid = snapshot.query_row("SELECT uuid FROM realm", [], |row| row.get::<_, String>(0));
+        Ok::<_, ApiError>(uuid.map_err(StoreError::from)?)
+    });
+    Ok(options.folder.join(format!(".teamchat-backups-{}.json", uuid.await?)))
+}
+
+fn read_list(path: &Path) -> Option<Vec<BackupRecord>> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// Makes a backup, and removes those that are not kept. Blocks.
+fn make(
+    app: &App,
+    options: &BackupOptions,
+    list: &Path,
+    mut records: Vec<BackupRecord>,
+    now: i64,
+) -> Result<BackupRecord, BackupError> {
+    let started = Instant::now();
+    let recipients = Recipients::parse(options.recipients.iter().map(String::as_str))?;
+    let keep: Keep = options.keep.parse().map_err(BackupError::Key)?;
+    let name = name_of(now, !recipients.is_empty());
+    let path = options.folder.join(&name);
+    let request = Request {
+        database: app.writer.path(),
+        target: Target::File(&path),
+        recipients: &recipients,
+        is_gentle: true,
+    };
+    let progress = &mut Progress { on_progress: &mut |_, _, _| (), stop: Arc::clone(&app.backups.stop) };
+    let Backup { bytes, .. } = create(request, progress)?;
+    let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let record = BackupRecord { name, time: now, bytes, milliseconds };
+    records.push(record.clone());
+    let times: Vec<i64> = records.iter().map(|record| record.time).collect();
+    let superfluous = keep.superfluous(&times);
+    let (gone, kept): (Vec<_>, Vec<_>) =
+        records.into_iter().partition(|record| superfluous.contains(&record.time));
+    // The list first: a file that is not on it stays for good.
+    write_list(list, &kept).map_err(|source| BackupError::File { path: list.to_owned(), source })?;
+    for record in gone {
+        remove(&options.folder, &record);
+    }
+    Ok(record)
+}
+
+/// Removes a backup, unless it is another file by now.
+fn remove(folder: &Path, record: &BackupRecord) {
+    let path = folder.join(&record.name);
+    match std::fs::symlink_metadata(&path) {
+        Ok(found) if found.is_file() && found.len() == record.bytes => {
+            if let Err(error) = std::fs::remove_file(&path) {
+                tracing::warn!(%error, path = %path.display(), "an old backup was not removed");
+            }
+        }
+        Ok(_) => tracing::warn!(path = %path.display(), "an old backup has changed and is kept"),
+        // It was removed by hand.
+        Err(_) => {}
+    }
+}
+
+fn write_list(path: &Path, records: &[BackupRecord]) -> std::io::Result<()> {
+    let part = beside(path, ".part");
+    let mut file = private_file().create(true).truncate(true).open(&part)?;
+    file.write_all(&serde_json::to_vec(records)?)?;
+    file.sync_all()?;
+    std::fs::rename(&part, path)
+}

@@ -1,0 +1,28 @@
+//! Work that keeps the file: scheduled backups, warnings of space that runs out, and giving free space back. It has no
+//! operations; the owners get direct messages.
+
+mod backups;
+mod space;
+
+use crate::api::resource::{Background, Resource};
+use crate::scheduler;
+use futures_util::future::join3;
+use std::sync::atomic::Ordering;
+
+/// Backups, and the space of the file.
+pub const RESOURCE: Resource =
+    Resource { name: "maintenance", background: Some(BACKGROUND), ..Resource::EMPTY };
+
+const BACKGROUND: Background = |app, stopped| {
+    let backups = scheduler::run(app.clone(), stopped.clone(), |app| Box::pin(backups::run_due(app)));
+    let space = scheduler::run(app.clone(), stopped.clone(), |app| Box::pin(space::run_due(app)));
+    let mut stopping = stopped;
+    Box::pin(async move {
+        let stop = async move {
+            // The sender is dropped after the server has stopped.
+            let _dropped = stopping.changed().await;
+            app.backups.stop.store(true, Ordering::Relaxed);
+        };
+        join3(backups, space, stop).await;
+    })
+};

@@ -1,0 +1,340 @@
+//! Posts due notifications to push services, and handles the responses.
+
+use crate::api::web_push::encryption::{BrowserKeys, encrypt};
+use crate::api::web_push::endpoint::permission_of;
+use crate::api::web_push::payload::{Notification, Payload, compose};
+use crate::api::web_push::queue::{DueNotification, NotificationKey};
+use crate::api::web_push::slots::Slots;
+use crate::api::web_push::sql::Subscription;
+use crate::api::web_push::vapid::ServerKey;
+use crate::api::web_push::{decide, queue, sql};
+use crate::app::App;
+use crate::auth::Ctx;
+use crate::domain::{realm, rows};
+use crate::error::{ApiError, ApiResult};
+use crate::http_client;
+use crate::http_client::Outgoing;
+use crate::scheduler;
+use crate::store::Tx;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use hyper::{HeaderMap, Method};
+use ring::hmac;
+use roaring::RoaringBitmap;
+use rusqlite::Connection;
+use std::collections::HashSet;
+use std::time::Duration;
+use url::Url;
+
+/// Number of loaded notifications below which they are loaded again when a request ends.
+const MIN_LOADED: usize = 64;
+
+/// Time limit of a request to a push service.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Lifetime of a notification, here and at the push service, in seconds: as on phones.
+const LIFETIME: i64 = 24 * 60 * 60;
+
+/// The delays before the retries, in seconds; the last is repeated.
+const PAUSES: [i64; 5] = [10, 60, 300, 1800, 7200];
+
+/// Seconds of failures after which a subscription ends.
+const FAILING_LIFETIME: i64 = 7 * 24 * 60 * 60;
+
+/// Decides about waiting messages, and posts all due notifications, as many at a time as there are [`Slots`]. Returns when
+/// something is due next, in UNIX seconds. A notification that the server fails to handle stays where it is and stops no other;
+/// the last such error is returned, so that it is tried again.
+pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
+    if app.options.web_push.is_off {
+        if !app.readers.read(|snapshot| ApiResult::Ok(queue::is_clear(snapshot)?)).await? {
+            app.writer.run(|tx| ApiResult::Ok(queue::clear(tx)?)).await?;
+        }
+        return Ok(None);
+    }
+    let mut wakeups = app.scheduler_wakeup.subscribe();
+    let (mut slots, mut running) = (Slots::default(), FuturesUnordered::new());
+    let (mut failed, mut result) = (HashSet::new(), Ok(()));
+    loop {
+        wakeups.mark_unchanged();
+        decide::decide_waiting(app).await?;
+        let next_check = decide::check_held(app).await?;
+        let now = app.clock.seconds();
+        let (mut due, next_due) = app
+            .readers
+            .read(|snapshot| {
+                ApiResult::Ok((queue::due_notifications(snapshot, now)?, queue::next_due(snapshot, now)?))
+            })
+            .await?;
+        due.retain(|due| !failed.contains(&due.key) && !slots.contains(due.key.subscription_id));
+        let next = next_check.into_iter().chain(next_due).min();
+        loop {
+            due.retain(|one| {
+                let host = Url::parse(&one.endpoint).ok().and_then(|url| url.host_str().map(str::to_owned));
+                let is_started = slots.take(one, &host.unwrap_or_default());
+                if is_started {
+                    let one = one.clone();
+                    running.push(async move {
+                        let key = one.key.clone();
+                        (key, scheduler::guard(deliver(app, one)).await)
+                    });
+                }
+                !is_started
+            });
+            if running.is_empty() {
+                return result.map(|()| next);
+            }
+            let pause = next.map_or(scheduler::MAX_SLEEP, |next| scheduler::until(app, next));
+            tokio::select! {
+                Some((key, done)) = running.next() => {
+                    let subscription_id = key.subscription_id;
+                    slots.free(subscription_id);
+                    if let Err(error) = done {
+                        tracing::warn!(%error, subscription_id, "a notification was not sent and will be tried again");
+                        result = Err(error);
+                        failed.insert(key);
+                    }
+                    // What was loaded is outdated for this subscription, which may have another one.
+                    due.retain(|one| one.key.subscription_id != subscription_id);
+                    if due.len() < MIN_LOADED {
+                        break;
+                    }
+                }
+                () = tokio::time::sleep(pause) => break,
+                // The sender is in `app`.
+                _ = wakeups.changed() => break,
+            }
+        }
+    }
+}
+
+/// A due notification, as the database has it now.
+enum Prepared {
+    /// Its subscription is over: the session expired, or its user was deactivated.
+    Ended,
+    /// There is nothing to notify of any more.
+    Outdated,
+    /// It is to be sent.
+    Ready(Box<Ready>),
+}
+
+struct Ready {
+    server_key: ServerKey,
+    subscription: Subscription,
+    notification: Notification,
+    /// Seconds for which the push service keeps it.
+    lifetime: i64,
+    failed_tries: i64,
+    /// When it is given up, in UNIX seconds.
+    deadline: i64,
+}
+
+/// The response of a push service.
+enum Outcome {
+    /// It will deliver the notification.
+    Accepted,
+    /// The browser is not subscribed any more.
+    Gone,
+    /// It refuses the notification.
+    Refused,
+    /// It is to be asked again, at the earliest after some seconds.
+    Later(i64),
+}
+
+/// Sends one notification. Returns only errors of the server.
+async fn deliver(app: &App, due: DueNotification) -> ApiResult<()> {
+    let (now, key) = (app.clock.seconds(), due.key.clone());
+    let read = app.readers.read(|snapshot| prepare(snapshot, &due, now)).await?;
+    let Some((attempted, prepared)) = read else { return Ok(()) };
+    let ready = match prepared {
+        Prepared::Ready(ready) => ready,
+        Prepared::Ended => {
+            let job = move |tx: &mut Tx<'_>| ApiResult::Ok(queue::end_subscription(tx, key.subscription_id)?);
+            return app.writer.run(job).await;
+        }
+        Prepared::Outdated => {
+            return app.writer.run(move |tx| ApiResult::Ok(queue::give_up(tx, &key, &attempted)?)).await;
+        }
+    };
+    let outcome = send(app, &ready).await?;
+    let Ready { notification, failed_tries, deadline, .. } = *ready;
+    let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+        match outcome {
+            Outcome::Accepted => {
+                let closed = &notification.payload.close;
+                queue::sent(tx, &key, (&attempted, &notification.outdated), closed)?;
+            }
+            Outcome::Gone => queue::end_subscription(tx, key.subscription_id)?,
+            Outcome::Refused => {
+                queue::give_up(tx, &key, &attempted)?;
+                end_if_failing(tx, &key)?;
+            }
+            Outcome::Later(pause) => {
+                let next_try = tx.now() + pause.max(pause_after(failed_tries));
+                if next_try < deadline {
+                    queue::postpone(tx, &key, next_try)?;
+                } else {
+                    queue::give_up(tx, &key, &attempted)?;
+                }
+                end_if_failing(tx, &key)?;
+            }
+        }
+        Ok(())
+    };
+    app.writer.run(job).await
+}
+
+fn pause_after(failed_tries: i64) -> i64 {
+    let index = usize::try_from(failed_tries).unwrap_or(usize::MAX).min(PAUSES.len() - 1);
+    PAUSES.get(index).copied().unwrap_or(LIFETIME)
+}
+
+/// Ends a subscription that has failed for days.
+fn end_if_failing(tx: &Tx<'_>, key: &NotificationKey) -> ApiResult<()> {
+    let since = queue::mark_failing(tx, key.subscription_id)?;
+    if since.is_some_and(|since| tx.now() - since > FAILING_LIFETIME) {
+        queue::end_subscription(tx, key.subscription_id)?;
+    }
+    Ok(())
+}
+
+/// Composes a due notification; `None` if it is gone. Returns the messages of its row with it.
+fn prepare(
+    connection: &Connection,
+    due: &DueNotification,
+    now: i64,
+) -> ApiResult<Option<(RoaringBitmap, Prepared)>> {
+    let id = due.key.subscription_id;
+    let mut rows = queue::notifications_of(connection, id)?;
+    let Some(index) = rows.iter().position(|row| row.tag == due.key.tag) else { return Ok(None) };
+    let row = rows.swap_remove(index);
+    let attempted = row.message_ids.clone();
+    let Some((user_id, subscription)) = sql::live_subscription(connection, id, now)? else {
+        return Ok(Some((attempted, Prepared::Ended)));
+    };
+    let deadline = row.queued + LIFETIME;
+    if realm::is_deactivated(connection)? || deadline <= now {
+        return Ok(Some((attempted, Prepared::Outdated)));
+    }
+    let caller = rows::user::caller(connection, user_id)?;
+    let ctx = Ctx::new(connection, &caller, now);
+    let Some(notification) = compose(ctx, &row, &rows, subscription.shows_content)? else {
+        return Ok(Some((attempted, Prepared::Outdated)));
+    };
+    let server_key =
+        sql::load_key(connection)?.ok_or_else(|| ApiError::internal("there is no key of Web Push"))?;
+    let (lifetime, failed_tries) = (deadline - now, row.failed_tries);
+    let ready = Ready { server_key, subscription, notification, lifetime, failed_tries, deadline };
+    Ok(Some((attempted, Prepared::Ready(Box::new(ready)))))
+}
+
+/// Posts a notification. One that is too long for the push service is sent in a shorter form.
+async fn send(app: &App, ready: &Ready) -> ApiResult<Outcome> {
+    let Ok(url) = Url::parse(&ready.subscription.endpoint) else { return Ok(Outcome::Refused) };
+    let payload: &Payload = &ready.notification.payload;
+    match post(app, ready, &url, &payload.write()?).await? {
+        Err(413) => {
+            let answered = post(app, ready, &url, &payload.write_short()?).await?;
+            Ok(answered.unwrap_or(Outcome::Refused))
+        }
+        answered => Ok(answered.unwrap_or(Outcome::Refused)),
+    }
+}
+
+/// Posts a plaintext. The error is the status of a refusal.
+async fn post(app: &App, ready: &Ready, url: &Url, plaintext: &[u8]) -> ApiResult<Result<Outcome, u16>> {
+    let Subscription { keys, origin, .. } = &ready.subscription;
+    let body =
+        encrypt(plaintext, keys).map_err(|_| ApiError::internal("a notification was not encrypted"))?;
+    let now = app.clock.seconds();
+    let is_urgent = ready.notification.trigger.is_personal();
+    let headers = vec![
+        ("Authorization", ready.server_key.authorization(url, &contact(app, origin), now)?),
+        ("Content-Encoding", "aes128gcm".to_owned()),
+        ("Content-Type", "application/octet-stream".to_owned()),
+        ("TTL", ready.lifetime.to_string()),
+        ("Topic", topic_of(keys, &ready.notification.payload)),
+        ("Urgency", if is_urgent { "high" } else { "normal" }.to_owned()),
+    ];
+    let request = Outgoing {
+        method: Method::POST,
+        url,
+        permission: permission_of(url, &app.options.web_push),
+        headers,
+        body: Bytes::from(body),
+        timeout: TIMEOUT,
+        answer_limit: None,
+        file: None,
+        tls: Some(&app.tls_client),
+    };
+    let answer = match http_client::send(request).await {
+        Ok(answer) => answer,
+        Err(http_client::Failure::NotAllowed) => return Ok(Err(0)),
+        Err(http_client::Failure::TimedOut | http_client::Failure::NotConnected) => {
+            return Ok(Ok(Outcome::Later(0)));
+        }
+    };
+    // Without the path, which is a secret of the browser.
+    let host = url.host_str().unwrap_or_default();
+    Ok(match answer.status {
+        200..=299 => Ok(Outcome::Accepted),
+        404 | 410 => Ok(Outcome::Gone),
+        429 | 500..=599 => Ok(Outcome::Later(retry_after(&answer.headers, now))),
+        status => {
+            tracing::info!(status, host, "a push service refused a notification");
+            Err(status)
+        }
+    })
+}
+
+/// The operator's address for push services: the server's own, or that of the page that subscribed.
+fn contact(app: &App, origin: &str) -> String {
+    let urls = app.options.public_url.as_deref().into_iter().chain([origin]);
+    let found = urls.into_iter().find(|url| url.starts_with("https:"));
+    found.map_or_else(|| "mailto:operator@localhost".to_owned(), str::to_owned)
+}
+
+/// The header `Topic`: a notification that is not delivered yet is replaced by one with the same topic. The push service cannot
+/// derive the conversation from it.
+fn topic_of(keys: &BrowserKeys, payload: &Payload) -> String {
+    let digest = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &keys.auth_secret), payload.tag().as_bytes());
+    URL_SAFE_NO_PAD.encode(digest.as_ref()).chars().take(32).collect()
+}
+
+/// The seconds of `Retry-After`, a number or a date; at most [`LIFETIME`].
+fn retry_after(headers: &HeaderMap, now: i64) -> i64 {
+    let value = headers.get("retry-after").and_then(|value| value.to_str().ok()).map(str::trim);
+    let seconds = value.and_then(|value| {
+        let date = || Some(jiff::fmt::rfc2822::parse(value).ok()?.timestamp().as_second() - now);
+        value.parse().ok().or_else(date)
+    });
+    seconds.unwrap_or(0).clamp(0, LIFETIME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn push_services_say_when_to_ask_again() {
+        let seconds = |value: &str| {
+            let headers = HeaderMap::from_iter([("retry-after".parse().unwrap(), value.parse().unwrap())]);
+            retry_after(&headers, 1_790_000_000)
+        };
+        let cases = [
+            ("120", 120),
+            ("0", 0),
+            ("-5", 0),
+            ("99999999", LIFETIME),
+            ("Mon, 21 Sep 2026 14:14:20 GMT", 60),
+            ("Mon, 21 Sep 2020 14:14:20 GMT", 0),
+            ("soon", 0),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(seconds(value), expected, "{value}");
+        }
+        assert_eq!(retry_after(&HeaderMap::new(), 0), 0);
+    }
+}

@@ -1,0 +1,333 @@
+//! The queues of Web Push in the file: messages whose notifications are to be decided, messages that are held for users who
+//! are not away, and notifications of subscriptions.
+
+use crate::domain::limits::{MAX_HELD_MESSAGES, MAX_MESSAGES_OF_NOTIFICATION, MAX_PUSH_NOTIFICATIONS};
+use crate::store::{Tx, bitmap};
+use crate::types::{EventId, MessageId, UserId};
+use roaring::RoaringBitmap;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+/// A message whose notifications are to be decided.
+pub struct WaitingMessage {
+    /// Names the row.
+    pub id: i64,
+    /// The message.
+    pub message_id: MessageId,
+    /// The editor; `None` for a new message.
+    pub edited_by: Option<UserId>,
+    /// Users who know of the message: those whom it mentioned before the edit.
+    pub known_to: RoaringBitmap,
+}
+
+/// The first waiting messages.
+pub fn waiting_messages(connection: &Connection, limit: i64) -> rusqlite::Result<Vec<WaitingMessage>> {
+    connection
+        .prepare_cached("SELECT id, message_id, edited_by, known_to FROM push_message ORDER BY id LIMIT ?1")?
+        .query_map([limit], |row| {
+            let known_to: Option<Vec<u8>> = row.get(3)?;
+            let known_to = known_to.map(|bytes| bitmap::from_blob(3, &bytes)).transpose()?;
+            Ok(WaitingMessage {
+                id: row.get(0)?,
+                message_id: row.get(1)?,
+                edited_by: row.get(2)?,
+                known_to: known_to.unwrap_or_default(),
+            })
+        })?
+        .collect()
+}
+
+/// Removes waiting messages up to one.
+pub fn remove_waiting(tx: &Tx<'_>, until: i64) -> rusqlite::Result<()> {
+    tx.prepare_cached("DELETE FROM push_message WHERE id <= ?1")?.execute([until]).map(|_| ())
+}
+
+/// The active people with subscriptions.
+pub fn subscribed_users(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
+    let mut statement = connection.prepare_cached(
+        "SELECT DISTINCT user_id FROM push_subscription CROSS JOIN session ON session.id = session_id
+         JOIN user USING (user_id) WHERE is_active",
+    )?;
+    let ids = statement.query_map([], |row| row.get::<_, UserId>(0))?;
+    ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
+}
+
+/// A message of which a user is notified if no client of theirs receives it.
+#[derive(Clone, Debug)]
+pub struct HeldMessage {
+    /// The user.
+    pub user_id: UserId,
+    /// The message.
+    pub message_id: MessageId,
+    /// A queue with this event has delivered the message.
+    pub delivered_with: EventId,
+}
+
+/// Holds a message, until a time at which it is checked. Beyond [`MAX_HELD_MESSAGES`] the user's oldest is dropped.
+pub fn hold(tx: &Tx<'_>, held: &HeldMessage, next_check: i64) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "INSERT OR IGNORE INTO push_held (user_id, message_id, event_id, next_check) VALUES (?1, ?2, ?3, ?4)",
+    )?
+    .execute((held.user_id, held.message_id, held.delivered_with, next_check))?;
+    tx.prepare_cached(
+        "DELETE FROM push_held WHERE user_id = ?1 AND message_id IN (
+             SELECT message_id FROM push_held WHERE user_id = ?1 ORDER BY message_id DESC LIMIT -1 OFFSET ?2)",
+    )?
+    .execute((held.user_id, MAX_HELD_MESSAGES as i64))?;
+    Ok(())
+}
+
+/// The held messages that are to be checked.
+pub fn held_messages(connection: &Connection, now: i64, limit: i64) -> rusqlite::Result<Vec<HeldMessage>> {
+    connection
+        .prepare_cached(
+            "SELECT user_id, message_id, event_id FROM push_held WHERE next_check <= ?1
+             ORDER BY next_check LIMIT ?2",
+        )?
+        .query_map((now, limit), |row| {
+            Ok(HeldMessage { user_id: row.get(0)?, message_id: row.get(1)?, delivered_with: row.get(2)? })
+        })?
+        .collect()
+}
+
+/// When held messages are checked next, if there are any.
+pub fn next_check(connection: &Connection) -> rusqlite::Result<Option<i64>> {
+    connection.prepare_cached("SELECT min(next_check) FROM push_held")?.query_row([], |row| row.get(0))
+}
+
+/// Postpones the check of a held message.
+pub fn postpone_check(tx: &Tx<'_>, held: &HeldMessage, next_check: i64) -> rusqlite::Result<()> {
+    tx.prepare_cached("UPDATE push_held SET next_check = ?3 WHERE user_id = ?1 AND message_id = ?2")?
+        .execute((held.user_id, held.message_id, next_check))
+        .map(|_| ())
+}
+
+/// Does not hold a message any more.
+pub fn release(tx: &Tx<'_>, held: &HeldMessage) -> rusqlite::Result<()> {
+    tx.prepare_cached("DELETE FROM push_held WHERE user_id = ?1 AND message_id = ?2")?
+        .execute((held.user_id, held.message_id))
+        .map(|_| ())
+}
+
+/// Adds a message to the notifications of all subscriptions of a user, under the tag of its conversation. It is sent at once,
+/// unless the push service asked to wait.
+pub fn add(tx: &Tx<'_>, user_id: UserId, tag: &str, message_id: MessageId) -> rusqlite::Result<()> {
+    let subscriptions: Vec<i64> = tx
+        .prepare_cached(
+            "SELECT push_subscription.id FROM session JOIN push_subscription ON session_id = session.id
+             WHERE user_id = ?1",
+        )?
+        .query_map([user_id], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for subscription_id in subscriptions {
+        let mut message_ids = message_ids(tx, subscription_id, tag)?.unwrap_or_default();
+        message_ids.extend(message_id.bit());
+        while message_ids.len() > MAX_MESSAGES_OF_NOTIFICATION {
+            message_ids.remove_smallest(1);
+        }
+        tx.prepare_cached(
+            "INSERT INTO push_notification (subscription_id, tag, message_ids, queued, next_try)
+             SELECT ?1, ?2, ?3, ?4, max(?4, coalesce(max(next_try), 0)) FROM push_notification
+             WHERE subscription_id = ?1 AND failed_tries > 0
+             ON CONFLICT DO UPDATE SET message_ids = excluded.message_ids, queued = excluded.queued,
+                 next_try = excluded.next_try",
+        )?
+        .execute((subscription_id, tag, bitmap::to_blob(&message_ids), tx.now()))?;
+        tx.prepare_cached(
+            "DELETE FROM push_notification WHERE subscription_id = ?1 AND tag IN (
+                 SELECT tag FROM push_notification WHERE subscription_id = ?1
+                 ORDER BY queued DESC, tag = ?2 DESC LIMIT -1 OFFSET ?3)",
+        )?
+        .execute((subscription_id, tag, MAX_PUSH_NOTIFICATIONS as i64))?;
+    }
+    Ok(())
+}
+
+fn message_ids(
+    connection: &Connection,
+    subscription_id: i64,
+    tag: &str,
+) -> rusqlite::Result<Option<RoaringBitmap>> {
+    connection
+        .prepare_cached("SELECT message_ids FROM push_notification WHERE subscription_id = ?1 AND tag = ?2")?
+        .query_row((subscription_id, tag), |row| read_set(row, 0))
+        .optional()
+}
+
+fn read_set(row: &Row<'_>, column: usize) -> rusqlite::Result<RoaringBitmap> {
+    let bytes: Vec<u8> = row.get(column)?;
+    bitmap::from_blob(column, &bytes)
+}
+
+/// Names a notification.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NotificationKey {
+    /// The subscription.
+    pub subscription_id: i64,
+    /// The conversation.
+    pub tag: String,
+}
+
+/// A notification that waits for the push service.
+#[derive(Clone, Debug)]
+pub struct DueNotification {
+    /// Names it.
+    pub key: NotificationKey,
+    /// The address at the push service.
+    pub endpoint: String,
+    /// The owner of the subscription.
+    pub user_id: UserId,
+}
+
+/// The waiting notifications that are due, the first of each subscription.
+pub fn due_notifications(connection: &Connection, now: i64) -> rusqlite::Result<Vec<DueNotification>> {
+    connection
+        .prepare_cached(
+            "SELECT subscription_id, tag, endpoint, user_id, min(next_try) AS first
+             FROM push_notification JOIN push_subscription ON push_subscription.id = subscription_id
+             JOIN session ON session.id = session_id
+             WHERE next_try IS NOT NULL AND next_try <= ?1 GROUP BY subscription_id ORDER BY first",
+        )?
+        .query_map([now], |row| {
+            let key = NotificationKey { subscription_id: row.get(0)?, tag: row.get(1)? };
+            Ok(DueNotification { key, endpoint: row.get(2)?, user_id: row.get(3)? })
+        })?
+        .collect()
+}
+
+/// When notifications are due next, if any wait.
+pub fn next_due(connection: &Connection, now: i64) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT min(next_try) FROM push_notification WHERE next_try IS NOT NULL AND next_try > ?1",
+        )?
+        .query_row([now], |row| row.get(0))
+}
+
+/// A stored notification.
+#[derive(Clone, Debug)]
+pub struct NotificationRow {
+    /// The conversation.
+    pub tag: String,
+    /// The messages that it is about, some of which may be read or deleted since.
+    pub message_ids: RoaringBitmap,
+    /// True if the browser may still show an earlier one.
+    pub is_shown: bool,
+    /// When its newest message was added, in UNIX seconds.
+    pub queued: i64,
+    /// Number of failed attempts.
+    pub failed_tries: i64,
+    /// When it is due; `None` if the push service has it.
+    pub next_try: Option<i64>,
+}
+
+/// All notifications of a subscription, the newest first.
+pub fn notifications_of(
+    connection: &Connection,
+    subscription_id: i64,
+) -> rusqlite::Result<Vec<NotificationRow>> {
+    connection
+        .prepare_cached(
+            "SELECT tag, message_ids, is_shown, queued, failed_tries, next_try FROM push_notification
+             WHERE subscription_id = ?1 ORDER BY queued DESC, tag",
+        )?
+        .query_map([subscription_id], |row| {
+            Ok(NotificationRow {
+                tag: row.get(0)?,
+                message_ids: read_set(row, 1)?,
+                is_shown: row.get(2)?,
+                queued: row.get(3)?,
+                failed_tries: row.get(4)?,
+                next_try: row.get(5)?,
+            })
+        })?
+        .collect()
+}
+
+/// The push service has a notification about `sent`; `outdated` are read or not accessible any more. Messages that were added
+/// meanwhile are sent next. The notifications with the tags `closed` are closed by it.
+pub fn sent(
+    tx: &Tx<'_>,
+    key: &NotificationKey,
+    (sent, outdated): (&RoaringBitmap, &RoaringBitmap),
+    closed: &[String],
+) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "UPDATE push_subscription SET failing_since = NULL WHERE id = ?1 AND failing_since IS NOT NULL",
+    )?
+    .execute([key.subscription_id])?;
+    for tag in closed {
+        tx.prepare_cached(
+            "DELETE FROM push_notification WHERE subscription_id = ?1 AND tag = ?2 AND next_try IS NULL",
+        )?
+        .execute((key.subscription_id, tag))?;
+    }
+    let Some(stored) = message_ids(tx, key.subscription_id, &key.tag)? else { return Ok(()) };
+    let stored = stored - outdated;
+    let next_try = (!stored.is_subset(sent)).then_some(tx.now());
+    tx.prepare_cached(
+        "UPDATE push_notification SET message_ids = ?3, is_shown = 1, failed_tries = 0, next_try = ?4
+         WHERE subscription_id = ?1 AND tag = ?2",
+    )?
+    .execute((key.subscription_id, &key.tag, bitmap::to_blob(&stored), next_try))
+    .map(|_| ())
+}
+
+/// Gives a notification up, unless messages were added to those of the attempt. One that the browser may show stays, to be closed.
+pub fn give_up(tx: &Tx<'_>, key: &NotificationKey, attempted: &RoaringBitmap) -> rusqlite::Result<()> {
+    match message_ids(tx, key.subscription_id, &key.tag)? {
+        Some(stored) if stored.is_subset(attempted) => {}
+        _ => return Ok(()),
+    }
+    tx.prepare_cached(
+        "DELETE FROM push_notification WHERE subscription_id = ?1 AND tag = ?2 AND NOT is_shown",
+    )?
+    .execute((key.subscription_id, &key.tag))?;
+    tx.prepare_cached(
+        "UPDATE push_notification SET next_try = NULL, failed_tries = 0 WHERE subscription_id = ?1 AND tag = ?2",
+    )?
+    .execute((key.subscription_id, &key.tag))
+    .map(|_| ())
+}
+
+/// Postpones a notification after a failed attempt, and with it all others of the subscription.
+pub fn postpone(tx: &Tx<'_>, key: &NotificationKey, next_try: i64) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "UPDATE push_notification SET failed_tries = failed_tries + (tag = ?2), next_try = max(next_try, ?3)
+         WHERE subscription_id = ?1 AND next_try IS NOT NULL",
+    )?
+    .execute((key.subscription_id, &key.tag, next_try))
+    .map(|_| ())
+}
+
+/// Records that a subscription fails. Returns since when, in UNIX seconds.
+pub fn mark_failing(tx: &Tx<'_>, subscription_id: i64) -> rusqlite::Result<Option<i64>> {
+    tx.prepare_cached(
+        "UPDATE push_subscription SET failing_since = coalesce(failing_since, ?2) WHERE id = ?1
+         RETURNING failing_since",
+    )?
+    .query_row((subscription_id, tx.now()), |row| row.get(0))
+    .optional()
+}
+
+/// Ends a subscription: the push service or the session does not have it any more.
+pub fn end_subscription(tx: &Tx<'_>, subscription_id: i64) -> rusqlite::Result<()> {
+    tx.prepare_cached("DELETE FROM push_subscription WHERE id = ?1")?.execute([subscription_id]).map(|_| ())
+}
+
+/// True if all queues are empty.
+pub fn is_clear(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT NOT EXISTS (SELECT 1 FROM push_message) AND NOT EXISTS (SELECT 1 FROM push_held)
+                 AND NOT EXISTS (SELECT 1 FROM push_notification)",
+        )?
+        .query_row([], |row| row.get(0))
+}
+
+/// Empties all queues: Web Push is off.
+pub fn clear(tx: &Tx<'_>) -> rusqlite::Result<()> {
+    for statement in ["DELETE FROM push_message", "DELETE FROM push_held", "DELETE FROM push_notification"] {
+        tx.prepare_cached(statement)?.execute([])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! `teamchat check` and `teamchat compact`.
+
+use super::backup::size;
+use super::common::{Failure, File, Output, print, record, run_command};
+use super::progress::Meter;
+use clap::Args;
+use clap::builder::BoolishValueParser;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::ExitCode;
+use teamchat::commands::{Command, Work};
+use teamchat::domain::integrity::{Problem, examine};
+use teamchat::domain::space::Space;
+use teamchat::store::Database;
+
+/// The exit code of a database with problems, and of one that cannot be used at all.
+const PROBLEMS: u8 = 1;
+const UNUSABLE: u8 = 2;
+
+#[derive(Args)]
+pub(super) struct CheckCommand {
+    #[command(flatten)]
+    file: File,
+    /// Derive again what follows from other rows: the search index, the count of the space of files, links of files, and
+    /// contents that belong to no file. The server must be stopped.
+    #[arg(long, env = "TEAMCHAT_REPAIR", value_parser = BoolishValueParser::new())]
+    repair: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Args)]
+pub(super) struct CompactCommand {
+    #[command(flatten)]
+    file: File,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl CheckCommand {
+    /// Prints what is wrong, a line each.
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let db = &self.file.db;
+        let before = match self.examine() {
+            Ok(problems) => problems,
+            Err(error) => {
+                writeln!(std::io::stderr(), "error: {error}")?;
+                return Ok(UNUSABLE.into());
+            }
+        };
+        let names: Vec<String> =
+            before.iter().filter(|problem| problem.repairable).map(|problem| problem.check.clone()).collect();
+        let mut left = before.clone();
+        if self.repair && !names.is_empty() {
+            if Database::announced(db).is_some() {
+                return Err("the server is running; stop it before the file is repaired".into());
+            }
+            let _done: Value = run_command(db, Command::Repair(names), false)?;
+            left = self.examine()?;
+        }
+        let repaired: Vec<&Problem> = before.iter().filter(|problem| !left.contains(problem)).collect();
+        if self.output.json {
+            let value = json!({ "sound": left.is_empty(), "problems": left, "repaired": repaired });
+            self.output.print(db, &value, |_, _| Ok(()))?;
+        } else {
+            print(|out| {
+                for problem in &repaired {
+                    writeln!(out, "repaired: {}: {}", problem.check, problem.what)?;
+                }
+                for problem in &left {
+                    writeln!(out, "{}: {}", problem.check, problem.what)?;
+                }
+                if left.is_empty() {
+                    writeln!(out, "{} is sound.", db.display())?;
+                } else if !self.repair && left.iter().any(|problem| problem.repairable) {
+                    writeln!(out, "`teamchat check --repair` repairs some of this; make a backup before.")?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(if left.is_empty() { ExitCode::SUCCESS } else { PROBLEMS.into() })
+    }
+
+    fn examine(&self) -> Result<Vec<Problem>, Failure> {
+        Database::check_exists(&self.file.db)?;
+        let connection = Database::connect_reader(&self.file.db)?;
+        let mut meter = Meter::default();
+        let problems = Database::in_snapshot(&connection, |connection| {
+            examine(connection, &mut |name, done, total| meter.show(name, done, total))
+        });
+        meter.clear();
+        Ok(problems?)
+    }
+}
+
+impl CompactCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let db = &self.file.db;
+        let (before, after) = if Database::announced(db).is_some() {
+            let (before, after): (Space, Space) = run_command(db, Command::Compact, false)?;
+            (before.size as u64, after.size as u64)
+        } else {
+            Database::check_exists(db)?;
+            let (bytes_before, bytes_after) = Database::compact(db)?;
+            record(db, Work::Compact { bytes_before, bytes_after });
+            (bytes_before, bytes_after)
+        };
+        let value = json!({ "bytes_before": before, "bytes_after": after });
+        self.output.print(db, &value, |out, _| {
+            writeln!(out, "The file has {} now; it had {}.", size(after), size(before))
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! Limits of the process, and the services that notifications need.
+
+use super::findings::Findings;
+use super::running::Running;
+use crate::cli::serve::{Serve, Switch};
+use rusqlite::Connection;
+use std::collections::BTreeSet;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+use url::Url;
+
+/// The number of open files from which on a team has enough connections.
+const ENOUGH_FILES: u64 = 4096;
+
+/// The most push services that are tested, and the time for each.
+const PUSH_SERVICES: usize = 4;
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Checks the limits of the process and Web Push.
+pub(super) fn check(
+    serve: &Serve,
+    connection: &Connection,
+    running: Option<&Running>,
+    findings: &mut Findings,
+) {
+    if let Some(files) = open_files(running) {
+        let what = format!("{files} files and connections can be open");
+        if files < ENOUGH_FILES {
+            let remedy =
+                format!("raise it to {ENOUGH_FILES} or more: LimitNOFILE= of the unit, or `ulimit -n`");
+            findings.warning("open files", what, remedy);
+        } else {
+            findings.ok("open files", what);
+        }
+    }
+    check_web_push(serve, connection, findings);
+}
+
+/// The limit of the server, or that with which one would run that is started here: it raises it as far as it may.
+#[cfg(unix)]
+fn open_files(running: Option<&Running>) -> Option<u64> {
+    let of_server = running.and_then(|running| running.process).and_then(|process| {
+        let limits = std::fs::read_to_string(format!("/proc/{process}/limits")).ok()?;
+        let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+        line.split_whitespace().next()?.parse().ok()
+    });
+    let own = || rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    Some(of_server.unwrap_or_else(own))
+}
+
+#[cfg(not(unix))]
+fn open_files(_running: Option<&Running>) -> Option<u64> {
+    None
+}
+
+/// Browsers subscribe over https only, and their push services have to be reachable.
+fn check_web_push(serve: &Serve, connection: &Connection, findings: &mut Findings) {
+    if serve.web_push == Switch::Off {
+        return findings.ok("web push", "it is off");
+    }
+    match &serve.public_url {
+        Some(url) if url.starts_with("https:") => {}
+        _ => findings.warning(
+            "web push",
+            "browsers notify only on pages with https, except on this machine",
+            "set --public-url to an address with https, with a certificate of --acme or a proxy",
+        ),
+    }
+    let services = push_services(connection);
+    for (host, port) in &services {
+        let reached = (host.as_str(), *port).to_socket_addrs().ok().is_some_and(|mut addresses| {
+            addresses.any(|address| TcpStream::connect_timeout(&address, PATIENCE).is_ok())
+        });
+        if !reached {
+            findings.warning(
+                "web push",
+                format!("the push service {host} of some browsers cannot be reached"),
+                "let this machine open connections to it, or turn notifications off with --web-push off",
+            );
+        }
+    }
+    if findings.is_fine("web push") {
+        findings.ok(
+            "web push",
+            format!("{} push services of subscribed browsers can be reached", services.len()),
+        );
+    }
+}
+
+/// Hosts and ports of the services that browsers of this organization use.
+fn push_services(connection: &Connection) -> BTreeSet<(String, u16)> {
+    let endpoints = || -> rusqlite::Result<Vec<String>> {
+        let mut statement = connection.prepare("SELECT endpoint FROM push_subscription LIMIT 1000")?;
+        statement.query_map([], |row| row.get(0))?.collect()
+    };
+    // An older file may lack the table.
+    let urls = endpoints().unwrap_or_default().into_iter().filter_map(|endpoint| Url::parse(&endpoint).ok());
+    let services = urls.filter_map(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
+    services.collect::<BTreeSet<_>>().into_iter().take(PUSH_SERVICES).collect()
+}

@@ -1,0 +1,192 @@
+//! The public address: whether it leads to this server, through which proxies, and what these pass on.
+
+use super::findings::Findings;
+use super::running::Running;
+use super::tls::{check_presented, explain};
+use crate::cli::accounts::random_password;
+use crate::cli::common::{Failure, send};
+use crate::cli::fetch::{Answer, FetchError, fetch};
+use crate::cli::serve::Serve;
+use std::sync::Arc;
+use teamchat::app::SeenProbe;
+use teamchat::commands::Command;
+use teamchat::http_client::{client_config, trusted_roots};
+use teamchat::server::ListenAddress;
+use teamchat::types::Clock;
+use tokio_rustls::rustls::ClientConfig;
+use url::Url;
+
+/// An address that no client has (RFC 5737), and that a server must not take for that of one.
+const FORGED: &str = "198.51.100.1";
+
+/// Seconds between two clocks that are fine.
+const TOLERANCE: i64 = 60;
+
+const CHECK: &str = "public address";
+const PROXY: &str = "proxy";
+
+/// Checks the address of `--public-url`.
+pub(super) fn check(
+    serve: &Serve,
+    ca: Option<&str>,
+    running: Option<&Running>,
+    findings: &mut Findings,
+) -> Result<(), Failure> {
+    if let Some(running) = running.filter(|running| running.status.public_url != serve.public_url) {
+        let own = running.status.public_url.as_deref().unwrap_or("none");
+        let remedy = "pass the same flags, variables and --config to this command";
+        findings.warning(
+            CHECK,
+            format!("the server runs with other settings: its --public-url is {own}"),
+            remedy,
+        );
+    }
+    let public_url = running.map_or(&serve.public_url, |running| &running.status.public_url);
+    let Some(public_url) = public_url else {
+        let remedy = "set --public-url if others reach the server by a name, or through a proxy";
+        if serve.listen.iter().all(ListenAddress::is_local) {
+            findings.ok(CHECK, "none is set, and the server listens on this machine only");
+        } else {
+            findings.warning(CHECK, "none is set, and links use the Host of each request", remedy);
+        }
+        return Ok(());
+    };
+    let Some(running) = running else {
+        let remedy = "start the server, and run this again";
+        findings.warning(CHECK, format!("{public_url} was not tested, since the server is stopped"), remedy);
+        return Ok(());
+    };
+    let tls = Arc::new(client_config(trusted_roots(ca)?)?);
+    let base = Url::parse(public_url)?;
+    let token = random_password();
+    send(&running.announcement, &Command::ExpectProbe(token.clone()))?;
+    let url = base.join(&format!("/health?probe={token}"))?;
+    let answer = match fetch("GET", &url, &[("X-Forwarded-For", FORGED)], Some(&tls)) {
+        Ok(answer) => answer,
+        Err(error) => {
+            report_failure(public_url, &error, findings);
+            return Ok(());
+        }
+    };
+    let seen: Option<SeenProbe> = serde_json::from_value(send(&running.announcement, &Command::SeenProbe)?)?;
+    check_answer(public_url, &answer, seen.is_some(), findings);
+    if let Some(certificate) = answer.certificates.first() {
+        check_presented(certificate, findings);
+    }
+    check_clock(&answer, findings);
+    if let Some(seen) = seen {
+        check_proxies(&answer, &seen, findings);
+        check_uploads(serve, &base, &tls, findings);
+    }
+    Ok(())
+}
+
+fn report_failure(public_url: &str, error: &FetchError, findings: &mut Findings) {
+    match error {
+        FetchError::Unknown(host) => {
+            let remedy = "enter the name in the DNS, with the address of this machine or of its router";
+            findings.problem(CHECK, format!("{host} has no address"), remedy);
+        }
+        FetchError::Connection(error) => findings.problem(
+            CHECK,
+            format!("{public_url} does not answer: {error}"),
+            "open its port in the firewall, forward it in the router, and start the proxy; a router at home may refuse its own \
+             address from inside: try from another network",
+        ),
+        FetchError::Tls(error) => {
+            let (what, remedy) = explain(error);
+            findings.problem(CHECK, format!("{public_url}: {what}"), remedy);
+        }
+    }
+}
+
+fn check_answer(public_url: &str, answer: &Answer, has_arrived: bool, findings: &mut Findings) {
+    if has_arrived {
+        return findings.ok(CHECK, format!("{public_url} leads to this server"));
+    }
+    match (answer.status, answer.header("location")) {
+        (301 | 302 | 303 | 307 | 308, Some(location)) => {
+            let remedy = "set --public-url to the address that clients end up at, or remove the redirect";
+            findings.problem(CHECK, format!("{public_url} redirects to {location}"), remedy);
+        }
+        (502..=504, _) => findings.problem(
+            CHECK,
+            format!("the proxy at {public_url} answers with status {}", answer.status),
+            "it does not reach this server: compare its upstream with --listen",
+        ),
+        (200, _) if answer.json()["status"] == "ok" => findings.problem(
+            CHECK,
+            format!("another server of this kind answers at {public_url}"),
+            "compare the upstream of the proxy with --listen, and the address in the DNS with that of this machine",
+        ),
+        (status, _) => findings.problem(
+            CHECK,
+            format!("something else answers at {public_url}, with status {status}"),
+            "have the proxy forward this host to the server: docs/reverse-proxies.md has examples",
+        ),
+    }
+}
+
+/// Compares the clock with that of the public address, which may be that of a proxy on another machine.
+fn check_clock(answer: &Answer, findings: &mut Findings) {
+    let date = answer.header("date").and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
+    let Some(date) = date.map(|date| date.timestamp().as_second()) else { return };
+    let ahead = Clock::System.seconds() - date;
+    if ahead.abs() > TOLERANCE {
+        let word = if ahead > 0 { "ahead of" } else { "behind" };
+        let what = format!("it is {} s {word} that of the public address", ahead.abs());
+        findings.warning("clock", what, "set both clocks, for example with `timedatectl set-ntp true`");
+    }
+}
+
+/// Checks whether the address of clients arrives, and whether a client can forge it.
+fn check_proxies(answer: &Answer, seen: &SeenProbe, findings: &mut Findings) {
+    let client = seen.client;
+    let marks = ["via", "server"].iter().any(|name| answer.header(name).is_some());
+    if seen.forwarded_for == FORGED && !marks {
+        return findings.ok(PROXY, format!("there is none; requests arrive from {client}"));
+    }
+    if !seen.is_proxied {
+        return findings.problem(
+            PROXY,
+            format!(
+                "the proxy at {client} is not trusted: all clients have its address, and share its limits"
+            ),
+            format!("start the server with --trusted-proxy {client}"),
+        );
+    }
+    match seen.forwarded_for.rsplit(',').next().unwrap_or_default().trim() {
+        FORGED => findings.problem(
+            PROXY,
+            "clients can forge their address, and avoid limits",
+            "have the proxy replace X-Forwarded-For, or add the address of its client to it",
+        ),
+        "" => findings.problem(
+            PROXY,
+            format!(
+                "the proxy at {client} does not name its clients: all have its address, and share its limits"
+            ),
+            "have it add the address of its client to X-Forwarded-For: docs/reverse-proxies.md has examples",
+        ),
+        named => findings.ok(PROXY, format!("the proxy names {named} as the client, and is believed")),
+    }
+}
+
+/// Asks for a large upload without sending it: proxies refuse it by its announced size.
+fn check_uploads(serve: &Serve, base: &Url, tls: &Arc<ClientConfig>, findings: &mut Findings) {
+    let Ok(url) = base.join("/api/v1/user_uploads") else { return };
+    let mib = serve.max_file_upload_size_mib;
+    let length = (mib << 20).to_string();
+    let headers = [
+        ("Content-Type", "multipart/form-data; boundary=doctor"),
+        ("Content-Length", length.as_str()),
+        ("Expect", "100-continue"),
+    ];
+    let Ok(answer) = fetch("POST", &url, &headers, Some(tls)) else { return };
+    // The server's own answers are JSON.
+    if answer.status == 413 && answer.json().is_null() {
+        let remedy =
+            format!("raise the limit of its bodies, such as `client_max_body_size {}m` of nginx", mib + 1);
+        findings.problem(PROXY, format!("the proxy refuses uploads of {mib} MiB"), remedy);
+    }
+}

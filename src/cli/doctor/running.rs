@@ -1,0 +1,48 @@
+//! The server that has the database open.
+
+use super::findings::Findings;
+use crate::cli::common::send;
+use crate::cli::serve::Serve;
+use serde_json::Value;
+use teamchat::commands::{Command, Status};
+use teamchat::store::Database;
+
+/// A server that has the database open.
+pub(super) struct Running {
+    /// The content of the lock file, by which commands reach it.
+    pub(super) announcement: String,
+    pub(super) process: Option<u64>,
+    pub(super) status: Status,
+}
+
+/// Asks the server that has the database open for its status.
+pub(super) fn find(serve: &Serve, findings: &mut Findings) -> Option<Running> {
+    let Some(announcement) = Database::announced(&serve.file.db) else {
+        findings.ok("server", "it is stopped");
+        return None;
+    };
+    let answer = send(&announcement, &Command::Status).and_then(|answer| Ok(serde_json::from_value(answer)?));
+    let status: Status = match answer {
+        Ok(status) => status,
+        Err(error) => {
+            findings.problem(
+                "server",
+                format!("it has the database open and does not answer: {error}"),
+                "wait until it has started; if it hangs, restart it and look into its log",
+            );
+            return None;
+        }
+    };
+    let own = env!("CARGO_PKG_VERSION");
+    if status.version == own {
+        findings.ok("server", format!("it runs, version {own}"));
+    } else {
+        findings.warning(
+            "server",
+            format!("it runs version {}, and this program is {own}", status.version),
+            "restart the server to finish the upgrade",
+        );
+    }
+    let process = serde_json::from_str::<Value>(&announcement).ok().and_then(|server| server["pid"].as_u64());
+    Some(Running { announcement, process, status })
+}

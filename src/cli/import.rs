@@ -1,0 +1,121 @@
+//! `teamchat import`.
+
+use super::common::{Failure, Output};
+use clap::Args;
+use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use teamchat::app::Options;
+use teamchat::commands;
+use teamchat::commands::{Command, Work};
+use teamchat::moving::import;
+use teamchat::moving::import::report::Report;
+use teamchat::moving::import::slack::Extras;
+use teamchat::moving::import::{Format, Place, Source};
+use teamchat::server::{Engine, runtime};
+use teamchat::types::Clock;
+
+#[derive(Args)]
+pub(super) struct Import {
+    /// The format of the archive.
+    #[arg(value_parser = format())]
+    format: Format,
+    /// The archive (.tar.gz, .tar or .zip), or the folder with its files.
+    path: PathBuf,
+    /// The database to create. There must be no file of this name.
+    #[arg(long, env = "TEAMCHAT_DB", value_name = "NEW")]
+    db: PathBuf,
+    /// Import, print the report, and keep nothing.
+    #[arg(long, env = "TEAMCHAT_DRY_RUN", value_parser = BoolishValueParser::new())]
+    dry_run: bool,
+    /// The address of the old server, whose links are rewritten. Can be repeated.
+    #[arg(long, env = "TEAMCHAT_OLD_URL", value_name = "URL")]
+    old_url: Vec<String>,
+    /// The address of the new server, for links in messages. Without it they become relative.
+    #[arg(long, env = "TEAMCHAT_PUBLIC_URL", value_name = "URL")]
+    public_url: Option<String>,
+    /// A file with the addresses of people, for archives of Slack: lines with an id or login name, a comma, and an address.
+    #[arg(long, env = "TEAMCHAT_EMAILS", value_name = "FILE")]
+    emails: Option<PathBuf>,
+    /// A file with a token of Slack's API, with which files, emoji, images and addresses of people are fetched.
+    #[arg(long, env = "TEAMCHAT_TOKEN_FILE", value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// The address of Slack's API, if it is not https://slack.com/api.
+    #[arg(long, env = "TEAMCHAT_SLACK_API", value_name = "URL", requires = "token_file")]
+    slack_api: Option<String>,
+    /// Print a link for each person without a password, with which they set one. Each works once, for a day.
+    #[arg(long, env = "TEAMCHAT_PASSWORD_LINKS", value_parser = BoolishValueParser::new())]
+    password_links: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+fn format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(|(name, _)| name)).try_map(|text| {
+        let found = Format::ALL.into_iter().find(|(name, _)| *name == text);
+        found.map(|(_, format)| format).ok_or("there is no such format")
+    })
+}
+
+impl Import {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let source = Source {
+            format: self.format,
+            path: self.path,
+            old_addresses: self.old_url,
+            public_url: self.public_url,
+            slack: Extras { emails: self.emails, token_file: self.token_file, api: self.slack_api },
+            password_links: self.password_links,
+        };
+        let place = Place::prepare(&self.db)?;
+        let runtime = runtime()?;
+        let database = place.database();
+        let engine = runtime.block_on(Engine::open(&database, Clock::System, Options::default()))?;
+        let imported = import::run(Arc::clone(&engine.app), runtime.handle().clone(), &source, &place);
+        let format = Format::ALL.iter().find(|(_, format)| *format == source.format);
+        let work = Work::Import { format: format.map_or("", |(name, _)| name).to_owned() };
+        let recorded = runtime.block_on(commands::run(&engine.app, Command::Record(work)));
+        engine.close();
+        let mut report = imported?;
+        recorded?;
+        report.dry_run = self.dry_run;
+        if !self.dry_run {
+            place.finish()?;
+        }
+        self.output.print(&self.db, &report, |out, _| write_report(out, &report))
+    }
+}
+
+fn write_report(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
+    let verb = if report.dry_run { "Would import" } else { "Imported" };
+    writeln!(out, "{verb} in {} s:", report.seconds)?;
+    for (count, what) in [
+        (report.users, "users"),
+        (report.channels, "channels"),
+        (report.messages, "messages"),
+        (report.attachments, "files"),
+    ] {
+        writeln!(out, "{count:>10}  {what}")?;
+    }
+    for (what, count) in &report.others {
+        writeln!(out, "{count:>10}  {what}")?;
+    }
+    if !report.left_out.is_empty() {
+        writeln!(out, "Left out:")?;
+    }
+    for left in &report.left_out {
+        writeln!(out, "{:>10}  {}: {}", left.count, left.what, left.why)?;
+    }
+    let differences = &report.rendered_differently;
+    if differences.count > 0 {
+        let of = differences.compared;
+        writeln!(out, "{} of {of} messages look different here, such as:", differences.count)?;
+        let ids: Vec<String> = differences.examples.iter().map(ToString::to_string).collect();
+        writeln!(out, "            {}", ids.join(", "))?;
+    }
+    for link in &report.password_links {
+        writeln!(out, "{}\t{}", link.email, link.path)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! Flags of `serve` for TLS.
+
+use super::serve_options::parse_https_url;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use teamchat::server::tls::{AcmeOptions, TlsOptions, check_domain};
+
+/// The directory of Let's Encrypt.
+const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
+
+/// TLS without a reverse proxy; docs/tls.md shows its use.
+#[derive(Args)]
+#[command(next_help_heading = "TLS, without a reverse proxy")]
+pub struct TlsFlags {
+    /// The certificate with those above it, in PEM. All addresses then speak TLS, and redirect requests without it. The
+    /// file is read again when it changes, and on SIGHUP.
+    #[arg(
+        long,
+        env = "TEAMCHAT_TLS_CERT",
+        value_name = "FILE",
+        requires = "tls_key",
+        conflicts_with = "acme"
+    )]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM.
+    #[arg(long, env = "TEAMCHAT_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Get a certificate for this name from an ACME server such as Let's Encrypt, and renew it. Repeated or separated by
+    /// commas. The ACME server has to reach this server at port 443 or 80 of the name. You accept its terms.
+    #[arg(long, env = "TEAMCHAT_ACME", value_name = "DOMAIN", value_delimiter = ',', value_parser = check_domain)]
+    pub acme: Vec<String>,
+    /// The email address for warnings of the ACME server.
+    #[arg(long, env = "TEAMCHAT_ACME_EMAIL", value_name = "EMAIL", requires = "acme")]
+    pub acme_email: Option<String>,
+    /// The directory of the ACME server.
+    #[arg(long, env = "TEAMCHAT_ACME_DIRECTORY", value_name = "URL", default_value = LETS_ENCRYPT, requires = "acme", value_parser = parse_https_url)]
+    pub acme_directory: String,
+    /// The certificate, in PEM, that signs that of the ACME server itself, if the system does not know it.
+    #[arg(long, env = "TEAMCHAT_ACME_CA", value_name = "FILE", requires = "acme")]
+    pub acme_ca: Option<PathBuf>,
+}
+
+impl TlsFlags {
+    /// The source of the certificate, for a server on a database; `None` without TLS.
+    pub fn options(&self, database: &Path) -> Option<TlsOptions> {
+        if let (Some(certificate), Some(key)) = (self.tls_cert.clone(), self.tls_key.clone()) {
+            return Some(TlsOptions::Files { certificate, key });
+        }
+        if self.acme.is_empty() {
+            return None;
+        }
+        let mut folder = database.as_os_str().to_owned();
+        folder.push(".acme");
+        Some(TlsOptions::Acme(AcmeOptions {
+            domains: self.acme.clone(),
+            email: self.acme_email.clone(),
+            directory: self.acme_directory.clone(),
+            ca: self.acme_ca.clone(),
+            folder: folder.into(),
+        }))
+    }
+}

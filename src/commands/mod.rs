@@ -1,0 +1,583 @@
+//! Commands of the `teamchat` program, such as `user create`.
+//!
+//! If a server has the database open, the program sends the command to its control socket; otherwise the program runs it
+//! on the database itself. Either way it is one job of the writer, and a running server delivers its events.
+
+mod operator;
+mod organization;
+mod purge;
+mod status;
+mod user;
+mod work;
+
+use crate::app::{App, Probe};
+use crate::commands::operator::as_operator;
+pub use crate::commands::purge::Place;
+pub use crate::commands::purge::Purge;
+pub use crate::commands::purge::Purged;
+pub use crate::commands::status::{CERTIFICATE_END, LARGE_LOG, LOW_DISK, Status};
+use crate::commands::user::{deactivate, find_user, is_only_owner};
+pub use crate::commands::work::Work;
+use crate::domain::accounts::create::{NewUser, create};
+use crate::domain::audit;
+use crate::domain::audit::{Action, Entry, Filter};
+use crate::domain::bots::NewBotRow;
+use crate::domain::invites::owner_link;
+use crate::domain::keys::KeyRecord;
+use crate::domain::logins::sessions;
+use crate::domain::notices::ownership::Actor;
+use crate::domain::notices::security::PasswordSetBy;
+use crate::domain::realm::DUMMY_DOMAIN;
+use crate::domain::rows::user::UserRow;
+use crate::domain::users::passwords::OnBehalfOf;
+use crate::domain::users::{names, passwords};
+use crate::domain::{accounts, bots, channels, integrity, keys, notices, realm, space, users};
+use crate::http::{ApiError, ApiResult};
+use crate::store::Tx;
+use crate::types::{BotType, Role, UserId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::PoisonError;
+
+/// A command, as sent to the server.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// `user create`.
+    CreateUser {
+        /// The real email, used to log in.
+        email: String,
+        /// The display name.
+        full_name: String,
+        /// The role in the organization.
+        role: Role,
+        /// The owner's real email, for bots.
+        bot_owner: Option<String>,
+        /// The password in clear text: the connection does not leave the machine.
+        password: Option<String>,
+    },
+    /// `user list`.
+    ListUsers,
+    /// `user password`.
+    SetPassword {
+        /// The user's real email.
+        email: String,
+        /// The new password in clear text.
+        password: String,
+    },
+    /// `user role`.
+    SetRole {
+        /// The user's real email.
+        email: String,
+        /// The new role.
+        role: Role,
+    },
+    /// `user deactivate` and `user reactivate`.
+    SetActive {
+        /// The user's real email.
+        email: String,
+        /// False deactivates the account.
+        is_active: bool,
+    },
+    /// `user deactivate --invited`.
+    DeactivateInvited {
+        /// The user's real email.
+        email: String,
+        /// True if the accounts are only listed.
+        dry_run: bool,
+    },
+    /// `user key mint`.
+    CreateKey {
+        /// The user's real email.
+        email: String,
+        /// The client or purpose of the key, shown in lists.
+        client: String,
+    },
+    /// `user key list`.
+    ListKeys {
+        /// The user's real email.
+        email: String,
+    },
+    /// `user key revoke`.
+    RevokeKey {
+        /// The user's real email.
+        email: String,
+        /// The key's id, as listed.
+        id: i64,
+    },
+    /// `user session list`.
+    ListSessions {
+        /// The user's real email.
+        email: String,
+    },
+    /// `user session end`.
+    EndSession {
+        /// The user's real email.
+        email: String,
+        /// The session's id, as listed.
+        id: i64,
+    },
+    /// `bot create`.
+    CreateWebhookBot {
+        /// The name of the integration.
+        integration: String,
+        /// The name of the channel that it posts to.
+        channel: String,
+        /// The owner's real email; the first owner of the organization by default.
+        owner: Option<String>,
+        /// The display name; that of the integration by default.
+        full_name: Option<String>,
+    },
+    /// `user purge`.
+    Purge(Purge),
+    /// `user unlock`.
+    UnlockUser {
+        /// The user's real email.
+        email: String,
+    },
+    /// `user rename`.
+    RenameUser {
+        /// The user's real email.
+        email: String,
+        /// The new display name.
+        full_name: String,
+    },
+    /// `user email`.
+    SetEmail {
+        /// The user's real email.
+        email: String,
+        /// The new real email.
+        new_email: String,
+    },
+    /// `user delete`.
+    DeleteUser {
+        /// The user's real email.
+        email: String,
+    },
+    /// `user sessions --end-all`.
+    EndSessions {
+        /// The user's real email.
+        email: String,
+    },
+    /// `organization get`.
+    GetRealm,
+    /// `organization set`.
+    SetRealm {
+        /// The name of a setting or permission.
+        name: String,
+        /// The value as written.
+        value: String,
+    },
+    /// `organization deactivate`.
+    DeactivateRealm,
+    /// `status`.
+    Status,
+    /// `audit`.
+    ListAudit(Filter),
+    /// Creates the link of the first owner, unless an owner can log in.
+    OwnerLink,
+    /// `organization reactivate`.
+    ReactivateRealm,
+    /// `check --repair`: the names of the checks that found something.
+    Repair(Vec<String>),
+    /// `compact`.
+    Compact,
+    /// Writes work on the file into the audit log.
+    Record(Work),
+    /// `doctor`: expects a request to `/health` with this text.
+    ExpectProbe(String),
+    /// `doctor`: the request that was expected, if it arrived.
+    SeenProbe,
+}
+
+/// The response to [`Command::CreateUser`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CreatedUser {
+    /// Identifies the user in the API.
+    pub user_id: UserId,
+    /// The API email.
+    pub email: String,
+    /// The display name.
+    pub full_name: String,
+    /// The role in the organization.
+    pub role: Role,
+    /// True if it is a bot.
+    pub is_bot: bool,
+    /// The first API key. It cannot be read again.
+    pub api_key: String,
+}
+
+/// The response to [`Command::CreateWebhookBot`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CreatedWebhookBot {
+    /// Identifies the bot in the API.
+    pub user_id: UserId,
+    /// The display name.
+    pub full_name: String,
+    /// The owner's display name.
+    pub owner: String,
+    /// The integration's display name.
+    pub integration: String,
+    /// The address for the other program, below that of the server.
+    pub path: String,
+    /// The address of the server, if it is configured.
+    pub public_url: Option<String>,
+}
+
+/// A user in the response to [`Command::ListUsers`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ListedUser {
+    /// Identifies the user in the API.
+    pub user_id: UserId,
+    /// The real email.
+    pub email: String,
+    /// The display name.
+    pub full_name: String,
+    /// The role in the organization.
+    pub role: Role,
+    /// True if it is a bot.
+    pub is_bot: bool,
+    /// True if the account is not deactivated.
+    pub is_active: bool,
+    /// The number of API keys.
+    pub keys: usize,
+}
+
+/// Hashes the password of a command and runs the command as one job.
+pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
+    let password_hash = match &command {
+        Command::CreateUser { password: Some(password), .. } | Command::SetPassword { password, .. } => {
+            if !passwords::has_allowed_length(password) {
+                let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
+                return Err(ApiError::bad_request(format!("A password has {min} to {max} characters")));
+            }
+            Some(passwords::hash_async(&app.pools, OnBehalfOf::KnownAddress, password.clone()).await?)
+        }
+        _ => None,
+    };
+    // The usual answer at a start, which does not wait for the writer.
+    if let Command::OwnerLink = command
+        && !app.readers.read(|snapshot| owner_link::is_due(snapshot)).await?
+    {
+        return Ok(Value::Null);
+    }
+    match command {
+        Command::GetRealm => return app.readers.read(|snapshot| organization::get(snapshot)).await,
+        Command::SetRealm { name, value } => return organization::set(app, name, value).await,
+        Command::Status => return Ok(serde_json::to_value(status::status(app).await?)?),
+        Command::DeleteUser { email } => return user::delete(app, email).await,
+        Command::ExpectProbe(token) => {
+            *app.probe.lock().unwrap_or_else(PoisonError::into_inner) = Probe { token, seen: None };
+            return Ok(Value::Null);
+        }
+        Command::SeenProbe => {
+            let probe = std::mem::take(&mut *app.probe.lock().unwrap_or_else(PoisonError::into_inner));
+            return Ok(serde_json::to_value(probe.seen)?);
+        }
+        _ => {}
+    }
+    if let Command::ListAudit(filter) = command {
+        let read = app.read_in(&app.pools.slow_reads, None, move |snapshot| audit::list(snapshot, &filter));
+        return Ok(serde_json::to_value(read.await?)?);
+    }
+    if let Command::Purge(purge) = command {
+        let email = purge.email.clone();
+        let user_id =
+            app.readers.read(move |snapshot| find_user(snapshot, &email).map(|user| user.user_id)).await?;
+        return Ok(serde_json::to_value(purge.run(app, user_id).await?)?);
+    }
+    if let Command::DeactivateInvited { email, dry_run } = command {
+        return Ok(serde_json::to_value(user::deactivate_invited(app, email, dry_run).await?)?);
+    }
+    if let Command::Compact = command {
+        let (before, after) = space::release(app).await?;
+        let (bytes_before, bytes_after) = (before.size.cast_unsigned(), after.size.cast_unsigned());
+        let job = move |tx: &mut Tx<'_>| {
+            as_operator(tx, |tx| work::record(tx, Work::Compact { bytes_before, bytes_after }))
+        };
+        app.writer.run(job).await?;
+        return Ok(serde_json::to_value((before, after))?);
+    }
+    let public_url = app.options.public_url.clone();
+    if let Command::SetActive { email, is_active: false } = command {
+        let job = move |tx: &mut Tx<'_>| as_operator(tx, |tx| deactivate(tx, &email));
+        let deactivated = app.writer.run(job).await?;
+        app.hub.remove_of(&deactivated);
+        return Ok(Value::Null);
+    }
+    // A new password, and an explicit command, forget the wrong ones.
+    let unlocked = match &command {
+        Command::UnlockUser { email } | Command::SetPassword { email, .. } => {
+            Some(email.trim().to_lowercase())
+        }
+        _ => None,
+    };
+    let creates_person = matches!(command, Command::CreateUser { bot_owner: None, .. });
+    let job = move |tx: &mut Tx<'_>| as_operator(tx, |tx| execute(tx, command, password_hash, public_url));
+    let mut answer = app.writer.run(job).await?;
+    if let Some(email) = unlocked {
+        let was_locked = app.rate_limiter.passwords.unlock(&email);
+        if answer.is_object() {
+            answer["had_wrong_passwords"] = was_locked.into();
+        }
+    }
+    if let Some(user_id) = answer["user_id"].as_i64().filter(|_| creates_person) {
+        notices::welcome::greet(app, UserId(user_id), None).await;
+    }
+    Ok(answer)
+}
+
+/// Gives a user a role. The operator may give any, also in one step.
+fn set_role(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
+    if user.role == role {
+        return Ok(());
+    }
+    if user.is_bot() {
+        bots::rules::check_role(tx, role, user.bot_owner_id)?;
+    }
+    if is_only_owner(tx, user)? {
+        let msg = "The owner permission cannot be removed from the only organization owner.";
+        return Err(ApiError::bad_request(msg));
+    }
+    accounts::role::change(tx, user, role, Actor::Operator)
+}
+
+fn execute(
+    tx: &mut Tx<'_>,
+    command: Command,
+    password_hash: Option<String>,
+    public_url: Option<String>,
+) -> ApiResult<Value> {
+    Ok(match command {
+        Command::CreateWebhookBot { integration, channel, owner, full_name } => {
+            let wanted = WebhookBot { integration, channel, owner, full_name };
+            serde_json::to_value(create_webhook_bot(tx, wanted, public_url)?)?
+        }
+        Command::CreateUser { email, full_name, role, bot_owner, .. } => {
+            accounts::first_channel::create_if_new(tx)?;
+            let bot = bot_owner.map(|owner| find_bot_owner(tx, &owner)).transpose()?;
+            let is_bot = bot.is_some();
+            let new = NewUser { email, full_name, role, bot, password_hash };
+            let (user, api_key) = if is_bot {
+                accounts::create::create_bot(tx, &new, DUMMY_DOMAIN, &NewBotRow::default())?
+            } else {
+                let user = create(tx, &new)?;
+                notices::welcome::send_hello(tx, &user)?;
+                let api_key = keys::mint(tx, user.user_id, "command line")?;
+                (user, api_key)
+            };
+            serde_json::to_value(CreatedUser {
+                user_id: user.user_id,
+                email: user.email,
+                full_name: user.full_name,
+                role,
+                is_bot,
+                api_key,
+            })?
+        }
+        Command::ListUsers => {
+            let list = users::all(tx)?.into_iter().map(|user| {
+                Ok(ListedUser {
+                    user_id: user.user_id,
+                    is_bot: user.is_bot(),
+                    email: user.delivery_email,
+                    full_name: user.full_name,
+                    role: user.role,
+                    is_active: user.is_active,
+                    keys: keys::list(tx, user.user_id)?.len(),
+                })
+            });
+            serde_json::to_value(list.collect::<ApiResult<Vec<_>>>()?)?
+        }
+        Command::SetPassword { email, .. } => {
+            let user = find_user(tx, &email)?;
+            if user.is_bot() {
+                return Err(ApiError::bad_request("Bots have no password"));
+            }
+            let hash = password_hash.ok_or_else(|| ApiError::internal("a password without its hash"))?;
+            accounts::password::set(tx, &user, &hash, PasswordSetBy::Operator)?;
+            Value::Null
+        }
+        Command::SetRole { email, role } => {
+            let user = find_user(tx, &email)?;
+            set_role(tx, &user, role)?;
+            Value::Null
+        }
+        Command::SetActive { email, .. } => {
+            let user = find_user(tx, &email)?;
+            if user.is_active {
+                return Err(ApiError::bad_request(format!("{email} is active already")));
+            }
+            accounts::deactivation::reactivate(tx, &user, Actor::Operator)?;
+            Value::Null
+        }
+        Command::CreateKey { email, client } => {
+            let user = find_user(tx, &email)?;
+            let user_id = user.user_id;
+            let api_key = keys::mint(tx, user_id, &client)?;
+            if !user.is_bot() {
+                notices::security::key_created_by_operator(tx, user_id, &client)?;
+            }
+            serde_json::json!({ "user_id": user_id, "email": email, "api_key": api_key })
+        }
+        Command::ListKeys { email } => {
+            let list: Vec<KeyRecord> = keys::list(tx, find_user(tx, &email)?.user_id)?;
+            serde_json::to_value(list)?
+        }
+        Command::RevokeKey { email, id } => {
+            let user_id = find_user(tx, &email)?.user_id;
+            if !keys::revoke(tx, user_id, id)? {
+                return Err(ApiError::bad_request(format!("{email} has no key {id}")));
+            }
+            bots::change::clear_revoked_key(tx, user_id)?;
+            Value::Null
+        }
+        Command::ListSessions { email } => {
+            let user_id = find_user(tx, &email)?.user_id;
+            serde_json::to_value(sessions::list(tx, user_id, tx.now())?)?
+        }
+        Command::EndSession { email, id } => {
+            if !sessions::end(tx, find_user(tx, &email)?.user_id, id)? {
+                return Err(ApiError::bad_request(format!("{email} has no session {id}")));
+            }
+            Value::Null
+        }
+        Command::UnlockUser { email } => {
+            let name = email.trim().to_lowercase();
+            let user_id = find_user(tx, &name)?.user_id;
+            tx.audit(Entry::new(Action::AccountUnlocked, user_id))?;
+            serde_json::json!({ "email": name })
+        }
+        Command::OwnerLink => owner_link::create(tx)?.into(),
+        Command::Repair(names) => {
+            integrity::repair(tx, &names)?;
+            Value::Null
+        }
+        Command::RenameUser { email, full_name } => {
+            user::rename(tx, &email, &full_name)?;
+            Value::Null
+        }
+        Command::SetEmail { email, new_email } => {
+            user::set_email(tx, &email, &new_email)?;
+            Value::Null
+        }
+        Command::EndSessions { email } => {
+            user::end_sessions(tx, &email)?;
+            Value::Null
+        }
+        Command::DeactivateRealm => {
+            organization::deactivate(tx)?;
+            Value::Null
+        }
+        Command::Record(work) => {
+            work::record(tx, work)?;
+            Value::Null
+        }
+        Command::ListAudit(_)
+        | Command::GetRealm
+        | Command::SetRealm { .. }
+        | Command::Status
+        | Command::DeleteUser { .. }
+        | Command::ExpectProbe(_)
+        | Command::SeenProbe
+        | Command::Compact => {
+            return Err(ApiError::internal("a command that is more than one job"));
+        }
+        Command::Purge(_) => return Err(ApiError::internal("a purge is several jobs")),
+        Command::DeactivateInvited { .. } => {
+            return Err(ApiError::internal("a deactivation of several accounts is several jobs"));
+        }
+        Command::ReactivateRealm => {
+            let was_deactivated = realm::is_deactivated(tx)?;
+            if was_deactivated {
+                realm::events::set_deactivated(tx, false)?;
+            }
+            serde_json::json!({ "was_deactivated": was_deactivated })
+        }
+    })
+}
+
+/// Properties of a bot for an incoming webhook.
+struct WebhookBot {
+    integration: String,
+    channel: String,
+    owner: Option<String>,
+    full_name: Option<String>,
+}
+
+/// Creates a bot for an incoming webhook, with the first free name and email.
+fn create_webhook_bot(
+    tx: &mut Tx<'_>,
+    wanted: WebhookBot,
+    public_url: Option<String>,
+) -> ApiResult<CreatedWebhookBot> {
+    let display_name = bots::rules::INTEGRATIONS.iter().find(|(name, _)| *name == wanted.integration);
+    let (integration, display_name) = display_name.ok_or_else(|| {
+        let names: Vec<&str> = bots::rules::INTEGRATIONS.iter().map(|(name, _)| *name).collect();
+        let msg = format!("unknown integration '{}'; available: {}", wanted.integration, names.join(", "));
+        ApiError::bad_request(msg)
+    })?;
+    let stream = channels::by_name(tx, wanted.channel.trim())?.filter(|stream| !stream.is_archived);
+    let stream = stream
+        .ok_or_else(|| ApiError::bad_request(format!("There is no channel '{}'", wanted.channel.trim())))?;
+    let owner = match &wanted.owner {
+        Some(email) => find_bot_owner(tx, email)?.1,
+        None => {
+            let mut owners = users::all(tx)?.into_iter();
+            let owner = owners.find(|user| user.role == Role::Owner && user.is_active && !user.is_bot());
+            let owner = owner.ok_or_else(|| ApiError::bad_request("no owner exists yet; pass --owner"))?;
+            owner.user_id
+        }
+    };
+    let full_name = match wanted.full_name {
+        Some(full_name) => full_name,
+        None => {
+            let mut name = (*display_name).to_owned();
+            let mut number = 1;
+            while bots::rules::is_name_in_use(tx, &name, None)? {
+                number += 1;
+                name = format!("{display_name} {number}");
+            }
+            name
+        }
+    };
+    let full_name = names::check_full_name(&full_name)?;
+    bots::rules::check_name(tx, &full_name, None)?;
+    let domain = realm::bot_domain(public_url.as_deref());
+    let mut number = 1;
+    let email = loop {
+        let short_name =
+            if number == 1 { (*integration).to_owned() } else { format!("{integration}-{number}") };
+        match bots::rules::bot_email(tx, &short_name, &domain) {
+            Err(error) if error.msg() == "Username already in use" => number += 1,
+            email => break email?,
+        }
+    };
+    let bot = NewBotRow {
+        service_name: Some((*integration).to_owned()),
+        default_sending_stream: Some(stream.stream_id),
+        ..NewBotRow::default()
+    };
+    let kind = Some((BotType::IncomingWebhook, owner));
+    let user =
+        NewUser { email, full_name: full_name.clone(), role: Role::Member, bot: kind, password_hash: None };
+    let (user, api_key) = accounts::create::create_bot(tx, &user, &domain, &bot)?;
+    let owner = users::all(tx)?.into_iter().find(|user| user.user_id == owner);
+    Ok(CreatedWebhookBot {
+        user_id: user.user_id,
+        full_name,
+        owner: owner.map(|owner| owner.full_name).unwrap_or_default(),
+        integration: (*display_name).to_owned(),
+        // The id stays when the channel is renamed.
+        path: format!("/api/v1/external/{integration}?api_key={api_key}&stream={}", stream.stream_id),
+        public_url,
+    })
+}
+
+fn find_bot_owner(tx: &Tx<'_>, email: &str) -> ApiResult<(BotType, UserId)> {
+    let owner = users::by_delivery_email(tx, email)?;
+    let owner = owner.filter(|owner| owner.is_active && !owner.is_bot());
+    let owner =
+        owner.ok_or_else(|| ApiError::bad_request(format!("No active person has the email '{email}'")))?;
+    Ok((BotType::Generic, owner.user_id))
+}

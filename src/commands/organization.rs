@@ -1,0 +1,66 @@
+//! `organization get`, `set` and `deactivate`.
+
+use crate::api::realm::change_as_operator;
+use crate::api::setting_params::settable;
+use crate::app::App;
+use crate::domain::groups::permission::RealmGroup;
+use crate::domain::groups::realm_settings;
+use crate::domain::groups::setting::to_wire;
+use crate::domain::realm::settings::RealmTable;
+use crate::domain::rows::user::UserRow;
+use crate::domain::{groups, realm, rows, users};
+use crate::http::{ApiError, ApiResult};
+use crate::store::Tx;
+use crate::types::Role;
+use rusqlite::Connection;
+use serde_json::{Map, Value, json};
+
+/// The settings and permissions of the organization, by their names in the interface.
+pub(super) fn get(connection: &Connection) -> ApiResult<Value> {
+    let all = realm::settings::all(connection)?;
+    let mut values: Map<String, Value> =
+        settable::<RealmTable>().map(|row| (row.name.to_owned(), all.value(row.name).clone())).collect();
+    for permission in RealmGroup::ALL {
+        let group = to_wire(connection, realm_settings::group(connection, permission)?)?;
+        values.insert(permission.name().to_owned(), serde_json::to_value(group)?);
+    }
+    values.insert("deactivated".to_owned(), realm::is_deactivated(connection)?.into());
+    Ok(values.into())
+}
+
+/// Sets a setting or a permission, by the rules of `PATCH /realm`. A permission is the name of a group, its id, or the object of the
+/// interface.
+pub(super) async fn set(app: &App, name: String, value: String) -> ApiResult<Value> {
+    let read = app.readers.read(|snapshot| {
+        let mut owners = users::all(snapshot)?.into_iter();
+        let is_owner = |user: &UserRow| user.role == Role::Owner && user.is_active && !user.is_bot();
+        let owner = owners.find(is_owner).ok_or_else(|| ApiError::bad_request("no owner exists yet"))?;
+        let is_permission = RealmGroup::ALL.iter().any(|permission| permission.name() == name);
+        let value = if is_permission { permission(snapshot, &value)? } else { value.clone() };
+        Ok::<_, ApiError>((rows::user::caller(snapshot, owner.user_id)?, value))
+    });
+    let (owner, written) = read.await?;
+    let changed = change_as_operator(app, owner, &name, &written).await?;
+    Ok(json!({ "name": name, "changed": !changed.is_empty() }))
+}
+
+/// The parameter for a permission.
+fn permission(connection: &Connection, value: &str) -> ApiResult<String> {
+    let parsed: Option<Value> = serde_json::from_str(value).ok();
+    let new = match parsed {
+        Some(value) if value.is_object() || value.is_i64() => value,
+        _ => {
+            let group = groups::with_name(connection, value)?;
+            json!(group.ok_or_else(|| ApiError::bad_request(format!("There is no group '{value}'")))?)
+        }
+    };
+    Ok(json!({ "new": new }).to_string())
+}
+
+/// Deactivates the organization.
+pub(super) fn deactivate(tx: &mut Tx<'_>) -> ApiResult<()> {
+    if realm::is_deactivated(tx)? {
+        return Err(ApiError::bad_request("The organization is deactivated already"));
+    }
+    realm::events::set_deactivated(tx, true)
+}

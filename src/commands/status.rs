@@ -1,0 +1,214 @@
+//! `status`: the state of a server or a database.
+
+use crate::app::{App, BackupRecord, BackupStatus};
+use crate::domain::notices::operation;
+use crate::domain::statistics::{Recent, Statistics};
+use crate::domain::upload_quota::{ALMOST_FULL, UploadQuota};
+use crate::domain::{audit, backups, realm, rows, upload_quota, users};
+use crate::http::ApiResult;
+use crate::store::Snapshot;
+use crate::types::timestamp;
+use crate::types::version::FEATURE_LEVEL;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Free space of a disk below which `status` and `doctor` warn, in bytes.
+pub const LOW_DISK: u64 = 1 << 30;
+
+/// Free space inside the file from which `status` warns, if it is also a quarter of the file, in bytes.
+const UNUSED: u64 = 64 << 20;
+
+/// Size of the write-ahead log from which they warn, in bytes. It is emptied when it has 4 MiB, unless it is in use.
+pub const LARGE_LOG: u64 = 256 << 20;
+
+/// The most people that one warning names.
+const MAX_NAMED: usize = 5;
+
+/// Time before the end of the certificate from which they warn, in seconds.
+pub const CERTIFICATE_END: i64 = 14 * DAY;
+
+/// Failed logins of a day from which `status` warns.
+const MANY_FAILURES: i64 = 100;
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// The answer to [`Command::Status`](super::Command::Status).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Status {
+    /// The version of the program.
+    pub version: String,
+    /// The feature level of the interface.
+    pub feature_level: i64,
+    /// The address for clients, if it is configured.
+    pub public_url: Option<String>,
+    /// When the server started, in UNIX seconds.
+    pub started_at: i64,
+    /// Event queues.
+    pub queues: usize,
+    /// Polls that wait.
+    pub polls_waiting: usize,
+    /// Counts and sizes of the database.
+    #[serde(flatten)]
+    pub statistics: Statistics,
+    /// Growth.
+    #[serde(flatten)]
+    pub recent: Recent,
+    /// Size of the database file.
+    pub database_bytes: u64,
+    /// Size of the write-ahead log.
+    pub wal_bytes: u64,
+    /// Free space of the disk.
+    pub disk_free_bytes: Option<u64>,
+    /// The folder of the scheduled backups; `None` if there are none, or the server is stopped.
+    pub backup_folder: Option<PathBuf>,
+    /// The scheduled backups. The newest may also be one of the command.
+    pub backups: BackupStatus,
+    /// Problems, each with its remedy.
+    pub warnings: Vec<String>,
+}
+
+/// Collects the status.
+pub(super) async fn status(app: &App) -> ApiResult<Status> {
+    let (now, quota) = (app.clock.seconds(), UploadQuota::of(&app.options));
+    let read = app.read_in(&app.pools.slow_reads, None, move |snapshot| {
+        Ok(Read {
+            statistics: Statistics::load(snapshot)?,
+            recent: Recent::load(snapshot, now)?,
+            failed_logins: audit::count_failures(snapshot, now - DAY)?,
+            is_closed: realm::is_deactivated(snapshot)?,
+            can_log_in: users::can_anyone_log_in(snapshot)?,
+            last_backup: backups::last_recorded(snapshot)?,
+            is_backup_failing: operation::is_backup_failing(snapshot)?,
+            full_quotas: full_quotas(snapshot, quota)?,
+        })
+    });
+    let read = read.await?;
+    let mut backups = app.backups.status();
+    // The command makes backups too, and the server has made none since it started.
+    backups.last_success =
+        backups.last_success.into_iter().chain(read.last_backup.clone()).max_by_key(|last| last.time);
+    let warnings = warnings(app, &read, &backups, now);
+    let (database_bytes, wal_bytes) = app.writer.file_sizes();
+    let queues = app.hub.figures();
+    Ok(Status {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        feature_level: FEATURE_LEVEL,
+        public_url: app.options.public_url.clone(),
+        started_at: app.started_at,
+        queues: queues.queues,
+        polls_waiting: queues.waiting,
+        statistics: read.statistics,
+        recent: read.recent,
+        database_bytes,
+        wal_bytes,
+        disk_free_bytes: app.writer.free_space(),
+        backup_folder: app.options.backups.as_ref().map(|options| options.folder.clone()),
+        backups,
+        warnings,
+    })
+}
+
+/// The parts of the status that are in the database.
+struct Read {
+    statistics: Statistics,
+    recent: Recent,
+    failed_logins: i64,
+    is_closed: bool,
+    can_log_in: bool,
+    last_backup: Option<BackupRecord>,
+    is_backup_failing: bool,
+    /// The emails of people whose own quota is almost used up, and the share in percent.
+    full_quotas: Vec<(String, i64)>,
+}
+
+fn full_quotas(snapshot: &Snapshot<'_>, quota: UploadQuota) -> ApiResult<Vec<(String, i64)>> {
+    let mut people = quota.people_above(snapshot, ALMOST_FULL)?;
+    people.sort_by_key(|person| std::cmp::Reverse(person.percent()));
+    let named = people.iter().map(|person| {
+        let email = rows::user::by_id(snapshot, person.user_id)?.map(|user| user.delivery_email);
+        Ok((email.unwrap_or_default(), person.percent()))
+    });
+    named.collect()
+}
+
+/// Adds the quotas of uploads that are almost used up.
+fn add_quotas(app: &App, read: &Read, warnings: &mut Vec<String>) {
+    if let Some(quota) = UploadQuota::of(&app.options).of_all() {
+        let percent = upload_quota::percent(read.statistics.upload_bytes.unsigned_abs(), quota);
+        if percent >= ALMOST_FULL {
+            warnings.push(format!(
+                "Uploaded files take {percent} % of their quota: have old files deleted, or raise --upload-quota-mib."
+            ));
+        }
+    }
+    if read.full_quotas.is_empty() {
+        return;
+    }
+    let named =
+        read.full_quotas.iter().take(MAX_NAMED).map(|(email, percent)| format!("{email} ({percent} %)"));
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = match read.full_quotas.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    warnings.push(format!(
+        "The quota of uploads is almost used up of {named}{more}: have old files deleted, or raise --upload-quota-per-person-mib."
+    ));
+}
+
+/// Lists problems, each with its remedy.
+fn warnings(app: &App, read: &Read, backups: &BackupStatus, now: i64) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if read.is_closed {
+        warnings.push("The organization is deactivated: run `teamchat organization reactivate`.".to_owned());
+    }
+    if !read.can_log_in {
+        warnings.push("There is no owner: open the link that `teamchat serve` prints.".to_owned());
+    }
+    if let Some(free) = app.writer.free_space().filter(|free| *free < LOW_DISK) {
+        let mib = free >> 20;
+        warnings
+            .push(format!("The disk has {mib} MiB left: make room, or move the database to a larger disk."));
+    }
+    let (database_bytes, wal_bytes) = app.writer.file_sizes();
+    let unused = read.statistics.unused_bytes.unsigned_abs();
+    if unused >= UNUSED && unused * 4 >= database_bytes {
+        let mib = unused >> 20;
+        warnings.push(format!("{mib} MiB of the file are unused: `teamchat compact` gives them back."));
+    }
+    if wal_bytes >= LARGE_LOG && !app.options.is_replicated {
+        let mib = wal_bytes >> 20;
+        warnings.push(format!(
+            "The log of the database has {mib} MiB: another program holds it, such as a backup or a copy that hangs; end it."
+        ));
+    }
+    add_quotas(app, read, &mut warnings);
+    if let Some(failure) = &backups.failure {
+        let (since, error) = (timestamp(failure.time), &failure.error);
+        warnings.push(format!(
+            "The backup failed at {since} and is tried again: {error}. Until then, `teamchat backup` makes one elsewhere."
+        ));
+    } else if app.is_backup_overdue() {
+        let last = backups
+            .last_success
+            .as_ref()
+            .map_or_else(|| "ever".to_owned(), |last| format!("since {}", timestamp(last.time)));
+        warnings.push(format!("No backup was made {last}, although it is due: look into the log."));
+    } else if app.options.backups.is_none() && read.is_backup_failing {
+        warnings.push(
+            "The last scheduled backup failed: start the server with --backup-to, and look into its log."
+                .to_owned(),
+        );
+    }
+    if let Some(end) = app.certificate_end().filter(|end| *end < now + CERTIFICATE_END) {
+        let (word, end) = (if end > now { "ends" } else { "ended" }, timestamp(end));
+        warnings.push(format!(
+            "The certificate {word} at {end}: replace its files, or look into the log for the reason why it is not renewed."
+        ));
+    }
+    if read.failed_logins >= MANY_FAILURES {
+        let words = "logins failed in the last day: see `teamchat audit --action login_failed`";
+        warnings.push(format!("{} {words}.", read.failed_logins));
+    }
+    warnings
+}

@@ -1,0 +1,265 @@
+//! Uploaded files, avatars, custom emoji, and the organization's images.
+
+use super::archive::Archive;
+use super::error::Result;
+use super::messages::Exported;
+use super::organization::MAX_SMALL;
+use super::scope::{Scope, digest};
+use super::tables::REALM;
+use super::tables::{Rows, Tables, id_in, time};
+use crate::domain::files::blobs::BlobReader;
+use crate::domain::images::public;
+use crate::domain::images::realm::RealmImage;
+use crate::domain::{emoji, realm};
+use crate::types::UserId;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::io::Write;
+
+/// An uploaded file that messages of the archive link to.
+struct Upload {
+    owner: UserId,
+    path_id: String,
+    size: u64,
+    create_time: i64,
+    content_id: i64,
+}
+
+/// Writes the files and their lists. Returns the number of uploaded files.
+pub fn write<W: Write>(
+    archive: &mut Archive<W>,
+    connection: &Connection,
+    scope: &Scope,
+    exported: &Exported,
+) -> Result<u64> {
+    let counts = archive.add_written("attachment.json", |out| {
+        let mut tables = Tables::begin(out)?;
+        tables.table("zerver_attachment", |rows| attachments(rows, connection, scope, exported))?;
+        tables.end()
+    })?;
+    uploads(archive, connection, scope, exported)?;
+    avatars(archive, connection, scope)?;
+    custom_emoji(archive, connection)?;
+    realm_images(archive, connection)?;
+    Ok(counts.get("zerver_attachment").copied().unwrap_or(0))
+}
+
+/// Messages, or scheduled messages, that link to a file and are in the archive.
+fn links(
+    connection: &Connection,
+    statement: &str,
+    id: i64,
+    mut keep: impl FnMut(i64, i64) -> bool,
+) -> Result<Vec<i64>> {
+    let mut statement = connection.prepare_cached(statement)?;
+    let mut rows = statement.query([id])?;
+    let mut ids = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id = row.get(0)?;
+        if keep(id, row.get(1)?) {
+            ids.push(id);
+        }
+    }
+    Ok(ids)
+}
+
+/// The messages and the scheduled messages of the archive that link to a file.
+fn linking(
+    connection: &Connection,
+    scope: &Scope,
+    exported: &Exported,
+    id: i64,
+) -> Result<(Vec<i64>, Vec<i64>)> {
+    let messages = links(
+        connection,
+        "SELECT message_id, 0 FROM attachment_message WHERE attachment_id = ?1 ORDER BY message_id",
+        id,
+        |message, _| exported.has(message),
+    )?;
+    let scheduled = links(
+        connection,
+        "SELECT scheduled_message_id, sender_id
+         FROM attachment_scheduled_message JOIN scheduled_message USING (scheduled_message_id)
+         WHERE attachment_id = ?1 AND NOT sent ORDER BY scheduled_message_id",
+        id,
+        |_, sender| scope.shares(sender),
+    )?;
+    Ok((messages, scheduled))
+}
+
+fn attachments(
+    rows: &mut Rows<'_>,
+    connection: &Connection,
+    scope: &Scope,
+    exported: &Exported,
+) -> Result<()> {
+    rows.select(
+        connection,
+        "SELECT id, 1 AS realm, user_id AS owner, path_id, name AS file_name, size, content_type,
+             create_time AS \"create_time@\", NULL AS is_realm_public, NULL AS is_web_public
+         FROM attachment ORDER BY id",
+        [],
+        |row| {
+            let (messages, scheduled) = linking(connection, scope, exported, id_in(row, "id"))?;
+            let is_exported = !messages.is_empty() || !scheduled.is_empty();
+            row.insert("messages".to_owned(), messages.into());
+            row.insert("scheduled_messages".to_owned(), scheduled.into());
+            Ok(is_exported)
+        },
+    )
+}
+
+/// The uploaded files of the archive, by id.
+fn for_each_upload(
+    connection: &Connection,
+    scope: &Scope,
+    exported: &Exported,
+    mut each: impl FnMut(Upload) -> Result<()>,
+) -> Result<()> {
+    let mut statement = connection
+        .prepare("SELECT id, user_id, path_id, size, create_time, content_id FROM attachment ORDER BY id")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (messages, scheduled) = linking(connection, scope, exported, row.get(0)?)?;
+        if !messages.is_empty() || !scheduled.is_empty() {
+            each(Upload {
+                owner: row.get(1)?,
+                path_id: row.get(2)?,
+                size: row.get::<_, i64>(3)?.unsigned_abs(),
+                create_time: row.get(4)?,
+                content_id: row.get(5)?,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn uploads<W: Write>(
+    archive: &mut Archive<W>,
+    connection: &Connection,
+    scope: &Scope,
+    exported: &Exported,
+) -> Result<()> {
+    archive.add_written("uploads/records.json", |out| {
+        let mut list = List::begin(out)?;
+        for_each_upload(connection, scope, exported, |upload| {
+            list.push(&record(scope, upload.owner, &upload.path_id, upload.size, upload.create_time))
+        })?;
+        list.end()
+    })?;
+    for_each_upload(connection, scope, exported, |upload| {
+        let content = BlobReader::new(connection, upload.content_id);
+        archive.add(&format!("uploads/{}", upload.path_id), upload.size, content)
+    })
+}
+
+/// The record of a file of a user.
+fn record(scope: &Scope, owner: UserId, path: &str, size: u64, modified: i64) -> Value {
+    json!({
+        "realm_id": REALM,
+        "user_profile_id": owner,
+        "user_profile_email": scope.people.get(&owner).map(|person| &person.emails.1),
+        "path": path,
+        "s3_path": path,
+        "size": size,
+        "last_modified": time(modified),
+        "content_type": null,
+    })
+}
+
+/// A list of records that is being written.
+struct List<'w> {
+    out: &'w mut dyn Write,
+    is_empty: bool,
+}
+
+impl<'w> List<'w> {
+    fn begin(out: &'w mut dyn Write) -> Result<Self> {
+        out.write_all(b"[")?;
+        Ok(Self { out, is_empty: true })
+    }
+
+    fn push(&mut self, record: &Value) -> Result<()> {
+        self.out.write_all(if self.is_empty { b"\n" } else { b",\n" })?;
+        self.is_empty = false;
+        Ok(serde_json::to_writer(&mut *self.out, record)?)
+    }
+
+    fn end(self) -> Result<()> {
+        Ok(self.out.write_all(b"]\n")?)
+    }
+}
+
+/// Writes files that are small, and their list.
+fn small_files<W: Write>(
+    archive: &mut Archive<W>,
+    folder: &str,
+    files: impl Iterator<Item = Result<Option<(Value, Vec<u8>)>>>,
+) -> Result<()> {
+    let mut records = Vec::new();
+    for file in files {
+        let Some((record, content)) = file? else { continue };
+        let path = record["path"].as_str().unwrap_or_default();
+        archive.add_bytes(&format!("{folder}/{path}"), &content)?;
+        records.push(record);
+    }
+    records.sort_by(|one, other| one["path"].as_str().cmp(&other["path"].as_str()));
+    archive.add_bytes(&format!("{folder}/records.json"), &serde_json::to_vec(&records)?)
+}
+
+/// Uploaded avatars. The images are stored only as they were scaled, so the larger one is the original.
+fn avatars<W: Write>(archive: &mut Archive<W>, connection: &Connection, scope: &Scope) -> Result<()> {
+    let salt: String = connection.query_row("SELECT uuid FROM realm", [], |row| row.get(0))?;
+    let people = scope.people.iter().filter(|(_, person)| person.row.avatar.key.is_some());
+    let files = people.flat_map(|(user_id, person)| {
+        let version = person.row.avatar.version.min(MAX_SMALL);
+        let name = digest(&[&user_id.to_string(), &version.to_string(), &salt], 40);
+        [(".png", ""), ("-medium.png", "-medium"), (".original", "-medium")].map(|(ending, size)| {
+            let Some((_, content)) = public::load(connection, &person.row.avatar.path(size))? else {
+                return Ok(None);
+            };
+            let path = format!("{REALM}/{name}{ending}");
+            let mut record = record(scope, *user_id, &path, content.len() as u64, person.row.date_joined);
+            record["avatar_version"] = version.into();
+            Ok(Some((record, content)))
+        })
+    });
+    small_files(archive, "avatars", files)
+}
+
+fn custom_emoji<W: Write>(archive: &mut Archive<W>, connection: &Connection) -> Result<()> {
+    let all = emoji::all(connection)?;
+    let files = all.iter().flat_map(|emoji| {
+        ["", ".original"].map(|ending| {
+            let Some((_, content)) = public::load(connection, &emoji::image_path(&emoji.file))? else {
+                return Ok(None);
+            };
+            let path = format!("{REALM}/emoji/images/{}{ending}", emoji.file);
+            let record = json!({
+                "realm_id": REALM,
+                "author": emoji.author_id,
+                "path": path,
+                "s3_path": path,
+                "file_name": emoji.file,
+                "name": emoji.name,
+                "deactivated": emoji.deactivated,
+            });
+            Ok(Some((record, content)))
+        })
+    });
+    small_files(archive, "emoji", files)
+}
+
+fn realm_images<W: Write>(archive: &mut Archive<W>, connection: &Connection) -> Result<()> {
+    let settings = realm::settings::all(connection)?;
+    let images = [RealmImage::Icon, RealmImage::Logo, RealmImage::NightLogo];
+    let uploaded = images.into_iter().filter(|image| settings.value(&image.source()) == "U");
+    let files = uploaded.flat_map(|image| {
+        ["png", "original"].map(|ending| {
+            let Some((_, content)) = public::load(connection, &image.path())? else { return Ok(None) };
+            let path = format!("{REALM}/{}.{ending}", image.name());
+            Ok(Some((json!({"realm_id": REALM, "path": path, "s3_path": path}), content)))
+        })
+    });
+    small_files(archive, "realm_icons", files)
+}

@@ -1,0 +1,104 @@
+//! A folder of readable files, which appears under its name when it is complete.
+
+use super::error::Result;
+use super::file::unfinished_name;
+use super::page::{emoji_file, upload_path};
+use crate::domain::emoji;
+use crate::domain::files;
+use crate::domain::files::blobs::BlobReader;
+use crate::domain::images::public;
+use crate::store::{ScratchFolder, private_file};
+use rusqlite::Connection;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A folder that is being written.
+pub struct Folder {
+    path: PathBuf,
+    part: ScratchFolder,
+}
+
+impl Folder {
+    /// Begins a folder that must not exist. Only its owner can read it.
+    pub fn begin(path: &Path) -> Result<Self> {
+        let (_, part) = unfinished_name(path)?;
+        Ok(Self { path: path.to_owned(), part: ScratchFolder::take(part)? })
+    }
+
+    /// Creates a file, with the folders above it. `path` is of this program, not of users.
+    pub fn create(&self, path: &str) -> Result<BufWriter<File>> {
+        let path = self.part.path().join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        Ok(BufWriter::new(private_file().create_new(true).open(path)?))
+    }
+
+    /// Writes a file.
+    pub fn write(&self, path: &str, content: &[u8]) -> Result<()> {
+        let mut file = self.create(path)?;
+        file.write_all(content)?;
+        Ok(file.flush()?)
+    }
+
+    /// Writes an uploaded file below `files`.
+    fn write_upload(&self, connection: &Connection, path_id: &str) -> Result<bool> {
+        let Some(row) = files::by_path_id(connection, path_id)? else { return Ok(false) };
+        let mut out = self.create(&format!("files/{path_id}"))?;
+        io::copy(&mut BlobReader::new(connection, row.content_id), &mut out)?;
+        out.flush()?;
+        Ok(true)
+    }
+
+    /// Gives the folder its name.
+    pub fn finish(self) -> Result<()> {
+        Ok(self.part.finish(&self.path)?)
+    }
+}
+
+/// The uploaded files and custom emoji that messages of a readable export show.
+pub struct Linked {
+    uploads: BTreeSet<String>,
+    emoji: BTreeSet<String>,
+}
+
+impl Linked {
+    /// Writes custom emoji, and begins without uploaded files.
+    pub fn begin(folder: &Folder, connection: &Connection) -> Result<Self> {
+        let mut names = BTreeSet::new();
+        for row in emoji::all(connection)? {
+            if let Some((_, content)) = public::load(connection, &emoji::image_path(&row.file))? {
+                folder.write(&format!("emoji/{}", row.file), &content)?;
+                names.insert(row.file);
+            }
+        }
+        Ok(Self { uploads: BTreeSet::new(), emoji: names })
+    }
+
+    /// Writes an uploaded file, once.
+    pub fn add(&mut self, folder: &Folder, connection: &Connection, path_id: &str) -> Result<()> {
+        if !self.uploads.contains(path_id) && folder.write_upload(connection, path_id)? {
+            self.uploads.insert(path_id.to_owned());
+        }
+        Ok(())
+    }
+
+    /// The number of uploaded files.
+    pub fn count(&self) -> usize {
+        self.uploads.len()
+    }
+
+    /// The address in the folder of an address of this server; `up` leads from the page to the folder.
+    pub fn address(&self, url: &str, up: &str) -> Option<String> {
+        if let Some(file) = emoji_file(url) {
+            return self.emoji.contains(file).then(|| format!("{up}emoji/{file}"));
+        }
+        let path = percent_encoding::percent_decode_str(upload_path(url)?).decode_utf8().ok()?;
+        let encoded = percent_encoding::utf8_percent_encode(&path, percent_encoding::NON_ALPHANUMERIC);
+        self.uploads
+            .contains(&*path)
+            .then(|| format!("{up}files/{}", encoded.to_string().replace("%2F", "/")))
+    }
+}

@@ -1,0 +1,289 @@
+//! A static archive of channels: pages that open from a folder, with a search that needs no server.
+
+use super::error::Result;
+use super::folder::{Folder, Linked};
+use super::page;
+use super::page::ShownMessage;
+use crate::domain::messages::record::attribute;
+use crate::domain::realm;
+use crate::domain::rows::channel::StreamRow;
+use crate::types::{StreamId, TopicId};
+use maud::{Markup, html};
+use rusqlite::Connection;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::Path;
+
+/// Messages of one page.
+const PER_PAGE: usize = 200;
+
+/// Messages of one file of search results.
+const PER_SHARD: usize = 500;
+
+/// The number of files of words. A word is in the file of its first character.
+const WORD_SHARDS: u32 = 64;
+
+/// The longest excerpt in search results, in characters.
+const EXCERPT: usize = 200;
+
+/// The longest word that is searched for, in characters.
+const MAX_WORD: usize = 40;
+
+/// Summary of a static archive.
+#[derive(Clone, Debug, Serialize)]
+pub struct HtmlReport {
+    /// Channels.
+    pub channels: usize,
+    /// Messages.
+    pub messages: usize,
+    /// Uploaded files.
+    pub files: usize,
+}
+
+/// A topic in the list of its channel.
+struct Topic {
+    name: String,
+    messages: usize,
+    newest: i64,
+    page: String,
+}
+
+/// Writes the archive to a folder that must not exist.
+pub fn write_html(connection: &Connection, channels: &[StreamRow], path: &Path) -> Result<HtmlReport> {
+    let folder = Folder::begin(path)?;
+    let mut archive = Archive {
+        connection,
+        linked: Linked::begin(&folder, connection)?,
+        index: Index::default(),
+        folder: &folder,
+    };
+    let mut listed = Vec::new();
+    for channel in channels {
+        let topics = archive.topics(channel)?;
+        let messages: usize = topics.iter().map(|topic| topic.messages).sum();
+        archive.write_channel(channel, &topics)?;
+        listed.push((channel, topics.len(), messages));
+    }
+    let name = realm::settings::NAME.get(connection)?;
+    let (files, messages) = (archive.linked.count(), archive.index.count);
+    archive.index.finish(&folder)?;
+    folder.write("search.js", include_bytes!("search.js"))?;
+    let content = html! {
+        h1 { (name) }
+        p { (messages) " messages in " (channels.len()) " channels. Times are UTC." }
+        form id="search" {
+            label { "Search " input type="search" name="words" autocomplete="off"; } " "
+            button { "Search" }
+        }
+        p id="found" role="status" {}
+        div id="results" {}
+        h2 { "Channels" }
+        ul {
+            @for (channel, topics, messages) in &listed {
+                li {
+                    a href=(format!("{}/index.html", folder_of(channel.stream_id))) { "#" (channel.name) }
+                    " · " (topics) " topics · " (messages) " messages"
+                    @if !channel.description.is_empty() { br; (channel.description) }
+                }
+            }
+        }
+        script src="search.js" {}
+    };
+    folder.write("index.html", page::page(&name, content).as_bytes())?;
+    folder.finish()?;
+    Ok(HtmlReport { channels: channels.len(), messages, files })
+}
+
+fn folder_of(stream_id: StreamId) -> String {
+    format!("channel-{stream_id}")
+}
+
+fn page_of(topic_id: TopicId, number: usize) -> String {
+    format!("topic-{topic_id}-{number}.html")
+}
+
+/// An archive that is being written.
+struct Archive<'a> {
+    connection: &'a Connection,
+    folder: &'a Folder,
+    linked: Linked,
+    index: Index,
+}
+
+impl Archive<'_> {
+    /// Writes the topics of a channel and lists those with messages, the newest first.
+    fn topics(&mut self, channel: &StreamRow) -> Result<Vec<Topic>> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT topic_id FROM topic WHERE stream_id = ?1")?;
+        let ids: Vec<TopicId> =
+            statement.query_map([channel.stream_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let mut topics = Vec::new();
+        for topic_id in ids {
+            topics.extend(self.topic(channel, topic_id)?);
+        }
+        topics.sort_by_key(|topic| std::cmp::Reverse(topic.newest));
+        Ok(topics)
+    }
+
+    fn topic(&mut self, channel: &StreamRow, topic_id: TopicId) -> Result<Option<Topic>> {
+        let name: Option<String> = self
+            .connection
+            .prepare_cached("SELECT subject FROM message WHERE topic_id = ?1 ORDER BY id DESC LIMIT 1")?
+            .query_map([topic_id], |row| row.get(0))?
+            .next()
+            .transpose()?;
+        let Some(name) = name.map(|name| if name.is_empty() { "general chat".to_owned() } else { name })
+        else {
+            return Ok(None);
+        };
+        let mut statement = self.connection.prepare_cached(
+            "SELECT message.id, timestamp, full_name, content, rendered_content, attributes
+             FROM message JOIN user ON user_id = sender_id WHERE topic_id = ?1 ORDER BY message.id",
+        )?;
+        let mut rows = statement.query([topic_id])?;
+        let (mut count, mut newest, mut pages, mut shown) = (0, 0, 1, Vec::new());
+        while let Some(row) = rows.next()? {
+            if shown.len() == PER_PAGE {
+                self.write_page(channel, &name, topic_id, pages, true, &mut shown)?;
+                pages += 1;
+            }
+            let (id, timestamp): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let (sender, content): (String, String) = (row.get(2)?, row.get(3)?);
+            if row.get::<_, i64>(5)? & attribute::HAS_ATTACHMENT != 0 {
+                self.add_files(id)?;
+            }
+            let html = page::detach(&row.get::<_, String>(4)?, |url| self.linked.address(url, "../"));
+            let message = ShownMessage { id, sender: &sender, place: "", timestamp, html: &html };
+            shown.push(page::message(&message));
+            let address = format!("{}/{}#m{id}", folder_of(channel.stream_id), page_of(topic_id, pages));
+            let place = format!("#{} > {name}", channel.name);
+            self.index.add(self.folder, &address, &sender, &place, timestamp, &content)?;
+            (count, newest) = (count + 1, timestamp);
+        }
+        self.write_page(channel, &name, topic_id, pages, false, &mut shown)?;
+        Ok(Some(Topic { name, messages: count, newest, page: page_of(topic_id, 1) }))
+    }
+
+    fn add_files(&mut self, message_id: i64) -> Result<()> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT path_id FROM attachment_message JOIN attachment ON id = attachment_id WHERE message_id = ?1",
+        )?;
+        let mut paths = statement.query([message_id])?;
+        while let Some(row) = paths.next()? {
+            self.linked.add(self.folder, self.connection, &row.get::<_, String>(0)?)?;
+        }
+        Ok(())
+    }
+
+    fn write_page(
+        &self,
+        channel: &StreamRow,
+        topic: &str,
+        topic_id: TopicId,
+        number: usize,
+        has_next: bool,
+        shown: &mut Vec<Markup>,
+    ) -> Result<()> {
+        let neighbours = html! {
+            p {
+                a href="../index.html" { "Channels" } " · " a href="index.html" { "#" (channel.name) }
+                @if number > 1 { " · " a href=(page_of(topic_id, number - 1)) { "Earlier" } }
+                @if has_next { " · " a href=(page_of(topic_id, number + 1)) { "Later" } }
+            }
+        };
+        let content = html! {
+            (neighbours)
+            h1 { (topic) }
+            @for message in shown.drain(..) { (message) }
+            (neighbours)
+        };
+        let path = format!("{}/{}", folder_of(channel.stream_id), page_of(topic_id, number));
+        self.folder.write(&path, page::page(topic, content).as_bytes())
+    }
+
+    fn write_channel(&self, channel: &StreamRow, topics: &[Topic]) -> Result<()> {
+        let content = html! {
+            p { a href="../index.html" { "Channels" } }
+            h1 { "#" (channel.name) }
+            p { (channel.description) }
+            ul {
+                @for topic in topics {
+                    li {
+                        a href=(topic.page) { (topic.name) }
+                        " · " (topic.messages) " messages · " (page::time(topic.newest))
+                    }
+                }
+            }
+        };
+        let path = format!("{}/index.html", folder_of(channel.stream_id));
+        self.folder.write(&path, page::page(&channel.name, content).as_bytes())
+    }
+}
+
+/// The search index: scripts, because pages of a folder may load those but no data. Each message has a number; files of words
+/// have the numbers by word, and files of messages what results show.
+#[derive(Default)]
+struct Index {
+    count: usize,
+    words: BTreeMap<String, Vec<u32>>,
+    results: Vec<Value>,
+}
+
+impl Index {
+    fn add(
+        &mut self,
+        folder: &Folder,
+        address: &str,
+        sender: &str,
+        place: &str,
+        timestamp: i64,
+        content: &str,
+    ) -> Result<()> {
+        let number = self.count as u32;
+        self.count += 1;
+        let text = format!("{sender} {place} {content}");
+        let words: BTreeSet<String> = text
+            .split(|character: char| !character.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(|word| word.to_lowercase().chars().take(MAX_WORD).collect())
+            .collect();
+        for word in words {
+            self.words.entry(word).or_default().push(number);
+        }
+        let excerpt: String = content.chars().take(EXCERPT).collect();
+        self.results.push(json!([address, sender, place, page::time(timestamp), excerpt]));
+        if self.results.len() == PER_SHARD { self.write_results(folder) } else { Ok(()) }
+    }
+
+    fn write_results(&mut self, folder: &Folder) -> Result<()> {
+        let shard = (self.count - 1) / PER_SHARD;
+        let results = std::mem::take(&mut self.results);
+        write_script(folder, &format!("search/messages-{shard}.js"), "messages", shard, &results)
+    }
+
+    fn finish(mut self, folder: &Folder) -> Result<()> {
+        if !self.results.is_empty() {
+            self.write_results(folder)?;
+        }
+        let mut shards: BTreeMap<u32, BTreeMap<String, Vec<u32>>> = BTreeMap::new();
+        for (word, numbers) in self.words {
+            let first = word.chars().next().map_or(0, u32::from);
+            shards.entry(first % WORD_SHARDS).or_default().insert(word, numbers);
+        }
+        for shard in 0..WORD_SHARDS {
+            let words = shards.remove(&shard).unwrap_or_default();
+            write_script(folder, &format!("search/words-{shard}.js"), "words", shard as usize, &words)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_script(folder: &Folder, path: &str, kind: &str, shard: usize, data: &impl Serialize) -> Result<()> {
+    let mut out = folder.create(path)?;
+    write!(out, "loaded(\"{kind}-{shard}\", ")?;
+    serde_json::to_writer(&mut out, data)?;
+    out.write_all(b");\n")?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,145 @@
+//! Pages of readable exports: HTML that opens from a folder, without a server.
+
+use crate::types::timestamp;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use regex::{Captures, Regex};
+use std::sync::LazyLock;
+
+/// Styles of all pages.
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
+    a{color:#1a5fb4}table{display:block;overflow-x:auto;border-collapse:collapse;margin:.5rem 0 2rem}\
+    td,th{border:1px solid #ccc;padding:.2rem .5rem;text-align:left;vertical-align:top}td{overflow-wrap:break-word}\
+    article{border-top:1px solid #ddd;padding:.5rem 0}\
+    article header{color:#555;font-size:.9rem}img,video{max-width:100%}pre,code{background:#f4f4f4;overflow-x:auto}\
+    blockquote{border-left:3px solid #ccc;margin-left:0;padding-left:1rem}.emoji{font-style:normal}\
+    @media (prefers-color-scheme:dark){body{color:#ddd;background:#1b1b1b}a{color:#8ab4f8}td,th,article{border-color:#444}\
+    pre,code{background:#2a2a2a}article header{color:#aaa}}";
+
+/// Scripts of these pages come from the folder, nothing else may run or be loaded from elsewhere.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file: data:; media-src 'self' file:; \
+    script-src 'self' file:; base-uri 'none'; form-action 'none'";
+
+/// A page.
+pub fn page(title: &str, content: Markup) -> String {
+    html! {
+        (DOCTYPE)
+        html {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body { (content) }
+        }
+    }
+    .into_string()
+}
+
+/// A time in UNIX seconds as text, UTC.
+pub fn time(seconds: i64) -> String {
+    let time = timestamp(seconds);
+    time.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// A message to show.
+pub struct ShownMessage<'a> {
+    /// The id, to which links lead.
+    pub id: i64,
+    /// The sender's name.
+    pub sender: &'a str,
+    /// The channel and topic, or the participants; empty where the page says it.
+    pub place: &'a str,
+    /// UNIX seconds.
+    pub timestamp: i64,
+    /// HTML with addresses of the archive.
+    pub html: &'a str,
+}
+
+/// A message.
+pub fn message(shown: &ShownMessage<'_>) -> Markup {
+    html! {
+        article id=(format!("m{}", shown.id)) {
+            header {
+                strong { (shown.sender) } " · " time { (time(shown.timestamp)) }
+                @if !shown.place.is_empty() { " · " (shown.place) }
+            }
+            div { (PreEscaped(shown.html)) }
+        }
+    }
+}
+
+/// Replaces what only works on the server in a message's HTML: `file` returns the address of an uploaded file or an emoji in
+/// the archive, if it is there. Emoji become characters, and links to other places of the server lead nowhere.
+pub fn detach(rendered: &str, file: impl Fn(&str) -> Option<String>) -> String {
+    static ADDRESS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"(href|src|data-src|poster)="([^"]*)""#).ok());
+    static EMOJI: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r#"(<span[^>]*class="emoji emoji-([0-9a-f-]+)"[^>]*>)[^<]*</span>"#).ok()
+    });
+    let (Some(address), Some(emoji)) = (&*ADDRESS, &*EMOJI) else { return rendered.to_owned() };
+    let html = address.replace_all(rendered, |found: &Captures<'_>| {
+        let (attribute, url) = (&found[1], &found[2]);
+        match file(url) {
+            Some(path) => format!(r#"{attribute}="{path}""#),
+            None if url.starts_with("https://")
+                || url.starts_with("http://")
+                || url.starts_with("mailto:") =>
+            {
+                // Images of other sites are shown as links only.
+                if attribute == "href" { found[0].to_owned() } else { String::new() }
+            }
+            None => String::new(),
+        }
+    });
+    let html = emoji.replace_all(&html, |found: &Captures<'_>| {
+        let characters: Option<String> = found[2]
+            .split('-')
+            .map(|code| u32::from_str_radix(code, 16).ok().and_then(char::from_u32))
+            .collect();
+        match characters {
+            Some(text) => format!("{}{text}</span>", &found[1]),
+            None => found[0].to_owned(),
+        }
+    });
+    html.into_owned()
+}
+
+/// The path of an uploaded file, of a thumbnail its file, in an address of this server.
+pub fn upload_path(url: &str) -> Option<&str> {
+    let path = url.strip_prefix("/user_uploads/")?;
+    match path.strip_prefix("thumbnail/") {
+        Some(thumbnail) => thumbnail.rsplit_once('/').map(|(path, _)| path),
+        None => Some(path),
+    }
+}
+
+/// The file of a custom emoji in an address of this server.
+pub fn emoji_file(url: &str) -> Option<&str> {
+    url.strip_prefix("/user_avatars/1/emoji/images/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_the_server_are_replaced() {
+        let rendered = r#"<p>see <a href="/user_uploads/1/ab/c/x.txt">x</a>, <a href="/#narrow/dm/7">there</a>,
+            <a href="https://example.org/">web</a> <img src="https://example.org/x.png">
+            <span aria-label="tada" class="emoji emoji-1f389" role="img" title="tada">:tada:</span></p>"#;
+        let file = |url: &str| upload_path(url).map(|path| format!("files/{path}"));
+        let detached = detach(rendered, file);
+        assert!(detached.contains(r#"<a href="files/1/ab/c/x.txt">x</a>"#), "{detached}");
+        assert!(detached.contains("<a >there</a>"), "{detached}");
+        assert!(detached.contains(r#"<a href="https://example.org/">web</a> <img >"#), "{detached}");
+        assert!(detached.contains("🎉</span>"), "{detached}");
+    }
+
+    #[test]
+    fn thumbnails_are_those_of_files() {
+        assert_eq!(upload_path("/user_uploads/thumbnail/1/ab/c/x.png/840x560.webp"), Some("1/ab/c/x.png"));
+        assert_eq!(upload_path("/elsewhere/1/x"), None);
+    }
+}

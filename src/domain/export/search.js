@@ -1,0 +1,74 @@
+// Search in a static archive. Pages that are opened from a folder cannot fetch data, so the index is in scripts, each of which
+// calls loaded().
+"use strict";
+
+const PER_SHARD = 500;
+const WORD_SHARDS = 64;
+const MAX_RESULTS = 100;
+
+const waiting = new Map();
+const shards = new Map();
+
+// eslint-disable-next-line no-unused-vars -- the scripts of the index call it
+function loaded(name, data) {
+  shards.set(name, data);
+  waiting.get(name)?.();
+}
+
+function load(name) {
+  if (shards.has(name)) return Promise.resolve(shards.get(name));
+  return new Promise((resolve, reject) => {
+    waiting.set(name, () => resolve(shards.get(name)));
+    const script = document.createElement("script");
+    script.src = `search/${name}.js`;
+    script.onerror = () => reject(new Error(`${name} is missing`));
+    document.head.append(script);
+  });
+}
+
+// The numbers of messages with a word that begins so.
+async function find(word) {
+  const index = await load(`words-${word.codePointAt(0) % WORD_SHARDS}`);
+  const numbers = new Set();
+  for (const known of Object.keys(index)) {
+    if (known.startsWith(word)) for (const number of index[known]) numbers.add(number);
+  }
+  return numbers;
+}
+
+async function search(text) {
+  const words = (text.match(/[\p{Alphabetic}\p{N}]+/gu) ?? []).map((word) => word.toLowerCase());
+  if (words.length === 0) return [];
+  const sets = await Promise.all(words.map(find));
+  return [...sets[0]].filter((number) => sets.every((set) => set.has(number))).sort((a, b) => b - a);
+}
+
+async function show(numbers) {
+  const results = document.getElementById("results");
+  results.replaceChildren();
+  const one = numbers.length === 1;
+  const first = numbers.length > MAX_RESULTS ? `, the first ${MAX_RESULTS} are shown` : "";
+  document.getElementById("found").textContent = `${numbers.length} message${one ? "" : "s"} found${first}.`;
+  for (const number of numbers.slice(0, MAX_RESULTS)) {
+    const shard = await load(`messages-${Math.floor(number / PER_SHARD)}`);
+    const [address, sender, place, time, excerpt] = shard[number % PER_SHARD];
+    const article = document.createElement("article");
+    const header = document.createElement("header");
+    const link = document.createElement("a");
+    link.href = address;
+    link.textContent = place;
+    header.append(`${sender} · ${time} · `, link);
+    const body = document.createElement("div");
+    body.textContent = excerpt;
+    article.append(header, body);
+    results.append(article);
+  }
+}
+
+document.getElementById("search").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = new FormData(event.target).get("words");
+  search(text).then(show, (error) => {
+    document.getElementById("found").textContent = error.message;
+  });
+});

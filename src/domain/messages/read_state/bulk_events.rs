@@ -1,0 +1,70 @@
+//! Telling the clients of many users which messages became read when channels were marked as read for them.
+//!
+//! Marking is fast for any number of unread messages, but an event lists all of them. So users with the same gaps in
+//! their read sets share a list, each list has only messages that are part of `unread_msgs`, and follow-up jobs emit
+//! the rest.
+
+use crate::domain::access::messages::Ranges;
+use crate::domain::limits::MAX_SHOWN_UNREAD;
+use crate::domain::messages::events::FlagsChanged;
+use crate::domain::messages::sql;
+use crate::error::ApiResult;
+use crate::events::Audience;
+use crate::store::Tx;
+use crate::types::{MessageId, RecipientId, UserId};
+use std::collections::BTreeMap;
+
+/// Number of messages listed by one job, before it leaves the others to the next.
+const LISTED_PER_JOB: usize = MAX_SHOWN_UNREAD;
+
+/// First and last ids of unread ranges, ascending.
+type Gaps = Vec<(u32, u32)>;
+
+/// Unread messages of users in channels that were marked as read for them, without an event yet.
+#[derive(Debug, Default)]
+pub struct BulkReadEvents {
+    /// Users by channel, and by their unread ranges in it.
+    by_gaps: BTreeMap<(RecipientId, Gaps), Vec<UserId>>,
+}
+
+impl BulkReadEvents {
+    /// Adds the unread ranges of a user in a channel.
+    pub fn add(&mut self, user_id: UserId, recipient_id: RecipientId, unread: &Ranges) {
+        if !unread.is_empty() {
+            let gaps = unread.iter().map(|gap| (*gap.start(), *gap.end())).collect();
+            self.by_gaps.entry((recipient_id, gaps)).or_default().push(user_id);
+        }
+    }
+
+    /// Emits to users which messages became read: as many lists as fit into this job, and the others in jobs of their own.
+    pub fn emit(mut self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        let mut listed = 0;
+        while listed < LISTED_PER_JOB
+            && let Some(((recipient_id, gaps), users)) = self.by_gaps.pop_first()
+        {
+            let ids = newest_ids(tx, recipient_id, &gaps)?;
+            // A gap costs a statement, with messages or without.
+            listed += ids.len().max(gaps.len());
+            if !ids.is_empty() {
+                tx.emit(FlagsChanged::new(true, "read", &ids, None), Audience::users(users));
+            }
+        }
+        if !self.by_gaps.is_empty() {
+            tx.then(|tx| self.emit(tx));
+        }
+        Ok(())
+    }
+}
+
+/// The newest messages of a conversation in ranges of ids, ascending.
+fn newest_ids(
+    tx: &Tx<'_>,
+    recipient_id: RecipientId,
+    gaps: &[(u32, u32)],
+) -> rusqlite::Result<Vec<MessageId>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT id FROM message INDEXED BY message_recipient WHERE recipient_id = ?1 AND id BETWEEN ?2 AND ?3
+         ORDER BY id DESC LIMIT ?4",
+    )?;
+    sql::newest_in(&mut statement, recipient_id, gaps.iter().copied(), MAX_SHOWN_UNREAD)
+}

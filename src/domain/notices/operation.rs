@@ -1,0 +1,192 @@
+//! Notices about the operation of the server, to the owners: backups, and space that runs out; and to people: their quota of
+//! uploads. Each is sent once, and again when it is over or becomes worse.
+
+use crate::domain::notices;
+use crate::domain::realm::user_ids;
+use crate::error::ApiResult;
+use crate::store::Tx;
+use crate::types::{Language, UserId};
+use rusqlite::{Connection, OptionalExtension};
+use teamchat_markdown::{Composition, Words};
+
+/// Space that runs out.
+#[derive(Clone, Copy, Debug)]
+pub enum Subject {
+    /// The disk of the database.
+    Disk,
+    /// The quota of uploads.
+    UploadQuota,
+}
+
+/// Space that is in use.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    /// The share in use, in percent.
+    pub percent: i64,
+    /// MiB that are left.
+    pub free_mib: u64,
+}
+
+impl Usage {
+    fn parameters(self) -> [(&'static str, Words); 2] {
+        let free = i64::try_from(self.free_mib).unwrap_or(i64::MAX);
+        [("percent", Words::default().number(self.percent)), ("free", Words::default().number(free))]
+    }
+}
+
+/// Rows of `counter` with the level that owners, or the person, know of, which is 0 if all is well.
+const BACKUP: &str = "told_backup";
+const DISK: &str = "told_disk";
+const UPLOAD_QUOTA: &str = "told_upload_quota";
+const QUOTA_OF_PERSON: &str = "told_upload_quota_of_";
+
+/// Returns the level that is known.
+fn known_level(connection: &Connection, counter: &str) -> rusqlite::Result<i64> {
+    let mut statement = connection.prepare_cached("SELECT value FROM counter WHERE name = ?1")?;
+    Ok(statement.query_row([counter], |row| row.get(0)).optional()?.unwrap_or(0))
+}
+
+/// Notes the level that is known now. Returns true if it was another one.
+fn change_level(tx: &Tx<'_>, counter: &str, level: i64) -> rusqlite::Result<bool> {
+    if known_level(tx, counter)? == level {
+        return Ok(false);
+    }
+    tx.prepare_cached("INSERT OR REPLACE INTO counter (name, value) VALUES (?1, ?2)")?
+        .execute((counter, level))?;
+    Ok(true)
+}
+
+/// True if the last scheduled backup failed.
+pub fn is_backup_failing(connection: &Connection) -> ApiResult<bool> {
+    Ok(known_level(connection, BACKUP)? > 0)
+}
+
+/// Tells the owners that a backup failed, unless they know.
+pub fn backup_failed(tx: &mut Tx<'_>, error: &str) -> ApiResult<()> {
+    if !change_level(tx, BACKUP, 1)? {
+        return Ok(());
+    }
+    tell_owners(tx, |language| {
+        let text = language.t(
+            "The backup of this server failed: {error}. It is tried again, and there will be a message when it succeeds. \
+             Until then, what is new is in no backup.",
+        );
+        Words::filled(text, &[("error", Words::default().code(error))])
+    })
+}
+
+/// Tells the owners that backups succeed again, if they know of a failure.
+pub fn backup_succeeded(tx: &mut Tx<'_>) -> ApiResult<()> {
+    if !change_level(tx, BACKUP, 0)? {
+        return Ok(());
+    }
+    tell_owners(tx, |language| Words::new(language.t("The backup of this server succeeded again.")))
+}
+
+/// The level of space that is almost used up, and how far the share has to fall below a level before it is forgotten, in
+/// percent.
+const ALMOST_FULL: i64 = 95;
+const HYSTERESIS: i64 = 3;
+
+/// Returns the level of a share in percent, if owners are warned from `warning` on and know of `known`.
+fn level_of(percent: i64, warning: i64, known: i64) -> i64 {
+    let levels = [warning, warning.max(ALMOST_FULL)];
+    let reached = levels.into_iter().rfind(|level| percent >= *level).unwrap_or(0);
+    if reached < known && percent + HYSTERESIS >= known { known } else { reached }
+}
+
+/// Returns the share in percent from which on a warning that was sent still holds.
+pub fn still_known_from(warning: i64) -> i64 {
+    warning - HYSTERESIS
+}
+
+/// Tells the owners how much space is in use, when it reaches `warning` percent and when it is almost full.
+pub fn space_used(tx: &mut Tx<'_>, subject: Subject, warning: i64, usage: Usage) -> ApiResult<()> {
+    let counter = match subject {
+        Subject::Disk => DISK,
+        Subject::UploadQuota => UPLOAD_QUOTA,
+    };
+    let known = known_level(tx, counter)?;
+    let level = level_of(usage.percent, warning, known);
+    if !change_level(tx, counter, level)? || level < known {
+        return Ok(());
+    }
+    let parameters = usage.parameters();
+    tell_owners(tx, |language| {
+        let text = match subject {
+            Subject::Disk => language.t(
+                "The disk of this server is {percent} % full; {free} MiB are left. When it is full, nothing can be sent. \
+                 The operator can free space on it.",
+            ),
+            Subject::UploadQuota => language.t(
+                "Uploaded files take {percent} % of their quota; {free} MiB are left. When it is used up, nobody can upload. \
+                 Old files can be deleted in the settings, or the operator can raise the quota.",
+            ),
+        };
+        Words::filled(text, &parameters)
+    })
+}
+
+/// Tells a person how much of their own quota is in use, when it reaches `warning` percent and when it is almost full.
+pub fn own_quota_used(tx: &mut Tx<'_>, user_id: UserId, warning: i64, usage: Usage) -> ApiResult<()> {
+    let counter = format!("{QUOTA_OF_PERSON}{user_id}");
+    let known = known_level(tx, &counter)?;
+    let level = level_of(usage.percent, warning, known);
+    if !change_level(tx, &counter, level)? || level < known {
+        return Ok(());
+    }
+    let language = notices::language_of(tx, user_id)?;
+    let text = language.t(
+        "Your uploaded files, with those of your bots, take {percent} % of your quota; {free} MiB are left. When it is used up, \
+         you cannot upload. You can delete old files in the settings.",
+    );
+    let address = notices::direct_address(tx, user_id)?;
+    notices::send_as_notification_bot(tx, address, Words::filled(text, &usage.parameters()).into())
+        .map(|_| ())
+}
+
+/// Forgets the warnings of all other people, whose quotas are no longer almost full.
+pub fn forget_quotas_except(tx: &Tx<'_>, people: impl Iterator<Item = UserId>) -> ApiResult<()> {
+    let kept: Vec<String> = people.map(|user_id| format!("{QUOTA_OF_PERSON}{user_id}")).collect();
+    tx.prepare_cached(
+        "DELETE FROM counter WHERE name BETWEEN ?1 AND ?1 || ':' AND name NOT IN (SELECT value FROM json_each(?2))",
+    )?
+    .execute((QUOTA_OF_PERSON, serde_json::to_string(&kept)?))?;
+    Ok(())
+}
+
+/// Sends each owner a direct message in their language.
+fn tell_owners(tx: &mut Tx<'_>, words: impl Fn(Language) -> Words) -> ApiResult<()> {
+    let owners = user_ids::owner_ids(tx)? - user_ids::bot_ids(tx)?;
+    for owner in owners {
+        let owner = UserId(i64::from(owner));
+        let address = notices::direct_address(tx, owner)?;
+        let content: Composition = words(notices::language_of(tx, owner)?).into();
+        notices::send_as_notification_bot(tx, address, content)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::notices::operation::*;
+
+    #[test]
+    fn levels_are_left_only_when_the_share_is_clearly_below() {
+        for (percent, known, level) in [
+            (79, 0, 0),
+            (80, 0, 80),
+            (94, 0, 80),
+            (95, 80, 95),
+            (100, 0, 95),
+            (92, 95, 95),
+            (91, 95, 80),
+            (78, 80, 80),
+            (76, 80, 0),
+            (10, 95, 0),
+        ] {
+            assert_eq!(level_of(percent, 80, known), level, "{percent} after {known}");
+        }
+        assert_eq!(level_of(99, 98, 0), 98);
+    }
+}

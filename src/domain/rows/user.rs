@@ -1,0 +1,132 @@
+//! User rows, and the statements that decide who sees a user.
+
+use crate::auth::{Caller, Credential};
+use crate::domain::images::avatar::Avatar;
+use crate::domain::realm::user_ids::set;
+use crate::error::{ApiError, ApiResult};
+use crate::types::{BotType, EmailVisibility, Role, UserId};
+use roaring::RoaringBitmap;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+/// A user by id.
+pub fn by_id(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<UserRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM user WHERE user_id = ?1"))?
+        .query_row([user_id], UserRow::read)
+        .optional()
+}
+
+/// The owner of a bot; `None` for bots and people without one.
+pub fn owner(connection: &Connection, owner_id: Option<UserId>) -> rusqlite::Result<Option<UserRow>> {
+    owner_id.map_or(Ok(None), |owner_id| by_id(connection, owner_id))
+}
+
+/// Returns the `Caller` of a user, for work that the server does on their behalf. Fails with the same errors as
+/// authentication.
+pub fn caller(connection: &Connection, user_id: UserId) -> ApiResult<Caller> {
+    let user = by_id(connection, user_id)?
+        .ok_or_else(|| ApiError::internal("a user in whose name the server acts has no row"))?;
+    let (role, bot_type, bot_owner_id) = (user.role, user.bot_type, user.bot_owner_id);
+    let bot_creator_id = if user.is_bot() { bot_creator(connection, user_id)? } else { None };
+    let credential = Credential::Server;
+    let mut caller = Caller { user_id, role, bot_type, bot_owner_id, bot_creator_id, credential, version: 0 };
+    caller.reload(connection)?;
+    Ok(caller)
+}
+
+fn bot_creator(connection: &Connection, bot_id: UserId) -> rusqlite::Result<Option<UserId>> {
+    let mut statement = connection.prepare_cached("SELECT created_by FROM bot WHERE user_id = ?1")?;
+    Ok(statement.query_row([bot_id], |row| row.get(0)).optional()?.flatten())
+}
+
+/// Returns the users who share a channel with a user, including deactivated users and the user.
+pub fn channel_partners(connection: &Connection, user_id: UserId) -> rusqlite::Result<RoaringBitmap> {
+    set(
+        connection,
+        "SELECT other.user_id FROM subscription own JOIN subscription other USING (stream_id)
+         WHERE own.user_id = ?1 AND own.active AND other.active",
+        [user_id],
+    )
+}
+
+/// Returns the users who ever shared a direct conversation with a user, including deactivated users and the user.
+pub fn direct_partners(connection: &Connection, user_id: UserId) -> rusqlite::Result<RoaringBitmap> {
+    set(
+        connection,
+        "SELECT value FROM direct_participant JOIN recipient USING (recipient_id),
+             json_each('[' || user_ids || ']') WHERE user_id = ?1",
+        [user_id],
+    )
+}
+
+/// A user's row.
+#[derive(Clone, Debug)]
+pub struct UserRow {
+    /// The id.
+    pub user_id: UserId,
+    /// The API email.
+    pub email: String,
+    /// The real email.
+    pub delivery_email: String,
+    /// The name shown.
+    pub full_name: String,
+    /// The role.
+    pub role: Role,
+    /// True if the account is not deactivated.
+    pub is_active: bool,
+    /// Set for bots: 1 generic, 2 incoming webhook, 3 outgoing webhook, 4 embedded.
+    pub bot_type: Option<BotType>,
+    /// A bot's owner.
+    pub bot_owner_id: Option<UserId>,
+    /// One of the server's own bots.
+    pub is_system_bot: bool,
+    /// IANA identifier, possibly empty.
+    pub timezone: String,
+    /// UNIX seconds.
+    pub date_joined: i64,
+    /// The image.
+    pub avatar: Avatar,
+    /// Visibility of the real email. Emails of bots are visible to everyone.
+    pub email_visibility: EmailVisibility,
+}
+
+/// The columns of [`UserRow`], in order.
+pub const COLUMNS: &str =
+    "user_id, email, delivery_email, full_name, role, is_active, bot_type, bot_owner_id,
+    is_system_bot, timezone, date_joined, avatar_version, avatar_key,
+    (SELECT value FROM user_setting
+         WHERE user_setting.user_id = user.user_id AND property = 'email_address_visibility' AND bot_type IS NULL)";
+
+impl UserRow {
+    /// Reads [`COLUMNS`].
+    pub fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            user_id: row.get(0)?,
+            email: row.get(1)?,
+            delivery_email: row.get(2)?,
+            full_name: row.get(3)?,
+            role: row.get(4)?,
+            is_active: row.get(5)?,
+            bot_type: row.get(6)?,
+            bot_owner_id: row.get(7)?,
+            is_system_bot: row.get(8)?,
+            timezone: row.get(9)?,
+            date_joined: row.get(10)?,
+            avatar: Avatar { user_id: row.get(0)?, version: row.get(11)?, key: row.get(12)? },
+            email_visibility: match row.get::<_, Option<String>>(13)? {
+                Some(code) => EmailVisibility::from_code(code.parse().unwrap_or_default()),
+                None => EmailVisibility::default(),
+            },
+        })
+    }
+
+    /// True if a caller may see the real email.
+    pub fn shows_email_to(&self, caller: &Caller) -> bool {
+        self.user_id == caller.user_id || self.email_visibility.admits(caller.role)
+    }
+
+    /// True if the user is a bot.
+    pub fn is_bot(&self) -> bool {
+        self.bot_type.is_some()
+    }
+}

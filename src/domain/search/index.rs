@@ -1,0 +1,219 @@
+//! Writing the search index, and the list of words that completes prefixes.
+//!
+//! A message is acknowledged before its words are indexed: the index is written for many messages at once, which costs
+//! little more than for one. Messages are indexed in the order of their ids, so the newest entry separates those that have
+//! one from those that wait, also after a crash. A search first has all of them indexed ([`catch_up`]).
+
+use crate::app::App;
+use crate::domain::search::emoji::with_words;
+use crate::domain::search::stem::stem;
+use crate::domain::search::text::{fold_into, index_text, words};
+use crate::error::ApiResult;
+use crate::store::{Snapshot, Tx, WriterCaches};
+use crate::types::MessageId;
+use rusqlite::Connection;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// The most messages that wait. A search that has to index them takes a few milliseconds longer.
+const MAX_WAITING: i64 = 256;
+
+/// Messages that are indexed in one job. More only wait in a file that is damaged.
+const MAX_PER_JOB: i64 = 1000;
+
+/// Has a new message indexed, once enough of them wait or a search needs it.
+pub fn add(tx: &mut Tx<'_>, id: MessageId) {
+    tx.before_commit(move |connection, caches| {
+        let waiting = id.0 - last_indexed(connection, caches)?.0;
+        if waiting < MAX_WAITING { Ok(()) } else { add_waiting(connection, caches) }
+    });
+}
+
+/// Indexes a new message at the end of the group of jobs. For imports, whose messages may come in any order.
+pub fn add_at_once(tx: &mut Tx<'_>, id: MessageId) {
+    tx.before_commit(move |connection, caches| {
+        *caches.cache_mut() = LastIndexed::default();
+        put_message(connection, caches, id, Entry::New)
+    });
+}
+
+/// Updates the index entry of a message from its row at the end of the group of jobs, if it has one. Jobs must not touch
+/// the index themselves: it flushes everything at each savepoint.
+pub fn renew(tx: &mut Tx<'_>, id: MessageId) {
+    tx.before_commit(move |connection, caches| {
+        if id > last_indexed(connection, caches)? {
+            return Ok(());
+        }
+        put_message(connection, caches, id, Entry::Renewed)
+    });
+}
+
+/// Waits until all messages are indexed that have been acknowledged. Snapshots that are taken later find their words.
+pub async fn catch_up(app: &App) -> ApiResult<()> {
+    let mut wanted = i64::MAX;
+    loop {
+        let (newest, indexed) = app.readers.read(newest_and_indexed).await?;
+        // It may be deleted meanwhile, and newer messages do not matter.
+        wanted = newest.min(wanted);
+        if indexed >= wanted {
+            return Ok(());
+        }
+        let index = |tx: &mut Tx<'_>| -> ApiResult<()> {
+            tx.before_commit(add_waiting);
+            Ok(())
+        };
+        app.writer.run(index).await?;
+    }
+}
+
+/// The newest message, and the newest one that is indexed; 0 for none.
+fn newest_and_indexed(snapshot: &Snapshot<'_>) -> ApiResult<(i64, i64)> {
+    let newest = snapshot
+        .prepare_cached("SELECT coalesce(max(id), 0) FROM message")?
+        .query_row([], |row| row.get(0))?;
+    Ok((newest, read_last_indexed(snapshot)?.0))
+}
+
+/// The newest message that is indexed, a cache of the writer.
+#[derive(Default)]
+struct LastIndexed(Option<MessageId>);
+
+fn last_indexed(connection: &Connection, caches: &mut WriterCaches) -> rusqlite::Result<MessageId> {
+    let last: &mut LastIndexed = caches.cache_mut();
+    match last.0 {
+        Some(id) => Ok(id),
+        None => Ok(*last.0.insert(read_last_indexed(connection)?)),
+    }
+}
+
+fn read_last_indexed(connection: &Connection) -> rusqlite::Result<MessageId> {
+    connection
+        .prepare_cached("SELECT coalesce(max(id), 0) FROM message_search_docsize")?
+        .query_row([], |row| row.get(0))
+}
+
+/// Indexes the messages that wait.
+fn add_waiting(connection: &Connection, caches: &mut WriterCaches) -> rusqlite::Result<()> {
+    let mut last = last_indexed(connection, caches)?;
+    let mut statement = connection
+        .prepare_cached("SELECT id, content, subject FROM message WHERE id > ?1 ORDER BY id LIMIT ?2")?;
+    let mut rows = statement.query((last, MAX_PER_JOB))?;
+    while let Some(row) = rows.next()? {
+        last = row.get(0)?;
+        let texts = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+        put(connection, caches.cache_mut(), last, texts, Entry::New)?;
+    }
+    caches.cache_mut::<LastIndexed>().0 = Some(last);
+    Ok(())
+}
+
+/// Indexes all messages that have no entry.
+pub fn add_missing(connection: &Connection) -> rusqlite::Result<()> {
+    let mut known = KnownWords::default();
+    let mut statement = connection.prepare(
+        "SELECT id, content, subject FROM message WHERE id NOT IN (SELECT id FROM message_search_docsize)",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let texts = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+        put(connection, &mut known, row.get(0)?, texts, Entry::New)?;
+    }
+    Ok(())
+}
+
+/// Possible state of the index entry of a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Entry {
+    New,
+    Renewed,
+}
+
+fn put_message(
+    connection: &Connection,
+    caches: &mut WriterCaches,
+    id: MessageId,
+    entry: Entry,
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached("SELECT content, subject FROM message WHERE id = ?1")?;
+    let mut rows = statement.query([id])?;
+    let Some(row) = rows.next()? else {
+        return connection
+            .prepare_cached("DELETE FROM message_search WHERE rowid = ?1")?
+            .execute([id])
+            .map(|_| ());
+    };
+    put(connection, caches.cache_mut(), id, (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?), entry)
+}
+
+/// Writes the content and the topic of a message to the index, and their words to the list of words.
+pub(super) fn put(
+    connection: &Connection,
+    known: &mut KnownWords,
+    id: MessageId,
+    (content, subject): (&str, &str),
+    entry: Entry,
+) -> rusqlite::Result<()> {
+    let (content, emoji_of_content) = with_words(content);
+    let (subject, emoji_of_subject) = with_words(subject);
+    let insert = match entry {
+        Entry::New => "INSERT",
+        Entry::Renewed => "INSERT OR REPLACE",
+    };
+    connection
+        .prepare_cached(&format!(
+            "{insert} INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)"
+        ))?
+        .execute((
+            id,
+            index_text(&content) + emoji_of_content.as_str(),
+            index_text(&subject) + emoji_of_subject.as_str(),
+        ))?;
+    known.put(connection, &content)?;
+    known.put(connection, &subject)
+}
+
+/// A cache of words that are in the list, as most words of a message are.
+pub(super) struct KnownWords {
+    /// The digest of the last word of each slot; 0 for none.
+    digests: Vec<u64>,
+    folded: String,
+}
+
+impl Default for KnownWords {
+    fn default() -> Self {
+        // A quarter of a MiB, of which untouched pages take no memory.
+        Self { digests: vec![0; 1 << 15], folded: String::new() }
+    }
+}
+
+impl KnownWords {
+    /// Forgets a word, which may no longer be in the list.
+    pub(super) fn forget(&mut self, word: &str) {
+        let (slot, digest) = self.slot(word);
+        if self.digests[slot] == digest {
+            self.digests[slot] = 0;
+        }
+    }
+
+    /// Returns the slot and the digest of a word.
+    fn slot(&self, word: &str) -> (usize, u64) {
+        let mut hasher = DefaultHasher::new();
+        word.hash(&mut hasher);
+        let digest = hasher.finish() | 1;
+        ((digest >> 32) as usize % self.digests.len(), digest)
+    }
+
+    fn put(&mut self, connection: &Connection, text: &str) -> rusqlite::Result<()> {
+        let mut insert =
+            connection.prepare_cached("INSERT OR IGNORE INTO search_word (word, stem) VALUES (?1, ?2)")?;
+        for range in words(text) {
+            self.folded.clear();
+            fold_into(&text[range], &mut self.folded);
+            let (slot, digest) = self.slot(&self.folded);
+            if self.digests[slot] != digest {
+                insert.execute((&self.folded, stem(&self.folded)))?;
+                self.digests[slot] = digest;
+            }
+        }
+        Ok(())
+    }
+}

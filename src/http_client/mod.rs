@@ -1,0 +1,161 @@
+//! Requests to other servers: only to hosts that the operator allows, without redirects, and with limits on time and on
+//! the response.
+//!
+//! - `allowed_hosts`: the hosts that the operator allows;
+//! - `tls`: connections with TLS, verified with the authorities of public servers and those of the operator.
+
+mod allowed_hosts;
+mod tls;
+
+pub use self::allowed_hosts::{AllowedHost, Permission, permission};
+pub use self::tls::{
+    CertificateError, TlsClient, check_certificates, client_config, host_name, trusted_roots,
+};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper::{HeaderMap, Method, Request};
+use hyper_util::rt::TokioIo;
+use std::error::Error;
+use std::fs::File;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use url::{Position, Url};
+
+/// The most bytes of the head of a response.
+const MAX_HEAD: usize = 32 << 10;
+
+/// A request to another server.
+pub struct Outgoing<'a> {
+    /// The method.
+    pub method: Method,
+    /// The URL: `http`, or `https` with `tls`.
+    pub url: &'a Url,
+    /// Permitted addresses of its host.
+    pub permission: Permission,
+    /// Headers besides `Host`.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: Bytes,
+    /// Time limit of the whole exchange.
+    pub timeout: Duration,
+    /// The largest body of the response, in bytes; `None` if it is not read.
+    pub answer_limit: Option<usize>,
+    /// A file that gets the body of a successful response instead.
+    pub file: Option<&'a File>,
+    /// Makes the connections of `https`.
+    pub tls: Option<&'a TlsClient>,
+}
+
+/// The response of the other server.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body; empty if it was not read, or was written to a file.
+    pub body: Bytes,
+}
+
+/// The reason for the lack of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The exchange took too long.
+    TimedOut,
+    /// The connection failed, or the other server does not speak HTTP.
+    NotConnected,
+    /// The host, or each of its addresses, is not permitted.
+    NotAllowed,
+}
+
+/// Sends a request. Redirects are not followed, since they can lead to other hosts.
+pub async fn send(request: Outgoing<'_>) -> Result<Answer, Failure> {
+    let exchanged = tokio::time::timeout(request.timeout, async {
+        let found = lookup(request.url).await.map_err(not_connected)?;
+        let addresses = request.permission.filter(found.into_iter());
+        if addresses.is_empty() {
+            return Err(Failure::NotAllowed);
+        }
+        exchange(&request, &addresses).await.map_err(not_connected)
+    });
+    exchanged.await.unwrap_or(Err(Failure::TimedOut))
+}
+
+fn not_connected(error: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
+    tracing::debug!(error = error.into(), "a request to another server failed");
+    Failure::NotConnected
+}
+
+/// The addresses of the host. The system's own ways to write an address (`127.1`) are read by [`Url`] already.
+async fn lookup(url: &Url) -> std::io::Result<Vec<SocketAddr>> {
+    let port = url.port_or_known_default().unwrap_or(80);
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    Ok(tokio::net::lookup_host((host, port)).await?.collect())
+}
+
+async fn exchange(
+    request: &Outgoing<'_>,
+    addresses: &[SocketAddr],
+) -> Result<Answer, Box<dyn Error + Send + Sync>> {
+    let stream = TcpStream::connect(addresses).await?;
+    match (request.url.scheme(), request.tls) {
+        ("http", _) => exchange_over(request, stream).await,
+        ("https", Some(tls)) => exchange_over(request, tls.connect(request.url, stream).await?).await,
+        _ => Err("the scheme is not supported".into()),
+    }
+}
+
+async fn exchange_over(
+    request: &Outgoing<'_>,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+) -> Result<Answer, Box<dyn Error + Send + Sync>> {
+    let (mut sender, connection) =
+        http1::Builder::new().max_buf_size(MAX_HEAD).handshake(TokioIo::new(stream)).await?;
+    let url = request.url;
+    let mut head = Request::builder()
+        .method(&request.method)
+        .uri(&url[Position::BeforePath..Position::AfterQuery])
+        .header("Host", &url[Position::BeforeHost..Position::AfterPort])
+        .header("Connection", "close");
+    for (name, value) in &request.headers {
+        head = head.header(*name, value);
+    }
+    let message = head.body(Full::new(request.body.clone()))?;
+    let exchange = async {
+        let response = sender.send_request(message).await?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = match request.answer_limit {
+            Some(limit) => {
+                let body = Limited::new(response.into_body(), limit);
+                match request.file {
+                    Some(file) if status == 200 => write(body, file).await?,
+                    _ => body.collect().await?.to_bytes(),
+                }
+            }
+            None => Bytes::new(),
+        };
+        Ok(Answer { status, headers, body })
+    };
+    tokio::pin!(exchange);
+    tokio::select! {
+        answered = &mut exchange => answered,
+        // The other side may close the connection right after the response, which is still read.
+        closed = connection => { closed?; exchange.await }
+    }
+}
+
+/// Writes a body to a file, part by part.
+async fn write(body: Limited<Incoming>, mut file: &File) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
+    tokio::pin!(body);
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame?.into_data() {
+            file.write_all(&data)?;
+        }
+    }
+    Ok(Bytes::new())
+}

@@ -1,0 +1,536 @@
+//! Archives of lines, and what other formats are converted to.
+//!
+//! People and channels come before the messages that name them, and messages in the order in which they are numbered.
+
+pub mod model;
+
+use crate::auth::Caller;
+use crate::domain::bots::NewBotRow;
+use crate::domain::emoji::resolve;
+use crate::domain::files::names::new_path_id;
+use crate::domain::groups::channel_settings;
+use crate::domain::messages::client_or_new;
+use crate::domain::messages::flags::bit;
+use crate::domain::rows::channel::TopicsPolicy;
+use crate::domain::users::passwords;
+use crate::domain::{bots, channels, realm, subscriptions, users};
+use crate::moving::import::descriptions;
+use crate::moving::import::descriptions::{Described, Description};
+use crate::moving::import::error::{ImportError, ImportResult};
+use crate::moving::import::files::{NewEmoji, NewFile, Uploads, insert_avatar, insert_emoji};
+use crate::moving::import::json;
+use crate::moving::import::links::OldAddress;
+use crate::moving::import::message::{BATCH, Emoji, NewMessage, Reaction, Renderer, insert_all, render_all};
+use crate::moving::import::progress::Progress;
+use crate::moving::import::receipts::{Receipts, Received};
+use crate::moving::import::report::Report;
+use crate::moving::import::rows;
+use crate::moving::import::rows::{Channel, NewPerson};
+use crate::moving::import::target::Target;
+use crate::moving::import::topics::NewestMessages;
+use crate::moving::import::unpack::Archive;
+use crate::types::{BotType, ClientId, RecipientId, Role, StreamId, UserId, distinct, fold};
+use model::{ChannelLine, EmojiLine, FileLine, Line, MessageLine, OrganizationLine, ReactionLine, UserLine};
+use roaring::RoaringBitmap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// The files by which an archive is known.
+pub const MARKS: &[&str] = &["messages.jsonl"];
+
+/// Imports an archive of lines.
+pub fn import(
+    target: &mut Target,
+    archive: &Archive,
+    addresses: OldAddress,
+    progress: &Progress,
+    report: &mut Report,
+) -> ImportResult<()> {
+    const FILE: &str = MARKS[0];
+    let path = archive.file(FILE)?;
+    progress.expect(path.metadata()?.len());
+    let mut importer = Importer::new(target, archive, addresses, report, "import")?;
+    json::read_lines(&path, FILE, progress, |position, text| {
+        let line = json::parse(text).and_then(|line| importer.add(line));
+        line.map_err(|error| ImportError::at(FILE, position.line, error))
+    })?;
+    importer.finish()
+}
+
+/// A channel that was inserted.
+struct KnownChannel {
+    stream_id: u32,
+    recipient: RecipientId,
+    subscribers: RoaringBitmap,
+}
+
+/// Writes lines to the database.
+pub struct Importer<'a> {
+    target: &'a mut Target,
+    archive: &'a Archive,
+    addresses: OldAddress,
+    report: &'a mut Report,
+    client: ClientId,
+    /// People, until a channel or message names them.
+    people: Vec<(NewPerson, Option<String>)>,
+    avatars: Vec<(u32, String)>,
+    emails: HashSet<String>,
+    users: HashMap<String, u32>,
+    /// Deactivated people, who receive nothing any more.
+    inactive: RoaringBitmap,
+    renderer: Renderer,
+    reader: Option<Caller>,
+    descriptions: Vec<Description>,
+    channels: HashMap<String, KnownChannel>,
+    conversations: HashMap<Vec<UserId>, RecipientId>,
+    emoji: HashMap<String, Option<Arc<Emoji>>>,
+    emoji_names: HashSet<String>,
+    receipts: Receipts,
+    newest: NewestMessages,
+    uploads: Uploads,
+    next_user: u32,
+    next_file: u32,
+    last_message: u32,
+    last_date: i64,
+    batch: Vec<NewMessage>,
+}
+
+impl<'a> Importer<'a> {
+    /// Starts with an empty organization. `client` is the program that messages are said to come from.
+    pub fn new(
+        target: &'a mut Target,
+        archive: &'a Archive,
+        addresses: OldAddress,
+        report: &'a mut Report,
+        client: &'static str,
+    ) -> ImportResult<Self> {
+        let renderer = Renderer { origin: addresses.origin().to_owned(), ..Renderer::default() };
+        let (client, next_user) = target.run(move |tx| {
+            let bots = users::system_bots(tx)?;
+            let next = bots.iter().filter_map(|bot| bot.user_id.bit()).max().unwrap_or_default() + 1;
+            Ok((client_or_new(tx, client)?, next))
+        })?;
+        Ok(Self {
+            target,
+            archive,
+            addresses,
+            report,
+            client,
+            people: Vec::new(),
+            avatars: Vec::new(),
+            emails: HashSet::new(),
+            users: HashMap::new(),
+            inactive: RoaringBitmap::new(),
+            renderer,
+            reader: None,
+            descriptions: Vec::new(),
+            channels: HashMap::new(),
+            conversations: HashMap::new(),
+            emoji: HashMap::new(),
+            emoji_names: HashSet::new(),
+            receipts: Receipts::default(),
+            newest: NewestMessages::default(),
+            uploads: Uploads::default(),
+            next_user,
+            next_file: 1,
+            last_message: 0,
+            last_date: 0,
+            batch: Vec::with_capacity(BATCH),
+        })
+    }
+
+    /// Adds a line.
+    pub fn add(&mut self, line: Line) -> ImportResult<()> {
+        match line {
+            Line::Organization(line) => self.add_organization(line),
+            Line::User(line) => self.add_user(line),
+            Line::Channel(line) => self.add_channel(line),
+            Line::Emoji(line) => self.add_emoji(line),
+            Line::Message(line) => self.add_message(line),
+        }
+    }
+
+    /// Counts data that was left out.
+    pub fn leave_out(&mut self, what: &str, count: u64, why: &str) {
+        self.report.leave_out(what, count, why);
+    }
+
+    fn add_organization(&mut self, line: OrganizationLine) -> ImportResult<()> {
+        let text = line.description.clone().filter(|text| !text.is_empty());
+        self.descriptions.extend(text.map(|text| Description {
+            of: Described::Organization,
+            text,
+            html: None,
+        }));
+        self.target.run(move |tx| {
+            for (name, text) in [("name", line.name), ("description", line.description)] {
+                if let Some(text) = text {
+                    realm::settings::set(tx, name, &text.into())?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn add_user(&mut self, line: UserLine) -> ImportResult<()> {
+        let user_id = self.next_user;
+        if self.users.insert(line.id.clone(), user_id).is_some() {
+            return Err(ImportError::new(format!("the user {} is there twice", line.id)));
+        }
+        let email = match line.email.map(|email| email.trim().to_owned()).filter(|email| email.contains('@'))
+        {
+            Some(email) => email,
+            None => {
+                let why =
+                    "these users have placeholder addresses, which can be changed by `teamchat user email`";
+                self.report.leave_out("email addresses", 1, why);
+                format!("user{user_id}@imported.invalid")
+            }
+        };
+        if !self.emails.insert(email.to_lowercase()) {
+            return Err(ImportError::new(format!("the email {email} is there twice")));
+        }
+        let role: Role = match &line.role {
+            Some(role) => role.parse().map_err(|_| ImportError::new(format!("{role} is no role")))?,
+            None => Role::Member,
+        };
+        let password_hash = match line.password_hash {
+            Some(hash) if passwords::is_verifiable(&hash) => Some(hash),
+            Some(_) => {
+                self.report.leave_out("passwords", 1, "their hashes are of a method that is not known");
+                None
+            }
+            None => None,
+        };
+        self.next_user += 1;
+        self.avatars.extend(line.avatar.map(|path| (user_id, path)));
+        let person = NewPerson {
+            user_id,
+            email: email.clone(),
+            delivery_email: email,
+            full_name: line.full_name,
+            role,
+            is_active: line.active,
+            bot_type: line.bot.then_some(BotType::Generic),
+            bot_owner: None,
+            timezone: line.timezone,
+            date_joined: line.joined.map_or_else(|| self.target.now(), |date| date.0),
+            avatar_version: 1,
+            password_hash,
+            settings: Vec::new(),
+        };
+        self.renderer.callers.insert(user_id, person.caller());
+        self.inactive.extend((!line.active).then_some(user_id));
+        self.people.push((person, line.bot_owner));
+        self.report.users += 1;
+        Ok(())
+    }
+
+    fn user(&self, id: &str) -> ImportResult<u32> {
+        self.users
+            .get(id)
+            .copied()
+            .ok_or_else(|| ImportError::new(format!("there is no user {id} before it")))
+    }
+
+    fn users(&self, ids: &[String]) -> ImportResult<RoaringBitmap> {
+        ids.iter().map(|id| self.user(id)).collect()
+    }
+
+    /// True if a user is known.
+    pub fn has_user(&self, id: &str) -> bool {
+        self.users.contains_key(id)
+    }
+
+    /// Writes the people so far.
+    fn flush_people(&mut self) -> ImportResult<()> {
+        let mut people = std::mem::take(&mut self.people);
+        if people.is_empty() {
+            return Ok(());
+        }
+        for (person, owner) in &mut people {
+            person.bot_owner = owner.as_deref().map(|owner| self.user(owner)).transpose()?;
+        }
+        if self.reader.is_none() {
+            let active = people.iter().filter(|(person, _)| person.is_active && person.bot_type.is_none());
+            let first = active.min_by_key(|(person, _)| (person.role.code(), person.user_id));
+            self.reader = first.or(people.first()).map(|(person, _)| person.caller());
+        }
+        self.target.run(move |tx| {
+            for (person, _) in &people {
+                rows::insert_person(tx, person)?;
+            }
+            for (person, _) in people.iter().filter(|(person, _)| person.bot_type.is_some()) {
+                let user_id = UserId::from(person.user_id);
+                if let Some(owner) = person.bot_owner {
+                    users::set_bot_owner(tx, user_id, owner.into())?;
+                }
+                bots::insert(tx, &NewBotRow { user_id, ..NewBotRow::default() })?;
+                bots::change::mint_key(tx, user_id)?;
+            }
+            Ok(())
+        })?;
+        for (user, path) in std::mem::take(&mut self.avatars) {
+            let file = self.archive.file(&path)?;
+            if insert_avatar(self.target, user, 1, &file)? {
+                self.report.add("avatars", 1);
+            } else {
+                self.report.leave_out("avatars", 1, "the files are no images, or too large");
+            }
+        }
+        Ok(())
+    }
+
+    fn add_channel(&mut self, line: ChannelLine) -> ImportResult<()> {
+        self.flush_people()?;
+        let name = line.name.trim().to_owned();
+        if name.is_empty() || self.channels.contains_key(&fold(&name)) {
+            return Err(ImportError::new(format!("the channel '{name}' has no name, or is there twice")));
+        }
+        let subscribers = self.users(&line.subscribers)?;
+        let creator = line.creator.as_deref().map(|creator| self.user(creator)).transpose()?;
+        let stream_id = self.channels.len() as u32 + 1;
+        if self.reader.is_none() {
+            return Err(ImportError::new("a channel comes before all people"));
+        }
+        if !line.description.is_empty() {
+            let (of, text) = (Described::Channel(stream_id), line.description.clone());
+            self.descriptions.push(Description { of, text, html: None });
+        }
+        let recipient = self.conversations.len() as u32 + stream_id;
+        let channel = Channel {
+            stream_id,
+            recipient_id: recipient,
+            name: name.clone(),
+            description: line.description,
+            date_created: line.created.map_or_else(|| self.target.now(), |date| date.0),
+            creator,
+            is_archived: line.archived,
+            invite_only: line.private,
+            is_web_public: false,
+            history_public_to_subscribers: !line.private || line.shared_history,
+            message_retention_days: None,
+            topics_policy: TopicsPolicy::Inherit,
+            folder_id: None,
+        };
+        let (is_default, members) = (line.default, subscribers.clone());
+        self.target.run(move |tx| {
+            rows::insert_channel(tx, &channel)?;
+            let stream_id = StreamId::from(channel.stream_id);
+            if let Some(creator) = channel.creator {
+                channel_settings::set_creator(tx, stream_id, creator.into())?;
+            }
+            if is_default {
+                channels::set_default(tx, stream_id, true)?;
+            }
+            for user in &members {
+                let used = subscriptions::used_colors(tx, user.into())?;
+                subscriptions::insert(tx, user.into(), stream_id, subscriptions::rules::pick_color(&used))?;
+            }
+            Ok(())
+        })?;
+        self.report.channels += 1;
+        self.report.add("subscriptions", subscribers.len() as usize);
+        let known = KnownChannel { stream_id, recipient: RecipientId::from(recipient), subscribers };
+        self.channels.insert(fold(&name), known);
+        Ok(())
+    }
+
+    fn add_emoji(&mut self, line: EmojiLine) -> ImportResult<()> {
+        self.flush_people()?;
+        if !self.emoji_names.insert(line.name.clone()) {
+            return Err(ImportError::new(format!("the emoji {} is there twice", line.name)));
+        }
+        let author = line.author.as_deref().map(|author| self.user(author)).transpose()?;
+        let file = self.archive.file(&line.path)?;
+        let new = NewEmoji { id: None, name: line.name, author, deactivated: false, file: None };
+        if insert_emoji(self.target, new, &file)? {
+            self.report.add("emoji", 1);
+        } else {
+            self.report.leave_out("emoji", 1, "the files are no images, or too large");
+        }
+        Ok(())
+    }
+
+    fn add_message(&mut self, line: MessageLine) -> ImportResult<()> {
+        self.flush_people()?;
+        if line.date.0 < self.last_date {
+            return Err(ImportError::new("the message is older than the one before it"));
+        }
+        self.last_date = line.date.0;
+        let sender = self.user(&line.sender)?;
+        let (recipient, stream, receivers) = self.place(sender, &line)?;
+        self.last_message += 1;
+        let id = self.last_message;
+        let unread = self.users(&line.unread_by)? & &receivers;
+        let received = Received { receivers: receivers.clone(), unread, historical: RoaringBitmap::new() };
+        self.receipts.add(id, line.date.0, (recipient, stream), false, &received);
+        let mut reactions: Vec<Reaction> = Vec::new();
+        for reaction in &line.reactions {
+            reactions.extend(self.reaction(reaction, &reactions)?);
+        }
+        let flags = self.users(&line.starred_by)?.iter().map(|user| (user, bit::STARRED)).collect();
+        let (content, attachments) = self.attach(&line, sender)?;
+        let content = self.addresses.rewrite(&content).unwrap_or(content);
+        let channel = |name: &str| self.channels.get(&fold(name)).map(|channel| channel.stream_id);
+        let topics = self.newest.linked(&content, channel);
+        if let Some(stream) = stream {
+            self.newest.add(stream, &line.topic, id);
+        }
+        self.batch.push(NewMessage {
+            id,
+            sender,
+            recipient,
+            stream: stream.map(StreamId::from),
+            topic: if stream.is_some() { line.topic } else { String::new() },
+            content,
+            html: None,
+            timestamp: line.date.0,
+            client: self.client,
+            edits: Vec::new(),
+            last_edit: line.edited.map(|date| date.0),
+            last_moved: None,
+            is_resolve_notice: false,
+            flags,
+            receivers: Some(receivers),
+            has: (None, None),
+            wildcards: None,
+            reactions,
+            attachments,
+            topics,
+        });
+        if self.batch.len() >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    /// The conversation of a message, its channel, and its receivers.
+    fn place(
+        &mut self,
+        sender: u32,
+        line: &MessageLine,
+    ) -> ImportResult<(RecipientId, Option<u32>, RoaringBitmap)> {
+        if let Some(name) = &line.channel {
+            if line.topic.chars().count() > 60 {
+                return Err(ImportError::new("a topic has at most 60 characters"));
+            }
+            let known = self.channels.get(&fold(name.trim()));
+            let known =
+                known.ok_or_else(|| ImportError::new(format!("there is no channel {name} before it")))?;
+            return Ok((known.recipient, Some(known.stream_id), known.subscribers.clone()));
+        }
+        let mut receivers = self.users(&line.to)?;
+        receivers.insert(sender);
+        let people = distinct(receivers.iter().map(UserId::from).collect());
+        let recipient = match self.conversations.get(&people) {
+            Some(known) => *known,
+            None => {
+                // Channels may follow, whose ids come from the same numbers.
+                let id = self.conversations.len() as u32 + self.channels.len() as u32 + 1;
+                let wanted = people.clone();
+                let made = self.target.run(move |tx| rows::insert_conversation(tx, Some(id), &wanted))?;
+                self.conversations.insert(people, made);
+                made
+            }
+        };
+        Ok((recipient, None, receivers))
+    }
+
+    /// A reaction, unless its emoji is not known or the user has it already.
+    fn reaction(&mut self, line: &ReactionLine, before: &[Reaction]) -> ImportResult<Option<Reaction>> {
+        let user = self.user(&line.user)?;
+        if !self.emoji.contains_key(&line.emoji) {
+            let name = line.emoji.clone();
+            let found = self.target.read(|snapshot| Ok(resolve::choose(snapshot, &name, None, None).ok()))?;
+            let emoji = found.map(|found| Arc::new((name.clone(), found.code, found.kind.to_owned())));
+            self.emoji.insert(name, emoji);
+        }
+        match self.emoji.get(&line.emoji).cloned().flatten() {
+            Some(emoji) => {
+                let is_new = !before.iter().any(|known| known.user == user && known.emoji.1 == emoji.1);
+                Ok(is_new.then_some(Reaction { user, emoji }))
+            }
+            None => {
+                self.report.leave_out("reactions", 1, "there is no emoji of their name");
+                Ok(None)
+            }
+        }
+    }
+
+    /// The content of a message with links to its files, and their ids.
+    fn attach(&mut self, line: &MessageLine, sender: u32) -> ImportResult<(String, Vec<u32>)> {
+        let (mut content, mut ids) = (line.content.clone(), Vec::new());
+        for FileLine { path, name, content_type } in &line.files {
+            let file = self.archive.file(path)?;
+            let name = name.as_deref().or(path.rsplit('/').next()).unwrap_or_default().to_owned();
+            let path_id = new_path_id(1, &name);
+            if !content.is_empty() {
+                content.push('\n');
+            }
+            let shown = name.replace(['[', ']'], "");
+            content.extend(["[", &shown, "](/user_uploads/", &path_id, ")"]);
+            ids.push(self.next_file);
+            let new = NewFile {
+                id: Some(self.next_file),
+                owner: sender,
+                path_id,
+                name,
+                content_type: content_type.clone(),
+                create_time: line.date.0,
+                path: file,
+            };
+            self.next_file += 1;
+            self.report.attachments += 1;
+            self.uploads.add(self.target, new)?;
+        }
+        Ok((content, ids))
+    }
+
+    /// Renders the batch, while the one before is written.
+    fn flush(&mut self) -> ImportResult<()> {
+        self.uploads.flush(self.target)?;
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        self.report.messages += batch.len() as u64;
+        let rendered =
+            render_all(&self.target.app, &self.renderer, batch, &mut self.report.rendered_differently)?;
+        self.target.start(move |tx| insert_all(tx, &rendered))
+    }
+
+    /// Writes what is left, and the receivers of all messages.
+    pub fn finish(mut self) -> ImportResult<()> {
+        self.flush_people()?;
+        self.flush()?;
+        self.target.wait()?;
+        let receivers = |channel: &KnownChannel| (channel.stream_id, &channel.subscribers - &self.inactive);
+        let subscribed = self.channels.values().map(receivers).collect();
+        let rows = self.receipts.finish(&subscribed, self.last_message + 1);
+        rows.insert_all(self.target)?;
+        if let Some(reader) = self.reader {
+            descriptions::insert_all(self.target, &reader, &self.renderer, &self.descriptions)?;
+        }
+        Ok(())
+    }
+}
+
+/// Replaces `@username` by mentions of the display names that `name_of` has, and the words for all by theirs.
+pub fn mentions(text: &str, name_of: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('@') {
+        out.push_str(&rest[..at]);
+        let name = &rest[at + 1..];
+        let length =
+            name.find(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c)).unwrap_or(name.len());
+        let word = name[..length].trim_end_matches(['.', '-', '_']);
+        let is_start = !out.ends_with(|c: char| c.is_alphanumeric());
+        let replaced = match word.to_lowercase().as_str() {
+            "all" | "channel" | "here" => Some("all".to_owned()),
+            lower => name_of(word).or_else(|| name_of(lower)),
+        };
+        match replaced.filter(|_| is_start) {
+            Some(name) => out.extend(["@**", &name, "**"]),
+            None => out.push_str(&rest[at..=at + word.len()]),
+        }
+        rest = &name[word.len()..];
+    }
+    out.push_str(rest);
+    out
+}

@@ -1,0 +1,193 @@
+//! The lines of the documented format. `docs/moving.md` describes them.
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+
+/// A line: an object whose `type` says what it is.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Line {
+    /// The organization.
+    Organization(OrganizationLine),
+    /// A person or bot.
+    User(UserLine),
+    /// A channel.
+    Channel(ChannelLine),
+    /// A custom emoji.
+    Emoji(EmojiLine),
+    /// A message.
+    Message(MessageLine),
+}
+
+/// The organization.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OrganizationLine {
+    /// The name.
+    pub name: Option<String>,
+    /// Markdown.
+    pub description: Option<String>,
+}
+
+/// A person or bot.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UserLine {
+    /// The name of the account in other lines.
+    pub id: String,
+    /// The address to log in with.
+    pub email: Option<String>,
+    /// The display name.
+    pub full_name: String,
+    /// The role; `member` if absent.
+    pub role: Option<String>,
+    /// False for deactivated accounts.
+    #[serde(default = "yes")]
+    pub active: bool,
+    /// True for bots.
+    #[serde(default)]
+    pub bot: bool,
+    /// The owner of a bot: an `id`.
+    pub bot_owner: Option<String>,
+    /// IANA identifier.
+    #[serde(default)]
+    pub timezone: String,
+    /// When the account was created.
+    pub joined: Option<Date>,
+    /// The path of an image in the archive.
+    pub avatar: Option<String>,
+    /// A hash of the password: argon2id in PHC form, or `pbkdf2_sha256$...`.
+    pub password_hash: Option<String>,
+}
+
+/// A channel.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChannelLine {
+    /// The name, by which messages refer to it.
+    pub name: String,
+    /// Markdown.
+    #[serde(default)]
+    pub description: String,
+    /// True for a private channel.
+    #[serde(default)]
+    pub private: bool,
+    /// False if new subscribers of a private channel cannot read earlier messages.
+    #[serde(default = "yes")]
+    pub shared_history: bool,
+    /// True for an archived channel.
+    #[serde(default)]
+    pub archived: bool,
+    /// True if new people are subscribed to it.
+    #[serde(default)]
+    pub default: bool,
+    /// When it was created.
+    pub created: Option<Date>,
+    /// The creator.
+    pub creator: Option<String>,
+    /// Its subscribers.
+    #[serde(default)]
+    pub subscribers: Vec<String>,
+}
+
+/// A custom emoji.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmojiLine {
+    /// The name.
+    pub name: String,
+    /// The path of an image in the archive.
+    pub path: String,
+    /// The user who added it.
+    pub author: Option<String>,
+}
+
+/// A message: in a channel with a topic, or to people.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageLine {
+    /// The sender.
+    pub sender: String,
+    /// The name of the channel.
+    pub channel: Option<String>,
+    /// The topic in the channel.
+    #[serde(default)]
+    pub topic: String,
+    /// The receivers of a direct message; the sender need not be among them.
+    #[serde(default)]
+    pub to: Vec<String>,
+    /// Markdown.
+    #[serde(default)]
+    pub content: String,
+    /// When it was sent.
+    pub date: Date,
+    /// When its content was edited.
+    pub edited: Option<Date>,
+    /// Reactions, the oldest first.
+    #[serde(default)]
+    pub reactions: Vec<ReactionLine>,
+    /// Files, to which links are added at its end.
+    #[serde(default)]
+    pub files: Vec<FileLine>,
+    /// The users who starred it.
+    #[serde(default)]
+    pub starred_by: Vec<String>,
+    /// Receivers who have not read it.
+    #[serde(default)]
+    pub unread_by: Vec<String>,
+}
+
+/// A reaction.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReactionLine {
+    /// The user.
+    pub user: String,
+    /// The name of the emoji.
+    pub emoji: String,
+}
+
+/// A file of a message.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileLine {
+    /// The path in the archive.
+    pub path: String,
+    /// The name that is shown; that of the file if absent.
+    pub name: Option<String>,
+    /// The media type.
+    pub content_type: Option<String>,
+}
+
+/// A time: UNIX seconds, or a text such as `2027-01-01T00:00:00Z`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Date(pub i64);
+
+impl<'de> Deserialize<'de> for Date {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "a time is UNIX seconds or a text such as 2027-01-01T00:00:00Z")]
+        enum Written {
+            Seconds(f64),
+            Text(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Seconds(seconds) if (0.0..=253_402_300_799.0).contains(&seconds) => {
+                Ok(Self(seconds.floor() as i64))
+            }
+            Written::Seconds(seconds) => {
+                Err(D::Error::custom(format!("{seconds} is no time in UNIX seconds")))
+            }
+            Written::Text(text) => match text.parse::<jiff::Timestamp>() {
+                Ok(time) => Ok(Self(time.as_second())),
+                Err(_) => {
+                    Err(D::Error::custom(format!("'{text}' is not a time such as 2027-01-01T00:00:00Z")))
+                }
+            },
+        }
+    }
+}
+
+fn yes() -> bool {
+    true
+}

@@ -1,0 +1,398 @@
+//! Mattermost's bulk export: lines of JSON, attachments in `data/`, emoji in `exported_emoji/`.
+//!
+//! The file is read twice: first people, channels, and the places of posts; then each post and each reply from its place, by time.
+//! Replies have the topic of their post.
+
+use crate::moving::import::error::{ImportError, ImportResult};
+use crate::moving::import::json;
+use crate::moving::import::json::Position;
+use crate::moving::import::lines;
+use crate::moving::import::lines::Importer;
+use crate::moving::import::lines::model::{
+    ChannelLine, Date, EmojiLine, FileLine, Line, MessageLine, OrganizationLine, ReactionLine, UserLine,
+};
+use crate::moving::import::links::OldAddress;
+use crate::moving::import::progress::Progress;
+use crate::moving::import::report::Report;
+use crate::moving::import::target::Target;
+use crate::moving::import::unpack::Archive;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// The topic of posts without replies.
+const TOPIC: &str = "imported from Mattermost";
+
+#[derive(Deserialize)]
+struct Team {
+    name: String,
+    #[serde(default)]
+    display_name: String,
+}
+
+#[derive(Deserialize)]
+struct Channel {
+    team: String,
+    name: String,
+    #[serde(default)]
+    display_name: String,
+    #[serde(default)]
+    r#type: String,
+    #[serde(default)]
+    header: String,
+    #[serde(default)]
+    purpose: String,
+    deleted_at: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct User {
+    username: String,
+    email: Option<String>,
+    #[serde(default)]
+    first_name: String,
+    #[serde(default)]
+    last_name: String,
+    #[serde(default)]
+    roles: String,
+    delete_at: Option<i64>,
+    #[serde(default, deserialize_with = "nullable")]
+    teams: Vec<Membership>,
+}
+
+#[derive(Deserialize)]
+struct Membership {
+    name: String,
+    #[serde(default)]
+    roles: String,
+    #[serde(default, deserialize_with = "nullable")]
+    channels: Vec<ChannelMembership>,
+}
+
+#[derive(Deserialize)]
+struct ChannelMembership {
+    name: String,
+}
+
+/// The conversation of a post, and its replies as they are written.
+#[derive(Deserialize)]
+struct Thread<'a> {
+    #[serde(default)]
+    team: String,
+    #[serde(default)]
+    channel: String,
+    #[serde(default)]
+    channel_members: Vec<String>,
+    #[serde(default, borrow, deserialize_with = "nullable")]
+    replies: Vec<&'a RawValue>,
+}
+
+/// A post or a reply.
+#[derive(Deserialize)]
+struct Post {
+    user: String,
+    #[serde(default)]
+    message: String,
+    create_at: i64,
+    edit_at: Option<i64>,
+    #[serde(default, deserialize_with = "nullable")]
+    reactions: Vec<Reaction>,
+    #[serde(default, deserialize_with = "nullable")]
+    attachments: Vec<Attachment>,
+}
+
+#[derive(Deserialize)]
+struct Reaction {
+    user: String,
+    emoji_name: String,
+}
+
+#[derive(Deserialize)]
+struct Attachment {
+    path: String,
+}
+
+#[derive(Deserialize)]
+struct Emoji {
+    name: String,
+    image: String,
+}
+
+fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Seconds of a time in milliseconds.
+fn seconds(milliseconds: i64) -> Date {
+    Date((milliseconds / 1000).max(0))
+}
+
+/// A post or reply that is read again when its turn has come.
+struct Place {
+    time: i64,
+    position: Position,
+    /// The length in bytes.
+    length: u32,
+    /// The numbers of its conversation and of its topic.
+    conversation: u32,
+    topic: u32,
+}
+
+/// A channel, by team and name, or the people of a direct conversation.
+type Conversation = (String, String, Vec<String>);
+
+/// Imports an export.
+pub fn import(
+    target: &mut Target,
+    archive: &Archive,
+    addresses: OldAddress,
+    progress: &Progress,
+    report: &mut Report,
+) -> ImportResult<()> {
+    let (_, names) = archive.entries("")?;
+    let lines: Vec<&String> = names.iter().filter(|name| is_lines(name)).collect();
+    let [name] = lines.as_slice() else {
+        return Err(ImportError::new(
+            "an export has one file of lines: export.json, or a name that ends with .jsonl",
+        ));
+    };
+    let path = archive.file(name)?;
+    progress.expect(2 * path.metadata()?.len());
+    let mut export = Export {
+        importer: Importer::new(target, archive, addresses, report, "Mattermost")?,
+        name,
+        path: &path,
+        teams: Vec::new(),
+        people: HashMap::new(),
+        channels: HashMap::new(),
+        posts: Vec::new(),
+        conversations: HashMap::new(),
+        topics: vec![TOPIC.to_owned()],
+    };
+    export.read_people(progress)?;
+    export.read_posts(progress)?;
+    export.importer.finish()
+}
+
+fn is_lines(name: &str) -> bool {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
+    matches!(ending, Some("json" | "jsonl"))
+}
+
+struct Export<'a> {
+    importer: Importer<'a>,
+    name: &'a str,
+    path: &'a PathBuf,
+    teams: Vec<Team>,
+    /// Display names, by login name.
+    people: HashMap<String, String>,
+    /// Names here, by team and name.
+    channels: HashMap<(String, String), String>,
+    posts: Vec<Place>,
+    conversations: HashMap<Conversation, u32>,
+    /// The topics of posts with replies, after that of all others.
+    topics: Vec<String>,
+}
+
+impl Export<'_> {
+    fn read_people(&mut self, progress: &Progress) -> ImportResult<()> {
+        let (mut channels, mut users, mut emoji, mut other) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        json::read_lines(self.path, self.name, progress, |position, text| {
+            let mut read = || {
+                let members: HashMap<String, &RawValue> = json::parse(text)?;
+                let member = |name: &str| match members.get(name) {
+                    Some(value) => Ok(value.get()),
+                    None => Err(ImportError::new(format!("it has no {name}"))),
+                };
+                let kind: String = json::parse(member("type")?)?;
+                match kind.as_str() {
+                    "team" => self.teams.push(json::parse(member("team")?)?),
+                    "channel" => channels.push((position.line, json::parse::<Channel>(member("channel")?)?)),
+                    "user" => users.push((position.line, json::parse::<User>(member("user")?)?)),
+                    "emoji" => emoji.push((position.line, json::parse::<Emoji>(member("emoji")?)?)),
+                    "post" | "direct_post" => self.add_places(position, text, member(&kind)?)?,
+                    _ => other += 1,
+                }
+                Ok(())
+            };
+            read().map_err(|error: ImportError| ImportError::at(self.name, position.line, error))
+        })?;
+        if let [team] = self.teams.as_slice() {
+            let name = if team.display_name.is_empty() { &team.name } else { &team.display_name };
+            let line = OrganizationLine { name: Some(name.chars().take(40).collect()), description: None };
+            self.importer.add(Line::Organization(line))?;
+        }
+        self.importer.leave_out("lines", other, "lines about versions, roles and bots have no place here");
+        let mut members: HashMap<(String, String), Vec<String>> = HashMap::new();
+        for (line, user) in users {
+            for team in &user.teams {
+                for channel in &team.channels {
+                    members
+                        .entry((team.name.clone(), channel.name.clone()))
+                        .or_default()
+                        .push(user.username.clone());
+                }
+            }
+            self.add_user(user).map_err(|error| ImportError::at(self.name, line, error))?;
+        }
+        let mut taken = HashSet::new();
+        for (line, channel) in channels {
+            let key = (channel.team.clone(), channel.name.clone());
+            let subscribers = members.remove(&key).unwrap_or_default();
+            let name = self.name_of(&channel, &mut taken);
+            self.channels.insert(key, name.clone());
+            let added = self.importer.add(Line::Channel(ChannelLine {
+                name,
+                description: if channel.purpose.is_empty() { channel.header } else { channel.purpose },
+                private: channel.r#type == "P",
+                shared_history: channel.r#type != "P",
+                archived: channel.deleted_at.is_some_and(|time| time > 0),
+                default: channel.name == "town-square",
+                subscribers,
+                ..ChannelLine::default()
+            }));
+            added.map_err(|error| ImportError::at(self.name, line, error))?;
+        }
+        for (line, row) in emoji {
+            let path = row.image.trim_start_matches("./").to_owned();
+            let added = self.importer.add(Line::Emoji(EmojiLine {
+                name: row.name.to_lowercase(),
+                path,
+                author: None,
+            }));
+            added.map_err(|error| ImportError::at(self.name, line, error))?;
+        }
+        Ok(())
+    }
+
+    /// The name of a channel here: unique, with that of the team if there are several.
+    fn name_of(&self, channel: &Channel, taken: &mut HashSet<String>) -> String {
+        let shown = if channel.display_name.is_empty() { &channel.name } else { &channel.display_name };
+        let team = self.teams.iter().find(|team| team.name == channel.team).filter(|_| self.teams.len() > 1);
+        let name = team.map_or_else(|| shown.clone(), |team| format!("{}: {shown}", team.display_name));
+        let name: String = name.chars().take(54).collect();
+        let mut unique = name.clone();
+        for number in 2.. {
+            if taken.insert(unique.to_lowercase()) {
+                break;
+            }
+            unique = format!("{name} {number}");
+        }
+        unique
+    }
+
+    fn add_user(&mut self, user: User) -> ImportResult<()> {
+        let roles: Vec<&str> = user.teams.iter().flat_map(|team| team.roles.split(' ')).collect();
+        let role = if user.roles.contains("system_admin") {
+            "owner"
+        } else if roles.contains(&"team_admin") {
+            "administrator"
+        } else if roles.contains(&"team_guest") {
+            "guest"
+        } else {
+            "member"
+        };
+        let name = format!("{} {}", user.first_name, user.last_name);
+        let name = if name.trim().is_empty() { user.username.clone() } else { name.trim().to_owned() };
+        let name: String = name.chars().filter(|c| !"*`\\>\"@|".contains(*c)).take(100).collect();
+        self.people.insert(user.username.clone(), name.clone());
+        self.importer.add(Line::User(UserLine {
+            id: user.username,
+            email: user.email,
+            full_name: name,
+            role: Some(role.to_owned()),
+            active: user.delete_at.is_none_or(|time| time == 0),
+            ..UserLine::default()
+        }))
+    }
+
+    /// Keeps the places of a post and its replies. `text` is a part of `line`.
+    fn add_places(&mut self, position: Position, line: &str, text: &str) -> ImportResult<()> {
+        let thread: Thread<'_> = json::parse(text)?;
+        let has_topic = !thread.channel.is_empty() && !thread.replies.is_empty();
+        let next = self.conversations.len() as u32;
+        let conversation = (thread.team, thread.channel, thread.channel_members);
+        let conversation = *self.conversations.entry(conversation).or_insert(next);
+        let topic = if has_topic { self.topics.len() as u32 } else { 0 };
+        let mut add = |text: &str| {
+            let post: Post = json::parse(text)?;
+            let offset = position.offset + (text.as_ptr().addr() - line.as_ptr().addr()) as u64;
+            let (time, position) = (post.create_at, Position { offset, ..position });
+            self.posts.push(Place { time, position, length: text.len() as u32, conversation, topic });
+            Ok::<_, ImportError>(post)
+        };
+        let first = add(text)?;
+        thread.replies.iter().try_for_each(|reply| add(reply.get()).map(drop))?;
+        if has_topic {
+            self.topics.push(topic_of(&first.message));
+        }
+        Ok(())
+    }
+
+    /// Reads the posts again, by time, and adds them.
+    fn read_posts(&mut self, progress: &Progress) -> ImportResult<()> {
+        let mut posts = std::mem::take(&mut self.posts);
+        posts.sort_unstable_by_key(|place| (place.time, place.position.offset));
+        let conversations: HashMap<u32, (Option<String>, Vec<String>)> =
+            std::mem::take(&mut self.conversations)
+                .into_iter()
+                .map(|((team, name, people), index)| {
+                    let known = self.channels.get(&(team, name.clone())).cloned();
+                    (index, (known.or(Some(name).filter(|name| !name.is_empty())), people))
+                })
+                .collect();
+        let mut file = json::open(self.path, self.name)?;
+        for Place { position, length, conversation, topic, .. } in posts {
+            let text = json::read_at(&mut file, position.offset, length as usize)?;
+            progress.advance(length.into());
+            let (channel, to) = conversations.get(&conversation).cloned().unwrap_or_default();
+            let topic = self.topics.get(topic as usize).filter(|_| channel.is_some());
+            let message = MessageLine {
+                topic: topic.cloned().unwrap_or_default(),
+                channel,
+                to,
+                ..self.message(json::parse(&text)?)
+            };
+            let added = self.importer.add(Line::Message(message));
+            added.map_err(|error| ImportError::at(self.name, position.line, error))?;
+        }
+        Ok(())
+    }
+
+    /// A post or reply as a message without a place.
+    fn message(&self, post: Post) -> MessageLine {
+        let reaction = |reaction: Reaction| ReactionLine { user: reaction.user, emoji: reaction.emoji_name };
+        let file = |file: Attachment| FileLine {
+            path: format!("data/{}", file.path.trim_start_matches("data/").trim_start_matches('/')),
+            name: None,
+            content_type: None,
+        };
+        MessageLine {
+            sender: post.user,
+            content: self.mentions(&post.message),
+            date: seconds(post.create_at),
+            edited: post.edit_at.filter(|time| *time > 0).map(seconds),
+            reactions: post.reactions.into_iter().map(reaction).collect(),
+            files: post.attachments.into_iter().map(file).collect(),
+            ..MessageLine::default()
+        }
+    }
+
+    /// Replaces `@username` by mentions.
+    fn mentions(&self, text: &str) -> String {
+        lines::mentions(text, |name| self.people.get(name).cloned())
+    }
+}
+
+/// A topic from the beginning of a post.
+fn topic_of(message: &str) -> String {
+    let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let plain: String = line.chars().filter(|c| !c.is_control()).collect();
+    let short: String = plain.chars().take(57).collect();
+    match short.as_str() {
+        "" => TOPIC.to_owned(),
+        _ if short.len() < plain.len() => format!("{}...", short.trim_end()),
+        _ => short,
+    }
+}

@@ -1,0 +1,97 @@
+//! The report of an import.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The most examples of one kind in a report.
+const MAX_EXAMPLES: usize = 20;
+
+/// The counts of what an import wrote, and of what it left out.
+#[derive(Debug, Default, Serialize)]
+pub struct Report {
+    /// True if nothing was kept.
+    pub dry_run: bool,
+    /// Accounts of people and bots, deactivated ones included.
+    pub users: u64,
+    /// Channels, archived ones included.
+    pub channels: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Uploaded files.
+    pub attachments: u64,
+    /// Rows of other kinds, by name.
+    pub others: BTreeMap<&'static str, u64>,
+    /// Data of the archive that has no place here, or is broken.
+    pub left_out: Vec<LeftOut>,
+    /// Messages whose HTML differs from that of the archive.
+    pub rendered_differently: Differences,
+    /// Links with which people without a password set one, if they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub password_links: Vec<PasswordLink>,
+    /// Seconds that the import took.
+    pub seconds: f64,
+}
+
+/// Data that was left out.
+#[derive(Debug, Serialize)]
+pub struct LeftOut {
+    /// The kind of data.
+    pub what: String,
+    /// The number.
+    pub count: u64,
+    /// The reason.
+    pub why: String,
+}
+
+/// Messages that look different here.
+#[derive(Debug, Default, Serialize)]
+pub struct Differences {
+    /// The number of messages whose HTML was compared.
+    pub compared: u64,
+    /// The number of those that differ.
+    pub count: u64,
+    /// The ids of some.
+    pub examples: Vec<u32>,
+}
+
+/// A link with which a person sets a password.
+#[derive(Debug, Serialize)]
+pub struct PasswordLink {
+    /// The person's email.
+    pub email: String,
+    /// The path, below the address of the server.
+    pub path: String,
+}
+
+impl Report {
+    /// Counts data that was left out, with its reason.
+    pub fn leave_out(&mut self, what: &str, count: u64, why: &str) {
+        if count == 0 {
+            return;
+        }
+        match self.left_out.iter_mut().find(|known| known.what == what && known.why == why) {
+            Some(known) => known.count += count,
+            None => self.left_out.push(LeftOut { what: what.to_owned(), count, why: why.to_owned() }),
+        }
+    }
+
+    /// Counts rows of a kind.
+    pub fn add(&mut self, what: &'static str, count: usize) {
+        if count > 0 {
+            *self.others.entry(what).or_default() += count as u64;
+        }
+    }
+}
+
+impl Differences {
+    /// Counts a message that was compared.
+    pub fn add(&mut self, id: u32, is_different: bool) {
+        self.compared += 1;
+        if is_different {
+            self.count += 1;
+            if self.examples.len() < MAX_EXAMPLES {
+                self.examples.push(id);
+            }
+        }
+    }
+}

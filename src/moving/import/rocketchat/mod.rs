@@ -1,0 +1,463 @@
+//! A dump of Rocket.Chat's database (`mongodump`).
+//!
+//! Messages are read twice: first their times and threads, then themselves, by time.
+
+mod bson;
+
+use crate::moving::import::error::{ImportError, ImportResult};
+use crate::moving::import::json;
+use crate::moving::import::lines;
+use crate::moving::import::lines::Importer;
+use crate::moving::import::lines::model::{
+    ChannelLine, Date, EmojiLine, FileLine, Line, MessageLine, ReactionLine, UserLine,
+};
+use crate::moving::import::links::OldAddress;
+use crate::moving::import::progress::Progress;
+use crate::moving::import::report::Report;
+use crate::moving::import::target::Target;
+use crate::moving::import::unpack::Archive;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io::Write;
+
+/// The files by which an archive is known.
+pub const MARKS: &[&str] = &["rocketchat_message.bson"];
+
+/// The topic of messages outside of threads and discussions.
+const TOPIC: &str = "Imported from Rocket.Chat";
+
+/// A room.
+enum Room {
+    /// A channel, by its name, with a topic of its own for discussions.
+    Channel(String, Option<String>),
+    /// A direct conversation of these people.
+    Direct(Vec<String>),
+    /// A room that is left out.
+    Dropped,
+}
+
+/// Imports a dump.
+pub fn import(
+    target: &mut Target,
+    archive: &Archive,
+    addresses: OldAddress,
+    progress: &Progress,
+    report: &mut Report,
+) -> ImportResult<()> {
+    let mut dump = Dump {
+        importer: Importer::new(target, archive, addresses, report, "Rocket.Chat")?,
+        archive,
+        rooms: HashMap::new(),
+        names: HashMap::new(),
+        usernames: HashMap::new(),
+        chunks: HashMap::new(),
+        uploads: HashMap::new(),
+        threads: HashMap::new(),
+    };
+    dump.add_people()?;
+    dump.add_rooms()?;
+    dump.add_emoji()?;
+    dump.find_uploads()?;
+    dump.add_messages(progress)?;
+    dump.importer.finish()
+}
+
+fn text<'a>(document: &'a Value, name: &str) -> &'a str {
+    document.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The first of some members that is a text and not empty.
+fn first_text<'a>(document: &'a Value, names: &[&str]) -> &'a str {
+    names.iter().map(|name| text(document, name)).find(|text| !text.is_empty()).unwrap_or_default()
+}
+
+fn texts(document: &Value, name: &str) -> Vec<String> {
+    let list = document.get(name).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(|item| item.as_str().map(str::to_owned)).collect()
+}
+
+fn date(document: &Value, name: &str) -> Option<Date> {
+    let milliseconds = document.get(name)?.as_i64()?;
+    Some(Date((milliseconds / 1000).clamp(0, 253_402_300_799)))
+}
+
+struct Dump<'a> {
+    importer: Importer<'a>,
+    archive: &'a Archive,
+    rooms: HashMap<String, Room>,
+    /// Display names by login name, and login names.
+    names: HashMap<String, String>,
+    usernames: HashMap<String, String>,
+    /// Chunks of uploads by file: number and offset.
+    chunks: HashMap<String, BTreeMap<i64, u64>>,
+    /// Names and media types of uploads.
+    uploads: HashMap<String, (String, String)>,
+    /// Topics of threads, by their first message.
+    threads: HashMap<String, String>,
+}
+
+impl Dump<'_> {
+    /// Reads a collection; a missing one is empty.
+    fn read(
+        archive: &Archive,
+        collection: &str,
+        on_document: impl FnMut(u64, Value) -> ImportResult<()>,
+    ) -> ImportResult<()> {
+        let name = format!("{collection}.bson");
+        match archive.find(&name)? {
+            Some(path) => bson::read_all(&path, &name, on_document),
+            None => Ok(()),
+        }
+    }
+
+    fn add_people(&mut self) -> ImportResult<()> {
+        let mut people = Vec::new();
+        Self::read(self.archive, "users", |_, document| {
+            people.push(document);
+            Ok(())
+        })?;
+        let is_owner = |person: &Value| texts(person, "roles").iter().any(|role| role == "admin");
+        let owner = people.iter().find(|person| is_owner(person) && text(person, "type") == "user");
+        let owner = owner.map(|owner| text(owner, "_id").to_owned());
+        for (number, person) in (1..).zip(&people) {
+            let (id, username, kind) = (text(person, "_id"), text(person, "username"), text(person, "type"));
+            let is_bot = kind == "bot" || texts(person, "roles").iter().any(|role| role == "bot");
+            let name = first_text(person, &["name", "username", "_id"]);
+            let name: String = name.chars().filter(|c| !"*`\\>\"@|".contains(*c)).take(100).collect();
+            self.names.insert(username.to_owned(), name.clone());
+            self.usernames.insert(username.to_owned(), id.to_owned());
+            let email = person.pointer("/emails/0/address").and_then(Value::as_str).map(str::to_owned);
+            let role = match texts(person, "roles") {
+                roles if is_owner(person) && !roles.is_empty() => "owner",
+                roles if roles.iter().any(|role| role == "guest") => "guest",
+                _ => "member",
+            };
+            let line = UserLine {
+                id: id.to_owned(),
+                email: email.or_else(|| Some(format!("{}-{kind}@imported.invalid", username.to_lowercase()))),
+                full_name: name,
+                role: Some(if is_bot { "member" } else { role }.to_owned()),
+                active: kind == "user" && !is_bot && person.get("active") != Some(&Value::Bool(false)),
+                bot: is_bot,
+                bot_owner: owner.clone().filter(|_| is_bot),
+                joined: date(person, "createdAt"),
+                ..UserLine::default()
+            };
+            self.importer
+                .add(Line::User(line))
+                .map_err(|error| ImportError::at("users.bson", number, error))?;
+        }
+        self.importer.leave_out(
+            "passwords",
+            people.len() as u64,
+            "their hashes are of a method that is not known",
+        );
+        Ok(())
+    }
+
+    fn add_rooms(&mut self) -> ImportResult<()> {
+        let mut rooms = Vec::new();
+        Self::read(self.archive, "rocketchat_room", |_, document| {
+            rooms.push(document);
+            Ok(())
+        })?;
+        let mut members: HashMap<String, Vec<String>> = HashMap::new();
+        Self::read(self.archive, "rocketchat_subscription", |_, document| {
+            let user = document.pointer("/u/_id").and_then(Value::as_str).unwrap_or_default();
+            members.entry(text(&document, "rid").to_owned()).or_default().push(user.to_owned());
+            Ok(())
+        })?;
+        if members.is_empty() {
+            Self::read(self.archive, "users", |_, document| {
+                for room in texts(&document, "__rooms") {
+                    members.entry(room).or_default().push(text(&document, "_id").to_owned());
+                }
+                Ok(())
+            })?;
+        }
+        // Discussions refer to their room.
+        let (rooms, discussions): (Vec<Value>, Vec<Value>) =
+            rooms.into_iter().partition(|room| text(room, "prid").is_empty());
+        let teams: HashMap<String, String> = rooms
+            .iter()
+            .filter(|room| room.get("teamMain") == Some(&Value::Bool(true)))
+            .map(|room| (text(room, "teamId").to_owned(), text(room, "name").to_owned()))
+            .collect();
+        let mut taken = HashSet::new();
+        for room in rooms {
+            let id = text(&room, "_id").to_owned();
+            let place = match text(&room, "t") {
+                "c" | "p" => {
+                    let mut subscribers = members.remove(&id).unwrap_or_default();
+                    subscribers.retain(|user| self.importer.has_user(user));
+                    let added = self.add_channel(&room, subscribers, &teams, &mut taken);
+                    Room::Channel(
+                        added.map_err(|error| ImportError::in_file("rocketchat_room.bson", error))?,
+                        None,
+                    )
+                }
+                "d" => {
+                    let mut people = texts(&room, "uids");
+                    if people.is_empty() {
+                        people = members.remove(&id).unwrap_or_default();
+                    }
+                    people.retain(|user| self.importer.has_user(user));
+                    Room::Direct(people)
+                }
+                _ => {
+                    self.importer.leave_out("rooms", 1, "live chats have no place here");
+                    Room::Dropped
+                }
+            };
+            self.rooms.insert(id, place);
+        }
+        for room in discussions {
+            let name = first_text(&room, &["fname", "name"]);
+            let place = match self.rooms.get(text(&room, "prid")) {
+                Some(Room::Channel(channel, _)) => Room::Channel(channel.clone(), Some(topic(name))),
+                Some(Room::Direct(people)) => Room::Direct(people.clone()),
+                Some(Room::Dropped) | None => Room::Dropped,
+            };
+            self.rooms.insert(text(&room, "_id").to_owned(), place);
+        }
+        Ok(())
+    }
+
+    fn add_channel(
+        &mut self,
+        room: &Value,
+        subscribers: Vec<String>,
+        teams: &HashMap<String, String>,
+        taken: &mut HashSet<String>,
+    ) -> ImportResult<String> {
+        let shown = first_text(room, &["fname", "name", "_id"]);
+        let is_team = room.get("teamMain") == Some(&Value::Bool(true));
+        let name = if is_team { format!("[TEAM] {shown}") } else { shown.to_owned() };
+        let short: String = name.chars().take(54).collect();
+        let mut unique = short.clone();
+        for number in 2.. {
+            if taken.insert(unique.to_lowercase()) {
+                break;
+            }
+            unique = format!("{short} {number}");
+        }
+        let team = teams.get(text(room, "teamId")).filter(|_| !is_team);
+        let of_team = team.map(|team| format!("[Team {team} channel]. ")).unwrap_or_default();
+        let private = text(room, "t") == "p";
+        if room.get("ro") == Some(&Value::Bool(true)) {
+            self.importer.leave_out("rules of rooms", 1, "that only moderators post has to be set again");
+        }
+        self.importer.add(Line::Channel(ChannelLine {
+            name: unique.clone(),
+            description: format!("{of_team}{}", first_text(room, &["description", "topic"])),
+            private,
+            shared_history: !private,
+            archived: room.get("archived") == Some(&Value::Bool(true)) || subscribers.is_empty(),
+            default: room.get("default") == Some(&Value::Bool(true)),
+            created: date(room, "ts"),
+            creator: None,
+            subscribers,
+        }))?;
+        Ok(unique)
+    }
+
+    /// Extracts custom emoji, one for each alias.
+    fn add_emoji(&mut self) -> ImportResult<()> {
+        const FILES: &str = "custom_emoji";
+        let mut emoji = Vec::new();
+        Self::read(self.archive, "rocketchat_custom_emoji", |_, document| {
+            emoji.push(document);
+            Ok(())
+        })?;
+        let chunks = self.chunks_of(&format!("{FILES}.chunks"))?;
+        for row in emoji {
+            let (name, ending) = (text(&row, "name"), text(&row, "extension"));
+            let Some(path) =
+                self.extract(&format!("{name}.{ending}"), &chunks, &format!("{FILES}.chunks"))?
+            else {
+                self.importer.leave_out("emoji", 1, "their files are not in the dump");
+                continue;
+            };
+            for alias in std::iter::once(name.to_owned()).chain(texts(&row, "aliases")) {
+                self.importer.add(Line::Emoji(EmojiLine {
+                    name: alias,
+                    path: path.clone(),
+                    author: None,
+                }))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn chunks_of(&self, collection: &str) -> ImportResult<HashMap<String, BTreeMap<i64, u64>>> {
+        let mut chunks: HashMap<String, BTreeMap<i64, u64>> = HashMap::new();
+        Self::read(self.archive, collection, |offset, document| {
+            let number = document.get("n").and_then(Value::as_i64).unwrap_or_default();
+            chunks.entry(text(&document, "files_id").to_owned()).or_default().insert(number, offset);
+            Ok(())
+        })?;
+        Ok(chunks)
+    }
+
+    fn find_uploads(&mut self) -> ImportResult<()> {
+        let uploads = &mut self.uploads;
+        Self::read(self.archive, "rocketchat_uploads", |_, document| {
+            let facts = (text(&document, "name").to_owned(), text(&document, "type").to_owned());
+            uploads.insert(text(&document, "_id").to_owned(), facts);
+            Ok(())
+        })?;
+        self.chunks = self.chunks_of("rocketchat_uploads.chunks")?;
+        Ok(())
+    }
+
+    /// Writes the chunks of a file to a folder of the import. Returns its path as that of a file in the archive.
+    fn extract(
+        &self,
+        id: &str,
+        chunks: &HashMap<String, BTreeMap<i64, u64>>,
+        collection: &str,
+    ) -> ImportResult<Option<String>> {
+        let (Some(chunks), Some(source)) =
+            (chunks.get(id), self.archive.find(&format!("{collection}.bson"))?)
+        else {
+            return Ok(None);
+        };
+        let mut source = File::open(source)?;
+        let (name, mut file) = self.archive.new_scratch_file()?;
+        for offset in chunks.values() {
+            let document = bson::read_at(&mut source, *offset)?;
+            let data = STANDARD.decode(text(&document, "data")).map_err(ImportError::new)?;
+            file.write_all(&data)?;
+        }
+        Ok(Some(name))
+    }
+
+    fn add_messages(&mut self, progress: &Progress) -> ImportResult<()> {
+        const FILE: &str = MARKS[0];
+        let path = self.archive.file(FILE)?;
+        progress.expect(2 * path.metadata()?.len());
+        let (mut places, mut last) = (Vec::new(), 0);
+        let (threads, importer) = (&mut self.threads, &mut self.importer);
+        bson::read_all(&path, FILE, |offset, document| {
+            progress.advance(offset - last);
+            last = offset;
+            if !text(&document, "t").is_empty() {
+                importer.leave_out(
+                    "notices",
+                    1,
+                    "joining, leaving and changes of rooms are not messages here",
+                );
+                return Ok(());
+            }
+            let time = document.get("ts").and_then(Value::as_i64);
+            let time = time.ok_or_else(|| ImportError::new("a message has no time"))?;
+            let thread = match text(&document, "tmid") {
+                "" => text(&document, "_id").to_owned(),
+                thread => thread.to_owned(),
+            };
+            if !text(&document, "tmid").is_empty() && !threads.contains_key(&thread) {
+                let number = threads.len() + 1;
+                threads.insert(thread, format!("Thread {number} ({TOPIC})"));
+            }
+            places.push((time, offset));
+            Ok(())
+        })?;
+        places.sort_unstable();
+        let share = path.metadata()?.len() / (places.len() as u64).max(1);
+        let mut file = json::open(&path, FILE)?;
+        for (_, offset) in places {
+            let document = bson::read_at(&mut file, offset)?;
+            progress.advance(share);
+            self.add_message(&document).map_err(|error| ImportError::in_file(FILE, error))?;
+        }
+        Ok(())
+    }
+
+    fn add_message(&mut self, document: &Value) -> ImportResult<()> {
+        let sender = document.pointer("/u/_id").and_then(Value::as_str).unwrap_or_default();
+        if !self.importer.has_user(sender) {
+            self.importer.leave_out("messages", 1, "their senders are not in the dump");
+            return Ok(());
+        }
+        let (channel, of_room, to) = match self.rooms.get(text(document, "rid")) {
+            Some(Room::Channel(name, topic)) => (Some(name.clone()), topic.clone(), Vec::new()),
+            Some(Room::Direct(people)) => (None, None, people.clone()),
+            Some(Room::Dropped) | None => {
+                self.importer.leave_out(
+                    "messages",
+                    1,
+                    "their rooms have no place here, or are not in the dump",
+                );
+                return Ok(());
+            }
+        };
+        let thread = first_text(document, &["tmid", "_id"]);
+        let topic = self.threads.get(thread).cloned().or(of_room).unwrap_or_else(|| TOPIC.to_owned());
+        let mut content = self.mentions(text(document, "msg"));
+        let blocks = document.get("attachments").and_then(Value::as_array);
+        for block in blocks.into_iter().flatten() {
+            let description = first_text(block, &["description", "text"]);
+            if !description.is_empty() && !content.contains(description) {
+                if !content.is_empty() {
+                    content.push('\n');
+                }
+                content.push_str(description);
+            }
+        }
+        let mut files = Vec::new();
+        let listed = document.get("files").and_then(Value::as_array).cloned();
+        for file in listed.unwrap_or_else(|| document.get("file").cloned().into_iter().collect()) {
+            let id = text(&file, "_id");
+            let Some(path) = self.extract(id, &self.chunks, "rocketchat_uploads.chunks")? else {
+                self.importer.leave_out("files", 1, "their contents are not in the dump");
+                continue;
+            };
+            let (name, kind) = self.uploads.get(id).cloned().unwrap_or_default();
+            files.push(FileLine {
+                path,
+                name: Some(name).filter(|name| !name.is_empty()),
+                content_type: Some(kind).filter(|kind| !kind.is_empty()),
+            });
+        }
+        if content.is_empty() && files.is_empty() {
+            self.importer.leave_out("messages", 1, "they are empty");
+            return Ok(());
+        }
+        let mut reactions = Vec::new();
+        let of_document = document.get("reactions").and_then(Value::as_object);
+        for (emoji, users) in of_document.into_iter().flatten() {
+            let known =
+                texts(users, "usernames").into_iter().filter_map(|name| self.usernames.get(&name).cloned());
+            let emoji = emoji.trim_matches(':');
+            reactions.extend(known.map(|user| ReactionLine { user, emoji: emoji.to_owned() }));
+        }
+        let line = MessageLine {
+            sender: sender.to_owned(),
+            topic: if channel.is_some() { topic } else { String::new() },
+            channel,
+            to,
+            content,
+            date: date(document, "ts").unwrap_or_default(),
+            edited: date(document, "editedAt"),
+            reactions,
+            files,
+            ..MessageLine::default()
+        };
+        self.importer.add(Line::Message(line))
+    }
+
+    /// Replaces `@username` by mentions.
+    fn mentions(&self, text: &str) -> String {
+        lines::mentions(text, |name| self.names.get(name).cloned())
+    }
+}
+
+/// The topic of a discussion.
+fn topic(name: &str) -> String {
+    let room = 60 - TOPIC.chars().count() - 3;
+    let short: String = name.chars().filter(|c| !c.is_control()).take(room).collect();
+    format!("{} ({TOPIC})", short.trim())
+}

@@ -1,0 +1,181 @@
+//! Slack's API, for what its export has only links to: custom emoji, images of people, and uploaded files.
+
+use super::model::SlackUser;
+use crate::app::App;
+use crate::http_client;
+use crate::http_client::{Answer, Outgoing, Permission};
+use crate::moving::import::error::{ImportError, ImportResult};
+use crate::moving::import::target::Target;
+use crate::moving::import::unpack::Archive;
+use bytes::Bytes;
+use hyper::Method;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use url::Url;
+
+/// The address of the API.
+pub const ADDRESS: &str = "https://slack.com/api/";
+
+/// Time limit of a call, and of a file.
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+const FILE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+
+/// The most bytes of an answer in memory, and of a file: Slack takes no larger ones.
+const MAX_ANSWER: usize = 32 << 20;
+const MAX_FILE: usize = 1 << 30;
+
+/// The most seconds to wait when there were too many calls.
+const MAX_WAIT: u64 = 120;
+
+/// The API with a token.
+pub struct Api {
+    app: Arc<App>,
+    runtime: Handle,
+    address: Url,
+    token: String,
+}
+
+#[derive(Deserialize)]
+struct People {
+    members: Vec<SlackUser>,
+    #[serde(default)]
+    response_metadata: Page,
+}
+
+#[derive(Default, Deserialize)]
+struct Page {
+    #[serde(default)]
+    next_cursor: String,
+}
+
+#[derive(Deserialize)]
+struct Emoji {
+    emoji: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+struct Status {
+    #[serde(default)]
+    ok: bool,
+    #[serde(default)]
+    error: String,
+}
+
+impl Api {
+    /// Reads the token from a file.
+    pub fn new(target: &Target, address: &str, token_file: &Path) -> ImportResult<Self> {
+        let name = token_file.display().to_string();
+        let token =
+            std::fs::read_to_string(token_file).map_err(|error| ImportError::in_file(&name, error))?;
+        let token = token.trim().to_owned();
+        let is_plain = token.bytes().all(|byte| byte.is_ascii_graphic());
+        if !is_plain || !["xoxb-", "xoxp-"].iter().any(|start| token.starts_with(start)) {
+            return Err(ImportError::in_file(&name, "a token of Slack begins with xoxb- or xoxp-"));
+        }
+        let address = Url::parse(&format!("{}/", address.trim_end_matches('/')))
+            .map_err(|error| ImportError::new(format!("{address}: {error}")))?;
+        Ok(Self { app: Arc::clone(&target.app), runtime: target.runtime.clone(), address, token })
+    }
+
+    /// The people of the workspace, with their addresses.
+    pub fn people(&self) -> ImportResult<Vec<SlackUser>> {
+        let (mut people, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page: People = self.call("users.list", &[("limit", "200"), ("cursor", &cursor)])?;
+            people.extend(page.members);
+            cursor = page.response_metadata.next_cursor;
+            if cursor.is_empty() {
+                return Ok(people);
+            }
+        }
+    }
+
+    /// The addresses of custom emoji, or `alias:` with another name, by name.
+    pub fn emoji(&self) -> ImportResult<BTreeMap<String, String>> {
+        Ok(self.call::<Emoji>("emoji.list", &[])?.emoji)
+    }
+
+    fn call<T: DeserializeOwned>(&self, method: &str, parameters: &[(&str, &str)]) -> ImportResult<T> {
+        let failed = |why: &str| ImportError::new(format!("{method} of Slack failed: {why}"));
+        let mut url = self.address.join(method).map_err(ImportError::new)?;
+        if !parameters.is_empty() {
+            url.query_pairs_mut().extend_pairs(parameters.iter().filter(|(_, value)| !value.is_empty()));
+        }
+        let answer = self.get(&url, CALL_TIMEOUT, None).ok_or_else(|| failed("no connection"))?;
+        if answer.status != 200 {
+            return Err(failed(&format!("status {}", answer.status)));
+        }
+        let status: Status =
+            serde_json::from_slice(&answer.body).map_err(|error| failed(&error.to_string()))?;
+        if !status.ok {
+            return Err(failed(&status.error));
+        }
+        serde_json::from_slice(&answer.body).map_err(|error| failed(&error.to_string()))
+    }
+
+    /// True if an address is one of the API's own server.
+    pub fn has(&self, url: &str) -> bool {
+        Url::parse(url).is_ok_and(|url| self.is_of_api(&url))
+    }
+
+    /// Fetches a file. Returns its path as that of a file in the archive; `None` if it is not of Slack, or not there.
+    pub fn fetch(&self, archive: &Archive, url: &str) -> ImportResult<Option<String>> {
+        let Some(url) = Url::parse(url).ok().filter(|url| self.is_of_api(url) || is_of_slack(url)) else {
+            return Ok(None);
+        };
+        let (name, file) = archive.new_scratch_file()?;
+        let answer = self.get(&url, FILE_TIMEOUT, Some(file));
+        let is_page = |answer: &Answer| {
+            let kind = answer.headers.get("content-type").and_then(|kind| kind.to_str().ok());
+            kind.is_some_and(|kind| kind.starts_with("text/html"))
+                && Path::new(url.path()).extension().is_none_or(|ending| ending != "html")
+        };
+        // A page instead of a file asks for a login.
+        Ok(answer.filter(|answer| answer.status == 200 && !is_page(answer)).map(|_| name))
+    }
+
+    /// Sends a request, again when there were too many. `None` without an answer.
+    fn get(&self, url: &Url, timeout: Duration, file: Option<File>) -> Option<Answer> {
+        let knows_token = self.is_of_api(url) || url.host_str() == Some("files.slack.com");
+        loop {
+            let request = Outgoing {
+                method: Method::GET,
+                url,
+                permission: if self.is_of_api(url) { Permission::Any } else { Permission::OnlyPublic },
+                headers: if knows_token {
+                    vec![("Authorization", format!("Bearer {}", self.token))]
+                } else {
+                    Vec::new()
+                },
+                body: Bytes::new(),
+                timeout,
+                answer_limit: Some(if file.is_some() { MAX_FILE } else { MAX_ANSWER }),
+                file: file.as_ref(),
+                tls: Some(&self.app.tls_client),
+            };
+            let answer = self.runtime.block_on(http_client::send(request)).ok()?;
+            if answer.status != 429 {
+                return Some(answer);
+            }
+            let wait =
+                answer.headers.get("retry-after").and_then(|seconds| seconds.to_str().ok()?.parse().ok());
+            std::thread::sleep(Duration::from_secs(wait.unwrap_or(1).min(MAX_WAIT)));
+        }
+    }
+
+    fn is_of_api(&self, url: &Url) -> bool {
+        url.origin() == self.address.origin()
+    }
+}
+
+/// True for the hosts on which Slack keeps files and images.
+fn is_of_slack(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    url.scheme() == "https" && (host == "files.slack.com" || host.ends_with(".slack-edge.com"))
+}

@@ -1,0 +1,556 @@
+//! Slack's export.
+//!
+//! Messages are in a folder for each channel and a file for each day. Days are read one after the other, each from all
+//! folders, and sorted, because messages are numbered by time. Threads become topics.
+
+mod api;
+mod model;
+mod text;
+
+use crate::moving::import::error::{ImportError, ImportResult};
+use crate::moving::import::json;
+use crate::moving::import::lines::Importer;
+use crate::moving::import::lines::model::{
+    ChannelLine, Date, EmojiLine, FileLine, Line, MessageLine, ReactionLine, UserLine,
+};
+use crate::moving::import::links::OldAddress;
+use crate::moving::import::progress::Progress;
+use crate::moving::import::report::Report;
+use crate::moving::import::target::Target;
+use crate::moving::import::unpack::Archive;
+use api::Api;
+use model::{SlackAttachment, SlackChannel, SlackFile, SlackMessage, SlackUser, seconds};
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use text::{Names, to_markdown};
+
+/// The files by which an archive is known.
+pub const MARKS: &[&str] = &["channels.json", "users.json"];
+
+/// The topic of messages outside of threads.
+const TOPIC: &str = "imported from Slack";
+
+/// The folder with files that other tools downloaded, by the id of the file.
+const UPLOADS: &str = "__uploads";
+
+/// Messages that are about the channel, and not kept.
+const DROPPED: [&str; 10] = [
+    "channel_join",
+    "channel_leave",
+    "channel_name",
+    "group_join",
+    "group_leave",
+    "group_name",
+    "pinned_item",
+    "unpinned_item",
+    "tombstone",
+    "bot_remove",
+];
+
+/// A conversation with its folder.
+struct Conversation {
+    folder: String,
+    /// The name of the channel, or the people of a direct conversation.
+    target: Result<String, Vec<String>>,
+}
+
+/// Sources of data that an export lacks.
+#[derive(Clone, Debug, Default)]
+pub struct Extras {
+    /// A file of lines with an id or login name and an address.
+    pub emails: Option<PathBuf>,
+    /// A file with a token, with which files, images and emoji are fetched.
+    pub token_file: Option<PathBuf>,
+    /// The address of the API, if it is not the usual one.
+    pub api: Option<String>,
+}
+
+/// Imports an export.
+pub fn import(
+    target: &mut Target,
+    archive: &Archive,
+    extras: &Extras,
+    addresses: OldAddress,
+    progress: &Progress,
+    report: &mut Report,
+) -> ImportResult<()> {
+    let emails = extras.emails.as_deref().map(read_emails).transpose()?.unwrap_or_default();
+    let mut users: Vec<SlackUser> = list(archive, "users.json", progress)?;
+    let address = extras.api.as_deref().unwrap_or(api::ADDRESS);
+    let api = extras.token_file.as_deref().map(|file| Api::new(target, address, file)).transpose()?;
+    if let Some(api) = &api {
+        add_addresses(&mut users, api.people()?);
+    }
+    let mut slack = Slack {
+        importer: Importer::new(target, archive, addresses, report, "Slack")?,
+        archive,
+        api,
+        names: Names::default(),
+        aliases: HashMap::new(),
+        threads: HashMap::new(),
+        threads_of_day: HashMap::new(),
+        programs: HashSet::new(),
+    };
+    slack.add_people(users, &emails)?;
+    slack.add_emoji()?;
+    let conversations = slack.add_channels(progress)?;
+    let mut days: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (index, conversation) in conversations.iter().enumerate() {
+        let (_, files) = archive.entries(&conversation.folder)?;
+        for file in files.into_iter().filter(|file| is_day(file)) {
+            let name = format!("{}/{file}", conversation.folder);
+            progress.expect(archive.file(&name)?.metadata()?.len());
+            days.entry(file).or_default().push(index);
+        }
+    }
+    for (day, places) in days {
+        slack.add_day(&day, places.into_iter().map(|index| &conversations[index]), progress)?;
+    }
+    slack.importer.finish()
+}
+
+/// Completes the people of the export by those that the API knows.
+fn add_addresses(users: &mut Vec<SlackUser>, known: Vec<SlackUser>) {
+    let mut known: HashMap<String, SlackUser> =
+        known.into_iter().map(|user| (user.id.clone(), user)).collect();
+    for user in &mut *users {
+        if let Some(known) = known.remove(&user.id) {
+            user.profile.email = known.profile.email.or_else(|| user.profile.email.take());
+        }
+    }
+    let mut others: Vec<SlackUser> = known.into_values().collect();
+    others.sort_by(|one, other| one.id.cmp(&other.id));
+    users.extend(others);
+}
+
+/// True for the name of a file with the messages of a day.
+fn is_day(file: &str) -> bool {
+    file.strip_suffix(".json").is_some_and(|day| day.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Reads addresses: lines such as `U123,ada@example.com`.
+fn read_emails(path: &Path) -> ImportResult<HashMap<String, String>> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| ImportError::in_file(&name, error))?;
+    let mut emails = HashMap::new();
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        let (who, email) =
+            line.split_once([',', '\t', ';']).filter(|(_, email)| email.contains('@')).ok_or_else(|| {
+                ImportError::at(&name, number, "a line is an id or login name, a comma, and an address")
+            })?;
+        emails.insert(who.trim().to_lowercase(), email.trim().to_owned());
+    }
+    Ok(emails)
+}
+
+/// Reads a list. A missing file has no rows.
+fn list<T: DeserializeOwned>(archive: &Archive, name: &str, progress: &Progress) -> ImportResult<Vec<T>> {
+    let mut rows = Vec::new();
+    if let Some(path) = archive.find(name)? {
+        json::read_list(&path, name, progress, &mut |_, text| {
+            rows.push(json::parse(text)?);
+            Ok(())
+        })?;
+    }
+    Ok(rows)
+}
+
+struct Slack<'a> {
+    importer: Importer<'a>,
+    archive: &'a Archive,
+    api: Option<Api>,
+    names: Names,
+    /// People who have the address of another are the same person.
+    aliases: HashMap<String, String>,
+    /// Topics of threads, by conversation and time.
+    threads: HashMap<(String, String), String>,
+    threads_of_day: HashMap<String, u32>,
+    /// Programs that wrote without an account.
+    programs: HashSet<String>,
+}
+
+impl Slack<'_> {
+    fn add_people(&mut self, users: Vec<SlackUser>, emails: &HashMap<String, String>) -> ImportResult<()> {
+        let mut by_email: HashMap<String, String> = HashMap::new();
+        let mut known: HashSet<String> = HashSet::new();
+        let mut users = users;
+        // The primary owner has the first id.
+        users.sort_by_key(|user| !user.is_primary_owner);
+        for user in users {
+            if !known.insert(user.id.clone()) {
+                return Err(ImportError::in_file(
+                    "users.json",
+                    format!("the user {} is there twice", user.id),
+                ));
+            }
+            let given = emails.get(&user.id.to_lowercase()).or_else(|| emails.get(&user.name.to_lowercase()));
+            let email = given.cloned().or_else(|| user.profile.email.clone()).filter(|_| !user.is_bot);
+            if let Some(email) = &email {
+                if let Some(first) = by_email.get(&email.to_lowercase()) {
+                    self.aliases.insert(user.id.clone(), first.clone());
+                    let name = self.names.people.get(first).cloned().unwrap_or_default();
+                    self.names.people.insert(user.id, name);
+                    self.importer.leave_out("accounts", 1, "another account has their address; both are one");
+                    continue;
+                }
+                by_email.insert(email.to_lowercase(), user.id.clone());
+            }
+            self.add_person(user, email)?;
+        }
+        Ok(())
+    }
+
+    fn add_person(&mut self, user: SlackUser, email: Option<String>) -> ImportResult<()> {
+        let names = [user.real_name.as_deref(), user.profile.real_name.as_deref(), Some(user.name.as_str())];
+        let name = names.into_iter().flatten().map(plain_name).find(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| user.id.clone());
+        self.names.people.insert(user.id.clone(), name.clone());
+        let avatar = match user.profile.image() {
+            Some(url) => self.fetch("avatars", url)?,
+            None => None,
+        };
+        let role = if user.is_restricted || user.is_ultra_restricted {
+            "guest"
+        } else if user.is_owner || user.is_primary_owner {
+            "owner"
+        } else if user.is_admin {
+            "administrator"
+        } else {
+            "member"
+        };
+        let line = UserLine {
+            id: user.id,
+            email: email.or_else(|| {
+                user.is_bot
+                    .then(|| format!("{}-bot@imported.invalid", user.name.to_lowercase().replace(' ', "-")))
+            }),
+            full_name: name,
+            role: Some(role.to_owned()),
+            active: !user.deleted,
+            bot: user.is_bot,
+            avatar,
+            timezone: user.tz.filter(|zone| zone.contains('/')).unwrap_or_default(),
+            ..UserLine::default()
+        };
+        self.importer.add(Line::User(line)).map_err(|error| ImportError::in_file("users.json", error))
+    }
+
+    /// Fetches something that the archive has only the address of. Counts it if it cannot be had.
+    fn fetch(&mut self, what: &str, url: &str) -> ImportResult<Option<String>> {
+        let fetched = match &self.api {
+            Some(api) => api.fetch(self.archive, url)?,
+            None => None,
+        };
+        let why = match (&fetched, &self.api) {
+            (Some(_), _) => return Ok(fetched),
+            (None, Some(_)) => "Slack did not give them out",
+            (None, None) => "the archive has only links to them; --token-file fetches them",
+        };
+        self.importer.leave_out(what, 1, why);
+        Ok(None)
+    }
+
+    /// Adds custom emoji, and their other names.
+    fn add_emoji(&mut self) -> ImportResult<()> {
+        let Some(api) = &self.api else { return Ok(()) };
+        let all = api.emoji()?;
+        let mut paths: HashMap<&str, String> = HashMap::new();
+        for (name, url) in all.iter().filter(|(_, url)| !url.starts_with("alias:")) {
+            if let Some(path) = self.fetch("emoji", url)? {
+                paths.insert(name, path);
+            }
+        }
+        let other_names =
+            all.iter().filter_map(|(name, url)| Some((name, paths.get(url.strip_prefix("alias:")?)?)));
+        let other_names: Vec<(&String, String)> =
+            other_names.map(|(name, path)| (name, path.clone())).collect();
+        let names = all.keys().filter_map(|name| Some((name, paths.remove(name.as_str())?)));
+        for (name, path) in names.collect::<Vec<_>>().into_iter().chain(other_names) {
+            self.importer.add(Line::Emoji(EmojiLine { name: name.clone(), path, author: None }))?;
+        }
+        Ok(())
+    }
+
+    /// The account of an id: that of the person with the same address, or a deactivated one for a stranger.
+    fn account(&mut self, id: &str) -> ImportResult<String> {
+        if let Some(first) = self.aliases.get(id) {
+            return Ok(first.clone());
+        }
+        if !self.importer.has_user(id) {
+            let name = format!("Slack user {id}");
+            self.names.people.insert(id.to_owned(), name.clone());
+            let line = UserLine {
+                id: id.to_owned(),
+                email: Some(format!("{}@imported.invalid", id.to_lowercase())),
+                full_name: name,
+                active: false,
+                ..UserLine::default()
+            };
+            self.importer.leave_out("names", 1, "these people are in messages, but not in users.json");
+            self.importer.add(Line::User(line))?;
+        }
+        Ok(id.to_owned())
+    }
+
+    fn accounts(&mut self, ids: &[String]) -> ImportResult<Vec<String>> {
+        ids.iter().map(|id| self.account(id)).collect()
+    }
+
+    /// Adds channels, and returns all conversations with their folders.
+    fn add_channels(&mut self, progress: &Progress) -> ImportResult<Vec<Conversation>> {
+        let mut conversations = Vec::new();
+        if self.archive.find("channels.json")?.is_none() {
+            return Err(ImportError::in_file("channels.json", "the archive does not have this file"));
+        }
+        let mut channels: Vec<(SlackChannel, bool)> = Vec::new();
+        for (file, private) in [("channels.json", false), ("groups.json", true)] {
+            let rows: Vec<SlackChannel> = list(self.archive, file, progress)?;
+            channels.extend(rows.into_iter().map(|channel| (channel, private)));
+        }
+        for (channel, _) in &channels {
+            self.names.channels.insert(channel.id.clone(), channel.name.clone());
+        }
+        for (channel, private) in channels {
+            let file = if private { "groups.json" } else { "channels.json" };
+            let line = ChannelLine {
+                name: channel.name.clone(),
+                description: to_markdown(&channel.purpose.value.replace('\n', " "), &self.names),
+                private,
+                shared_history: !private,
+                archived: channel.is_archived,
+                default: matches!(channel.name.as_str(), "general" | "random")
+                    && !channel.is_archived
+                    && !private,
+                created: Some(Date(channel.created.max(0.0) as i64)),
+                creator: channel.creator.filter(|creator| self.importer.has_user(creator)),
+                subscribers: self.accounts(&channel.members)?,
+            };
+            self.importer.add(Line::Channel(line)).map_err(|error| ImportError::in_file(file, error))?;
+            conversations.push(Conversation { folder: channel.name.clone(), target: Ok(channel.name) });
+        }
+        for (file, by_id) in [("mpims.json", false), ("dms.json", true)] {
+            for row in list::<SlackChannel>(self.archive, file, progress)? {
+                let people = self.accounts(&row.members)?;
+                let folder = if by_id { row.id } else { row.name };
+                conversations.push(Conversation { folder, target: Err(people) });
+            }
+        }
+        Ok(conversations)
+    }
+
+    /// Adds the messages of a day.
+    fn add_day<'c>(
+        &mut self,
+        day: &str,
+        places: impl Iterator<Item = &'c Conversation>,
+        progress: &Progress,
+    ) -> ImportResult<()> {
+        let mut messages = Vec::new();
+        for place in places {
+            let file = format!("{}/{day}", place.folder);
+            let path = self.archive.file(&file)?;
+            json::read_list(&path, &file, progress, &mut |_, text| {
+                let message: SlackMessage = json::parse(text)?;
+                let time = seconds(&message.ts)
+                    .ok_or_else(|| ImportError::new(format!("{} is no time of Slack", message.ts)))?;
+                messages.push((time, message, place));
+                Ok(())
+            })?;
+        }
+        messages.sort_by_key(|(time, ..)| *time);
+        for ((time, _), message, place) in messages {
+            let file = format!("{}/{day}", place.folder);
+            self.add_message(time, message, place).map_err(|error| ImportError::in_file(&file, error))?;
+        }
+        Ok(())
+    }
+
+    fn add_message(&mut self, time: i64, message: SlackMessage, place: &Conversation) -> ImportResult<()> {
+        let subtype = message.subtype.as_deref().unwrap_or_default();
+        if DROPPED.contains(&subtype) {
+            self.importer.leave_out(
+                "notices",
+                1,
+                "joining, leaving, renaming and pinning are not messages here",
+            );
+            return Ok(());
+        }
+        let Some(sender) = self.sender(&message)? else {
+            self.importer.leave_out("messages", 1, "they have no sender");
+            return Ok(());
+        };
+        let mut content = to_markdown(message.text.as_deref().unwrap_or_default(), &self.names);
+        if content.is_empty() {
+            content =
+                message.attachments.iter().map(|block| self.block(block)).collect::<Vec<_>>().join("\n\n");
+        }
+        if matches!(subtype, "me_message" | "sh_room_created" | "bot_add") {
+            content = format!("/me {content}");
+        }
+        let mut files = Vec::new();
+        for file in message.files.iter().chain(message.file.as_ref()) {
+            self.add_file(file, &mut content, &mut files)?;
+        }
+        if content.is_empty() && files.is_empty() {
+            self.importer.leave_out("messages", 1, "they are empty");
+            return Ok(());
+        }
+        let mut reactions = Vec::new();
+        for reaction in &message.reactions {
+            // Tones of skin are one emoji.
+            let name = reaction.name.split("::").next().unwrap_or_default();
+            for user in &reaction.users {
+                let user = self.account(user)?;
+                reactions.push(ReactionLine { user, emoji: emoji_name(name).to_owned() });
+            }
+        }
+        let (channel, topic, to) = match &place.target {
+            Ok(name) => (Some(name.clone()), self.topic(&place.folder, &message), Vec::new()),
+            Err(people) => (None, String::new(), people.clone()),
+        };
+        let edited = message.edited.as_ref().and_then(|edit| seconds(&edit.ts)).map(|(time, _)| Date(time));
+        let line = MessageLine {
+            sender,
+            channel,
+            topic,
+            to,
+            content,
+            date: Date(time),
+            edited,
+            reactions,
+            files,
+            ..MessageLine::default()
+        };
+        self.importer.add(Line::Message(line))
+    }
+
+    /// The account that sent a message; programs without an account get a bot.
+    fn sender(&mut self, message: &SlackMessage) -> ImportResult<Option<String>> {
+        let of_file = message.file.as_ref().or(message.files.first()).and_then(|file| file.user.as_deref());
+        let of_comment = message.comment.get("user").and_then(|user| user.as_str());
+        if let Some(user) = message.user.as_deref().or(of_comment).or(of_file).filter(|user| *user != "U00") {
+            return Ok(Some(self.account(user)?));
+        }
+        let Some(program) = message.bot_id.as_deref().or(message.username.as_deref()) else {
+            return Ok(None);
+        };
+        let id = format!("program {program}");
+        if self.programs.insert(id.clone()) {
+            let name = message.username.as_deref().map(plain_name).filter(|name| !name.is_empty());
+            let name = name.unwrap_or_else(|| format!("Slack program {program}"));
+            let address: String =
+                program.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+            self.importer.add(Line::User(UserLine {
+                id: id.clone(),
+                email: Some(format!("{address}-{}-bot@imported.invalid", self.programs.len())),
+                full_name: name,
+                active: false,
+                bot: true,
+                ..UserLine::default()
+            }))?;
+        }
+        Ok(Some(id))
+    }
+
+    /// The text of a block of a program.
+    fn block(&self, block: &SlackAttachment) -> String {
+        let parts = [&block.pretext, &block.title, &block.text];
+        let parts: Vec<&str> = parts.iter().filter_map(|part| part.as_deref()).collect();
+        let text =
+            if parts.is_empty() { block.fallback.clone().unwrap_or_default() } else { parts.join("\n") };
+        to_markdown(&text, &self.names)
+    }
+
+    /// The topic of a message in a channel: that of its thread.
+    fn topic(&mut self, folder: &str, message: &SlackMessage) -> String {
+        let Some(thread) = message.thread_ts.as_deref() else { return TOPIC.to_owned() };
+        let Some((time, _)) = seconds(thread) else { return TOPIC.to_owned() };
+        let key = (folder.to_owned(), thread.to_owned());
+        if let Some(topic) = self.threads.get(&key) {
+            return topic.clone();
+        }
+        let day = jiff::Timestamp::from_second(time).map(|time| time.to_string()).unwrap_or_default();
+        let day = day.get(..10).unwrap_or_default().to_owned();
+        let number = self.threads_of_day.entry(day.clone()).or_default();
+        *number += 1;
+        let topic = format!("{day} Slack thread {number}");
+        self.threads.insert(key, topic.clone());
+        topic
+    }
+
+    /// Adds a file of the archive to a message, or else a link to it.
+    fn add_file(
+        &mut self,
+        file: &SlackFile,
+        content: &mut String,
+        files: &mut Vec<FileLine>,
+    ) -> ImportResult<()> {
+        let is_gone = matches!(file.mode.as_deref(), Some("tombstone" | "hidden_by_limit"))
+            || matches!(file.file_access.as_deref(), Some("access_denied" | "file_not_found"));
+        if is_gone {
+            self.importer.leave_out("files", 1, "Slack no longer had them, or did not give them out");
+            return Ok(());
+        }
+        let name = file.name.clone().or_else(|| file.title.clone()).unwrap_or_else(|| file.id.clone());
+        let folder = format!("{UPLOADS}/{}", file.id);
+        let is_plain = !file.id.is_empty() && file.id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if is_plain && let Some(first) = self.archive.entries(&folder)?.1.first() {
+            files.push(FileLine {
+                path: format!("{folder}/{first}"),
+                name: Some(name),
+                content_type: file.mimetype.clone(),
+            });
+            return Ok(());
+        }
+        if let Some(url) = file.url_private.as_deref() {
+            let is_of_slack = url.starts_with("https://files.slack.com/");
+            let is_fetched = is_of_slack || self.api.as_ref().is_some_and(|api| api.has(url));
+            if is_fetched && let Some(path) = self.fetch("files", url)? {
+                files.push(FileLine { path, name: Some(name), content_type: file.mimetype.clone() });
+                return Ok(());
+            }
+            if !content.is_empty() {
+                content.push('\n');
+            }
+            let shown = file.title.as_deref().unwrap_or(&name).replace(['[', ']'], "");
+            // The token of the address is a secret.
+            let address = if is_of_slack { url.split('?').next().unwrap_or_default() } else { url };
+            content.extend(["[", &shown, "](", address, ")"]);
+        }
+        Ok(())
+    }
+}
+
+/// A name without characters that names do not have here.
+fn plain_name(name: &str) -> String {
+    let kept: String =
+        name.chars().filter(|c| !c.is_control() && !"*`\\>\"@|".contains(*c)).take(100).collect();
+    kept.trim().to_owned()
+}
+
+/// Names of Slack that differ here.
+fn emoji_name(name: &str) -> &str {
+    let names: [(&str, &str); 5] = [
+        ("thumbsup", "+1"),
+        ("thumbsdown", "-1"),
+        ("white_check_mark", "check"),
+        ("heavy_check_mark", "check_mark"),
+        ("simple_smile", "smile"),
+    ];
+    names.iter().find(|(slack, _)| *slack == name).map_or(name, |(_, here)| here)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_fractions() {
+        assert_eq!(seconds("1434139102.000002"), Some((1_434_139_102, 2)));
+        assert_eq!(seconds("1434139102"), Some((1_434_139_102, 0)));
+        assert_eq!(seconds("x.y"), None);
+        assert_eq!(["thumbsup", "tada"].map(emoji_name), ["+1", "tada"]);
+        assert_eq!(plain_name(" A*d`a "), "Ada");
+    }
+}

@@ -1,0 +1,147 @@
+//! Rows of Slack's export. Unknown members are ignored.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// A person of `users.json`.
+#[derive(Debug, Deserialize)]
+pub struct SlackUser {
+    pub id: String,
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub real_name: Option<String>,
+    #[serde(default)]
+    pub deleted: bool,
+    #[serde(default)]
+    pub is_bot: bool,
+    #[serde(default)]
+    pub is_primary_owner: bool,
+    #[serde(default)]
+    pub is_owner: bool,
+    #[serde(default)]
+    pub is_admin: bool,
+    #[serde(default)]
+    pub is_restricted: bool,
+    #[serde(default)]
+    pub is_ultra_restricted: bool,
+    #[serde(default)]
+    pub tz: Option<String>,
+    #[serde(default)]
+    pub profile: SlackProfile,
+}
+
+/// A person's profile.
+#[derive(Debug, Default, Deserialize)]
+pub struct SlackProfile {
+    pub email: Option<String>,
+    pub real_name: Option<String>,
+    pub image_original: Option<String>,
+    pub image_512: Option<String>,
+    pub image_192: Option<String>,
+}
+
+impl SlackProfile {
+    /// The address of an image that the person chose.
+    pub fn image(&self) -> Option<&str> {
+        let images = [&self.image_original, &self.image_512, &self.image_192];
+        let image = images.into_iter().flatten().next().map(String::as_str);
+        // Others are those of Gravatar, and initials.
+        image.filter(|image| self.image_original.is_some() || !image.contains("gravatar.com/"))
+    }
+}
+
+/// A channel, or a direct conversation.
+#[derive(Debug, Deserialize)]
+pub struct SlackChannel {
+    pub id: String,
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub created: f64,
+    pub creator: Option<String>,
+    #[serde(default)]
+    pub is_archived: bool,
+    #[serde(default)]
+    pub members: Vec<String>,
+    #[serde(default)]
+    pub purpose: Purpose,
+}
+
+/// The purpose of a channel.
+#[derive(Debug, Default, Deserialize)]
+pub struct Purpose {
+    #[serde(default)]
+    pub value: String,
+}
+
+/// A message.
+#[derive(Debug, Deserialize)]
+pub struct SlackMessage {
+    pub ts: String,
+    pub user: Option<String>,
+    pub bot_id: Option<String>,
+    pub username: Option<String>,
+    pub subtype: Option<String>,
+    #[serde(default)]
+    pub text: Option<String>,
+    pub thread_ts: Option<String>,
+    pub edited: Option<Edited>,
+    #[serde(default)]
+    pub reactions: Vec<SlackReaction>,
+    #[serde(default, deserialize_with = "nullable_list")]
+    pub files: Vec<SlackFile>,
+    pub file: Option<SlackFile>,
+    #[serde(default)]
+    pub attachments: Vec<SlackAttachment>,
+    #[serde(default)]
+    pub comment: Value,
+}
+
+/// The time of an edit.
+#[derive(Debug, Deserialize)]
+pub struct Edited {
+    pub ts: String,
+}
+
+/// A reaction.
+#[derive(Debug, Deserialize)]
+pub struct SlackReaction {
+    pub name: String,
+    #[serde(default)]
+    pub users: Vec<String>,
+}
+
+/// A file.
+#[derive(Debug, Deserialize)]
+pub struct SlackFile {
+    #[serde(default)]
+    pub id: String,
+    pub name: Option<String>,
+    pub title: Option<String>,
+    pub mode: Option<String>,
+    pub file_access: Option<String>,
+    pub mimetype: Option<String>,
+    pub url_private: Option<String>,
+    pub user: Option<String>,
+}
+
+/// A block that a program added to a message.
+#[derive(Debug, Deserialize)]
+pub struct SlackAttachment {
+    pub fallback: Option<String>,
+    pub text: Option<String>,
+    pub pretext: Option<String>,
+    pub title: Option<String>,
+}
+
+fn nullable_list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SlackFile>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Seconds and microseconds of a `ts`.
+pub fn seconds(ts: &str) -> Option<(i64, u32)> {
+    let (seconds, micros) = ts.split_once('.').unwrap_or((ts, "0"));
+    let seconds = seconds.parse().ok().filter(|seconds| (0..=253_402_300_799).contains(seconds))?;
+    Some((seconds, format!("{micros:0<6}").get(..6)?.parse().ok()?))
+}

@@ -1,0 +1,32 @@
+//! The newest message of each topic. Batches are rendered while others are written, so the database does not tell.
+
+use crate::types::Topic;
+use std::collections::HashMap;
+
+/// The newest messages so far, by channel and topic.
+#[derive(Default)]
+pub struct NewestMessages(HashMap<(u32, String), u32>);
+
+impl NewestMessages {
+    /// Adds a message of a topic.
+    pub fn add(&mut self, stream: u32, topic: &str, id: u32) {
+        self.0.insert((stream, Topic::stored(topic.to_owned()).key()), id);
+    }
+
+    /// The topics that a text links to (`#**channel>topic**`), with their newest messages.
+    pub fn linked(
+        &self,
+        text: &str,
+        channel: impl Fn(&str) -> Option<u32>,
+    ) -> Vec<(i64, String, Option<i64>)> {
+        let mut linked = Vec::new();
+        for (at, marks) in text.match_indices("#**") {
+            let inner = text[at + marks.len()..].split('*').next().unwrap_or_default();
+            let Some((name, topic)) = inner.split_once('>') else { continue };
+            let Some(stream) = channel(name) else { continue };
+            let newest = self.0.get(&(stream, Topic::stored(topic.to_owned()).key()));
+            linked.push((stream.into(), topic.to_owned(), newest.map(|id| (*id).into())));
+        }
+        linked
+    }
+}

@@ -1,0 +1,232 @@
+//! The files of an archive: a folder as it is, or a packed archive that is unpacked beside the new database.
+
+use crate::moving::import::error::{ImportError, ImportResult};
+use flate2::read::MultiGzDecoder;
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Component, Path, PathBuf};
+
+/// The size that any archive may have when it is unpacked, and how many times larger than packed a larger one may be.
+/// Archives of messages are packed to a tenth or less, bombs to a thousandth.
+const ALWAYS_ALLOWED: u64 = 128 << 20;
+const MAX_RATIO: u64 = 200;
+
+/// The most files in an archive.
+const MAX_FILES: usize = 2_000_000;
+
+/// The files of an archive.
+#[derive(Debug)]
+pub struct Archive {
+    root: PathBuf,
+    /// A folder for files that are extracted from others. It may not exist yet.
+    scratch: PathBuf,
+    scratch_files: Cell<u64>,
+}
+
+/// The beginning of the paths of extracted files.
+const SCRATCH: &str = "extracted:";
+
+impl Archive {
+    /// Opens a folder, or unpacks a `.tar.gz`, `.tar` or `.zip` file to `unpacked`, which must not exist. `marks` are files at
+    /// the top of such archives: if none of them is there, they are looked for in the only folder.
+    pub fn open(path: &Path, unpacked: &Path, marks: &[&str]) -> ImportResult<Self> {
+        let shown = path.display().to_string();
+        let metadata = std::fs::metadata(path).map_err(|error| ImportError::in_file(&shown, error))?;
+        let root = if metadata.is_dir() {
+            path.to_owned()
+        } else {
+            unpack(path, &shown, metadata.len(), unpacked)?;
+            unpacked.to_owned()
+        };
+        let scratch = unpacked.with_file_name("extracted");
+        let archive = Self { root, scratch, scratch_files: Cell::default() };
+        Ok(match archive.only_folder(marks)? {
+            Some(folder) => Self { root: archive.root.join(folder), ..archive },
+            None => archive,
+        })
+    }
+
+    /// Creates a file for content that is extracted from another file. Returns its path as that of a file of the archive.
+    pub fn new_scratch_file(&self) -> ImportResult<(String, File)> {
+        std::fs::create_dir_all(&self.scratch)?;
+        let number = self.scratch_files.get() + 1;
+        self.scratch_files.set(number);
+        let file = File::create_new(self.scratch.join(number.to_string()))?;
+        Ok((format!("{SCRATCH}{number}"), file))
+    }
+
+    fn only_folder(&self, marks: &[&str]) -> ImportResult<Option<String>> {
+        if marks.iter().any(|mark| self.root.join(mark).exists()) {
+            return Ok(None);
+        }
+        let (folders, _) = self.entries("")?;
+        Ok(match folders.as_slice() {
+            [only] => Some(only.clone()),
+            _ => None,
+        })
+    }
+
+    /// The names of the folders and of the files in a folder, each sorted. A missing folder is empty.
+    pub fn entries(&self, folder: &str) -> ImportResult<(Vec<String>, Vec<String>)> {
+        let (mut folders, mut files) = (Vec::new(), Vec::new());
+        let Some(path) = self.resolve(folder)?.filter(|path| path.is_dir()) else {
+            return Ok((folders, files));
+        };
+        for entry in std::fs::read_dir(path).map_err(|error| ImportError::in_file(folder, error))? {
+            let entry = entry?;
+            let name = entry.file_name().into_string();
+            let Ok(name) = name else {
+                return Err(ImportError::in_file(folder, "a name of a file is not UTF-8"));
+            };
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                folders.push(name);
+            } else if kind.is_file() {
+                files.push(name);
+            } else {
+                return Err(ImportError::in_file(&format!("{folder}/{name}"), "it is a link or a device"));
+            }
+        }
+        folders.sort_unstable();
+        files.sort_unstable();
+        Ok((folders, files))
+    }
+
+    /// The path of a file. Fails if the name leads out of the archive, over a link, or to nothing.
+    pub fn file(&self, name: &str) -> ImportResult<PathBuf> {
+        match self.find(name)? {
+            Some(path) => Ok(path),
+            None => Err(ImportError::in_file(name, "the archive does not have this file")),
+        }
+    }
+
+    /// The same; `None` if the archive does not have the file.
+    pub fn find(&self, name: &str) -> ImportResult<Option<PathBuf>> {
+        Ok(self.resolve(name)?.filter(|path| path.is_file()))
+    }
+
+    /// The path of something in the archive, if it is there.
+    fn resolve(&self, name: &str) -> ImportResult<Option<PathBuf>> {
+        if let Some(number) = name.strip_prefix(SCRATCH).and_then(|number| number.parse::<u64>().ok()) {
+            return Ok(Some(self.scratch.join(number.to_string())));
+        }
+        let mut path = self.root.clone();
+        for component in Path::new(name).components() {
+            let Component::Normal(part) = component else {
+                return Err(ImportError::in_file(name, "the path leads out of the archive"));
+            };
+            path.push(part);
+            match std::fs::symlink_metadata(&path) {
+                Ok(metadata) if metadata.is_symlink() => {
+                    return Err(ImportError::in_file(name, "it is a link"));
+                }
+                Ok(_) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                    return Ok(None);
+                }
+                Err(error) => return Err(ImportError::in_file(name, error)),
+            }
+        }
+        Ok(Some(path))
+    }
+}
+
+/// The unpacked bytes and files so far, and their limits.
+struct Budget {
+    bytes: u64,
+    files: usize,
+}
+
+fn unpack(path: &Path, shown: &str, packed: u64, to: &Path) -> ImportResult<()> {
+    let mut file = File::open(path).map_err(|error| ImportError::in_file(shown, error))?;
+    let mut magic = [0; 4];
+    let length = file.read(&mut magic).map_err(|error| ImportError::in_file(shown, error))?;
+    std::fs::create_dir(to)?;
+    let mut budget = Budget { bytes: ALWAYS_ALLOWED.max(packed.saturating_mul(MAX_RATIO)), files: MAX_FILES };
+    let file = File::open(path).map_err(|error| ImportError::in_file(shown, error))?;
+    match &magic[..length] {
+        [0x1f, 0x8b, ..] => unpack_tar(MultiGzDecoder::new(file), shown, to, &mut budget),
+        [b'P', b'K', ..] => unpack_zip(file, shown, to, &mut budget),
+        _ if path.extension().is_some_and(|ending| ending == "tar") => {
+            unpack_tar(file, shown, to, &mut budget)
+        }
+        _ => Err(ImportError::in_file(shown, "it is neither a folder nor a .tar.gz, .tar or .zip file")),
+    }
+}
+
+fn unpack_tar(read: impl Read, shown: &str, to: &Path, budget: &mut Budget) -> ImportResult<()> {
+    let broken = |error: std::io::Error| ImportError::in_file(shown, error);
+    let mut tar = tar::Archive::new(read);
+    for entry in tar.entries().map_err(broken)? {
+        let mut entry = entry.map_err(broken)?;
+        let name = String::from_utf8(entry.path_bytes().into_owned());
+        let name = name.map_err(|_| ImportError::in_file(shown, "a name of a file is not UTF-8"))?;
+        let kind = entry.header().entry_type();
+        if kind.is_pax_global_extensions() {
+            continue;
+        }
+        if !kind.is_file() && !kind.is_dir() {
+            return Err(ImportError::in_file(&name, "it is a link or a device"));
+        }
+        put(&mut entry, &name, kind.is_dir(), to, budget)?;
+    }
+    Ok(())
+}
+
+fn unpack_zip(file: File, shown: &str, to: &Path, budget: &mut Budget) -> ImportResult<()> {
+    let mut zip = zip::ZipArchive::new(file).map_err(|error| ImportError::in_file(shown, error))?;
+    for index in 0..zip.len() {
+        let mut entry = zip.by_index(index).map_err(|error| ImportError::in_file(shown, error))?;
+        // Names are UTF-8 even where the archive does not say so.
+        let name = String::from_utf8(entry.name_raw().to_vec());
+        let name = name.map_err(|_| ImportError::in_file(shown, "a name of a file is not UTF-8"))?;
+        if entry.is_symlink() {
+            return Err(ImportError::in_file(&name, "it is a link"));
+        }
+        let is_folder = entry.is_dir();
+        put(&mut entry, &name, is_folder, to, budget)?;
+    }
+    Ok(())
+}
+
+/// Writes a file or makes a folder.
+fn put(
+    content: &mut impl Read,
+    name: &str,
+    is_folder: bool,
+    to: &Path,
+    budget: &mut Budget,
+) -> ImportResult<()> {
+    let mut path = to.to_owned();
+    for component in Path::new(name).components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(part) => path.push(part),
+            _ => return Err(ImportError::in_file(name, "the path leads out of the archive")),
+        }
+    }
+    budget.files = budget
+        .files
+        .checked_sub(1)
+        .ok_or_else(|| ImportError::new(format!("the archive has more than {MAX_FILES} files")))?;
+    let failed = |error: std::io::Error| ImportError::in_file(name, error);
+    if is_folder {
+        return std::fs::create_dir_all(&path).map_err(failed);
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let mut file = match File::create_new(&path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            return Err(ImportError::in_file(name, "the archive has this file twice"));
+        }
+        made => made.map_err(failed)?,
+    };
+    let written = std::io::copy(&mut content.take(budget.bytes + 1), &mut file).map_err(failed)?;
+    file.flush().map_err(failed)?;
+    budget.bytes = budget.bytes.checked_sub(written).ok_or_else(|| {
+        ImportError::in_file(name, "unpacked, the archive is far larger than archives of messages are")
+    })?;
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! The published archive.
+//!
+//! `realm.json` is read once, into compact rows ([`organization`]); then files, messages and the rest are written in this
+//! order. All ids stay as they are, because the new database has no others; only system groups have ids of their own here.
+
+mod files;
+mod messages;
+mod organization;
+mod people;
+mod rest;
+mod settings;
+mod tables;
+
+use crate::moving::import::error::{ImportError, ImportResult};
+use crate::moving::import::links::OldAddress;
+use crate::moving::import::progress::Progress;
+use crate::moving::import::report::Report;
+use crate::moving::import::target::Target;
+use crate::moving::import::unpack::Archive;
+use organization::Organization;
+
+/// The files by which an archive is known.
+pub const MARKS: &[&str] = &[REALM, "migration_status.json"];
+
+/// The file with all tables but those of messages and files.
+const REALM: &str = "realm.json";
+
+/// Imports an archive.
+pub fn import(
+    target: &mut Target,
+    archive: &Archive,
+    mut addresses: OldAddress,
+    progress: &Progress,
+    report: &mut Report,
+) -> ImportResult<()> {
+    for name in [REALM, "attachment.json"] {
+        progress.expect(archive.file(name)?.metadata()?.len());
+    }
+    let message_files = messages::files(archive)?;
+    for (_, path) in &message_files {
+        // Each is read twice.
+        progress.expect(2 * path.metadata()?.len());
+    }
+    let mut organization = Organization::read(archive, progress)?;
+    addresses.detect(organization.dummy_domains.iter());
+    let of_realm = |error: ImportError| error.or_in(REALM);
+    people::insert(target, &mut organization, report).map_err(of_realm)?;
+    files::insert(target, archive, &mut organization, progress, report)?;
+    rest::insert_before_messages(target, &mut organization, &addresses, report).map_err(of_realm)?;
+    messages::insert(target, &mut organization, &message_files, &addresses, progress, report)?;
+    rest::insert_after_messages(target, &mut organization, &addresses, report).map_err(of_realm)
+}

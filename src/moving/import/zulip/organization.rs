@@ -1,0 +1,469 @@
+//! `realm.json`, read once. Rows are checked against each other where they are read, so that errors have lines.
+
+use crate::auth::Caller;
+use crate::domain::groups::system::SystemGroup;
+use crate::moving::import::descriptions::Description;
+use crate::moving::import::error::{ImportError, ImportResult};
+use crate::moving::import::json;
+use crate::moving::import::message;
+use crate::moving::import::progress::Progress;
+use crate::moving::import::receipts::SubscriptionChange;
+use crate::moving::import::rows::NewPerson;
+use crate::moving::import::unpack::Archive;
+use crate::moving::import::zulip::settings;
+use crate::moving::import::zulip::tables::{
+    AlertWord, AuditEntry, BotData, Client, DefaultStream, Domain, Emoji, Folder, Group, Huddle, Id,
+    Linkifier, Member, MutedUserRow, NamedGroup, NavigationViewRow, OnboardingStepRow, PlaygroundRow,
+    Presence, ProfileFieldRow, ProfileValue, Reaction, Realm, Recipient, ScheduledMessage, Service, Snippet,
+    Stream, Subgroup, Subscription, SystemBot, User, UserStatus, UserTopic,
+};
+use crate::types::{RecipientId, UserId, fold};
+use roaring::RoaringBitmap;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+/// A reaction with its message.
+pub struct ReactionOf {
+    pub message: u32,
+    pub reaction: message::Reaction,
+}
+
+/// The target of messages.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// A person, with the sender.
+    Person(UserId),
+    /// A channel.
+    Channel(u32),
+    /// A group, with all its people.
+    Group(u32),
+}
+
+/// Properties of a bot beside its account.
+#[derive(Default)]
+pub struct BotOf {
+    pub default_sending_stream: Option<Id>,
+    pub default_events_register_stream: Option<Id>,
+    pub default_all_public_streams: bool,
+    pub service: Option<Service>,
+    pub config: Map<String, Value>,
+}
+
+/// The rows of `realm.json`.
+#[derive(Default)]
+pub struct Organization {
+    pub realm: Option<Realm>,
+    pub people: Vec<NewPerson>,
+    pub user_ids: HashSet<u32>,
+    pub dummies: u64,
+    pub idle: RoaringBitmap,
+    /// Avatars that were uploaded.
+    pub avatars: HashSet<u32>,
+    pub unusable_passwords: u64,
+    pub dummy_domains: BTreeSet<String>,
+    pub bots: BTreeMap<u32, BotOf>,
+    pub system_bots: HashMap<String, u32>,
+    /// Ids of system bots, and of their recipients in the archive.
+    pub system_bot_recipients: HashMap<u32, UserId>,
+    pub defaults: Vec<(&'static str, Value)>,
+    /// The ids of groups here, by those of the archive.
+    pub ids_of_groups: HashMap<u32, i64>,
+    pub descriptions: Vec<Description>,
+    /// The person in whose name descriptions are rendered.
+    pub reader: Option<Caller>,
+    pub groups: Vec<Group>,
+    pub named_groups: Vec<NamedGroup>,
+    pub members: Vec<Member>,
+    pub subgroups: Vec<Subgroup>,
+    pub streams: Vec<Stream>,
+    pub folders: Vec<Folder>,
+    pub default_streams: Vec<u32>,
+    pub recipients: HashMap<u32, Place>,
+    pub huddles: HashSet<u32>,
+    /// Direct conversations by their people, and by the recipient in the archive.
+    pub conversations: HashMap<Vec<UserId>, RecipientId>,
+    pub group_recipients: HashMap<u32, RecipientId>,
+    /// Subscribers of channels.
+    pub subscribed: HashMap<u32, RoaringBitmap>,
+    pub subscriptions: Vec<Subscription>,
+    pub clients: HashMap<u32, String>,
+    pub reactions: Vec<ReactionOf>,
+    pub changes: Vec<SubscriptionChange>,
+    pub other_audit: u64,
+    pub emoji: Vec<Emoji>,
+    pub linkifiers: Vec<Linkifier>,
+    pub playgrounds: Vec<PlaygroundRow>,
+    pub domains: Vec<Domain>,
+    pub user_topics: Vec<UserTopic>,
+    pub muted_users: Vec<MutedUserRow>,
+    pub alert_words: Vec<AlertWord>,
+    pub statuses: Vec<UserStatus>,
+    pub presences: Vec<Presence>,
+    pub snippets: Vec<Snippet>,
+    pub onboarding: Vec<OnboardingStepRow>,
+    pub views: Vec<NavigationViewRow>,
+    pub fields: Vec<ProfileFieldRow>,
+    pub values: Vec<ProfileValue>,
+    pub storage: Vec<BotData>,
+    pub scheduled: Vec<ScheduledMessage>,
+    /// The messages of files, ascending, and the files of scheduled messages.
+    pub attachments: Vec<(u32, u32)>,
+    pub scheduled_attachments: Vec<(u32, u32)>,
+    /// Names and interned values, for duplicates.
+    seen: Seen,
+    /// Rows of tables that have no place here.
+    pub ignored: BTreeMap<String, u64>,
+}
+
+/// Values that must be unique, and values that are shared.
+#[derive(Default)]
+struct Seen {
+    emails: HashSet<String>,
+    names: HashSet<String>,
+    groups: HashSet<u32>,
+    subscriptions: HashSet<(u32, u32)>,
+    includes: HashMap<u32, Vec<u32>>,
+    emoji: HashMap<message::Emoji, Arc<message::Emoji>>,
+}
+
+/// Tables whose rows are of no use on another server.
+const USELESS: [&str; 6] = [
+    "zerver_presencesequence",
+    "zerver_useractivity",
+    "zerver_useractivityinterval",
+    "zerver_realmexport",
+    "zerver_realmauthenticationmethod",
+    "zerver_onboardingusermessage",
+];
+
+impl Organization {
+    /// Reads the file.
+    pub fn read(archive: &Archive, progress: &Progress) -> ImportResult<Self> {
+        const FILE: &str = "realm.json";
+        let mut all = Self::default();
+        json::read_tables(&archive.file(FILE)?, FILE, progress, &|_| true, &mut |table, text| {
+            all.add(table, text)
+        })?;
+        if all.realm.is_none() {
+            return Err(ImportError::in_file(FILE, "the table zerver_realm has no row"));
+        }
+        if all.people.is_empty() {
+            return Err(ImportError::in_file(FILE, "the table zerver_userprofile has no row"));
+        }
+        all.check()?;
+        Ok(all)
+    }
+
+    fn add(&mut self, table: &str, text: &str) -> ImportResult<()> {
+        match table {
+            "zerver_realm" => {
+                if self.realm.replace(json::parse(text)?).is_some() {
+                    return Err(ImportError::new("an archive has one organization"));
+                }
+            }
+            "zerver_userprofile" | "zerver_userprofile_mirrordummy" => self.add_user(json::parse(text)?)?,
+            "zerver_userprofile_crossrealm" => {
+                let bot: SystemBot = json::parse(text)?;
+                if let Some(recipient) = bot.recipient_id {
+                    self.system_bot_recipients.insert(recipient.0, bot.id.0.into());
+                }
+                self.system_bots.insert(bot.email, bot.id.0);
+            }
+            "zerver_realmuserdefault" => {
+                let row: Map<String, Value> = json::parse(text)?;
+                self.defaults = settings::of_person(&row)?;
+            }
+            "zerver_usergroup" => {
+                let group: Group = json::parse(text)?;
+                unique(self.seen.groups.insert(group.id.0), "group", group.id)?;
+                self.groups.push(group);
+            }
+            "zerver_namedusergroup" => self.named_groups.push(json::parse(text)?),
+            "zerver_usergroupmembership" => self.members.push(json::parse(text)?),
+            "zerver_groupgroupmembership" => self.add_subgroup(json::parse(text)?)?,
+            "zerver_stream" => {
+                let stream: Stream = json::parse(text)?;
+                unique(self.seen.names.insert(fold(&stream.name)), "channel", &stream.name)?;
+                self.streams.push(stream);
+            }
+            "zerver_channelfolder" => self.folders.push(json::parse(text)?),
+            "zerver_defaultstream" => {
+                let row: DefaultStream = json::parse(text)?;
+                self.default_streams.push(row.stream.0);
+            }
+            "zerver_recipient" => {
+                let row: Recipient = json::parse(text)?;
+                let place = match row.r#type {
+                    1 => Place::Person(row.type_id.0.into()),
+                    2 => Place::Channel(row.type_id.0),
+                    3 => Place::Group(row.type_id.0),
+                    other => return Err(ImportError::new(format!("{other} is no type of recipient"))),
+                };
+                unique(self.recipients.insert(row.id.0, place).is_none(), "recipient", row.id)?;
+            }
+            "zerver_huddle" => {
+                let row: Huddle = json::parse(text)?;
+                unique(self.huddles.insert(row.id.0), "direct message group", row.id)?;
+            }
+            "zerver_subscription" => {
+                let row: Subscription = json::parse(text)?;
+                let key = (row.user_profile.0, row.recipient.0);
+                if !self.seen.subscriptions.insert(key) {
+                    return Err(ImportError::new(format!("person {} has this recipient twice", key.0)));
+                }
+                self.subscriptions.push(row);
+            }
+            "zerver_client" => {
+                let row: Client = json::parse(text)?;
+                unique(self.clients.insert(row.id.0, row.name).is_none(), "client", row.id)?;
+            }
+            "zerver_reaction" => self.add_reaction(json::parse(text)?)?,
+            "zerver_realmauditlog" => self.add_audit_entry(&json::parse(text)?),
+            "zerver_realmemoji" => self.emoji.push(json::parse(text)?),
+            "zerver_realmfilter" => self.linkifiers.push(json::parse(text)?),
+            "zerver_realmplayground" => self.playgrounds.push(json::parse(text)?),
+            "zerver_realmdomain" => self.domains.push(json::parse(text)?),
+            "zerver_usertopic" => self.user_topics.push(json::parse(text)?),
+            "zerver_muteduser" => self.muted_users.push(json::parse(text)?),
+            "zerver_alertword" => self.alert_words.push(json::parse(text)?),
+            "zerver_userstatus" => self.statuses.push(json::parse(text)?),
+            "zerver_userpresence" => self.presences.push(json::parse(text)?),
+            "zerver_savedsnippet" => self.snippets.push(json::parse(text)?),
+            "zerver_onboardingstep" => self.onboarding.push(json::parse(text)?),
+            "zerver_navigationview" => self.views.push(json::parse(text)?),
+            "zerver_customprofilefield" => self.fields.push(json::parse(text)?),
+            "zerver_customprofilefieldvalue" => self.values.push(json::parse(text)?),
+            "zerver_service" => {
+                let row: Service = json::parse(text)?;
+                let bot = row.user_profile.0;
+                self.bots.entry(bot).or_default().service = Some(row);
+            }
+            "zerver_botconfigdata" => {
+                let row: BotData = json::parse(text)?;
+                let config = &mut self.bots.entry(row.bot_profile.0).or_default().config;
+                config.insert(row.key, row.value.into());
+            }
+            "zerver_botstoragedata" => self.storage.push(json::parse(text)?),
+            "zerver_scheduledmessage" => self.scheduled.push(json::parse(text)?),
+            _ if USELESS.contains(&table) => {}
+            _ => *self.ignored.entry(table.to_owned()).or_default() += 1,
+        }
+        Ok(())
+    }
+
+    fn add_user(&mut self, user: User) -> ImportResult<()> {
+        let id = user.id.0;
+        unique(self.user_ids.insert(id), "person", user.id)?;
+        let email = user.delivery_email.trim().to_lowercase();
+        if email.is_empty() {
+            return Err(ImportError::new(format!("person {id} has no email")));
+        }
+        unique(self.seen.emails.insert(email.clone()), "email", &user.delivery_email)?;
+        let role = user
+            .role()
+            .ok_or_else(|| ImportError::new(format!("{} is no role of person {id}", user.role)))?;
+        if let Some((name, domain)) = user.email.split_once('@')
+            && user.email.to_lowercase() != email
+            && name.strip_prefix("user").is_some_and(|digits| digits.parse() == Ok(id))
+        {
+            self.dummy_domains.insert(domain.to_lowercase());
+        }
+        let bot_type = user.bot_type();
+        if bot_type.is_some() {
+            let bot = self.bots.entry(id).or_default();
+            bot.default_sending_stream = user.default_sending_stream;
+            bot.default_events_register_stream = user.default_events_register_stream;
+            bot.default_all_public_streams = user.default_all_public_streams;
+        }
+        if user.long_term_idle {
+            self.idle.insert(id);
+        }
+        if user.avatar_source == "U" {
+            self.avatars.insert(id);
+        }
+        self.dummies += u64::from(user.is_mirror_dummy);
+        let password_hash = match user.password.as_deref().map(settings::password_hash) {
+            None | Some(Ok(None)) => None,
+            Some(Ok(hash)) => hash,
+            Some(Err(())) => {
+                self.unusable_passwords += 1;
+                None
+            }
+        };
+        self.people.push(NewPerson {
+            user_id: id,
+            email: user.email,
+            delivery_email: user.delivery_email.trim().to_owned(),
+            full_name: user.full_name,
+            role,
+            is_active: user.is_active && !user.is_mirror_dummy,
+            bot_type,
+            bot_owner: user.bot_owner.map(|owner| owner.0),
+            timezone: user.timezone,
+            date_joined: user.date_joined.0,
+            avatar_version: user.avatar_version.max(1),
+            password_hash,
+            settings: settings::of_person(&user.rest)?,
+        });
+        Ok(())
+    }
+
+    /// Adds an inclusion of groups, unless it closes a cycle.
+    fn add_subgroup(&mut self, row: Subgroup) -> ImportResult<()> {
+        let (outer, inner) = (row.supergroup.0, row.subgroup.0);
+        let mut next = vec![inner];
+        let mut seen = HashSet::new();
+        while let Some(group) = next.pop() {
+            if group == outer {
+                return Err(ImportError::new(format!("group {outer} includes itself through group {inner}")));
+            }
+            if seen.insert(group) {
+                next.extend(self.seen.includes.get(&group).into_iter().flatten());
+            }
+        }
+        self.seen.includes.entry(outer).or_default().push(inner);
+        self.subgroups.push(row);
+        Ok(())
+    }
+
+    fn add_reaction(&mut self, row: Reaction) -> ImportResult<()> {
+        if !["unicode_emoji", "realm_emoji", "zulip_extra_emoji"].contains(&row.kind.as_str()) {
+            return Err(ImportError::new(format!("{} is no type of reaction", row.kind)));
+        }
+        let key = (row.emoji_name, row.emoji_code, row.kind);
+        let emoji = match self.seen.emoji.get(&key) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let emoji = Arc::new(key.clone());
+                self.seen.emoji.insert(key, Arc::clone(&emoji));
+                emoji
+            }
+        };
+        let reaction = message::Reaction { user: row.user_profile.0, emoji };
+        self.reactions.push(ReactionOf { message: row.message.0, reaction });
+        Ok(())
+    }
+
+    fn add_audit_entry(&mut self, row: &AuditEntry) {
+        match (row.event_type, row.modified_user, row.modified_stream) {
+            (301..=303, Some(user), Some(stream)) => self.changes.push(SubscriptionChange {
+                time: row.event_time.0,
+                user: user.0,
+                stream: stream.0,
+                is_begin: row.event_type != 303,
+            }),
+            _ => self.other_audit += 1,
+        }
+    }
+
+    /// Checks references between tables.
+    fn check(&self) -> ImportResult<()> {
+        let missing = |table: &str, kind: &str, id: u32| {
+            Err(ImportError::in_file("realm.json", format!("{table}: there is no {kind} {id}")))
+        };
+        let system: HashSet<u32> = self.system_bots.values().copied().collect();
+        let is_user = |id: u32| self.user_ids.contains(&id) || system.contains(&id);
+        if let Some(both) = system.iter().find(|id| self.user_ids.contains(id)) {
+            let what = format!("zerver_userprofile_crossrealm: {both} is the id of a person");
+            return Err(ImportError::in_file("realm.json", what));
+        }
+        let streams: HashSet<u32> = self.streams.iter().map(|stream| stream.id.0).collect();
+        for person in &self.people {
+            if let Some(owner) = person.bot_owner.filter(|owner| !is_user(*owner)) {
+                return missing("zerver_userprofile", "person", owner);
+            }
+        }
+        let mut recipients: HashSet<u32> = HashSet::new();
+        for place in self.recipients.values() {
+            match place {
+                Place::Person(user) if !user.bit().is_some_and(is_user) => {
+                    return missing("zerver_recipient", "person", user.bit().unwrap_or_default());
+                }
+                Place::Channel(stream) if !streams.contains(stream) => {
+                    return missing("zerver_recipient", "channel", *stream);
+                }
+                Place::Channel(stream) => {
+                    recipients.insert(*stream);
+                }
+                Place::Group(group) if !self.huddles.contains(group) => {
+                    return missing("zerver_recipient", "direct message group", *group);
+                }
+                Place::Person(_) | Place::Group(_) => {}
+            }
+        }
+        if let Some(stream) = streams.iter().find(|stream| !recipients.contains(stream)) {
+            return missing("zerver_recipient", "recipient of channel", *stream);
+        }
+        for row in &self.subscriptions {
+            if !is_user(row.user_profile.0) {
+                return missing("zerver_subscription", "person", row.user_profile.0);
+            }
+            if !self.recipients.contains_key(&row.recipient.0) {
+                return missing("zerver_subscription", "recipient", row.recipient.0);
+            }
+        }
+        for row in &self.members {
+            if !self.seen.groups.contains(&row.user_group.0) {
+                return missing("zerver_usergroupmembership", "group", row.user_group.0);
+            }
+            if !is_user(row.user_profile.0) {
+                return missing("zerver_usergroupmembership", "person", row.user_profile.0);
+            }
+        }
+        for row in &self.subgroups {
+            for group in [row.supergroup.0, row.subgroup.0] {
+                if !self.seen.groups.contains(&group) {
+                    return missing("zerver_groupgroupmembership", "group", group);
+                }
+            }
+        }
+        for row in &self.reactions {
+            if !is_user(row.reaction.user) {
+                return missing("zerver_reaction", "person", row.reaction.user);
+            }
+        }
+        for stream in &self.default_streams {
+            if !streams.contains(stream) {
+                return missing("zerver_defaultstream", "channel", *stream);
+            }
+        }
+        Ok(())
+    }
+
+    /// The id of a group here: system groups have theirs, and groups of the archive whose ids are those of system groups get
+    /// ids above all others.
+    pub fn group_ids(&self) -> HashMap<u32, i64> {
+        let system = |id: u32| {
+            let named = self.named_groups.iter().filter(|group| group.is_system_group);
+            let own = named.filter(|group| group.usergroup_ptr.or(group.id) == Some(Id(id)));
+            let name = own.map(|group| group.name.as_str()).next();
+            let name = name.or_else(|| {
+                let old = self.groups.iter().find(|group| group.id.0 == id)?;
+                old.name.as_deref().filter(|name| name.starts_with("role:"))
+            })?;
+            SystemGroup::ALL.into_iter().find(|group| group.name() == name)
+        };
+        let first = SystemGroup::ALL.len() as i64 + 1;
+        let largest = self.groups.iter().map(|group| i64::from(group.id.0)).max().unwrap_or_default();
+        let mut next = largest.max(first - 1) + 1;
+        let mut ids = HashMap::new();
+        for group in &self.groups {
+            let id = i64::from(group.id.0);
+            let ours = match system(group.id.0) {
+                Some(group) => group.id().0,
+                None if id >= first => id,
+                None => {
+                    next += 1;
+                    next - 1
+                }
+            };
+            ids.insert(group.id.0, ours);
+        }
+        ids
+    }
+}
+
+fn unique(is_new: bool, kind: &str, what: impl std::fmt::Display) -> ImportResult<()> {
+    if is_new { Ok(()) } else { Err(ImportError::new(format!("the {kind} {what} is there twice"))) }
+}

@@ -1,0 +1,409 @@
+//! Personal data, settings of messages, and what is sent later.
+
+use crate::domain::rendering::{render_again, render_description_again};
+use crate::domain::{alert_words, files};
+use crate::moving::import::descriptions;
+use crate::moving::import::error::{ImportError, ImportResult};
+use crate::moving::import::links::OldAddress;
+use crate::moving::import::message::Renderer;
+use crate::moving::import::report::Report;
+use crate::moving::import::target::Target;
+use crate::moving::import::zulip::organization::{Organization, Place};
+use crate::moving::import::zulip::tables::{ProfileFieldRow, ProfileValue, ScheduledMessage};
+use crate::store::Tx;
+use crate::types::{Topic, UserId, distinct};
+use regex::Regex;
+use std::collections::{HashMap, HashSet};
+
+/// Inserts all that does not refer to messages.
+pub fn insert_before_messages(
+    target: &mut Target,
+    organization: &mut Organization,
+    addresses: &OldAddress,
+    report: &mut Report,
+) -> ImportResult<()> {
+    insert_patterns(target, organization, report)?;
+    let renderer = Renderer::of(organization, addresses);
+    if let Some(reader) = &organization.reader {
+        descriptions::insert_all(target, reader, &renderer, &organization.descriptions)?;
+    }
+    insert_profiles(target, organization, renderer, report)?;
+    insert_personal(target, organization, report)
+}
+
+/// Linkifiers, playgrounds and domains.
+fn insert_patterns(
+    target: &mut Target,
+    organization: &mut Organization,
+    report: &mut Report,
+) -> ImportResult<()> {
+    let mut rows = std::mem::take(&mut organization.linkifiers);
+    let all = rows.len();
+    let mut known = HashSet::new();
+    rows.retain(|row| Regex::new(&row.pattern).is_ok() && known.insert(row.pattern.clone()));
+    report.leave_out(
+        "linkifiers",
+        (all - rows.len()) as u64,
+        "their patterns are not valid here, or are there twice",
+    );
+    rows.sort_by_key(|row| (row.order, row.id));
+    report.add("linkifiers", rows.len());
+    let playgrounds = std::mem::take(&mut organization.playgrounds);
+    report.add("code playgrounds", playgrounds.len());
+    let domains = std::mem::take(&mut organization.domains);
+    report.add("domains", domains.len());
+    target.run(move |tx| {
+        for (position, row) in rows.iter().enumerate() {
+            tx.prepare_cached(
+                "INSERT INTO linkifier (id, position, pattern, url_template) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute((row.id.0, position as i64 + 1, &row.pattern, &row.url_template))?;
+        }
+        for row in playgrounds {
+            tx.prepare_cached(
+                "INSERT OR IGNORE INTO code_playground (id, name, pygments_language, url_template)
+                 VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute((row.id.0, row.name, row.pygments_language, row.url_template))?;
+        }
+        for row in domains {
+            tx.prepare_cached(
+                "INSERT OR IGNORE INTO realm_domain (domain, allow_subdomains) VALUES (?1, ?2)",
+            )?
+            .execute((row.domain.to_lowercase(), row.allow_subdomains))?;
+        }
+        Ok(())
+    })
+}
+
+/// Profile fields and their values.
+fn insert_profiles(
+    target: &mut Target,
+    organization: &mut Organization,
+    renderer: Renderer,
+    report: &mut Report,
+) -> ImportResult<()> {
+    let fields = std::mem::take(&mut organization.fields);
+    let values = std::mem::take(&mut organization.values);
+    let types: HashMap<u32, i64> = fields.iter().map(|field| (field.id.0, field.field_type)).collect();
+    if let Some(value) = values.iter().find(|value| !types.contains_key(&value.field.0)) {
+        let what = format!("zerver_customprofilefieldvalue: there is no field {}", value.field);
+        return Err(ImportError::in_file("realm.json", what));
+    }
+    check_people(
+        organization,
+        "zerver_customprofilefieldvalue",
+        values.iter().map(|value| value.user_profile.0),
+    )?;
+    report.add("profile fields", fields.len());
+    report.add("values of profile fields", values.len());
+    target.run(move |tx| {
+        for field in &fields {
+            insert_field(tx, field)?;
+        }
+        for value in &values {
+            let caller = renderer.callers.get(&value.user_profile.0);
+            let is_text = matches!(types.get(&value.field.0), Some(1 | 2));
+            let earlier = value.rendered_value.as_deref().and_then(|html| renderer.references(html));
+            let render =
+                |caller| render_description_again(tx.ctx(caller), "", earlier.as_ref(), &value.value);
+            let html = caller.filter(|_| is_text).map(render).transpose()?;
+            insert_value(tx, value, html.as_deref())?;
+        }
+        Ok(())
+    })
+}
+
+fn insert_field(tx: &Tx<'_>, field: &ProfileFieldRow) -> ImportResult<()> {
+    tx.prepare_cached(
+        "INSERT INTO profile_field (id, name, type, hint, field_data, position, required, editable_by_user,
+             display_in_profile_summary)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?
+    .execute((
+        field.id.0,
+        &field.name,
+        field.field_type,
+        &field.hint,
+        &field.field_data,
+        field.order,
+        field.required,
+        field.editable_by_user,
+        field.display_in_profile_summary,
+    ))?;
+    Ok(())
+}
+
+fn insert_value(tx: &Tx<'_>, value: &ProfileValue, html: Option<&str>) -> ImportResult<()> {
+    tx.prepare_cached(
+        "INSERT OR IGNORE INTO profile_value (user_id, field_id, value, rendered_value) VALUES (?1, ?2, ?3, ?4)",
+    )?
+    .execute((value.user_profile.0, value.field.0, &value.value, html))?;
+    Ok(())
+}
+
+/// Data that people keep for themselves.
+fn insert_personal(
+    target: &mut Target,
+    organization: &mut Organization,
+    report: &mut Report,
+) -> ImportResult<()> {
+    let words = std::mem::take(&mut organization.alert_words);
+    let muted = std::mem::take(&mut organization.muted_users);
+    let mut topics = std::mem::take(&mut organization.user_topics);
+    let statuses = std::mem::take(&mut organization.statuses);
+    let mut presences = std::mem::take(&mut organization.presences);
+    let snippets = std::mem::take(&mut organization.snippets);
+    let steps = std::mem::take(&mut organization.onboarding);
+    let views = std::mem::take(&mut organization.views);
+    let storage = std::mem::take(&mut organization.storage);
+    topics.retain(|row| matches!(row.visibility_policy, 1..=3));
+    presences.sort_by_key(|row| (row.last_update_id, row.last_connected_time, row.user_profile));
+    check_people(organization, "zerver_alertword", words.iter().map(|row| row.user_profile.0))?;
+    let both = muted.iter().flat_map(|row| [row.user_profile.0, row.muted_user.0]);
+    check_people(organization, "zerver_muteduser", both)?;
+    check_people(organization, "zerver_usertopic", topics.iter().map(|row| row.user_profile.0))?;
+    check_people(organization, "zerver_userstatus", statuses.iter().map(|row| row.user_profile.0))?;
+    check_people(organization, "zerver_userpresence", presences.iter().map(|row| row.user_profile.0))?;
+    check_people(organization, "zerver_savedsnippet", snippets.iter().map(|row| row.user_profile.0))?;
+    check_people(organization, "zerver_onboardingstep", steps.iter().map(|row| row.user.0))?;
+    check_people(organization, "zerver_navigationview", views.iter().map(|row| row.user.0))?;
+    check_people(organization, "zerver_botstoragedata", storage.iter().map(|row| row.bot_profile.0))?;
+    for (what, count) in [
+        ("alert words", words.len()),
+        ("muted users", muted.len()),
+        ("policies of topics", topics.len()),
+        ("statuses", statuses.len()),
+        ("presences", presences.len()),
+        ("saved snippets", snippets.len()),
+        ("onboarding steps", steps.len()),
+        ("navigation views", views.len()),
+        ("values of bot storage", storage.len()),
+    ] {
+        report.add(what, count);
+    }
+    target.run(move |tx| {
+        for row in words {
+            alert_words::insert(tx, row.user_profile.0.into(), &row.word)?;
+        }
+        for row in muted {
+            tx.prepare_cached(
+                "INSERT OR IGNORE INTO muted_user (user_id, muted_user_id, date_muted) VALUES (?1, ?2, ?3)",
+            )?
+            .execute((row.user_profile.0, row.muted_user.0, row.date_muted.0))?;
+        }
+        for row in topics {
+            let topic = Topic::stored(row.topic_name);
+            tx.prepare_cached(
+                "INSERT OR REPLACE INTO user_topic (user_id, stream_id, name_key, topic_name, visibility_policy,
+                     last_updated)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute((
+                row.user_profile.0,
+                row.stream.0,
+                topic.key(),
+                topic.as_str(),
+                row.visibility_policy,
+                row.last_updated.0,
+            ))?;
+        }
+        for row in statuses {
+            tx.prepare_cached(
+                "INSERT OR REPLACE INTO user_status (user_id, status_text, emoji_name, emoji_code, reaction_type)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute((
+                row.user_profile.0,
+                row.status_text,
+                &row.emoji_name,
+                &row.emoji_code,
+                if row.emoji_name.is_empty() { "" } else { row.reaction_type.as_str() },
+            ))?;
+        }
+        let mut last = 0;
+        for row in presences {
+            last = row.last_update_id.max(last + 1);
+            let connected = row.last_connected_time.or(row.last_active_time).unwrap_or_default();
+            tx.prepare_cached(
+                "INSERT OR REPLACE INTO presence (user_id, last_active_time, last_connected_time, update_id)
+                 VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute((
+                row.user_profile.0,
+                row.last_active_time.map(|time| time.0),
+                connected.0,
+                last,
+            ))?;
+        }
+        for row in snippets {
+            tx.prepare_cached(
+                "INSERT INTO saved_snippet (id, user_id, title, content, date_created) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute((
+                row.id.map(|id| id.0),
+                row.user_profile.0,
+                row.title,
+                row.content,
+                row.date_created.0,
+            ))?;
+        }
+        for row in steps {
+            tx.prepare_cached(
+                "INSERT OR IGNORE INTO onboarding_step (user_id, onboarding_step, timestamp) VALUES (?1, ?2, ?3)",
+            )?
+            .execute((row.user.0, row.onboarding_step, row.timestamp.0))?;
+        }
+        for row in views {
+            tx.prepare_cached(
+                "INSERT OR IGNORE INTO navigation_view (user_id, fragment, is_pinned, name) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute((row.user.0, row.fragment, row.is_pinned, row.name))?;
+        }
+        for row in storage {
+            tx.prepare_cached("INSERT OR REPLACE INTO bot_storage (user_id, key, value) VALUES (?1, ?2, ?3)")?
+                .execute((row.bot_profile.0, row.key, row.value))?;
+        }
+        Ok(())
+    })
+}
+
+/// Fails if a row names a person who is not in the archive.
+fn check_people(
+    organization: &Organization,
+    table: &str,
+    mut user_ids: impl Iterator<Item = u32>,
+) -> ImportResult<()> {
+    match user_ids.find(|user| !organization.user_ids.contains(user)) {
+        Some(user) => Err(ImportError::in_file("realm.json", format!("{table}: there is no person {user}"))),
+        None => Ok(()),
+    }
+}
+
+/// Inserts scheduled messages and reminders, and reports tables without a place here.
+pub fn insert_after_messages(
+    target: &mut Target,
+    organization: &mut Organization,
+    addresses: &OldAddress,
+    report: &mut Report,
+) -> ImportResult<()> {
+    let ignored = std::mem::take(&mut organization.ignored);
+    for (table, count) in ignored {
+        report.leave_out(&table, count, "this server has no place for the table");
+    }
+    report.leave_out(
+        "entries of the audit log",
+        std::mem::take(&mut organization.other_audit),
+        "the history of settings and accounts is not kept; that of subscriptions is",
+    );
+    let mut scheduled = std::mem::take(&mut organization.scheduled);
+    scheduled.retain(|row| !row.delivered);
+    check_people(organization, "zerver_scheduledmessage", scheduled.iter().map(|row| row.sender.0))?;
+    let renderer = Renderer::of(organization, addresses);
+    let attachments = std::mem::take(&mut organization.scheduled_attachments);
+    let clients = std::mem::take(&mut organization.clients);
+    let mut rows = Vec::with_capacity(scheduled.len());
+    for mut row in scheduled {
+        row.content = addresses.rewrite(&row.content).unwrap_or(row.content);
+        let place = place_of(organization, &row)?;
+        rows.push((row, place));
+    }
+    let reminders = rows.iter().filter(|(row, _)| row.delivery_type == 2).count();
+    report.add("reminders", reminders);
+    report.add("scheduled messages", rows.len() - reminders);
+    target.run(move |tx| {
+        let mut ids = HashSet::new();
+        for (row, place) in &rows {
+            let caller = renderer.callers.get(&row.sender.0);
+            let caller = caller.ok_or_else(|| ImportError::new("a sender was not imported"))?;
+            let earlier = row.rendered_content.as_deref().and_then(|html| renderer.references(html));
+            let html = render_again(tx.ctx(caller), &renderer.origin, earlier.as_ref(), &row.content)?.html;
+            let client = row.sending_client.and_then(|client| clients.get(&client.0));
+            let client = client.map_or("website", String::as_str);
+            insert_scheduled(tx, row, place, client, &renderer.origin, &html)?;
+            ids.insert(row.id.0);
+        }
+        for (message, attachment) in attachments.iter().filter(|(message, _)| ids.contains(message)) {
+            files::claim_for_scheduled(tx, (*attachment).into(), (*message).into())?;
+        }
+        Ok(())
+    })
+}
+
+/// The target of a scheduled message: a channel, or all people of a direct conversation.
+enum ScheduledPlace {
+    Channel(u32),
+    Direct(Vec<UserId>),
+}
+
+fn place_of(organization: &Organization, row: &ScheduledMessage) -> ImportResult<ScheduledPlace> {
+    let missing = || {
+        let what = format!("zerver_scheduledmessage: there is no recipient {}", row.recipient);
+        ImportError::in_file("realm.json", what)
+    };
+    Ok(match organization.recipients.get(&row.recipient.0).ok_or_else(missing)? {
+        Place::Channel(stream) => ScheduledPlace::Channel(*stream),
+        Place::Person(user) => ScheduledPlace::Direct(distinct(vec![*user, UserId::from(row.sender.0)])),
+        Place::Group(_) => {
+            let own = organization.group_recipients.get(&row.recipient.0);
+            let people = organization.conversations.iter().find(|(_, id)| Some(*id) == own);
+            ScheduledPlace::Direct(people.map(|(people, _)| people.clone()).ok_or_else(missing)?)
+        }
+    })
+}
+
+fn insert_scheduled(
+    tx: &Tx<'_>,
+    row: &ScheduledMessage,
+    place: &ScheduledPlace,
+    client: &str,
+    origin: &str,
+    html: &str,
+) -> ImportResult<()> {
+    if row.delivery_type == 2 {
+        let Some(message) = row.reminder_target_message_id else { return Ok(()) };
+        tx.prepare_cached(
+            "INSERT INTO reminder (reminder_id, user_id, message_id, note, content, rendered_content,
+                 scheduled_delivery_timestamp, origin, failed)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute((
+            row.id.0,
+            row.sender.0,
+            message.0,
+            row.reminder_note.as_deref().unwrap_or_default(),
+            &row.content,
+            html,
+            row.scheduled_timestamp.0,
+            origin,
+            row.failed,
+        ))?;
+        return Ok(());
+    }
+    let (stream, people) = match place {
+        ScheduledPlace::Channel(stream) => (Some(*stream), None),
+        ScheduledPlace::Direct(people) => {
+            (None, Some(serde_json::to_string(people).map_err(ImportError::new)?))
+        }
+    };
+    tx.prepare_cached(
+        "INSERT INTO scheduled_message (scheduled_message_id, sender_id, stream_id, user_ids, topic, content,
+             rendered_content, scheduled_delivery_timestamp, client, read_by_sender, origin, failed)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )?
+    .execute((
+        row.id.0,
+        row.sender.0,
+        stream,
+        people,
+        if stream.is_some() { row.subject.as_str() } else { "" },
+        &row.content,
+        html,
+        row.scheduled_timestamp.0,
+        client,
+        row.read_by_sender,
+        origin,
+        row.failed,
+    ))?;
+    Ok(())
+}

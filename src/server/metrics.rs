@@ -1,0 +1,450 @@
+//! `/metrics`: the figures of the server as text for Prometheus, on a listener of their own.
+
+use super::connection_limits::ConnectionLimits;
+use super::listeners::{Accept, Listener};
+use crate::app::App;
+use crate::domain::statistics::Statistics;
+use crate::domain::upload_quota::UploadQuota;
+use crate::http::service::Service;
+use crate::http::{Peer, RouteFigures};
+use crate::metrics::Distribution;
+use crate::pool::Pool;
+use http_body_util::{Either, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+/// Connections at a time; more are closed at once.
+const MAX_CONNECTIONS: usize = 16;
+
+/// The longest time of a connection, so that slow clients do not keep others out.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The text format that all versions of Prometheus read.
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+
+/// The parts of a server that have figures.
+#[derive(Clone)]
+pub struct Measured {
+    /// The state.
+    pub app: Arc<App>,
+    /// Requests.
+    pub service: Arc<Service>,
+    /// Connections.
+    pub limits: Arc<ConnectionLimits>,
+}
+
+/// Serves `/metrics` and `/health`, and nothing else, until the server stops.
+pub async fn serve(listener: Listener, server: Measured, stopped: watch::Receiver<bool>) {
+    match listener {
+        Listener::Tcp(listener) => accept(listener, server, stopped).await,
+        #[cfg(unix)]
+        Listener::Unix(listener) => accept(listener, server, stopped).await,
+    }
+}
+
+async fn accept<L>(listener: L, server: Measured, mut stopped: watch::Receiver<bool>)
+where
+    L: Accept<Stream: AsyncRead + AsyncWrite + Unpin>,
+{
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut open = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, address)) => {
+                    if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+                        let peer = Peer { address, is_secure: false };
+                        let connection = serve_connection(stream, peer, server.clone());
+                        open.spawn(async move {
+                            let _ended = tokio::time::timeout(TIMEOUT, connection).await;
+                            drop(place);
+                        });
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a connection for metrics could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            },
+            Some(_) = open.join_next() => {}
+            _ = stopped.changed() => return,
+        }
+    }
+}
+
+async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin, peer: Peer, server: Measured) {
+    let respond = service_fn(move |request: Request<Incoming>| {
+        let server = server.clone();
+        async move {
+            if request.uri().path() == "/health" {
+                let response = server.service.respond(request, peer).await;
+                return response.map(|response| response.map(Either::Left));
+            }
+            let plain = |status: StatusCode, text: String| {
+                let mut response = Response::new(Either::Right(Full::new(Bytes::from(text))));
+                *response.status_mut() = status;
+                response
+            };
+            if request.uri().path() != "/metrics" || !matches!(*request.method(), Method::GET | Method::HEAD)
+            {
+                return Ok(plain(StatusCode::NOT_FOUND, "Here are /metrics and /health only.\n".to_owned()));
+            }
+            Ok(match write(server).await {
+                Ok(text) => {
+                    let mut response = plain(StatusCode::OK, text);
+                    response.headers_mut().insert(CONTENT_TYPE, TEXT);
+                    response
+                }
+                Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+            })
+        }
+    });
+    let connection =
+        http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), respond);
+    if let Err(error) = connection.await {
+        tracing::debug!(%error, "a connection for metrics ended early");
+    }
+}
+
+/// Writes all figures as text.
+async fn write(server: Measured) -> Result<String, fmt::Error> {
+    let pool = &server.app.pools.slow_reads;
+    let read = server.app.read_in(pool, None, |snapshot| Statistics::load(snapshot));
+    let statistics =
+        read.await.inspect_err(|error| tracing::warn!(%error, "figures of the database are missing"));
+    let figures = Figures { server, statistics: statistics.ok() };
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(figures));
+    let mut text = String::new();
+    text::encode(&mut text, &registry)?;
+    Ok(to_text_format(&text))
+}
+
+/// Converts OpenMetrics, which the library writes, to the text format: counters have the names of their samples, and nothing
+/// marks the end.
+fn to_text_format(open_metrics: &str) -> String {
+    let counters =
+        open_metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter"));
+    let counters: HashSet<&str> = counters.collect();
+    let mut text = String::with_capacity(open_metrics.len());
+    for line in open_metrics.lines().filter(|line| *line != "# EOF") {
+        let comment = line.strip_prefix("# ").and_then(|rest| rest.split_once(' '));
+        match comment.and_then(|(kind, rest)| Some((kind, rest.split_once(' ')?))) {
+            Some((kind, (name, rest))) if counters.contains(name) => {
+                text.extend(["# ", kind, " ", name, "_total ", rest, "\n"]);
+            }
+            _ => text.extend([line, "\n"]),
+        }
+    }
+    text
+}
+
+/// The figures at the time of one scrape.
+struct Figures {
+    server: Measured,
+    /// `None` if the database could not be read.
+    statistics: Option<Statistics>,
+}
+
+impl fmt::Debug for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Figures")
+    }
+}
+
+impl Collector for Figures {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut out = Writer(encoder);
+        self.write_server(&mut out)?;
+        self.write_requests(&mut out)?;
+        self.write_writer(&mut out)?;
+        self.write_queues(&mut out)?;
+        self.write_limits(&mut out)?;
+        self.write_keeping(&mut out)?;
+        self.write_database(&mut out)
+    }
+}
+
+/// Labels of a value.
+type Labels<'l> = &'l [(&'l str, &'l str)];
+
+/// Writes families of metrics.
+struct Writer<'e>(DescriptorEncoder<'e>);
+
+impl Writer<'_> {
+    fn gauge(&mut self, name: &str, help: &str, value: f64) -> fmt::Result {
+        self.gauges(name, help, &[(&[], value)])
+    }
+
+    fn gauges(&mut self, name: &str, help: &str, values: &[(Labels<'_>, f64)]) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (labels, value) in values {
+            if labels.is_empty() {
+                family.encode_gauge(value)?;
+            } else {
+                family.encode_family(labels)?.encode_gauge(value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        self.counters(name, help, &[(&[], value)])
+    }
+
+    fn counters(&mut self, name: &str, help: &str, values: &[(Labels<'_>, u64)]) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (labels, value) in values {
+            if labels.is_empty() {
+                family.encode_counter::<NoLabelSet, u64, u64>(value, None)?;
+            } else {
+                family.encode_family(labels)?.encode_counter::<NoLabelSet, u64, u64>(value, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes distributions; `unit` values are 1, as 1,000,000 microseconds are a second.
+    fn histograms(
+        &mut self,
+        name: &str,
+        help: &str,
+        unit: f64,
+        values: &[(Labels<'_>, &Distribution)],
+    ) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, None, MetricType::Histogram)?;
+        for (labels, distribution) in values {
+            let bound = |bound: Option<u64>| bound.map_or(f64::INFINITY, |bound| float(bound) / unit);
+            let buckets: Vec<(f64, u64)> =
+                distribution.buckets.iter().map(|(upper, count)| (bound(*upper), *count)).collect();
+            let (sum, count) = (float(distribution.sum) / unit, distribution.count());
+            if labels.is_empty() {
+                family.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
+            } else {
+                family.encode_family(labels)?.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+fn float(number: u64) -> f64 {
+    number as f64
+}
+
+/// A number of bytes, ids or rows, which is not negative.
+fn positive(number: i64) -> f64 {
+    float(u64::try_from(number).unwrap_or(0))
+}
+
+const MICROSECONDS: f64 = 1_000_000.0;
+
+impl Figures {
+    fn write_server(&self, out: &mut Writer<'_>) -> fmt::Result {
+        let version: Labels<'_> = &[("version", env!("CARGO_PKG_VERSION"))];
+        out.gauges("teamchat_info", "The version of the server", &[(version, 1.0)])?;
+        let started = positive(self.server.app.started_at);
+        out.gauge("teamchat_start_time_seconds", "When the server started, in UNIX seconds", started)?;
+        if let Some(bytes) = resident_bytes() {
+            out.gauge("teamchat_memory_resident_bytes", "Memory of the process", float(bytes))?;
+        }
+        Ok(())
+    }
+
+    fn write_requests(&self, out: &mut Writer<'_>) -> fmt::Result {
+        let metrics = self.server.service.metrics();
+        let routes = metrics.routes(self.server.service.router());
+        let method =
+            |route: &RouteFigures| route.method.as_ref().map_or("none", |method| method.as_str()).to_owned();
+        let methods: Vec<String> = routes.iter().map(method).collect();
+        let mut labels = Vec::new();
+        for (route, method) in routes.iter().zip(&methods) {
+            for (status, count) in &route.by_status {
+                let of_status = [
+                    ("method", method.as_str()),
+                    ("route", route.path.as_str()),
+                    ("status", status.as_str()),
+                ];
+                labels.push((of_status, *count));
+            }
+        }
+        let values: Vec<(Labels<'_>, u64)> =
+            labels.iter().map(|(labels, count)| (&labels[..], *count)).collect();
+        out.counters("teamchat_requests", "Responses by route and status", &values)?;
+        let labels: Vec<_> = routes
+            .iter()
+            .zip(&methods)
+            .map(|(route, method)| [("method", method.as_str()), ("route", route.path.as_str())])
+            .collect();
+        let values: Vec<(Labels<'_>, &Distribution)> =
+            labels.iter().zip(&routes).map(|(labels, route)| (&labels[..], &route.time)).collect();
+        let help = "Time until the response begins; polls wait for events";
+        out.histograms("teamchat_request_seconds", help, MICROSECONDS, &values)?;
+        let open = float(self.server.limits.open() as u64);
+        out.gauge(
+            "teamchat_connections_open",
+            "Open connections, and requests of HTTP/2 beside the first of each",
+            open,
+        )
+    }
+
+    fn write_writer(&self, out: &mut Writer<'_>) -> fmt::Result {
+        let metrics = self.server.app.writer.metrics();
+        let waiting = positive(metrics.queued.get());
+        out.gauge("teamchat_writer_queue_jobs", "Changes that wait for the writer", waiting)?;
+        out.counter("teamchat_writer_jobs", "Changes that the writer ran", metrics.jobs.get())?;
+        out.counter("teamchat_writer_commits", "Groups of changes on the disk", metrics.commits.get())?;
+        let help = "Groups of changes that could not be committed";
+        out.counter("teamchat_writer_failed_commits", help, metrics.failed_commits.get())?;
+        let help = "Time of the commit of a group: writing and synchronizing the WAL";
+        let commit: &Distribution = &metrics.commit_time.distribution();
+        out.histograms("teamchat_writer_commit_seconds", help, MICROSECONDS, &[(&[], commit)])?;
+        let help = "Time of a group: its changes and the commit";
+        let group: &Distribution = &metrics.group_time.distribution();
+        out.histograms("teamchat_writer_group_seconds", help, MICROSECONDS, &[(&[], group)])?;
+        let sizes: &Distribution = &metrics.jobs_per_commit.distribution();
+        out.histograms("teamchat_writer_jobs_per_commit", "Changes that share a commit", 1.0, &[(&[], sizes)])
+    }
+
+    fn write_queues(&self, out: &mut Writer<'_>) -> fmt::Result {
+        let queues = self.server.app.hub.figures();
+        out.gauge("teamchat_queues", "Event queues", float(queues.queues as u64))?;
+        out.gauge("teamchat_polls_waiting", "Polls that wait for events", float(queues.waiting as u64))?;
+        let help = "Events that the slowest queue has not acknowledged";
+        out.gauge("teamchat_queue_lag_events", help, positive(queues.lag))?;
+        out.counter("teamchat_events", "Number of the newest event", u64::try_from(queues.head).unwrap_or(0))
+    }
+
+    fn write_limits(&self, out: &mut Writer<'_>) -> fmt::Result {
+        let pools = &self.server.app.pools;
+        let pools: [(&str, &Pool); 5] = [
+            ("rendering", &pools.rendering),
+            ("images", &pools.images),
+            ("passwords", &pools.passwords),
+            ("known_passwords", &pools.known_passwords),
+            ("slow_reads", &pools.slow_reads),
+        ];
+        let labels = pools.map(|(name, _)| [("pool", name)]);
+        let gauges = |value: fn(&Pool) -> usize| -> Vec<(Labels<'_>, f64)> {
+            labels
+                .iter()
+                .zip(&pools)
+                .map(|(labels, (_, pool))| (&labels[..], float(value(pool) as u64)))
+                .collect()
+        };
+        out.gauges("teamchat_pool_running", "Work that runs in a pool", &gauges(Pool::running))?;
+        out.gauges("teamchat_pool_admitted", "Work that runs or waits in a pool", &gauges(Pool::admitted))?;
+        out.gauges(
+            "teamchat_pool_permits",
+            "Work that a pool runs at a time",
+            &gauges(|pool| pool.limits().permits),
+        )?;
+        let refusals = |value: fn(&Pool) -> u64| -> Vec<(Labels<'_>, u64)> {
+            labels.iter().zip(&pools).map(|(labels, (_, pool))| (&labels[..], value(pool))).collect()
+        };
+        let help =
+            "Work that a pool refused: its queue or the share of a user was full, or the deadline passed";
+        out.counters("teamchat_pool_refusals", help, &refusals(Pool::refusals))?;
+        let mut limits = self.server.app.rate_limiter.refusals();
+        limits.extend(self.server.service.refusals_of_budgets());
+        limits.push(("heads", self.server.limits.heads().refusals()));
+        limits.push(("connections", self.server.limits.refusals()));
+        let labels: Vec<_> = limits.iter().map(|(name, count)| ([("limit", *name)], *count)).collect();
+        let values: Vec<(Labels<'_>, u64)> =
+            labels.iter().map(|(labels, count)| (&labels[..], *count)).collect();
+        out.counters("teamchat_refusals", "Requests and connections that a limit refused", &values)
+    }
+
+    fn write_keeping(&self, out: &mut Writer<'_>) -> fmt::Result {
+        let app = &self.server.app;
+        if let Some(end) = app.certificate_end() {
+            let help = "Until when the certificate is valid, in UNIX seconds";
+            out.gauge("teamchat_certificate_end_timestamp_seconds", help, positive(end))?;
+        }
+        let Some(options) = &app.options.backups else { return Ok(()) };
+        let status = app.backups.status();
+        let help = "The time between two scheduled backups";
+        out.gauge("teamchat_backup_interval_seconds", help, positive(options.every))?;
+        let failed = f64::from(u8::from(status.failure.is_some()));
+        out.gauge("teamchat_backup_failed", "1 if the last scheduled backup failed", failed)?;
+        out.counter("teamchat_backup_failures", "Scheduled backups that failed", status.failures)?;
+        let Some(last) = status.last_success else { return Ok(()) };
+        let help = "When the last backup was made, in UNIX seconds";
+        out.gauge("teamchat_backup_last_success_timestamp_seconds", help, positive(last.time))?;
+        let help = "The time that the last backup took";
+        out.gauge("teamchat_backup_last_duration_seconds", help, float(last.milliseconds) / 1000.0)?;
+        out.gauge("teamchat_backup_last_size_bytes", "The size of the last backup", float(last.bytes))
+    }
+
+    fn write_database(&self, out: &mut Writer<'_>) -> fmt::Result {
+        if let Some(free) = self.server.app.writer.free_space() {
+            out.gauge("teamchat_disk_free_bytes", "Free space of the disk of the database", float(free))?;
+        }
+        let (database, wal) = self.server.app.writer.file_sizes();
+        let files: [(Labels<'_>, f64); 2] =
+            [(&[("file", "database")], float(database)), (&[("file", "wal")], float(wal))];
+        out.gauges("teamchat_file_bytes", "Sizes of the database and its write-ahead log", &files)?;
+        let help = "1 if the database can be read";
+        out.gauge("teamchat_database_readable", help, f64::from(u8::from(self.statistics.is_some())))?;
+        let Some(statistics) = &self.statistics else { return Ok(()) };
+        let users: [(Labels<'_>, f64); 2] = [
+            (&[("kind", "people")], positive(statistics.people)),
+            (&[("kind", "bots")], positive(statistics.bots)),
+        ];
+        out.gauges("teamchat_users", "Active accounts", &users)?;
+        out.gauge("teamchat_channels", "Channels that are not archived", positive(statistics.channels))?;
+        let newest = u64::try_from(statistics.newest_message_id).unwrap_or(0);
+        out.counter("teamchat_messages", "The id of the newest message: messages that were sent", newest)?;
+        out.gauge("teamchat_uploads_bytes", "Size of the uploaded files", positive(statistics.upload_bytes))?;
+        if let Some(quota) = UploadQuota::of(&self.server.app.options).of_all() {
+            out.gauge("teamchat_upload_quota_bytes", "The most that they may have together", float(quota))?;
+        }
+        out.gauge(
+            "teamchat_event_log_events",
+            "Events in the log, for the slowest queue",
+            positive(statistics.log_events),
+        )?;
+        out.gauge(
+            "teamchat_database_unused_bytes",
+            "Free space inside the database",
+            positive(statistics.unused_bytes),
+        )
+    }
+}
+
+/// The resident memory of this process.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_named_as_their_samples() {
+        let written =
+            "# HELP a Some.\n# TYPE a counter\na_total 1\n# HELP a_b More.\n# TYPE a_b gauge\na_b 2\n# EOF\n";
+        let expected = "# HELP a_total Some.\n# TYPE a_total counter\na_total 1\n# HELP a_b More.\n# TYPE a_b gauge\na_b 2\n";
+        assert_eq!(to_text_format(written), expected);
+    }
+}

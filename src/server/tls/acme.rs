@@ -1,0 +1,356 @@
+//! Certificates from an ACME server (RFC 8555), such as Let's Encrypt.
+//!
+//! The server checks that we answer at the names: by TLS at the first attempt (TLS-ALPN-01), by HTTP at the next one
+//! (HTTP-01), and so on. Every TCP socket answers both. The account and the certificate are files in a folder beside the
+//! database.
+
+use super::certificate::{Certificate, CertificateError, EndWarning};
+use super::resolver::Certificates;
+use crate::types::Clock;
+use instant_acme::{
+    Account, AccountCredentials, AuthorizationStatus, ChallengeType, Error, Identifier, NewAccount, NewOrder,
+    Order, OrderStatus, RetryPolicy,
+};
+use rcgen::{CertificateParams, CustomExtension, DistinguishedName, KeyPair};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio_rustls::rustls::crypto::ring::sign::any_supported_type;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::rustls::sign::CertifiedKey;
+use url::Host;
+
+/// The longest sleep, so that a clock that jumps is noticed.
+const MAX_SLEEP: Duration = Duration::from_secs(60 * 60);
+
+/// Time between the check by TLS that failed and that by HTTP.
+const SECOND_CHECK: Duration = Duration::from_secs(5);
+
+/// Time until the next attempt after both have failed, and the longest one. It doubles each time.
+const RETRY: Duration = Duration::from_secs(60);
+const MAX_RETRY: Duration = Duration::from_secs(6 * 60 * 60);
+
+/// Time limit for the checks of the ACME server, and for the certificate.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A certificate is renewed when this part of its life is left.
+const RENEWED_PART: i64 = 3;
+
+/// Settings for certificates from an ACME server.
+#[derive(Clone, Debug)]
+pub struct AcmeOptions {
+    /// The names, at least one.
+    pub domains: Vec<String>,
+    /// The address for warnings of the ACME server.
+    pub email: Option<String>,
+    /// The URL of its directory.
+    pub directory: String,
+    /// A file with the certificate that signs its own, instead of those of the system.
+    pub ca: Option<PathBuf>,
+    /// The folder for the account and the certificate.
+    pub folder: PathBuf,
+}
+
+impl AcmeOptions {
+    /// The file with the certificate that was issued last, and its key.
+    pub fn stored(&self) -> PathBuf {
+        self.folder.join(CERTIFICATE)
+    }
+}
+
+/// A certificate from an ACME server, and its state on the disk.
+pub struct Acme {
+    options: AcmeOptions,
+    /// The certificate of an earlier start.
+    stored: Option<Certificate>,
+}
+
+/// The folder for the account and the certificate cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the folder {path} for the certificate cannot be used: {source}")]
+pub struct FolderError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// The account as it is stored.
+#[derive(Serialize, Deserialize)]
+struct StoredAccount {
+    /// The directory that it belongs to.
+    directory: String,
+    credentials: AccountCredentials,
+}
+
+/// Why there is no certificate yet.
+#[derive(Debug, thiserror::Error)]
+enum AcmeError {
+    #[error("{0}")]
+    Server(#[from] Error),
+    #[error("the ACME server refuses {name}: {reason}")]
+    Refused { name: String, reason: String },
+    #[error("the ACME server checks {0} in no way that this server can answer")]
+    NoCheck(String),
+    #[error("the order is {0:?}")]
+    Order(OrderStatus),
+    #[error("the request for a certificate cannot be written: {0}")]
+    Request(#[from] rcgen::Error),
+    #[error("{0}")]
+    Certificate(#[from] CertificateError),
+    #[error("the answer to a check cannot be signed: {0}")]
+    Check(#[from] tokio_rustls::rustls::Error),
+    #[error("the certificate cannot be stored: {0}")]
+    Store(#[from] io::Error),
+}
+
+/// Checks a name for a certificate. Addresses and wildcards cannot be checked by TLS or HTTP.
+pub fn check_domain(text: &str) -> Result<String, String> {
+    let usage = "write a name such as chat.example.com";
+    if text.starts_with("*.") {
+        return Err(format!("a certificate for all names below another one needs a check by DNS; {usage}"));
+    }
+    match Host::parse(text) {
+        Ok(Host::Domain(name))
+            if name.chars().all(|char| char.is_ascii_alphanumeric() || "-.".contains(char)) =>
+        {
+            Ok(name)
+        }
+        Ok(Host::Domain(_)) | Err(_) => Err(format!("'{text}' is no name of a host; {usage}")),
+        Ok(_) => Err(format!("'{text}' is an address; {usage}")),
+    }
+}
+
+impl Acme {
+    /// Reads what is stored. The folder is created if it is missing.
+    pub fn open(options: &AcmeOptions, now: i64, certificates: &Certificates) -> Result<Self, FolderError> {
+        let failed = |source| FolderError { path: options.folder.clone(), source };
+        create_folder(&options.folder).map_err(failed)?;
+        // Written once, so that a folder that cannot be written is an error at the start.
+        write_private(&options.folder.join("README"), README.as_bytes()).map_err(failed)?;
+        let stored = options.stored();
+        let stored = Certificate::read(&stored, &stored, now).ok();
+        let stored = stored.filter(|stored| options.domains.iter().all(|name| stored.is_for(name)));
+        if let Some(stored) = &stored {
+            certificates.set(stored);
+        }
+        Ok(Self { options: options.clone(), stored })
+    }
+
+    /// True if the certificate is for a host.
+    pub fn is_for(&self, host: &str) -> bool {
+        self.options.domains.iter().any(|name| name == host)
+    }
+
+    /// Gets a certificate, and the next one before it ends.
+    pub async fn run(&self, certificates: &Certificates, clock: &Clock) {
+        let mut renewed: Option<Certificate> = None;
+        let mut warning = EndWarning::default();
+        let (mut failures, mut retry) = (0, RETRY);
+        loop {
+            let current = renewed.as_ref().or(self.stored.as_ref());
+            let due = current.map_or(i64::MIN, renewal_time);
+            let left = due.saturating_sub(clock.seconds());
+            if left > 0 {
+                let left = Duration::from_secs(left.unsigned_abs());
+                tokio::time::sleep(left.min(MAX_SLEEP)).await;
+                continue;
+            }
+            let check = if failures % 2 == 0 { ChallengeType::TlsAlpn01 } else { ChallengeType::Http01 };
+            let obtained = self.obtain(certificates, check, clock).await;
+            certificates.clear_checks();
+            match obtained {
+                Ok(certificate) => {
+                    tracing::info!(names = certificate.names.join(", "), end = %certificate.end(), "a certificate was issued");
+                    certificates.set(&certificate);
+                    renewed = Some(certificate);
+                    (failures, retry) = (0, RETRY);
+                }
+                Err(error) => {
+                    let wait = if failures % 2 == 0 { SECOND_CHECK } else { retry };
+                    let again = wait.as_secs();
+                    tracing::warn!(%error, "no certificate was issued; the next attempt follows in {again} seconds");
+                    if let Some(current) = current {
+                        warning.check(current, clock.seconds());
+                    }
+                    tokio::time::sleep(wait).await;
+                    failures += 1;
+                    if failures % 2 == 0 {
+                        retry = (retry * 2).min(MAX_RETRY);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Orders a certificate, answers the checks, and stores it.
+    async fn obtain(
+        &self,
+        certificates: &Certificates,
+        check: ChallengeType,
+        clock: &Clock,
+    ) -> Result<Certificate, AcmeError> {
+        let account = self.account().await?;
+        let names: Vec<_> = self.options.domains.iter().cloned().map(Identifier::Dns).collect();
+        let mut order = account.new_order(&NewOrder::new(&names)).await?;
+        answer_checks(&mut order, certificates, &check).await?;
+        let policy = RetryPolicy::new().timeout(PATIENCE);
+        let error = match order.poll_ready(&policy).await {
+            Ok(OrderStatus::Ready) => None,
+            Ok(status) => Some(AcmeError::Order(status)),
+            Err(error) => Some(AcmeError::Server(error)),
+        };
+        if let Some(error) = error {
+            return Err(reason(&mut order).await.unwrap_or(error));
+        }
+        let key = KeyPair::generate()?;
+        let mut params = CertificateParams::new(self.options.domains.clone())?;
+        params.distinguished_name = DistinguishedName::new();
+        order.finalize_csr(params.serialize_request(&key)?.der()).await?;
+        let chain = order.poll_certificate(&policy).await?;
+        // In one file, so that a crash leaves the old certificate or the new one.
+        let path = self.options.folder.join(CERTIFICATE);
+        let draft = self.options.folder.join("certificate.new");
+        write_private(&draft, format!("{}{chain}", key.serialize_pem()).as_bytes())?;
+        let certificate = Certificate::read(&draft, &draft, clock.seconds())?;
+        std::fs::rename(&draft, &path)?;
+        Ok(certificate)
+    }
+
+    /// The account of earlier orders, or a new one.
+    async fn account(&self) -> Result<Account, AcmeError> {
+        let path = self.options.folder.join("account.json");
+        let builder = || match &self.options.ca {
+            Some(path) => Account::builder_with_root(path),
+            None => Account::builder(),
+        };
+        let stored = std::fs::read(&path).ok();
+        let stored = stored.and_then(|text| serde_json::from_slice::<StoredAccount>(&text).ok());
+        if let Some(stored) = stored.filter(|stored| stored.directory == self.options.directory) {
+            return Ok(builder()?.from_credentials(stored.credentials).await?);
+        }
+        let contact = self.options.email.as_ref().map(|email| format!("mailto:{email}"));
+        let contact: Vec<&str> = contact.iter().map(String::as_str).collect();
+        let new =
+            NewAccount { contact: &contact, terms_of_service_agreed: true, only_return_existing: false };
+        let directory = self.options.directory.clone();
+        let (account, credentials) = builder()?.create(&new, directory.clone(), None).await?;
+        let stored =
+            serde_json::to_vec(&StoredAccount { directory, credentials }).map_err(io::Error::from)?;
+        write_private(&path, &stored)?;
+        Ok(account)
+    }
+}
+
+/// The file with the key and the certificates.
+const CERTIFICATE: &str = "certificate.pem";
+
+const README: &str =
+    "The ACME account and the certificate of teamchat serve --acme. Without them, new ones are made.\n";
+
+/// When a certificate is renewed, in UNIX seconds.
+fn renewal_time(certificate: &Certificate) -> i64 {
+    certificate.not_after - (certificate.not_after - certificate.not_before) / RENEWED_PART
+}
+
+/// Prepares the answer to the check of each name, and asks for the checks.
+async fn answer_checks(
+    order: &mut Order,
+    certificates: &Certificates,
+    check: &ChallengeType,
+) -> Result<(), AcmeError> {
+    let mut authorizations = order.authorizations();
+    while let Some(authorization) = authorizations.next().await {
+        let mut authorization = authorization?;
+        let name = authorization.identifier().to_string();
+        match authorization.status {
+            AuthorizationStatus::Pending => {}
+            AuthorizationStatus::Valid => continue,
+            status => return Err(AcmeError::Refused { name, reason: format!("the check is {status:?}") }),
+        }
+        let is_offered = authorization.challenges.iter().any(|challenge| challenge.r#type == *check);
+        let kind = match (is_offered, check) {
+            (true, check) => check.clone(),
+            (false, ChallengeType::TlsAlpn01) => ChallengeType::Http01,
+            (false, _) => ChallengeType::TlsAlpn01,
+        };
+        let mut challenge =
+            authorization.challenge(kind.clone()).ok_or_else(|| AcmeError::NoCheck(name.clone()))?;
+        let answer = challenge.key_authorization();
+        if kind == ChallengeType::TlsAlpn01 {
+            certificates.add_check(&name, check_certificate(&name, answer.digest().as_ref())?);
+        } else {
+            certificates.add_token(&challenge.token, answer.as_str());
+        }
+        let refused = |error: Error| AcmeError::Refused { name, reason: error.to_string() };
+        challenge.set_ready().await.map_err(refused)?;
+    }
+    Ok(())
+}
+
+/// The certificate that answers a check by TLS.
+fn check_certificate(name: &str, digest: &[u8]) -> Result<CertifiedKey, AcmeError> {
+    let key = KeyPair::generate()?;
+    let mut params = CertificateParams::new(vec![name.to_owned()])?;
+    params.custom_extensions = vec![CustomExtension::new_acme_identifier(digest)];
+    let certificate = params.self_signed(&key)?;
+    let key = PrivateKeyDer::try_from(key.serialize_der()).map_err(io::Error::other)?;
+    // `from_der` would refuse the extension, which it does not know.
+    Ok(CertifiedKey::new(vec![certificate.der().clone()], any_supported_type(&key)?))
+}
+
+/// The reason for a failed check, as the ACME server gives it.
+async fn reason(order: &mut Order) -> Option<AcmeError> {
+    let mut authorizations = order.authorizations();
+    while let Some(Ok(mut authorization)) = authorizations.next().await {
+        let name = authorization.identifier().to_string();
+        let state = authorization.refresh().await.ok()?;
+        let error = state.challenges.iter().find_map(|challenge| challenge.error.as_ref());
+        if let Some(error) = error {
+            return Some(AcmeError::Refused { name, reason: error.to_string() });
+        }
+    }
+    None
+}
+
+#[cfg(unix)]
+fn create_folder(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+#[cfg(not(unix))]
+fn create_folder(path: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(path)
+}
+
+/// Writes a file that only its owner can read.
+fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut options = std::fs::File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificates_are_for_names_of_hosts() {
+        assert_eq!(check_domain("Chat.Example.com").unwrap(), "chat.example.com");
+        for (text, expected) in [
+            ("*.example.com", "needs a check by DNS"),
+            ("203.0.113.1", "is an address"),
+            ("[::1]", "is an address"),
+            ("https://chat.example.com", "is no name of a host"),
+            ("chat_1.example.com", "is no name of a host"),
+            ("", "is no name of a host"),
+        ] {
+            assert!(check_domain(text).unwrap_err().contains(expected), "{text}");
+        }
+    }
+}

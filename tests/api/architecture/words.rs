@@ -1,0 +1,84 @@
+//! The catalogues of the server's own texts (`src/types/words`) have what the source asks for.
+
+use super::source::files;
+use regex::Regex;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// A string literal with its escapes.
+const LITERAL: &str = r#""((?:[^"\\]|\\(?s:.))*)""#;
+
+/// Plural categories of whole numbers, by language.
+const FORMS: [(&str, &[&str]); 9] = [
+    ("de", &["one", "other"]),
+    ("es", &["one", "other"]),
+    ("fr", &["one", "other"]),
+    ("it", &["one", "other"]),
+    ("ja", &["other"]),
+    ("nl", &["one", "other"]),
+    ("pl", &["few", "many", "one"]),
+    ("pt-br", &["one", "other"]),
+    ("zh-hans", &["other"]),
+];
+
+/// The texts of the source that are translated, and whether they have plural forms.
+fn texts_of_source() -> BTreeMap<String, bool> {
+    let single = Regex::new(&format!(r"(?:\.t|Reasons::of)\(\s*{LITERAL}")).unwrap();
+    let counted = Regex::new(&format!(r"\.counted\(\s*{LITERAL},\s*{LITERAL}")).unwrap();
+    let line_end = Regex::new(r"\\\n\s*").unwrap();
+    let text = |literal: &str| line_end.replace_all(literal, "").replace("\\\"", "\"");
+    // The name of the empty topic is a constant of the interface.
+    let mut texts = BTreeMap::from([(String::from("general chat"), false)]);
+    for file in files().into_iter().filter(|file| file.path != "types/language.rs") {
+        texts.extend(single.captures_iter(&file.text).map(|found| (text(&found[1]), false)));
+        texts.extend(counted.captures_iter(&file.text).map(|found| (text(&found[2]), true)));
+    }
+    texts
+}
+
+fn parameters(text: &str) -> BTreeSet<String> {
+    let parameter = Regex::new(r"\{(\w+)\}").unwrap();
+    parameter.captures_iter(text).map(|found| found[1].to_owned()).collect()
+}
+
+/// Returns the problem of an entry, if it has one.
+fn problem(key: &str, has_forms: bool, entry: Option<&Value>, forms: &[&str]) -> Option<&'static str> {
+    match (entry, has_forms) {
+        (None, _) => Some("is missing"),
+        (Some(Value::String(text)), false) => {
+            (parameters(text) != parameters(key)).then_some("has other parameters")
+        }
+        (Some(Value::Object(entry)), true) => {
+            let texts: Vec<&str> = entry.values().filter_map(Value::as_str).collect();
+            // A form for one number may say it in words.
+            let fits = |text: &str| {
+                let (found, wanted) = (parameters(text), parameters(key));
+                found.is_subset(&wanted) && wanted.difference(&found).all(|name| name == "count")
+            };
+            let has_all =
+                entry.keys().map(String::as_str).collect::<BTreeSet<_>>() == forms.iter().copied().collect();
+            (!has_all || !texts.iter().copied().all(fits)).then_some("has other forms or parameters")
+        }
+        _ => Some("has plural forms or should have some"),
+    }
+}
+
+#[test]
+fn the_servers_texts_are_in_every_catalogue() {
+    let texts = texts_of_source();
+    assert!(texts.len() > 150, "the texts of the source are found: {}", texts.len());
+    let mut problems = Vec::new();
+    for (language, forms) in FORMS {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/types/words/{language}.json"));
+        let catalogue: BTreeMap<String, Value> =
+            serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        for (key, has_forms) in &texts {
+            let found = problem(key, *has_forms, catalogue.get(key), forms);
+            problems.extend(found.map(|found| format!("{language}: {key:?} {found}")));
+        }
+        let unused = catalogue.keys().filter(|key| !texts.contains_key(*key));
+        problems.extend(unused.map(|key| format!("{language}: {key:?} is unused")));
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}

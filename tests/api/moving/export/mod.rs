@@ -1,0 +1,277 @@
+//! Exports: archives of organizations, checked against the description of the format.
+//!
+//! - [`archive`]: reading an archive; [`schema`] and `columns.txt`: its tables; [`checker`]: everything else;
+//! - [`modes`]: data of people who consent, and public data; [`readable`]: exports that people read.
+
+pub mod archive;
+pub mod checker;
+mod modes;
+mod readable;
+mod schema;
+
+use crate::harness::{Client, TestServer};
+use crate::upgrades::populate::populate;
+use archive::Archive;
+use checker::{assert_sound, broken};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Output};
+use teamchat::store::ScratchFolder;
+
+/// Runs `teamchat export zulip`.
+pub fn run(db: &Path, out: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_teamchat"));
+    command.args(["export", "zulip"]).arg(out).arg("--db").arg(db).arg("--json").args(arguments);
+    command.output().unwrap()
+}
+
+/// Exports the organization of a server, which runs on, and checks the archive. Returns the report with it.
+pub fn export(server: &TestServer, arguments: &[&str]) -> (Value, Archive) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("house.tar.gz");
+    let done = run(&server.database(), &out, arguments);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let bytes = std::fs::read(&out).unwrap();
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(report["size"], bytes.len());
+    let archive = Archive::read(&bytes);
+    assert_eq!(archive.folder, "house");
+    assert_sound(&archive);
+    (report, archive)
+}
+
+/// The names of flags, by their bits.
+const FLAGS: [(i64, &str); 9] = [
+    (1, "read"),
+    (2, "starred"),
+    (4, "collapsed"),
+    (8, "mentioned"),
+    (16, "stream_wildcard_mentioned"),
+    (32, "topic_wildcard_mentioned"),
+    (48, "wildcard_mentioned"),
+    (512, "has_alert_word"),
+    (1024, "historical"),
+];
+
+/// Compares what users see of messages with their rows in the archive.
+pub async fn assert_same_messages(archive: &Archive, clients: &[Client]) {
+    let rows: BTreeMap<(i64, i64), i64> = archive
+        .table("zerver_usermessage")
+        .iter()
+        .map(|row| {
+            let id = |column: &str| row[column].as_i64().unwrap();
+            ((id("user_profile"), id("message")), id("flags_mask"))
+        })
+        .collect();
+    let mut seen = 0;
+    for client in clients {
+        for narrow in ["[]", r#"[{"operator": "channels", "operand": "public"}]"#] {
+            let page = json!({
+                "anchor": "oldest", "num_before": 0, "num_after": 5000, "narrow": narrow, "apply_markdown": false,
+                "allow_empty_topic_name": true,
+            });
+            for message in client.get("/messages", page).await.ok()["messages"].as_array().unwrap() {
+                let id = message["id"].as_i64().unwrap();
+                let row = archive.row("zerver_message", id);
+                assert_eq!(row["content"], message["content"]);
+                assert_eq!(row["subject"], message["subject"], "{message}");
+                assert_eq!(row["sender"], message["sender_id"]);
+                assert_eq!(row["date_sent"].as_f64(), message["timestamp"].as_f64());
+                let flags = match rows.get(&(client.user_id, id)) {
+                    Some(mask) => {
+                        let set = FLAGS.iter().filter(|(bits, _)| mask & bits != 0);
+                        set.map(|(_, name)| *name).collect()
+                    }
+                    None => vec!["read", "historical"],
+                };
+                assert_eq!(message["flags"], json!(flags), "{} sees {message}", client.user_id);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
+
+#[tokio::test]
+async fn an_organization_with_everything_is_exported() {
+    let (server, clients, _) = populate().await;
+    let (report, archive) = export(&server, &[]);
+    let count = |table: &str| archive.table(table).len();
+    assert_eq!(report["users"], count("zerver_userprofile"));
+    assert_eq!(report["channels"], count("zerver_stream"));
+    assert_eq!(report["messages"], count("zerver_message"));
+    assert_eq!(report["attachments"], count("zerver_attachment"));
+    for table in archive.tables.keys() {
+        let is_empty =
+            ["zerver_useractivity", "zerver_useractivityinterval", "zerver_userprofile_mirrordummy"];
+        assert_eq!(count(table) == 0, is_empty.contains(&table.as_str()), "{table}");
+    }
+    let left_out: Vec<&str> =
+        report["left_out"].as_array().unwrap().iter().map(|item| item["what"].as_str().unwrap()).collect();
+    for what in ["channel folders", "drafts", "reminders", "passwords and API keys"] {
+        assert!(left_out.contains(&what), "{left_out:?}");
+    }
+    assert!(!left_out.contains(&"messages"), "{left_out:?}");
+    assert_same_messages(&archive, &clients).await;
+
+    // All rows of the file's tables, but for those of the server's own bots.
+    for (table, query) in [
+        ("zerver_message", "SELECT count(*) FROM message"),
+        ("zerver_reaction", "SELECT count(*) FROM reaction"),
+        ("zerver_alertword", "SELECT count(*) FROM alert_word"),
+        ("zerver_savedsnippet", "SELECT count(*) FROM saved_snippet"),
+        ("zerver_usertopic", "SELECT count(*) FROM user_topic"),
+        ("zerver_muteduser", "SELECT count(*) FROM muted_user"),
+        ("zerver_scheduledmessage", "SELECT count(*) FROM scheduled_message WHERE NOT sent"),
+        ("zerver_customprofilefieldvalue", "SELECT count(*) FROM profile_value"),
+        ("zerver_realmfilter", "SELECT count(*) FROM linkifier"),
+        ("zerver_botstoragedata", "SELECT count(*) FROM bot_storage"),
+        ("zerver_attachment", "SELECT count(DISTINCT attachment_id) FROM
+             (SELECT attachment_id FROM attachment_message UNION SELECT attachment_id FROM attachment_scheduled_message)"),
+    ] {
+        assert_eq!(server.column(query).await, [count(table).to_string()], "{table}");
+    }
+
+    // The bytes of files.
+    let owner = &clients[0];
+    for record in archive.json("uploads/records.json").as_array().unwrap() {
+        let path = record["path"].as_str().unwrap();
+        let sizes = server.column(&format!("SELECT size FROM attachment WHERE path_id = '{path}'")).await;
+        assert_eq!(sizes, [archive.files[&format!("uploads/{path}")].len().to_string()]);
+    }
+    let state = owner.post("/register", json!({"fetch_event_types": r#"["realm"]"#})).await.ok();
+    let realm = &archive.table("zerver_realm")[0];
+    assert_eq!(realm["name"], state["realm_name"]);
+    assert_eq!(realm["description"], state["realm_description"]);
+    assert_eq!(realm["waiting_period_threshold"], state["realm_waiting_period_threshold"]);
+}
+
+/// A change of a table.
+type Change = Box<dyn FnOnce(&mut Vec<Value>)>;
+
+/// The checker finds what the importer would refuse: one change at a time.
+#[tokio::test]
+async fn the_checker_finds_what_is_wrong() {
+    let (server, _, _) = populate().await;
+    let (_, mut archive) = export(&server, &[]);
+    let set = |column: &'static str, value: Value| {
+        move |rows: &mut Vec<Value>| {
+            rows[0][column] = value;
+        }
+    };
+    let remove = |column: &'static str| {
+        move |rows: &mut Vec<Value>| {
+            rows[0].as_object_mut().unwrap().remove(column);
+        }
+    };
+    let cases: Vec<(&str, Change)> = vec![
+        ("zerver_stream", Box::new(set("surprise", json!(1)))),
+        ("zerver_stream", Box::new(remove("date_created"))),
+        ("zerver_stream", Box::new(set("date_created", json!(1)))),
+        ("zerver_stream", Box::new(set("name", json!("x".repeat(61))))),
+        ("zerver_stream", Box::new(set("name", Value::Null))),
+        ("zerver_stream", Box::new(set("creator", json!(987_654)))),
+        ("zerver_message", Box::new(|rows| rows.swap(0, 1))),
+        ("zerver_message", Box::new(set("sender", json!(987_654)))),
+        ("zerver_message", Box::new(set("recipient", json!(987_654)))),
+        ("zerver_usermessage", Box::new(set("flags_mask", json!(8192)))),
+        ("zerver_usermessage", Box::new(set("message", json!(987_654)))),
+        ("zerver_userprofile", Box::new(set("email", json!("no address")))),
+        ("zerver_userprofile", Box::new(set("password", json!("x")))),
+        ("zerver_recipient", Box::new(|rows| drop(rows.pop()))),
+        ("zerver_subscription", Box::new(|rows| drop(rows.remove(0)))),
+        ("zerver_huddle", Box::new(set("huddle_hash", json!("x")))),
+        ("zerver_namedusergroup", Box::new(set("can_join_group", json!(5)))),
+        ("zerver_usergroupmembership", Box::new(|rows| drop(rows.remove(0)))),
+        ("zerver_groupgroupmembership", Box::new(|rows| drop(rows.remove(0)))),
+        ("zerver_realmauditlog", Box::new(|rows| drop(rows.pop()))),
+        ("zerver_attachment", Box::new(set("path_id", json!("1/x/y")))),
+        ("zerver_realmemoji", Box::new(set("name", json!("other_name")))),
+        ("zerver_client", Box::new(|rows| drop(rows.remove(0)))),
+        ("zerver_presencesequence", Box::new(set("last_update_id", json!(0)))),
+    ];
+    for (index, (table, change)) in cases.into_iter().enumerate() {
+        assert!(!broken(table, &mut archive, change).is_empty(), "change {index} of {table}");
+    }
+    assert_sound(&archive);
+}
+
+#[tokio::test]
+async fn commands_that_cannot_work_are_refused() {
+    let server = TestServer::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("house.tar.gz");
+    let db = server.database();
+    let fails = |db: &Path, out: &Path, arguments: &[&str], code: i32, text: &str| {
+        let done = run(db, out, arguments);
+        let error = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(code), "{error}");
+        assert!(error.contains(text), "{error}");
+    };
+    fails(&folder.path().join("missing.sqlite"), &out, &[], 1, "missing.sqlite");
+    fails(&db, &folder.path().join("no/folder.tar.gz"), &[], 1, "folder.tar.gz.part");
+    fails(&db, &out, &["--public-only", "--with-consent"], 2, "cannot be used with");
+    assert!(run(&db, &out, &[]).status.success());
+    let before = std::fs::read(&out).unwrap();
+    fails(&db, &out, &[], 1, "exists");
+    assert_eq!(std::fs::read(&out).unwrap(), before);
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(left, ["house.tar.gz"]);
+    // An organization without messages.
+    let archive = Archive::read(&before);
+    assert!(archive.table("zerver_message").is_empty());
+}
+
+/// Two exports to one path would write to the same file.
+#[tokio::test]
+async fn one_export_at_a_time_writes_to_a_path() {
+    let server = TestServer::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let (out, part) = (folder.path().join("house.tar.gz"), folder.path().join("house.tar.gz.part"));
+    let other = ScratchFolder::take(part.clone()).unwrap();
+    std::fs::write(part.join("archive"), "half").unwrap();
+    let refused = run(&server.database(), &out, &[]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{error}");
+    assert!(error.contains("another process writes it"), "{error}");
+    assert_eq!(std::fs::read(part.join("archive")).unwrap(), b"half");
+    drop(other);
+    // What one left that was killed.
+    std::fs::create_dir(&part).unwrap();
+    for name in [".unfinished", "archive"] {
+        std::fs::write(part.join(name), "half").unwrap();
+    }
+    assert!(run(&server.database(), &out, &[]).status.success());
+    Archive::read(&std::fs::read(&out).unwrap());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn exports_need_no_server() {
+    let mut server = TestServer::start().await;
+    let owner = server.owner().await;
+    let stream_id = server.channel("harbour", &[&owner]).await;
+    let sent = owner.send(stream_id, "boats", "hello").await;
+    server.stop().await;
+    let (_, archive) = export(&server, &[]);
+    assert_eq!(archive.row("zerver_message", sent)["content"], "hello");
+}
+
+/// Each message of a large channel has many receivers, so a file has fewer messages.
+#[tokio::test]
+async fn files_of_messages_are_limited() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let stream_id = server.channel("harbour", &[&owner]).await;
+    let sent = owner.send(stream_id, "boats", &"x".repeat(9_000)).await;
+    server.add_copies(sent, 2_100).await;
+    let (report, archive) = export(&server, &[]);
+    let count = archive.table("zerver_message").len();
+    assert_eq!(report["messages"], count);
+    assert!(count > 2_100);
+    let files: Vec<&String> = archive.files.keys().filter(|path| path.starts_with("messages-")).collect();
+    assert!(files.len() > 3, "{files:?}");
+    assert!(files.iter().all(|path| archive.files[*path].len() < 9 * 1024 * 1024));
+}

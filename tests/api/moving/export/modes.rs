@@ -1,0 +1,129 @@
+//! The modes of export: the data of people who consent, and public data.
+
+use super::archive::Archive;
+use super::export;
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+struct House {
+    server: TestServer,
+    ada: Client,
+    bob: Client,
+    eve: Client,
+    messages: Vec<(&'static str, i64)>,
+}
+
+impl House {
+    /// Ada consents, Bob and Eve do not.
+    async fn new() -> Self {
+        let server = TestServer::start().await;
+        let owner = server.owner().await;
+        let (ada, bob, eve) =
+            (server.member("ada").await, server.member("bob").await, server.member("eve").await);
+        ada.patch("/settings", json!({"allow_private_data_export": true})).await.ok();
+        for client in [&ada, &bob] {
+            client.patch("/settings", json!({"enter_sends": true})).await.ok();
+            client.post("/users/me/alert_words", json!({"alert_words": r#"["lantern"]"#})).await.ok();
+        }
+        eve.patch("/settings", json!({"email_address_visibility": 4})).await.ok();
+        let public = server.channel("public", &[&owner, &ada, &bob, &eve]).await;
+        let shared = server.private_channel("shared", &[&owner, &bob]).await;
+        let with_ada = server.private_channel("with ada", &[&owner, &bob]).await;
+        let protected = server.private_channel("protected", &[&owner, &bob]).await;
+        for channel in [shared, with_ada] {
+            let history = json!({"is_private": true, "history_public_to_subscribers": true});
+            owner.patch(&format!("/streams/{channel}"), history).await.ok();
+        }
+        let mut messages = vec![
+            ("public", bob.send(public, "t", "in public").await),
+            ("shared", bob.send(shared, "t", "without ada").await),
+            ("before ada", bob.send(with_ada, "t", "before ada").await),
+            ("protected before ada", bob.send(protected, "t", "before ada").await),
+        ];
+        for channel in ["with ada", "protected"] {
+            let channels = json!({"subscriptions": json!([{"name": channel}]).to_string(),
+                "principals": json!([ada.user_id]).to_string()});
+            owner.post("/users/me/subscriptions", channels).await.ok();
+        }
+        messages.extend([
+            ("protected with ada", bob.send(protected, "t", "with ada").await),
+            ("to ada", bob.send_direct(&[&ada], "to ada").await),
+            ("to eve", bob.send_direct(&[&eve], "to eve").await),
+            ("to self", bob.send_direct(&[&bob], "to self").await),
+            ("group with ada", bob.send_direct(&[&ada, &eve], "group").await),
+            ("group without ada", bob.send_direct(&[&owner, &eve], "group").await),
+        ]);
+        Self { server, ada, bob, eve, messages }
+    }
+
+    fn exported(&self, archive: &Archive) -> Vec<&'static str> {
+        let ids: BTreeSet<i64> =
+            archive.table("zerver_message").iter().map(|message| message["id"].as_i64().unwrap()).collect();
+        self.messages.iter().filter(|(_, id)| ids.contains(id)).map(|(name, _)| *name).collect()
+    }
+}
+
+/// The users of a table, by one of its columns.
+fn users(archive: &Archive, table: &str, column: &str) -> BTreeSet<i64> {
+    archive.table(table).iter().map(|row| row[column].as_i64().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn exports_with_consent_have_the_private_data_of_those_who_consent() {
+    let house = House::new().await;
+    let (report, archive) = export(&house.server, &["--with-consent"]);
+    let expected = ["public", "before ada", "protected with ada", "to ada", "group with ada"];
+    assert_eq!(house.exported(&archive), expected);
+    let left_out =
+        report["left_out"].as_array().unwrap().iter().find(|item| item["what"] == "messages").unwrap();
+    assert!(left_out["count"].as_u64().unwrap() >= 5, "{left_out}");
+    assert_eq!(users(&archive, "zerver_usermessage", "user_profile"), [house.ada.user_id].into());
+    assert_eq!(users(&archive, "zerver_alertword", "user_profile"), [house.ada.user_id].into());
+    assert_eq!(users(&archive, "zerver_userprofile", "id"), [house.ada.user_id].into());
+    let ada = archive.row("zerver_userprofile", house.ada.user_id);
+    assert_eq!((&ada["enter_sends"], &ada["is_active"]), (&json!(true), &json!(true)));
+    let bob = archive.row("zerver_userprofile_mirrordummy", house.bob.user_id);
+    assert_eq!((&bob["enter_sends"], &bob["is_active"]), (&json!(false), &json!(false)));
+    assert_eq!(bob["delivery_email"], json!(house.bob.email));
+    let eve = archive.row("zerver_userprofile_mirrordummy", house.eve.user_id);
+    let address = eve["delivery_email"].as_str().unwrap();
+    assert!(address.starts_with("exported-user-") && !address.contains("eve"), "{address}");
+    assert_eq!(archive.json("consented_user_ids.json"), json!([house.ada.user_id]));
+    assert_eq!(archive.table("zerver_huddle").len(), 1);
+}
+
+#[tokio::test]
+async fn public_exports_have_no_private_data() {
+    let house = House::new().await;
+    let (_, archive) = export(&house.server, &["--public-only"]);
+    assert_eq!(house.exported(&archive), ["public"]);
+    for table in
+        ["zerver_alertword", "zerver_huddle", "zerver_muteduser", "zerver_savedsnippet", "zerver_userstatus"]
+    {
+        assert!(archive.table(table).is_empty(), "{table}");
+    }
+    // Of Eve, who hides her address, a placeholder.
+    let receivers = users(&archive, "zerver_usermessage", "user_profile");
+    assert!(
+        receivers.contains(&house.bob.user_id) && !receivers.contains(&house.eve.user_id),
+        "{receivers:?}"
+    );
+    let bob = archive.row("zerver_userprofile", house.bob.user_id);
+    assert_eq!((&bob["enter_sends"], &bob["is_active"]), (&json!(false), &json!(true)));
+    archive.row("zerver_userprofile_mirrordummy", house.eve.user_id);
+    let texts: Vec<&Value> =
+        archive.table("zerver_message").iter().map(|message| &message["content"]).collect();
+    assert!(!texts.iter().any(|text| **text == "to ada" || **text == "group"), "{texts:?}");
+    assert!(!archive.files.contains_key("consented_user_ids.json"));
+}
+
+#[tokio::test]
+async fn full_exports_have_everything() {
+    let house = House::new().await;
+    let (_, archive) = export(&house.server, &[]);
+    let all: Vec<&str> = house.messages.iter().map(|(name, _)| *name).collect();
+    assert_eq!(house.exported(&archive), all);
+    let clients = [house.ada.clone(), house.bob.clone(), house.eve.clone()];
+    super::assert_same_messages(&archive, &clients).await;
+}

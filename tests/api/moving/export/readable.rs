@@ -1,0 +1,162 @@
+//! Exports that people read: the data of one person, and static archives of channels.
+
+use crate::harness::TestServer;
+use crate::upgrades::populate::populate;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn run(db: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_teamchat"));
+    command.arg("export").args(arguments).arg("--db").arg(db).arg("--json").output().unwrap()
+}
+
+/// Runs a command that succeeds and returns its report.
+fn export(db: &Path, arguments: &[&str]) -> Value {
+    let done = run(db, arguments);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+/// All files below a folder, by their path.
+fn files(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+                found.insert(name, String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned());
+            }
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn the_data_of_a_person_has_all_parts_and_no_secrets() {
+    let (server, clients, _) = populate().await;
+    let ada = &clients[1];
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("ada");
+    let report = export(&server.database(), &["person", &ada.email, out.to_str().unwrap()]);
+    let found = files(&out);
+    let data: Value = serde_json::from_str(&found["data.json"]).unwrap();
+    assert_eq!(data["account"][0]["delivery_email"], json!(ada.email));
+    for (part, rows) in data.as_object().unwrap() {
+        // Of Ada there is everything but these.
+        let is_empty = ["invitations"].contains(&part.as_str());
+        assert!(!rows.as_array().unwrap().is_empty() || is_empty, "{part}");
+    }
+    let messages: Vec<Value> = serde_json::from_str(&found["messages.json"]).unwrap();
+    assert_eq!(report["messages"], messages.len());
+    let query = format!(
+        "SELECT count(*) FROM (SELECT id FROM message WHERE sender_id = {0} UNION
+             SELECT id FROM message JOIN direct_participant USING (recipient_id) WHERE user_id = {0})",
+        ada.user_id
+    );
+    assert_eq!(server.column(&query).await, [messages.len().to_string()]);
+    let uploaded =
+        server.column(&format!("SELECT path_id FROM attachment WHERE user_id = {}", ada.user_id)).await;
+    for path in &uploaded {
+        assert!(found.contains_key(&format!("files/{path}")), "{path}");
+    }
+    assert_eq!(report["files"], uploaded.len());
+    assert!(found["index.html"].contains("<h2>Channels</h2>") && found.contains_key("messages-0001.html"));
+
+    let mut secrets = server.column("SELECT api_key FROM bot WHERE api_key IS NOT NULL").await;
+    secrets.extend(server.column("SELECT token FROM bot WHERE token IS NOT NULL").await);
+    secrets.extend(server.column("SELECT password_hash FROM user WHERE password_hash IS NOT NULL").await);
+    secrets.extend(server.column("SELECT endpoint FROM push_subscription").await);
+    secrets.extend(ada.api_key.clone());
+    for (path, text) in &found {
+        assert!(!secrets.iter().any(|secret| text.contains(secret.as_str())), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_static_archive_has_the_chosen_channels() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let harbour = server.channel("harbour", &[&owner, &ada]).await;
+    let crew = server.private_channel("crew", &[&owner]).await;
+    for number in 0..201 {
+        owner.send(harbour, "boats", &format!("boat number {number}")).await;
+    }
+    ada.send(harbour, "<b>tides</b>", "<script>alert(1)</script> :tada: high **water**").await;
+    owner.send(crew, "secret", "the treasure").await;
+    owner.send_direct(&[&ada], "the password").await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("house");
+    let path = out.to_str().unwrap();
+    let report = export(&server.database(), &["html", path]);
+    let found = files(&out);
+    assert_eq!(
+        report["channels"].to_string(),
+        server.column("SELECT count(*) FROM stream WHERE NOT invite_only").await[0]
+    );
+    let all = found.values().map(String::as_str).collect::<String>();
+    assert!(!all.contains("the treasure") && !all.contains("the password"));
+    let pages: Vec<&String> =
+        found.keys().filter(|path| path.starts_with(&format!("channel-{harbour}/topic-"))).collect();
+    assert_eq!(pages.len(), 3, "two pages of boats, one of tides: {pages:?}");
+    let tides = pages.iter().map(|path| &found[*path]).find(|page| page.contains("tides")).unwrap();
+    assert!(tides.contains("&lt;b&gt;tides&lt;/b&gt;") && !tides.contains("<script>alert"), "{tides}");
+    assert!(tides.contains("🎉") && tides.contains("<strong>water</strong>"), "{tides}");
+    let word = u32::from('w') % 64;
+    assert!(found[&format!("search/words-{word}.js")].contains("\"water\""));
+    assert!(found["search/messages-0.js"].starts_with("loaded(\"messages-0\", [["));
+
+    let both = folder.path().join("both");
+    export(&server.database(), &["html", both.to_str().unwrap(), "--channel", "crew"]);
+    let found = files(&both);
+    assert!(found.values().any(|text| text.contains("the treasure")));
+    assert!(!found.values().any(|text| text.contains("boat number")));
+}
+
+#[tokio::test]
+async fn readable_exports_refuse_what_is_not_there() {
+    let server = TestServer::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    for (arguments, text) in [
+        (&["person", "nobody@example.com", out][..], "no user has the email nobody@example.com"),
+        (&["html", out, "--channel", "nowhere"], "no channel has the name nowhere"),
+        (&["html", folder.path().to_str().unwrap()], "exists"),
+    ] {
+        let done = run(&server.database(), arguments);
+        let error = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(1), "{error}");
+        assert!(error.contains(text), "{error}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// A killed export leaves a folder, which the next one takes. Folders of others are left alone.
+#[tokio::test]
+async fn a_killed_export_begins_again() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let folder = tempfile::tempdir().unwrap();
+    let (out, part) = (folder.path().join("me"), folder.path().join("me.part"));
+    let arguments = ["person", &owner.email, out.to_str().unwrap()];
+    std::fs::create_dir_all(part.join("files")).unwrap();
+    std::fs::write(part.join("files/mine.txt"), "mine").unwrap();
+    let refused = run(&server.database(), &arguments);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("me.part"), "{refused:?}");
+    assert_eq!(files(&part)["files/mine.txt"], "mine");
+    assert!(!out.exists());
+
+    std::fs::write(part.join(".unfinished"), "").unwrap();
+    export(&server.database(), &arguments);
+    assert!(!part.exists());
+    let found = files(&out);
+    assert!(found.contains_key("data.json") && !found.contains_key("files/mine.txt"), "{:?}", found.keys());
+    assert!(!found.contains_key(".unfinished"));
+}

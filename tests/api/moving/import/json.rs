@@ -1,0 +1,174 @@
+//! Lines of JSON, as `docs/moving.md` describes them.
+
+use super::{Import, client, messages};
+use crate::harness::pictures;
+use serde_json::{Value, json};
+
+fn write(import: &Import, lines: &[Value]) {
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    import.write("messages.jsonl", lines.join("\n"));
+}
+
+pub fn people() -> Vec<Value> {
+    vec![
+        json!({"type": "organization", "name": "Boat club", "description": "We *row*"}),
+        json!({"type": "user", "id": "ada", "email": "ada@example.com", "full_name": "Ada", "role": "owner",
+            "timezone": "Europe/Berlin", "joined": "2024-01-02T03:04:05Z", "avatar": "ada.png"}),
+        json!({"type": "user", "id": "bob", "email": "bob@example.com", "full_name": "Bob"}),
+        json!({"type": "user", "id": "old", "full_name": "Old Joe", "active": false}),
+        json!({"type": "user", "id": "helper", "full_name": "Helper", "bot": true, "bot_owner": "bob"}),
+        json!({"type": "channel", "name": "general", "description": "For all", "subscribers": ["ada", "bob"],
+            "default": true, "creator": "ada"}),
+        json!({"type": "channel", "name": "secret", "private": true, "shared_history": false, "subscribers": ["ada"]}),
+        json!({"type": "emoji", "name": "anchor", "path": "anchor.png", "author": "ada"}),
+    ]
+}
+
+/// Messages of one batch, and descriptions, refer to what comes after them in the archive.
+#[tokio::test]
+async fn links_and_descriptions_know_the_whole_archive() {
+    let import = Import::new("json");
+    import.write("ada.png", pictures::png(20, 20));
+    import.write("anchor.png", pictures::png(64, 64));
+    let mut lines = people();
+    lines.insert(1, json!({"type": "user", "id": "eve", "email": "eve@example.com", "full_name": "Eve"}));
+    lines.insert(
+        6,
+        json!({"type": "channel", "name": "first", "description": ":anchor: #**general>boats** @**Bob**"}),
+    );
+    let message = |channel: &str, topic: &str, content: &str, number: i64| {
+        json!({"type": "message", "sender": "ada", "channel": channel, "topic": topic, "content": content,
+            "date": 1_746_093_600 + number})
+    };
+    lines.extend([
+        message("general", "boats", "one", 1),
+        message("general", "Boats", "two #**general>oars**", 2),
+        message("general", "oars", "three #**general>boats**", 3),
+    ]);
+    write(&import, &lines);
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let html_of = async |id: i64| ada.message(id).await["content"].as_str().unwrap().to_owned();
+    assert!(html_of(2).await.contains("/topic/oars\""), "{}", html_of(2).await);
+    assert!(html_of(3).await.contains("/topic/boats/with/2\""), "{}", html_of(3).await);
+    let streams = ada.get("/streams", json!({"include_all": true})).await.ok();
+    let first = streams["streams"].as_array().unwrap().iter().find(|stream| stream["name"] == "first");
+    let html = first.unwrap()["rendered_description"].as_str().unwrap();
+    for part in ["class=\"emoji\"", "/topic/boats/with/2", "class=\"user-mention\""] {
+        assert!(html.contains(part), "{part} in {html}");
+    }
+}
+
+#[tokio::test]
+async fn lines_become_an_organization() {
+    let import = Import::new("json");
+    import.write("ada.png", pictures::png(200, 200));
+    import.write("anchor.png", pictures::png(64, 64));
+    import.write("files/list.txt", "oars");
+    let mut lines = people();
+    lines.extend([
+        json!({"type": "message", "sender": "ada", "channel": "general", "topic": "boats", "content": "hi @**Bob**",
+            "date": "2025-05-01T10:00:00Z", "reactions": [{"user": "bob", "emoji": "tada"},
+            {"user": "ada", "emoji": "anchor"}, {"user": "bob", "emoji": "no_such_thing"}], "unread_by": ["bob"]}),
+        json!({"type": "message", "sender": "bob", "channel": "General", "topic": "boats", "date": 1_746_093_700.5,
+            "content": "the list:", "files": [{"path": "files/list.txt", "name": "the list.txt"}],
+            "starred_by": ["ada"], "edited": 1_746_093_800}),
+        json!({"type": "message", "sender": "old", "to": ["ada"], "content": "good bye", "date": 1_746_093_900}),
+        json!({"type": "message", "sender": "ada", "channel": "secret", "topic": "x", "content": "alone",
+            "date": 1_746_094_000}),
+    ]);
+    write(&import, &lines);
+    let report = import.run(&[]);
+    assert_eq!(
+        (&report["users"], &report["channels"], &report["messages"], &report["attachments"]),
+        (&json!(4), &json!(2), &json!(4), &json!(1)),
+        "{report}"
+    );
+    let left: Vec<&str> =
+        report["left_out"].as_array().unwrap().iter().map(|left| left["what"].as_str().unwrap()).collect();
+    assert_eq!(left, ["email addresses", "reactions"]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let bob = client(&server, "bob@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    assert_eq!(seen.len(), 4);
+    assert_eq!(
+        (&seen[0]["timestamp"], &seen[1]["timestamp"]),
+        (&json!(1_746_093_600), &json!(1_746_093_700))
+    );
+    assert_eq!(seen[0]["reactions"].as_array().unwrap().len(), 2);
+    assert_eq!(seen[1]["last_edit_timestamp"], 1_746_093_800);
+    assert!(seen[1]["content"].as_str().unwrap().starts_with("the list:\n[the list.txt](/user_uploads/1/"));
+    assert_eq!(seen[1]["flags"], json!(["read", "starred"]));
+    assert_eq!(seen[2]["type"], "private");
+    let seen = messages(&bob, json!([])).await;
+    assert_eq!(seen.len(), 2, "{seen:?}");
+    assert_eq!(seen[0]["flags"], json!(["mentioned"]));
+    let link = seen[1]["content"].as_str().unwrap();
+    let path = &link[link.find("(/").unwrap() + 1..link.len() - 1];
+    let file = bob.request_outside(hyper::Method::GET, path).send().await;
+    assert_eq!((file.status, file.bytes.as_slice()), (200, &b"oars"[..]));
+    let realm = bob.get("/server_settings", ()).await.ok();
+    assert_eq!(
+        (&realm["realm_name"], &realm["realm_description"]),
+        (&json!("Boat club"), &json!("<p>We <em>row</em></p>"))
+    );
+    let users = bob.get("/users", ()).await.ok();
+    let names: Vec<(&str, bool)> = users["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|user| (user["full_name"].as_str().unwrap(), user["is_active"] == json!(true)))
+        .collect();
+    assert_eq!(names, [("Ada", true), ("Bob", true), ("Old Joe", false), ("Helper", true)]);
+}
+
+#[test]
+fn wrong_lines_are_named() {
+    let message = |other: Value| {
+        let mut line = json!({"type": "message", "sender": "ada", "channel": "general", "topic": "x", "content": "y",
+            "date": 1_746_093_600});
+        for (name, value) in other.as_object().unwrap() {
+            line[name] = value.clone();
+        }
+        line
+    };
+    let cases = [
+        (json!({"type": "message"}), "missing field `sender`"),
+        (json!({"type": "nonsense"}), "unknown variant `nonsense`"),
+        (message(json!({"sender": "eve"})), "there is no user eve before it"),
+        (message(json!({"channel": "nowhere"})), "there is no channel nowhere before it"),
+        (message(json!({"date": "yesterday"})), "'yesterday' is not a time such as 2027-01-01T00:00:00Z"),
+        (message(json!({"colour": "red"})), "unknown field `colour`"),
+        (message(json!({"files": [{"path": "../../secret"}]})), "the path leads out of the archive"),
+        (message(json!({"files": [{"path": "nowhere.txt"}]})), "the archive does not have this file"),
+        (json!({"type": "user", "id": "ada", "full_name": "Ada"}), "the user ada is there twice"),
+        (json!({"type": "user", "id": "x", "full_name": "X", "role": "king"}), "king is no role"),
+        (
+            json!({"type": "user", "id": "x", "full_name": "X", "email": "ADA@example.com"}),
+            "the email ADA@example.com is there twice",
+        ),
+    ];
+    for (line, expected) in cases {
+        let import = Import::new("json");
+        import.write("anchor.png", pictures::png(64, 64));
+        let mut lines = people();
+        lines[1].as_object_mut().unwrap().remove("avatar");
+        lines.push(message(json!({})));
+        lines.push(line);
+        write(&import, &lines);
+        let error = import.refused(&import.archive());
+        assert!(error.starts_with("messages.jsonl:10: ") && error.contains(expected), "{expected}: {error}");
+    }
+    let import = Import::new("json");
+    let mut lines = people();
+    lines.truncate(6);
+    lines[1].as_object_mut().unwrap().remove("avatar");
+    lines.extend([message(json!({})), message(json!({"date": 1_746_093_599}))]);
+    write(&import, &lines);
+    assert_eq!(
+        import.refused(&import.archive()),
+        "messages.jsonl:8: the message is older than the one before it"
+    );
+}

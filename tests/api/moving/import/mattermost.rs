@@ -1,0 +1,82 @@
+//! Mattermost's bulk export.
+
+use super::{Import, client, messages};
+use crate::harness::pictures;
+use serde_json::{Value, json};
+
+pub fn export(lines: &[Value]) -> Import {
+    let import = Import::new("mattermost");
+    let user = |name: &str, team_roles: &str, roles: &str| {
+        json!({"type": "user", "user": {"username": name, "email": format!("{name}@example.com"),
+            "first_name": name.to_uppercase(), "last_name": "X", "roles": roles, "teams": [{"name": "boats",
+            "roles": team_roles, "channels": [{"name": "town-square", "roles": "channel_user"}]}]}})
+    };
+    let mut all = vec![
+        json!({"type": "version", "version": 1}),
+        json!({"type": "team", "team": {"name": "boats", "display_name": "Boat club"}}),
+        json!({"type": "channel", "channel": {"team": "boats", "name": "town-square", "display_name": "Town Square",
+            "type": "O", "header": "a header", "purpose": ""}}),
+        json!({"type": "channel", "channel": {"team": "boats", "name": "secret", "display_name": "Secret", "type": "P",
+            "header": "", "purpose": "hush"}}),
+        user("ada", "team_user", "system_admin system_user"),
+        user("bob", "team_user", "system_user"),
+        user("cat", "team_guest", "system_guest"),
+        json!({"type": "emoji", "emoji": {"name": "anchor", "image": "exported_emoji/anchor/image"}}),
+    ];
+    all.extend_from_slice(lines);
+    let text: Vec<String> = all.iter().map(Value::to_string).collect();
+    import.write("export.json", text.join("\n"));
+    import.write("exported_emoji/anchor/image", pictures::png(64, 64));
+    import.write("data/20240301/list.txt", "oars");
+    import
+}
+
+#[tokio::test]
+async fn posts_become_messages_by_time_with_replies_in_topics() {
+    let import = export(&[
+        json!({"type": "post", "post": {"team": "boats", "channel": "town-square", "user": "ada",
+            "message": "When do we @bob row?", "create_at": 1_709_280_000_123_i64, "replies": [
+                {"user": "bob", "message": "on Monday", "create_at": 1_709_290_000_000_i64,
+                    "reactions": [{"user": "ada", "create_at": 1, "emoji_name": "anchor"}]}]}}),
+        json!({"type": "post", "post": {"team": "boats", "channel": "town-square", "user": "cat",
+            "message": "hi @all, mail me at x@ada", "create_at": 1_709_285_000_000_i64, "replies": null,
+            "attachments": [{"path": "20240301/list.txt"}]}}),
+        json!({"type": "direct_post", "direct_post": {"channel_members": ["ada", "bob"], "user": "bob",
+            "message": "psst", "create_at": 1_709_270_000_000_i64}}),
+    ]);
+    let report = import.run(&[]);
+    assert_eq!(
+        (&report["users"], &report["channels"], &report["messages"], &report["attachments"]),
+        (&json!(3), &json!(2), &json!(4), &json!(1)),
+        "{report}"
+    );
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    let texts: Vec<(&str, &str)> =
+        seen.iter().map(|one| (one["subject"].as_str().unwrap(), one["content"].as_str().unwrap())).collect();
+    assert_eq!(texts[..2], [("", "psst"), ("When do we @bob row?", "When do we @**BOB X** row?")]);
+    assert_eq!(texts[2].0, "imported from Mattermost");
+    assert!(
+        texts[2].1.starts_with("hi @**all**, mail me at x@ada\n[list.txt](/user_uploads/1/"),
+        "{texts:?}"
+    );
+    assert_eq!(texts[3], ("When do we @bob row?", "on Monday"));
+    assert_eq!(seen[3]["reactions"][0]["emoji_name"], "anchor");
+    let realm = ada.get("/server_settings", ()).await.ok();
+    assert_eq!(realm["realm_name"], "Boat club");
+    let users = ada.get("/users", ()).await.ok();
+    let roles: Vec<i64> =
+        users["members"].as_array().unwrap().iter().map(|user| user["role"].as_i64().unwrap()).collect();
+    assert_eq!(roles, [100, 400, 600]);
+}
+
+#[test]
+fn broken_lines_are_named() {
+    let import =
+        export(&[json!({"type": "post", "post": {"team": "boats", "channel": "nowhere", "user": "ada",
+        "message": "x", "create_at": 1_709_280_000_000_i64}})]);
+    assert_eq!(import.refused(&import.archive()), "export.json:9: there is no channel nowhere before it");
+    let import = export(&[json!({"type": "post", "post": {"message": 7}})]);
+    assert!(import.refused(&import.archive()).starts_with("export.json:9: "));
+}

@@ -1,0 +1,175 @@
+//! A dump of Rocket.Chat's database.
+
+use super::{Import, client, messages};
+use serde_json::{Value, json};
+
+/// Writes a document: texts, numbers (64 bits), booleans, lists and objects. `$date` and `$binary` are times and binary data.
+pub fn document(value: &Value) -> Vec<u8> {
+    let mut members = Vec::new();
+    let pairs: Vec<(String, &Value)> = match value {
+        Value::Object(object) => object.iter().map(|(name, value)| (name.clone(), value)).collect(),
+        Value::Array(list) => {
+            list.iter().enumerate().map(|(index, value)| (index.to_string(), value)).collect()
+        }
+        other => panic!("{other}"),
+    };
+    for (name, value) in pairs {
+        let (kind, bytes) = match value {
+            Value::String(text) => {
+                let length = u32::try_from(text.len() + 1).unwrap().to_le_bytes();
+                (0x02, [&length, text.as_bytes(), &[0]].concat())
+            }
+            Value::Bool(value) => (0x08, vec![u8::from(*value)]),
+            Value::Number(number) => (0x12, number.as_i64().unwrap().to_le_bytes().to_vec()),
+            Value::Null => (0x0a, Vec::new()),
+            Value::Array(_) => (0x04, document(value)),
+            Value::Object(object) => match (object.get("$date"), object.get("$binary")) {
+                (Some(time), _) => (0x09, time.as_i64().unwrap().to_le_bytes().to_vec()),
+                (_, Some(data)) => {
+                    let data = data.as_str().unwrap().as_bytes();
+                    let length = u32::try_from(data.len()).unwrap().to_le_bytes();
+                    (0x05, [&length[..], &[0], data].concat())
+                }
+                _ => (0x03, document(value)),
+            },
+        };
+        members.push(kind);
+        members.extend(name.as_bytes());
+        members.push(0);
+        members.extend(bytes);
+    }
+    let length = u32::try_from(members.len() + 5).unwrap().to_le_bytes();
+    [&length[..], &members, &[0]].concat()
+}
+
+fn write(import: &Import, collection: &str, rows: &[Value]) {
+    let bytes: Vec<u8> = rows.iter().flat_map(document).collect();
+    import.write(&format!("{collection}.bson"), bytes);
+}
+
+pub fn dump() -> Import {
+    let import = Import::new("rocketchat");
+    let user = |id: &str, name: &str, kind: &str, roles: &[&str]| {
+        json!({"_id": id, "username": name, "name": name.to_uppercase(), "type": kind, "roles": roles,
+            "emails": [{"address": format!("{name}@example.com")}], "createdAt": {"$date": 1_700_000_000_000_i64},
+            "active": true})
+    };
+    write(
+        &import,
+        "users",
+        &[
+            user("u1", "ada", "user", &["user", "admin"]),
+            user("u2", "bob", "user", &["user"]),
+            user("u3", "rocket.cat", "bot", &["bot"]),
+        ],
+    );
+    write(
+        &import,
+        "rocketchat_room",
+        &[
+            json!({"_id": "r1", "t": "c", "name": "general", "ts": {"$date": 1_700_000_000_000_i64}, "description": "All"}),
+            json!({"_id": "r2", "t": "p", "name": "plans", "fname": "a plan", "prid": "r1"}),
+            json!({"_id": "r3", "t": "d", "uids": ["u1", "u2"]}),
+            json!({"_id": "r4", "t": "l"}),
+        ],
+    );
+    write(
+        &import,
+        "rocketchat_subscription",
+        &[
+            json!({"_id": "s1", "rid": "r1", "u": {"_id": "u1"}}),
+            json!({"_id": "s2", "rid": "r1", "u": {"_id": "u2"}}),
+        ],
+    );
+    let message = |id: &str, room: &str, user: &str, text: &str, time: i64, other: Value| {
+        let mut row = json!({"_id": id, "rid": room, "u": {"_id": user}, "msg": text, "ts": {"$date": time}});
+        for (name, value) in other.as_object().unwrap() {
+            row[name] = value.clone();
+        }
+        row
+    };
+    write(
+        &import,
+        "rocketchat_message",
+        &[
+            message("m4", "r1", "u1", "last", 1_700_000_400_000, json!({"file": {"_id": "f1"}})),
+            message(
+                "m1",
+                "r1",
+                "u1",
+                "hello @bob",
+                1_700_000_100_500,
+                json!({"reactions": {":tada:": {"usernames": ["bob"]}}}),
+            ),
+            message("m0", "r1", "u1", "bob", 1_700_000_050_000, json!({"t": "au"})),
+            message("m2", "r1", "u2", "an answer", 1_700_000_200_000, json!({"tmid": "m1"})),
+            message("m3", "r2", "u2", "planned", 1_700_000_300_000, json!({})),
+            message(
+                "m5",
+                "r3",
+                "u2",
+                "psst",
+                1_700_000_500_000,
+                json!({"editedAt": {"$date": 1_700_000_600_000_i64}}),
+            ),
+            message("m6", "r4", "u2", "live", 1_700_000_700_000, json!({})),
+        ],
+    );
+    write(&import, "rocketchat_uploads", &[json!({"_id": "f1", "name": "list.txt", "type": "text/plain"})]);
+    write(
+        &import,
+        "rocketchat_uploads.chunks",
+        &[
+            json!({"_id": "c2", "files_id": "f1", "n": 1, "data": {"$binary": "rs"}}),
+            json!({"_id": "c1", "files_id": "f1", "n": 0, "data": {"$binary": "oa"}}),
+        ],
+    );
+    import
+}
+
+#[tokio::test]
+async fn rooms_become_channels_with_threads_and_discussions_as_topics() {
+    let import = dump();
+    let report = import.run(&[]);
+    assert_eq!(
+        (&report["users"], &report["channels"], &report["messages"], &report["attachments"]),
+        (&json!(3), &json!(1), &json!(5), &json!(1)),
+        "{report}"
+    );
+    assert_eq!(import.left(), ["chat.sqlite"]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    let texts: Vec<(&str, &str)> =
+        seen.iter().map(|one| (one["subject"].as_str().unwrap(), one["content"].as_str().unwrap())).collect();
+    let thread = "Thread 1 (Imported from Rocket.Chat)";
+    assert_eq!(
+        texts[..3],
+        [
+            (thread, "hello @**BOB**"),
+            (thread, "an answer"),
+            ("a plan (Imported from Rocket.Chat)", "planned")
+        ]
+    );
+    assert_eq!(texts[4], ("", "psst"));
+    assert_eq!(seen[0]["reactions"][0]["emoji_name"], "tada");
+    assert_eq!(seen[4]["last_edit_timestamp"], 1_700_000_600);
+    let link = texts[3].1;
+    let path = &link[link.find("(/").unwrap() + 1..link.len() - 1];
+    let file = ada.request_outside(hyper::Method::GET, path).send().await;
+    assert_eq!((file.status, file.bytes.as_slice()), (200, &b"oars"[..]));
+}
+
+#[test]
+fn cut_dumps_are_refused() {
+    let import = dump();
+    let path = import.archive().join("rocketchat_message.bson");
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
+    assert_eq!(import.refused(&import.archive()), "rocketchat_message.bson:7: a document is cut");
+    std::fs::write(&path, [0xff; 20]).unwrap();
+    assert_eq!(
+        import.refused(&import.archive()),
+        "rocketchat_message.bson:1: 4294967295 is no length of a document"
+    );
+}

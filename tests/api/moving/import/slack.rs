@@ -1,0 +1,180 @@
+//! Slack's export.
+
+use super::{Import, client, messages};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Write;
+
+pub fn export() -> Import {
+    let import = Import::new("slack");
+    let person = |id: &str, name: &str, other: Value| {
+        let mut person = json!({"id": id, "name": name.to_lowercase(), "real_name": name, "deleted": false,
+            "profile": {"email": format!("{}@example.com", name.to_lowercase())}, "tz": "Europe/Berlin"});
+        for (key, value) in other.as_object().unwrap() {
+            person[key] = value.clone();
+        }
+        person
+    };
+    let users = json!([
+        person("U2", "Bob", json!({})),
+        person("U1", "Ada", json!({"is_primary_owner": true, "is_owner": true, "is_admin": true})),
+        person("U3", "Cat", json!({"is_restricted": true, "profile": {}})),
+        person("U4", "Dan", json!({"deleted": true})),
+        person("U5", "Bobby", json!({"profile": {"email": "BOB@example.com"}})),
+    ]);
+    let channels = json!([
+        {"id": "C1", "name": "general", "created": 1_700_000_000, "creator": "U1", "is_archived": false,
+            "members": ["U1", "U2", "U5"], "purpose": {"value": "For\neverybody"}},
+        {"id": "C2", "name": "past", "created": 1_700_000_000, "creator": "U9", "is_archived": true, "members": []},
+    ]);
+    let groups = json!([{"id": "G1", "name": "secret", "created": 1_700_000_000, "members": ["U1"]}]);
+    let dms = json!([{"id": "D1", "created": 1_700_000_000, "members": ["U1", "U2"]}]);
+    let mpims = json!([{"id": "G2", "name": "mpdm-ada--bob--cat-1", "members": ["U1", "U2", "U3"]}]);
+    for (name, value) in
+        [("users", users), ("channels", channels), ("groups", groups), ("dms", dms), ("mpims", mpims)]
+    {
+        import.write(&format!("{name}.json"), value.to_string());
+    }
+    import.write("general/2024-03-01.json", json!([
+        {"type": "message", "subtype": "channel_join", "user": "U2", "text": "<@U2> has joined", "ts": "1709280000.000100"},
+        {"type": "message", "user": "U1", "text": "*hello* <@U2> &amp; <!channel>", "ts": "1709280100.000200",
+            "reactions": [{"name": "thumbsup", "users": ["U2", "U3"], "count": 2}], "thread_ts": "1709280100.000200"},
+        {"type": "message", "user": "U2", "text": "an answer", "ts": "1709290000.000100",
+            "thread_ts": "1709280100.000200", "edited": {"user": "U2", "ts": "1709290100.000000"}},
+        {"type": "message", "user": "U9", "text": "who am I", "ts": "1709280200.000100"},
+    ]).to_string());
+    import.write("general/2024-03-02.json", json!([
+        {"type": "message", "user": "U1", "text": "files", "ts": "1709366400.000100", "files": [
+            {"id": "F1", "name": "list.txt", "title": "The list", "mimetype": "text/plain",
+                "url_private": "https://files.slack.com/files-pri/T-F1/list.txt?t=xoxe-secret"},
+            {"id": "F2", "name": "gone.txt", "title": "Gone", "url_private": "https://files.slack.com/x/gone.txt?t=xoxe-secret"},
+            {"id": "F3", "mode": "tombstone"}]},
+        {"type": "message", "subtype": "bot_message", "bot_id": "B1", "username": "deploy", "text": "",
+            "attachments": [{"fallback": "f", "title": "Build", "text": "passed"}], "ts": "1709366500.000100"},
+        {"type": "message", "user": "U2", "text": "late answer", "ts": "1709366600.000100",
+            "thread_ts": "1709280100.000200"},
+    ]).to_string());
+    import.write("__uploads/F1/list.txt", "oars");
+    import.write(
+        "secret/2024-03-01.json",
+        json!([
+        {"type": "message", "user": "U1", "text": "to myself", "ts": "1709280050.000100"}])
+        .to_string(),
+    );
+    import.write(
+        "D1/2024-03-01.json",
+        json!([
+        {"type": "message", "user": "U2", "text": "psst", "ts": "1709280060.000100"}])
+        .to_string(),
+    );
+    import.write(
+        "mpdm-ada--bob--cat-1/2024-03-01.json",
+        json!([
+        {"type": "message", "user": "U3", "text": "three of us", "ts": "1709280070.000100"}])
+        .to_string(),
+    );
+    import
+}
+
+#[tokio::test]
+async fn an_export_becomes_channels_with_topics() {
+    let import = export();
+    let emails = import.folder.path().join("archive-emails.csv");
+    std::fs::write(&emails, "U3,cat@example.org\n").unwrap();
+    let report = import.run(&["--emails", emails.to_str().unwrap()]);
+    assert_eq!(
+        (&report["users"], &report["channels"], &report["messages"], &report["attachments"]),
+        (&json!(6), &json!(3), &json!(9), &json!(1)),
+        "{report}"
+    );
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let bob = client(&server, "bob@example.com").await;
+    let cat = client(&server, "cat@example.org").await;
+    let seen = messages(&ada, json!([])).await;
+    let texts: Vec<(&str, &str)> =
+        seen.iter().map(|one| (one["subject"].as_str().unwrap(), one["content"].as_str().unwrap())).collect();
+    let thread = "2024-03-01 Slack thread 1";
+    let topic = "imported from Slack";
+    let list = texts[6].1;
+    assert_eq!(
+        texts[..6],
+        [
+            (topic, "to myself"),
+            ("", "psst"),
+            ("", "three of us"),
+            (thread, "**hello** @**Bob** & @**all**"),
+            (topic, "who am I"),
+            (thread, "an answer"),
+        ]
+    );
+    assert_eq!(texts[7..], [(topic, "Build\npassed"), (thread, "late answer")]);
+    assert!(
+        list.starts_with("files\n[Gone](https://files.slack.com/x/gone.txt)\n[list.txt](/user_uploads/1/"),
+        "{list}"
+    );
+    assert!(!list.contains("xoxe"));
+    assert_eq!(seen[3]["reactions"].as_array().unwrap().len(), 2);
+    assert_eq!(seen[3]["timestamp"], 1_709_280_100);
+    assert_eq!(seen[5]["last_edit_timestamp"], 1_709_290_100);
+    assert_eq!(messages(&cat, json!([])).await.len(), 1);
+    let seen = messages(&bob, json!([{"operator": "channel", "operand": "general"}])).await;
+    assert_eq!(seen.len(), 6);
+    assert!(seen.iter().all(|one| one["flags"].as_array().unwrap().contains(&json!("read"))));
+    let users = ada.get("/users", ()).await.ok();
+    let mut roles: Vec<(&str, i64, bool)> = users["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|user| {
+            (
+                user["full_name"].as_str().unwrap(),
+                user["role"].as_i64().unwrap(),
+                user["is_active"] == json!(true),
+            )
+        })
+        .collect();
+    roles.sort_unstable();
+    assert_eq!(
+        roles,
+        [
+            ("Ada", 100, true),
+            ("Bob", 400, true),
+            ("Cat", 600, true),
+            ("Dan", 400, false),
+            ("Slack user U9", 400, false),
+            ("deploy", 400, false)
+        ]
+    );
+    let left: Vec<&str> =
+        report["left_out"].as_array().unwrap().iter().map(|left| left["what"].as_str().unwrap()).collect();
+    for expected in ["accounts", "names", "notices", "files"] {
+        assert!(left.contains(&expected), "{expected}: {report}");
+    }
+}
+
+#[test]
+fn packed_exports_are_read_and_broken_ones_named() {
+    let import = export();
+    let path = import.folder.path().join("archive.zip");
+    let mut zip = zip::ZipWriter::new(File::create(&path).unwrap());
+    let options = zip::write::SimpleFileOptions::default();
+    for name in ["users.json", "channels.json", "general/2024-03-01.json"] {
+        zip.start_file(name, options).unwrap();
+        zip.write_all(&std::fs::read(import.archive().join(name)).unwrap()).unwrap();
+    }
+    zip.finish().unwrap();
+    let output = import.run_on(&path, &["--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["messages"], 3);
+    std::fs::remove_file(import.database()).unwrap();
+
+    import.write("general/2024-03-02.json", "[\n{\"ts\": \"x\"}]");
+    assert_eq!(import.refused(&import.archive()), "general/2024-03-02.json:2: x is no time of Slack");
+    import.write("channels.json", "[{\"id\": \"C1\", \"name\": \"../general\"}]");
+    let error = import.refused(&import.archive());
+    assert!(error.contains("the path leads out of the archive"), "{error}");
+    std::fs::remove_file(import.archive().join("channels.json")).unwrap();
+    assert!(import.refused(&import.archive()).contains("channels.json"));
+}

@@ -1,0 +1,160 @@
+//! Slack's export together with its API: addresses, images, emoji and files are fetched with a token.
+
+use super::{Import, client, messages, slack};
+use crate::harness::pictures;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+
+const TOKEN: &str = "xoxb-1-secret";
+
+/// Requests: path with query, and the header with the token.
+type Seen = Arc<Mutex<Vec<(String, String)>>>;
+
+/// Starts a server that has the methods of the API and files. Returns its address and the requests.
+fn start() -> (String, Seen) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let (seen, own) = (Seen::default(), address.clone());
+    let requests = Arc::clone(&seen);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let head: Vec<String> = BufReader::new(&stream)
+                .lines()
+                .map(Result::unwrap)
+                .take_while(|line| !line.is_empty())
+                .collect();
+            let path = head[0].split(' ').nth(1).unwrap().to_owned();
+            let token = head
+                .iter()
+                .find_map(|line| line.to_lowercase().strip_prefix("authorization: ").map(str::to_owned));
+            let repeated = requests.lock().unwrap().iter().filter(|(known, _)| *known == path).count();
+            requests.lock().unwrap().push((path.clone(), token.unwrap_or_default()));
+            let (status, kind, body) = answer(&own, &path, repeated);
+            let length = body.len();
+            let _closed = write!(
+                stream,
+                "HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nRetry-After: 0\r\n\r\n"
+            )
+            .and_then(|()| stream.write_all(&body));
+        }
+    });
+    (address, seen)
+}
+
+fn answer(own: &str, path: &str, repeated: usize) -> (u16, &'static str, Vec<u8>) {
+    let json = |value: Value| (200, "application/json", value.to_string().into_bytes());
+    match path {
+        "/api/users.list?limit=200" if repeated == 0 => (429, "text/plain", Vec::new()),
+        "/api/users.list?limit=200" => json(json!({"ok": true,
+            "members": [{"id": "U3", "name": "cat", "profile": {"email": "cat@example.net"}}],
+            "response_metadata": {"next_cursor": "more="}})),
+        "/api/users.list?limit=200&cursor=more%3D" => json(json!({"ok": true,
+            "members": [{"id": "U7", "name": "eve", "real_name": "Eve", "profile": {"email": "eve@example.net"}}],
+            "response_metadata": {"next_cursor": ""}})),
+        "/api/emoji.list" => json(json!({"ok": true, "emoji": {"anchor": format!("{own}/emoji/anchor.png"),
+            "hook": "alias:anchor", "yes": "alias:thumbsup", "gone": format!("{own}/emoji/gone.png")}})),
+        "/emoji/anchor.png" => (200, "image/png", pictures::png(64, 64)),
+        "/avatars/ada.png" => (200, "image/png", pictures::png(90, 90)),
+        "/files/list.txt?t=xoxe-secret" => (200, "text/plain", b"oars".to_vec()),
+        "/files/private.txt" => (200, "text/html; charset=utf-8", b"<h1>Log in</h1>".to_vec()),
+        _ => (404, "text/plain", Vec::new()),
+    }
+}
+
+fn export(own: &str) -> Import {
+    let import = slack::export();
+    let users = json!([
+        {"id": "U1", "name": "ada", "real_name": "Ada", "is_primary_owner": true, "is_owner": true,
+            "profile": {"email": "ada@example.com", "image_original": format!("{own}/avatars/ada.png")}},
+        {"id": "U3", "name": "cat", "real_name": "Cat", "profile": {
+            "image_512": "https://secure.gravatar.com/avatar/1.jpg"}},
+    ]);
+    import.write("users.json", users.to_string());
+    let file = |id: &str, path: &str| {
+        json!({"id": id, "name": format!("{id}.txt"), "mimetype": "text/plain",
+        "url_private": format!("{own}/files/{path}")})
+    };
+    import.write(
+        "general/2024-03-02.json",
+        json!([{"type": "message", "user": "U1", "text": "files", "ts": "1709366400.000100",
+            "files": [file("F7", "list.txt?t=xoxe-secret"), file("F8", "private.txt"), file("F9", "gone.txt")],
+            "reactions": [{"name": "hook", "users": ["U3"]}]}])
+        .to_string(),
+    );
+    import
+}
+
+#[tokio::test]
+async fn a_token_fetches_what_the_export_lacks() {
+    let (own, seen) = start();
+    let import = export(&own);
+    let token = import.folder.path().join("archive-token");
+    std::fs::write(&token, format!("{TOKEN}\n")).unwrap();
+    let api = format!("{own}/api");
+    let report = import.run(&["--token-file", token.to_str().unwrap(), "--slack-api", &api]);
+    assert_eq!(
+        (&report["others"]["avatars"], &report["others"]["emoji"]),
+        (&json!(1), &json!(2)),
+        "{report}"
+    );
+    assert_eq!(report["attachments"], 1);
+    let left: Vec<(&str, u64)> = report["left_out"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|left| left["why"] == "Slack did not give them out")
+        .map(|left| (left["what"].as_str().unwrap(), left["count"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(left, [("emoji", 1), ("files", 2)]);
+    assert!(seen.lock().unwrap().iter().all(|(_, token)| token == &format!("bearer {TOKEN}")), "{seen:?}");
+
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let cat = client(&server, "cat@example.net").await;
+    client(&server, "eve@example.net").await;
+    let sent = messages(&ada, json!([{"operator": "channel", "operand": "general"}])).await.pop().unwrap();
+    assert_eq!(sent["reactions"][0]["emoji_name"], "hook");
+    let content = sent["content"].as_str().unwrap();
+    assert!(content.contains(&format!("[F8.txt]({own}/files/private.txt)")), "{content}");
+    let link = content.split_once("[F7.txt](").unwrap().1.split(')').next().unwrap();
+    let file = ada.request_outside(hyper::Method::GET, link).send().await;
+    assert_eq!((file.status, file.bytes.as_slice()), (200, &b"oars"[..]));
+    let me = cat.get(&format!("/users/{}", ada.user_id), json!({"client_gravatar": false})).await.ok();
+    assert!(me["user"]["avatar_url"].as_str().unwrap().starts_with("/user_avatars/"), "{me}");
+}
+
+#[test]
+fn without_a_token_links_stay() {
+    let (own, seen) = start();
+    let import = export(&own);
+    let report = import.run(&[]);
+    assert_eq!(report["attachments"], 0);
+    assert!(
+        report["left_out"].as_array().unwrap().contains(&json!({"what": "avatars", "count": 1,
+        "why": "the archive has only links to them; --token-file fetches them"})),
+        "{report}"
+    );
+    assert!(seen.lock().unwrap().is_empty(), "{seen:?}");
+}
+
+#[test]
+fn tokens_that_cannot_work_are_refused() {
+    let (own, _) = start();
+    let import = export(&own);
+    let token = import.folder.path().join("archive-token");
+    let refused = |text: &str, api: &str| {
+        std::fs::write(&token, text).unwrap();
+        let arguments = ["--token-file", token.to_str().unwrap(), "--slack-api", api];
+        let output = import.run_on(&import.archive(), &arguments);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(import.left(), ["archive"; 0]);
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused("xoxe-1", &own).contains("a token of Slack begins with xoxb- or xoxp-"));
+    let error = refused(TOKEN, &format!("{own}/nowhere"));
+    assert!(error.contains("users.list of Slack failed: status 404"), "{error}");
+    assert!(!error.contains(TOKEN));
+}

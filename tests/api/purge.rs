@@ -1,0 +1,258 @@
+//! `teamchat user purge --all`: the tables whose rows it removes.
+
+use crate::harness::{Client, START, TestServer};
+use reqwest::Method;
+use serde_json::json;
+use std::collections::BTreeSet;
+use teamchat::commands::{Command, Place, Purge, Purged};
+use teamchat::domain::purge::Kind;
+
+/// Tables with rows of a person, each with their column, and whether the purge removes these rows.
+const TABLES: &[(&str, &str, Outcome)] = &[
+    ("alert_word", "user_id", Removed),
+    ("attachment", "user_id", Removed),
+    ("bot_storage", "user_id", Removed),
+    ("draft", "user_id", Removed),
+    ("message", "sender_id", Removed),
+    ("navigation_view", "user_id", Removed),
+    ("profile_value", "user_id", Removed),
+    ("realm_emoji", "author_id", Removed),
+    ("reminder", "user_id", Removed),
+    ("saved_snippet", "user_id", Removed),
+    ("scheduled_message", "sender_id", Removed),
+    ("stream", "creator_id", Removed),
+    ("user_group", "creator_id", Removed),
+    ("user_status", "user_id", Removed),
+    ("api_key", "user_id", Kept("the account stays; deactivating it ends it")),
+    ("bot", "user_id", Kept("bots are deactivated, and messages refer to them")),
+    ("channel_folder", "creator_id", Kept("made by administrators, and used by channels of others")),
+    ("direct_participant", "user_id", Kept("conversations of others, without text")),
+    ("event_queue", "user_id", Kept("the account stays; it gets the events of the purge")),
+    (
+        "invite",
+        "invited_by_user_id",
+        Kept("administrators see and revoke them; deactivating the account revokes them"),
+    ),
+    ("known_login", "user_id", Kept("digests of addresses, for the security of the account")),
+    ("message_edit", "user_id", Kept("edits of messages of others, whose texts these are")),
+    ("muted_user", "user_id", Kept("no text")),
+    ("onboarding_step", "user_id", Kept("no text")),
+    ("outgoing_webhook", "bot_id", Kept("no text, and delivered or dropped soon")),
+    ("password_reset", "user_id", Kept("a digest; the account stays")),
+    ("presence", "user_id", Kept("no text")),
+    ("push_held", "user_id", Kept("no text; ends with a check within minutes")),
+    ("push_message", "edited_by", Kept("no text; ends with the decision after the commit")),
+    ("reaction", "user_id", Kept("part of messages of others")),
+    ("read_chunk", "user_id", Kept("no text")),
+    ("read_state", "user_id", Kept("no text")),
+    ("realm_export", "acting_user_id", Kept("exports of the organization, made by administrators")),
+    ("recipient", "created_by", Kept("conversations of others, without text")),
+    ("sent_name", "sender_id", Kept("digests, removed after a while")),
+    ("session", "user_id", Kept("the account stays; deactivating it ends them")),
+    ("submessage", "sender_id", Kept("votes and answers, part of messages of others")),
+    ("subscription", "user_id", Kept("no text")),
+    ("subscription_span", "user_id", Kept("no text")),
+    ("upload_content", "user_id", Kept("unfinished uploads, which are removed when they time out")),
+    ("user", "user_id", Kept("the account: name, email and image")),
+    ("user_group_member", "user_id", Kept("no text")),
+    ("user_message_flags", "user_id", Kept("no text")),
+    ("user_setting", "user_id", Kept("choices from lists, for the account that stays")),
+    ("user_topic", "user_id", Kept("names of topics of channels, most of them of others")),
+];
+
+/// A decision about the rows of a person.
+#[derive(Clone, Copy, PartialEq)]
+enum Outcome {
+    Removed,
+    /// With the reason.
+    Kept(&'static str),
+}
+
+use Outcome::{Kept, Removed};
+
+/// Runs the command to its end.
+async fn purge(server: &TestServer, email: &str, kinds: &[Kind]) -> Purged {
+    let mut place = Some(Place { kind: kinds[0], from: 0 });
+    let mut purged = Purged::default();
+    while place.is_some() {
+        let purge = Purge { email: email.to_owned(), kinds: kinds.to_vec(), invited: false, place };
+        let part: Purged = serde_json::from_value(server.command(Command::Purge(purge)).await).unwrap();
+        for (what, count) in part.counts {
+            *purged.counts.entry(what).or_default() += count;
+        }
+        place = part.next;
+    }
+    purged
+}
+
+/// Creates rows of each table of which the purge removes rows.
+async fn populate(server: &TestServer, owner: &Client, ada: &Client, general: i64) {
+    let later = START + 90 * 24 * 60 * 60;
+    let message = ada.send(general, "soup", "xqtext").await;
+    ada.post("/users/me/alert_words", json!({"alert_words": ["xqtext"]})).await.ok();
+    let upload =
+        ada.request(Method::POST, "/user_uploads").multipart((), &[("file", "xqtext.txt", b"xqtext")]);
+    upload.send().await.ok();
+    let draft = json!({"type": "stream", "to": [general], "topic": "xqtext", "content": "xqtext"});
+    ada.post("/drafts", json!({"drafts": [draft]})).await.ok();
+    let view = json!({"fragment": "narrow/xqtext", "is_pinned": true, "name": "xqtext"});
+    ada.post("/navigation_views", view).await.ok();
+    let field =
+        owner.post("/realm/profile_fields", json!({"name": "Likes", "field_type": 1})).await.ok()["id"]
+            .clone();
+    ada.patch("/users/me/profile_data", json!({"data": [{"id": field, "value": "xqtext"}]})).await.ok();
+    let image = crate::harness::pictures::png(8, 8);
+    let emoji = ada.request(Method::POST, "/realm/emoji/xqtext").multipart((), &[("file", "a.png", &image)]);
+    emoji.send().await.ok();
+    let reminder = json!({"message_id": message, "note": "xqtext", "scheduled_delivery_timestamp": later});
+    ada.post("/reminders", reminder).await.ok();
+    ada.post("/saved_snippets", json!({"title": "xqtext", "content": "xqtext"})).await.ok();
+    let scheduled = json!({"type": "channel", "to": general, "topic": "xqtext", "content": "xqtext",
+        "scheduled_delivery_timestamp": later});
+    ada.post("/scheduled_messages", scheduled).await.ok();
+    let channel = json!({"name": "xqtext", "description": "xqtext", "subscribers": [ada.user_id]});
+    ada.post("/channels/create", channel).await.ok();
+    let group = json!({"name": "xqtext", "description": "xqtext", "members": [ada.user_id]});
+    ada.post("/user_groups/create", group).await.ok();
+    ada.post("/users/me/status", json!({"status_text": "xqtext", "emoji_name": "tada"})).await.ok();
+    let bot = server.bot("helper", ada).await;
+    let storage = bot.request(Method::PUT, "/bot_storage").form(json!({"storage": {"xqtext": "xqtext"}}));
+    storage.send().await.ok();
+}
+
+/// The number of rows of accounts in a table.
+async fn rows(server: &TestServer, table: &str, column: &str, accounts: &str) -> i64 {
+    let query = format!("SELECT count(*) FROM \"{table}\" WHERE {column} IN ({accounts})");
+    server.column(&query).await[0].parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_purge_removes_or_keeps_the_rows_of_each_table() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let general = server.channel("general", &[&owner, &ada]).await;
+    populate(&server, &owner, &ada, general).await;
+    let accounts = format!("SELECT user_id FROM user WHERE {} IN (user_id, bot_owner_id)", ada.user_id);
+
+    let tables = "SELECT DISTINCT t.name FROM pragma_table_list t JOIN pragma_table_info(t.name) c
+        WHERE t.schema = 'main' AND t.type = 'table' AND (c.name IN ('user_id', 'sender_id')
+            OR EXISTS (SELECT 1 FROM pragma_foreign_key_list(t.name) k WHERE k.\"table\" = 'user'))";
+    let found: BTreeSet<String> = server.column(tables).await.into_iter().collect();
+    let decided: BTreeSet<String> = TABLES.iter().map(|(table, ..)| (*table).to_owned()).collect();
+    assert_eq!(found, decided, "decide in TABLES what a purge does with the rows of a new table");
+
+    for (table, column, outcome) in TABLES {
+        let before = rows(&server, table, column, &accounts).await;
+        assert!(before > 0 || *outcome != Removed, "the test has no rows of {table}");
+    }
+    purge(&server, &ada.email, &Kind::ALL).await;
+    for (table, column, outcome) in TABLES {
+        if let Kept(reason) = outcome {
+            assert!(!reason.is_empty(), "{table}");
+            continue;
+        }
+        let left = match *table {
+            // A row without text stays for a status that was set once.
+            "user_status" => {
+                let text = "SELECT count(*) FROM user_status WHERE status_text || emoji_name <> ''";
+                server.column(text).await[0].parse().unwrap()
+            }
+            _ => rows(&server, table, column, &accounts).await,
+        };
+        assert_eq!(left, 0, "{table}");
+    }
+}
+
+#[tokio::test]
+async fn the_events_about_purged_texts_reproduce_the_state() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let general = server.channel("general", &[&owner, &ada]).await;
+    populate(&server, &owner, &ada, general).await;
+    let purged = server
+        .check_state_sync(&[&ada, &owner], async || purge(&server, &ada.email, &[Kind::Personal]).await)
+        .await;
+    for what in [
+        "alert_words",
+        "bot_storage_entries",
+        "drafts",
+        "navigation_views",
+        "profile_values",
+        "reminders",
+        "saved_snippets",
+        "scheduled_messages",
+        "statuses",
+    ] {
+        assert_eq!(purged.counts.get(what), Some(&1), "{what}: {:?}", purged.counts);
+    }
+}
+
+#[tokio::test]
+async fn drafts_for_a_purged_channel_lose_their_recipient() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let channel = json!({"name": "flood", "subscribers": [ada.user_id, bob.user_id]});
+    let channel = ada.post("/channels/create", channel).await.ok()["id"].clone();
+    let draft = json!({"type": "stream", "to": [channel], "topic": "soup", "content": "half a senten"});
+    let id = bob.post("/drafts", json!({"drafts": [draft]})).await.ok()["ids"][0].clone();
+    let mut queue = bob.register(json!({"event_types": ["drafts"]})).await;
+    let purged = server
+        .check_state_sync(&[&ada, &bob], async || purge(&server, &ada.email, &[Kind::Channels]).await)
+        .await;
+    assert_eq!(purged.counts["channels"], 1);
+    let changed = json!({"type": "drafts", "op": "update",
+        "draft": {"id": id, "type": "", "to": [], "topic": "", "content": "half a senten", "timestamp": START}});
+    queue.expect(&[changed]).await;
+}
+
+/// An organization beyond its limits, as an older version let it grow, is within them again after a purge.
+#[tokio::test]
+async fn a_purge_brings_an_organization_back_within_its_limits() {
+    let server = TestServer::start().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    // Others have all but one that members may have together, and Ada has four beyond that.
+    for (of_others, into) in [
+        (3999, "stream (date_created, name, name_key, creator_id) SELECT 0, 'c' || number, 'c' || number"),
+        (1999, "realm_emoji (is_animated, name, file, author_id) SELECT 0, 'e' || number, number"),
+        (
+            999,
+            "user_group (kind, date_created, name, name_key, creator_id) SELECT 'named', 0, 'g' || number, 'g' || number",
+        ),
+    ] {
+        for (from, to, user_id) in [(1, of_others, bob.user_id), (of_others + 1, of_others + 4, ada.user_id)]
+        {
+            let numbers = format!("SELECT {from} UNION ALL SELECT number + 1 FROM one WHERE number < {to}");
+            let fill =
+                format!("WITH RECURSIVE one (number) AS ({numbers}) INSERT INTO {into}, {user_id} FROM one");
+            server.sql(&fill).await;
+        }
+    }
+    server
+        .sql(
+            "INSERT INTO recipient (stream_id) SELECT stream_id FROM stream
+             WHERE stream_id NOT IN (SELECT stream_id FROM recipient WHERE stream_id IS NOT NULL)",
+        )
+        .await;
+    let make = async || {
+        let channel = json!({"name": "new", "subscribers": []});
+        let group = json!({"name": "new", "description": "", "members": []});
+        let image = crate::harness::pictures::png(8, 8);
+        let emoji =
+            cleo.request(Method::POST, "/realm/emoji/our_own").multipart((), &[("file", "a.png", &image)]);
+        [
+            cleo.post("/channels/create", channel).await,
+            emoji.send().await,
+            cleo.post("/user_groups/create", group).await,
+        ]
+        .map(|answer| answer["msg"].as_str().unwrap_or_default().to_owned())
+    };
+    let full =
+        ["channels", "custom emoji", "groups"].map(|what| format!("Too many {what} in the organization"));
+    for (found, full) in make().await.iter().zip(full) {
+        assert!(found.starts_with(&full), "{found}");
+    }
+    let purged = purge(&server, &ada.email, &[Kind::Channels, Kind::Emoji, Kind::Groups]).await;
+    assert_eq!(["channels", "emoji", "groups"].map(|what| purged.counts[what]), [4; 3]);
+    assert_eq!(make().await, [""; 3]);
+}

@@ -1,0 +1,132 @@
+//! Public pages, and the text for search engines.
+
+use super::Place;
+use crate::harness::{Answer, Client, TestServer};
+use reqwest::Method;
+use serde_json::json;
+use teamchat::app::Options;
+
+async fn get(client: &Client, path: &str) -> Answer {
+    client.request_outside(Method::GET, path).header("Accept", "text/html").send().await
+}
+
+/// The text of a page.
+fn text(answer: &Answer) -> String {
+    assert_eq!((answer.status, answer.header("content-type")), (200, "text/html; charset=utf-8"));
+    String::from_utf8(answer.bytes.clone()).unwrap()
+}
+
+// conformance: visit-18
+#[tokio::test]
+async fn topics_are_plain_pages_with_links_that_stay() {
+    let place = Place::new().await;
+    let Place { ada, web, secret, .. } = &place;
+    ada.patch("/settings", json!({"full_name": "Ada & Co"})).await.ok();
+    let first = ada.send(*web, "plans & <more>", "one **bold** <script>alert(1)</script>").await;
+    ada.send(*secret, "plans", "hidden words").await;
+    let visitor = place.server.anonymous();
+    let index = text(&get(&visitor, "/public").await);
+    assert!(index.contains(&format!("href=\"/public/{web}-web\"")) && !index.contains("secret"), "{index}");
+    assert!(!index.contains("/public/open") && !index.contains(">open<"), "{index}");
+    let topics = text(&get(&visitor, &format!("/public/{web}-web")).await);
+    let path = format!("/public/{web}-web/{first}-plans-more");
+    assert!(
+        topics.contains(&format!("href=\"{path}\"")) && topics.contains("plans &amp; &lt;more&gt;"),
+        "{topics}"
+    );
+
+    let answer = get(&visitor, &path).await;
+    let page = text(&answer);
+    assert!(page.contains("<strong>bold</strong>") && page.contains("&lt;script&gt;"), "{page}");
+    assert!(page.contains("Ada &amp; Co") && !page.contains("<script"), "{page}");
+    let origin = format!("http://{}", place.server.address());
+    assert!(page.contains(&format!("<link rel=\"canonical\" href=\"{origin}{path}\">")), "{page}");
+    assert!(page.contains("<title>plans &amp; &lt;more&gt; · Team chat</title>"), "{page}");
+    assert!(!page.contains("example.com") && !page.contains("hidden words"), "{page}");
+    assert!(answer.header("content-security-policy").starts_with("default-src 'none'; style-src 'sha256-"));
+
+    // Older links lead to where the topic is now.
+    let change = json!({"topic": "✔ plans", "propagate_mode": "change_all"});
+    place.owner.patch(&format!("/messages/{first}"), change).await.ok();
+    let renamed = format!("/public/{web}-web/{first}-plans");
+    for old in [path, format!("/public/{web}-web/{first}"), format!("/public/{secret}-secret/{first}-x")] {
+        let answer = get(&visitor, &old).await;
+        assert_eq!((answer.status, answer.header("location")), (301, renamed.as_str()), "{old}");
+    }
+    let channel = get(&visitor, &format!("/public/{web}")).await;
+    assert_eq!((channel.status, channel.header("location")), (301, format!("/public/{web}-web").as_str()));
+
+    // What is hidden is not there.
+    let hidden = ada.send(*secret, "plans", "x").await;
+    let page = |answer: Answer| (answer.status, answer.bytes);
+    let missing = page(get(&visitor, "/public/999-x/999-x").await);
+    assert_eq!(missing.0, 404);
+    for path in [
+        format!("/public/{secret}-secret"),
+        format!("/public/{}-open", place.open),
+        format!("/public/{secret}-secret/{hidden}-plans"),
+        format!("/public/{web}-web/{hidden}-plans"),
+        "/public/x/y".to_owned(),
+        format!("{renamed}?from=2000000000"),
+    ] {
+        assert_eq!(page(get(&visitor, &path).await), missing, "{path}");
+        // A page shows the same to all, so that it can be shared.
+        assert_eq!(page(get(&place.owner, &path).await), missing, "{path} to the owner");
+    }
+    place.set_access(false).await;
+    for path in ["/public".to_owned(), format!("/public/{web}-web"), renamed] {
+        assert_eq!(page(get(&visitor, &path).await), missing, "{path} while it is off");
+    }
+}
+
+// conformance: visit-19
+#[tokio::test]
+async fn long_topics_have_several_pages() {
+    let place = Place::new().await;
+    let mut ids = Vec::new();
+    for number in 0..120 {
+        ids.push(place.ada.send(place.web, "long", &format!("number {number}.")).await);
+    }
+    let visitor = place.server.anonymous();
+    let path = format!("/public/{}-web/{}-long", place.web, ids[0]);
+    let shown = |page: &str| {
+        (0..120).filter(|number| page.contains(&format!("number {number}."))).collect::<Vec<_>>()
+    };
+    let link = |page: &str, rel: &str| {
+        let start = format!("<link rel=\"{rel}\" href=\"");
+        page.split_once(&start).map(|(_, rest)| rest.split('"').next().unwrap().to_owned())
+    };
+    let first = text(&get(&visitor, &path).await);
+    assert_eq!((shown(&first), link(&first, "prev")), ((0..50).collect(), None));
+    let second = text(&get(&visitor, &link(&first, "next").unwrap()).await);
+    assert_eq!(shown(&second), (50..100).collect::<Vec<_>>());
+    let third = text(&get(&visitor, &link(&second, "next").unwrap()).await);
+    assert_eq!((shown(&third), link(&third, "next")), ((100..120).collect(), None));
+    let back = text(&get(&visitor, &link(&third, "prev").unwrap()).await);
+    assert_eq!(shown(&back), (50..100).collect::<Vec<_>>());
+    assert!(link(&back, "canonical").unwrap().ends_with(&format!("{path}?from={}", ids[50])));
+}
+
+// conformance: visit-20
+#[tokio::test]
+async fn search_engines_stay_away_unless_the_operator_wants_them() {
+    for search_engines in [false, true] {
+        let options = Options { search_engines, ..Options::default() };
+        let place = Place::on(TestServer::start_with(options).await).await;
+        let id = place.ada.send(place.web, "t", "x").await;
+        let visitor = place.server.anonymous();
+        let answer = get(&visitor, &format!("/public/{}-web/{id}-t", place.web)).await;
+        let is_told = answer.header("x-robots-tag") == "noindex, nofollow";
+        assert_eq!((is_told, text(&answer).contains("name=\"robots\"")), (!search_engines, !search_engines));
+        let robots = async || {
+            let answer = visitor.request_outside(Method::GET, "/robots.txt").send().await;
+            String::from_utf8(answer.bytes).unwrap()
+        };
+        let closed = "User-agent: *\nDisallow: /\n";
+        let open =
+            "User-agent: *\nAllow: /public$\nAllow: /public/\nAllow: /user_uploads/thumbnail/\nDisallow: /\n";
+        assert_eq!(robots().await, if search_engines { open } else { closed });
+        place.set_access(false).await;
+        assert_eq!(robots().await, closed);
+    }
+}

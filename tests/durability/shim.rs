@@ -1,0 +1,17 @@
+//! The layer below SQLite that fails (`shim.c`), compiled with the system's C compiler.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Compiles the layer into a directory.
+pub fn compile_shim(folder: &Path) -> PathBuf {
+    let shim = folder.join("shim.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/durability/shim.c");
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .args([&shim, &source])
+        .status()
+        .expect("there is a C compiler, as for SQLite itself");
+    assert!(compiled.success());
+    shim
+}

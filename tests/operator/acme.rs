@@ -1,0 +1,236 @@
+//! `--acme` against pebble, the test server of Let's Encrypt: issued, kept, renewed and refused.
+//!
+//! `.ci/run` installs the program (`apt-get install pebble`). Without it the tests fail, unless `TEAMCHAT_NO_PEBBLE` is
+//! set: then they say so.
+
+use crate::authority::{Authority, Files, address_of, connect, exchange, request};
+use crate::program::Serving;
+use hyper::Version;
+use serde_json::{Value, json};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use tokio_rustls::rustls::RootCertStore;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+
+/// The name that pebble resolves to this machine.
+const NAME: &str = "chat.example.net";
+
+/// Seconds that certificates of a test are valid.
+const LIFETIME: u64 = 15;
+
+/// A pebble and its DNS server.
+struct Pebble {
+    processes: Vec<Child>,
+    /// The URL of its directory, and that of its state.
+    directory: String,
+    management: String,
+    /// The port at which it checks TLS, and that for HTTP.
+    tls_port: u16,
+    http_port: u16,
+    authority: Authority,
+    certificate: Files,
+    _folder: tempfile::TempDir,
+}
+
+/// A port that is free now.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Pebble {
+    /// Starts one with further settings; `None` if it is not installed, and need not be.
+    async fn start(more: Value) -> Option<Self> {
+        if Command::new("pebble").arg("--help").stderr(Stdio::null()).status().is_err() {
+            assert!(
+                std::env::var_os("TEAMCHAT_NO_PEBBLE").is_some(),
+                "install pebble, or set TEAMCHAT_NO_PEBBLE"
+            );
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let authority = Authority::new();
+        let certificate = authority.issue(folder.path(), &["127.0.0.1", "localhost"], 9);
+        std::fs::write(folder.path().join("ca.pem"), authority.pem()).unwrap();
+        let [listen, management, dns, dns_management, tls_port, http_port] =
+            std::array::from_fn(|_| free_port());
+        let mut settings = json!({
+            "listenAddress": format!("127.0.0.1:{listen}"),
+            "managementListenAddress": format!("127.0.0.1:{management}"),
+            "certificate": certificate.certificate, "privateKey": certificate.key,
+            "httpPort": http_port, "tlsPort": tls_port, "ocspResponderURL": "",
+        });
+        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let path = folder.path().join("pebble.json");
+        std::fs::write(&path, json!({ "pebble": settings }).to_string()).unwrap();
+        let start = |program: &str, arguments: &[String]| {
+            let mut command = Command::new(program);
+            command.args(arguments).env("PEBBLE_VA_NOSLEEP", "1").env("PEBBLE_AUTHZREUSE", "0");
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        };
+        let own =
+            ["-dns01", "-management", "-defaultIPv4", "-defaultIPv6", "-http01", "-https01", "-tlsalpn01"];
+        let values = [
+            format!("127.0.0.1:{dns}"),
+            format!("127.0.0.1:{dns_management}"),
+            "127.0.0.1".to_owned(),
+            String::new(),
+            String::new(),
+            String::new(),
+            String::new(),
+        ];
+        let names: Vec<String> =
+            own.iter().zip(values).flat_map(|(name, value)| [(*name).to_owned(), value]).collect();
+        let of_pebble =
+            ["-config", path.to_str().unwrap(), "-dnsserver", &format!("127.0.0.1:{dns}")].map(str::to_owned);
+        let processes = vec![start("pebble-challtestsrv", &names), start("pebble", &of_pebble)];
+        let pebble = Self {
+            processes,
+            directory: format!("https://127.0.0.1:{listen}/dir"),
+            management: format!("https://127.0.0.1:{management}"),
+            tls_port,
+            http_port,
+            authority,
+            certificate,
+            _folder: folder,
+        };
+        while pebble.root().await.is_none() {
+            tokio::task::yield_now().await;
+        }
+        Some(pebble)
+    }
+
+    /// The certificate that signs those that it issues.
+    async fn root(&self) -> Option<CertificateDer<'static>> {
+        let address = address_of(&self.management);
+        let question = request("GET", &format!("{}/roots/0", self.management), &[]);
+        let stream = connect(self.authority.roots(), address, "127.0.0.1", &[b"http/1.1"]).await.ok()?;
+        let answer = exchange(stream, Version::HTTP_11, question).await;
+        CertificateDer::from_pem_slice(&answer.body).ok()
+    }
+
+    /// Starts a server that gets its certificate here.
+    fn serve(&self, folder: &Path, names: &[&str], port: u16) -> Serving {
+        let ca = self.certificate.certificate.with_file_name("ca.pem");
+        let listen = format!("127.0.0.1:{port}");
+        let mut arguments = vec!["--listen", &listen, "--acme-email", "ada@example.com"];
+        arguments.extend(["--acme-directory", &self.directory, "--acme-ca", ca.to_str().unwrap()]);
+        for name in names {
+            arguments.extend(["--acme", name]);
+        }
+        Serving::start(folder, &arguments)
+    }
+
+    /// Waits for a certificate of the server that this authority has issued, and that is not `before`.
+    async fn issued(
+        &self,
+        serving: &Serving,
+        before: Option<&CertificateDer<'_>>,
+    ) -> CertificateDer<'static> {
+        let address: SocketAddr = address_of(&serving.origin());
+        let mut roots = RootCertStore::empty();
+        roots.add(self.root().await.unwrap()).unwrap();
+        loop {
+            if let Ok(stream) = connect(roots.clone(), address, NAME, &[]).await {
+                let seen = stream.get_ref().1.peer_certificates().unwrap()[0].clone().into_owned();
+                if before != Some(&seen) {
+                    return seen;
+                }
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Drop for Pebble {
+    fn drop(&mut self) {
+        for process in &mut self.processes {
+            let _gone = process.kill();
+            let _gone = process.wait();
+        }
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test]
+async fn a_certificate_is_issued_kept_and_renewed() {
+    let Some(pebble) = Pebble::start(json!({ "certificateValidityPeriod": LIFETIME })).await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let serving = pebble.serve(folder.path(), &[NAME], pebble.tls_port);
+    let first = pebble.issued(&serving, None).await;
+    assert!(
+        serving.log().contains(&format!("a certificate was issued names=\"{NAME}\"")),
+        "{}",
+        serving.log()
+    );
+    let state = folder.path().join("chat.sqlite.acme");
+    assert_eq!(mode(&state), 0o700);
+    for name in ["account.json", "certificate.pem"] {
+        assert_eq!(mode(&state.join(name)), 0o600, "{name}");
+    }
+    let account = std::fs::read(state.join("account.json")).unwrap();
+
+    // A start with a certificate asks for none, and later ones come from the same account.
+    serving.stop();
+    let serving = pebble.serve(folder.path(), &[NAME], pebble.tls_port);
+    let second = pebble.issued(&serving, Some(&first)).await;
+    let third = pebble.issued(&serving, Some(&second)).await;
+    assert!(first != second && second != third);
+    assert_eq!(std::fs::read(state.join("account.json")).unwrap(), account);
+    assert!(!serving.log().contains("no certificate was issued"), "{}", serving.log());
+    serving.stop();
+}
+
+#[tokio::test]
+async fn a_name_is_also_checked_over_http() {
+    let Some(pebble) = Pebble::start(json!({})).await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    // Only the port for HTTP leads here: the check by TLS fails, and the next attempt is by HTTP.
+    let serving = pebble.serve(folder.path(), &[NAME], pebble.http_port);
+    pebble.issued(&serving, None).await;
+    let logged = serving.stop();
+    assert!(logged.contains("no certificate was issued; the next attempt follows in "), "{logged}");
+    assert!(logged.contains(&format!("the ACME server refuses {NAME}: ")), "{logged}");
+}
+
+#[tokio::test]
+async fn a_refusal_is_logged_and_the_server_goes_on() {
+    let Some(pebble) = Pebble::start(json!({ "domainBlocklist": ["blocked.example.net"] })).await else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let serving = pebble.serve(folder.path(), &["blocked.example.net"], pebble.tls_port);
+    while !serving.log().contains("no certificate was issued") {
+        tokio::task::yield_now().await;
+    }
+    assert!(serving.log().contains("blocked.example.net"), "{}", serving.log());
+    let address = address_of(&serving.origin());
+    assert_eq!(reqwest::get(format!("http://{address}/health")).await.unwrap().status(), 200);
+    assert!(connect(RootCertStore::empty(), address, "blocked.example.net", &[]).await.is_err());
+    serving.stop();
+    // An ACME server that does not answer, or that is not trusted, is no reason to stop either.
+    drop(pebble);
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_written_is_an_error_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("chat.sqlite.acme"), "a file").unwrap();
+    let output = crate::program::command(&["serve", "--listen", "127.0.0.1:0", "--acme", NAME, "--db"])
+        .arg(folder.path().join("chat.sqlite"))
+        .output()
+        .unwrap();
+    let (code, _, said) = crate::program::words(&output);
+    assert_eq!(code, 2, "{said}");
+    let path = folder.path().join("chat.sqlite.acme");
+    assert!(
+        said.contains(&format!("the folder {} for the certificate cannot be used: ", path.display())),
+        "{said}"
+    );
+    assert!(!folder.path().join("chat.sqlite").exists());
+}

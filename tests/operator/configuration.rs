@@ -1,0 +1,178 @@
+//! `--config`, `config check` and `config show`.
+
+use crate::program::{Serving, command, words};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// A folder with a configuration file.
+struct Configured {
+    folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Configured {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("teamchat.toml");
+        std::fs::write(&path, text).unwrap();
+        Self { folder, path }
+    }
+
+    fn path(&self) -> &str {
+        self.path.to_str().unwrap()
+    }
+}
+
+/// The rows of `config show` by name: value, source and place.
+fn shown(arguments: &[&str], variables: &[(&str, &str)]) -> impl Fn(&str) -> Value + use<> {
+    let output =
+        command(&["config", "show", "--json"]).args(arguments).envs(variables.iter().copied()).output();
+    let (code, printed, said) = words(&output.unwrap());
+    assert_eq!(code, 0, "{said}");
+    let rows: Vec<Value> = serde_json::from_str(&printed).unwrap();
+    move |name| {
+        let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}: {printed}"));
+        json!([row["value"], row["source"], row["place"]])
+    }
+}
+
+#[tokio::test]
+async fn a_server_reads_its_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("named-in-the-file.sqlite");
+    let path = folder.path().join("teamchat.toml");
+    let text = format!(
+        "# Everything that serve can be told.\ndb = {db:?}\nlisten = [\"127.0.0.1:0\"]\n\
+         public-url = \"https://chat.example.com\"\nmax-file-upload-size-mib = 7\nrate-limit = \"off\"\nno-web = true\n\
+         trusted-proxy = [\"127.0.0.1\", \"10.0.0.0/8\"]\n"
+    );
+    std::fs::write(&path, text).unwrap();
+    let serving = Serving::start_with(folder.path(), command(&["serve", "--config"]).arg(&path));
+    assert!(serving.printed.contains("  public     https://chat.example.com\n"), "{}", serving.printed);
+    assert!(serving.printed.contains(&format!("  settings   {}\n", path.display())), "{}", serving.printed);
+    assert!(db.exists());
+    let origin = serving.origin();
+    let settings: Value =
+        reqwest::get(format!("{origin}/api/v1/server_settings")).await.unwrap().json().await.unwrap();
+    assert_eq!(settings["realm_url"], "https://chat.example.com");
+    let page = reqwest::get(format!("{origin}/")).await.unwrap();
+    assert_eq!(page.status(), 404, "no-web");
+    serving.stop();
+}
+
+#[test]
+fn flags_precede_variables_and_variables_the_file() {
+    let file = Configured::new(
+        "public-url = \"https://file.example\"\nlog = \"warn\"\nlisten = [\"127.0.0.1:1\", \"127.0.0.1:2\"]\nno-web = true\n",
+    );
+    let place = |line: u32| json!(format!("{}:{line}", file.path()));
+    let config = ["--config", file.path()];
+
+    let row = shown(&config, &[]);
+    assert_eq!(row("public-url"), json!(["https://file.example", "file", place(1)]));
+    assert_eq!(row("log"), json!(["warn", "file", place(2)]));
+    assert_eq!(row("no-web"), json!([true, "file", place(4)]));
+    assert_eq!(row("db"), json!(["chat.sqlite", "default", null]));
+    assert_eq!(row("web-dir"), json!([null, "default", null]));
+
+    let variables = [
+        ("TEAMCHAT_LOG", "error"),
+        ("TEAMCHAT_NO_WEB", "false"),
+        ("TEAMCHAT_PUBLIC_URL", "https://env.example"),
+    ];
+    let row = shown(&config, &variables);
+    assert_eq!(row("log"), json!(["error", "environment", "TEAMCHAT_LOG"]));
+    assert_eq!(row("no-web"), json!([false, "environment", "TEAMCHAT_NO_WEB"]));
+    assert_eq!(row("public-url"), json!(["https://env.example", "environment", "TEAMCHAT_PUBLIC_URL"]));
+
+    let row = shown(&[&config[..], &["--log", "off"]].concat(), &variables);
+    assert_eq!(row("log"), json!(["off", "flag", "--log"]));
+
+    // A flag also precedes what it excludes.
+    let row = shown(&[&config[..], &["--web-dir", "web"]].concat(), &[]);
+    assert_eq!(row("no-web"), json!([false, "default", null]));
+
+    // The file itself may be named by a variable.
+    assert_eq!(shown(&[], &[("TEAMCHAT_CONFIG", file.path())])("log"), json!(["warn", "file", place(2)]));
+
+    let (_, printed, _) = words(&command(&["config", "show"]).args(config).output().unwrap());
+    let line = printed.lines().find(|line| line.starts_with("public-url ")).unwrap();
+    assert!(line.contains("  https://file.example ") && line.ends_with("teamchat.toml, line 1"), "{line}");
+}
+
+#[test]
+fn mistakes_are_named_with_their_line() {
+    let cases = [
+        (
+            "public_url = \"https://h\"",
+            1,
+            "there is no setting 'public_url'; the nearest name is 'public-url'",
+        ),
+        ("\n\nlistn = [\"127.0.0.1:0\"]", 3, "there is no setting 'listn'; the nearest name is 'listen'"),
+        ("zzz = 1", 1, "there is no setting 'zzz'; 'teamchat serve --help' lists all of them"),
+        ("config = \"other.toml\"", 1, "a configuration file cannot name another one"),
+        ("help = true", 1, "there is no setting 'help'"),
+        ("[server]\nlog = \"info\"", 1, "there is no setting 'server'"),
+        ("log = \"info\"\npublic-url = \"ftp://h\"", 2, "invalid value 'ftp://h' for '--public-url <URL>'"),
+        ("rate-limit = \"maybe\"", 1, "[possible values: on, off]"),
+        ("no-web = \"true\"", 1, "'no-web' is true or false, without quotes"),
+        ("public-url = [\"https://h\"]", 1, "'public-url' has one value, and not a list"),
+        ("public-url = true", 1, "'public-url' is a text or a number"),
+        ("trusted-proxy = [1]", 1, "'trusted-proxy' is a list of texts, as in trusted-proxy = [\"...\"]"),
+        ("max-file-upload-size-mib = 0", 1, "0 is not in 1.."),
+        ("log = \"info\"\nlog = \"warn\"", 2, "duplicate key"),
+        ("log = \"info\"\nlog", 2, "key with no value"),
+    ];
+    for (text, line, expected) in cases {
+        let file = Configured::new(text);
+        for arguments in [&["config", "check"][..], &["config", "show"], &["serve"]] {
+            let db = file.folder.path().join("chat.sqlite");
+            let output =
+                command(arguments).args(["--config", file.path(), "--db"]).arg(&db).output().unwrap();
+            let (code, _, said) = words(&output);
+            assert_eq!(code, 2, "{text}: {said}");
+            assert!(said.contains(&format!("error: {}, line {line}: ", file.path())), "{text}: {said}");
+            assert!(said.contains(expected), "{text}: {said}");
+            assert!(!db.exists(), "{text}");
+        }
+    }
+    let half = Configured::new("tls-cert = \"cert.pem\"");
+    let (code, _, said) = words(&command(&["config", "check", "--config", half.path()]).output().unwrap());
+    assert_eq!(code, 2, "{said}");
+    assert!(
+        said.contains(&format!("error: {}: ", half.path())) && said.contains("--tls-key <FILE>"),
+        "{said}"
+    );
+    let both = Configured::new("no-web = true\nweb-dir = \"web\"");
+    let (code, _, said) = words(&command(&["config", "check", "--config", both.path()]).output().unwrap());
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("'--no-web' cannot be used with '--web-dir <FOLDER>'"), "{said}");
+}
+
+#[test]
+fn a_correct_file_passes_the_check() {
+    let file = Configured::new("log = \"info\"\ntrusted-proxy = \"127.0.0.1,::1\"\nno-web = false\n");
+    let check = ["config", "check", "--config", file.path()];
+    let (code, printed, _) = words(&command(&check).output().unwrap());
+    assert_eq!((code, printed), (0, format!("{} is correct: 3 of its settings take effect.\n", file.path())));
+    let (_, printed, _) = words(&command(&check).arg("--json").output().unwrap());
+    assert_eq!(printed, "{\"settings\":3}\n");
+    // A mistake shows also where the environment hides it.
+    std::fs::write(&file.path, "log = \"loud\"").unwrap();
+    let (code, _, said) = words(&command(&check).env("TEAMCHAT_LOG", "info").output().unwrap());
+    assert_eq!(code, 2, "{said}");
+    std::fs::write(&file.path, "backup-to = \"/no/such/folder\"").unwrap();
+    let missing = "error: --backup-to /no/such/folder: there is no such directory; create it first\n";
+    for words in [
+        words(&command(&check).output().unwrap()),
+        words(&command(&["serve", "--listen", "127.0.0.1:0", "--config", file.path()]).output().unwrap()),
+    ] {
+        assert_eq!((words.0, words.2.as_str()), (2, missing));
+    }
+    let (code, _, said) = words(&command(&["config", "check"]).output().unwrap());
+    assert_eq!((code, said.as_str()), (2, "error: name the file with --config\n"));
+    let (code, _, said) = words(&command(&["serve", "--config", "no-such-file"]).output().unwrap());
+    assert_eq!(code, 2);
+    assert!(said.starts_with("error: cannot read the configuration no-such-file: "), "{said}");
+    assert!(!Path::new("chat.sqlite").exists());
+}

@@ -1,0 +1,419 @@
+//! `teamchat doctor`: each problem, made for real.
+
+use crate::authority::{Authority, Files, NAME};
+use crate::program::{Serving, command, words};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The code and the results of `doctor`: each as level, name and text.
+pub struct Examined {
+    pub code: i32,
+    results: Vec<(String, String, String)>,
+}
+
+impl Examined {
+    /// True if a result of this level and name has all of these words.
+    pub fn has(&self, level: &str, check: &str, parts: &[&str]) -> bool {
+        self.results.iter().any(|(found_level, found_check, text)| {
+            found_level == level && found_check == check && parts.iter().all(|part| text.contains(part))
+        })
+    }
+
+    #[track_caller]
+    pub fn expect(&self, level: &str, check: &str, parts: &[&str]) {
+        assert!(self.has(level, check, parts), "{level} {check} {parts:?}: {:#?}", self.results);
+        let code = i32::from(self.results.iter().any(|(level, ..)| level == "problem"));
+        assert_eq!(self.code, code, "{:#?}", self.results);
+    }
+
+    /// The names of results that are not fine.
+    fn findings(&self) -> Vec<&str> {
+        let found = self.results.iter().filter(|(level, ..)| level != "ok");
+        found.map(|(_, check, _)| check.as_str()).collect()
+    }
+}
+
+/// Runs `doctor` on the database of a folder.
+pub fn examine(folder: &Path, flags: &[&str]) -> Examined {
+    let mut doctor = command(&["doctor", "--json"]);
+    let output = doctor.args(flags).arg("--db").arg(folder.join("chat.sqlite")).output().unwrap();
+    let (code, printed, error) = words(&output);
+    let report: Value = serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{printed}{error}"));
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let results = report["checks"].as_array().unwrap().iter().map(|result| {
+        (
+            text(&result["level"]),
+            text(&result["check"]),
+            format!("{}; {}", text(&result["what"]), text(&result["do"])),
+        )
+    });
+    let results: Vec<_> = results.collect();
+    assert_eq!(report["sound"], !results.iter().any(|(level, ..)| level == "problem"));
+    Examined { code, results }
+}
+
+/// A folder with a database.
+fn folder_with_database() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    create_owner(folder.path());
+    folder
+}
+
+fn create_owner(folder: &Path) {
+    let owner =
+        ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner", "--db"];
+    assert!(command(&owner).arg(folder.join("chat.sqlite")).output().unwrap().status.success());
+}
+
+/// An address at which nothing listens.
+fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+/// A server at its public address.
+fn serve_public(folder: &Path, scheme: &str, host: &str, flags: &[&str]) -> (Serving, String) {
+    let address = free_address();
+    let url = format!("{scheme}://{host}:{}", address.port());
+    let own = ["--listen", &address.to_string(), "--public-url", &url, "--web-push", "off"];
+    (Serving::start(folder, &[&own[..], flags].concat()), url)
+}
+
+/// Answers one request at an address with a text.
+fn answer_once(text: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        read_head(&mut stream);
+        stream.write_all(text.as_bytes()).unwrap();
+    });
+    address
+}
+
+fn read_head(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() > 0 {
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).unwrap()
+}
+
+/// A proxy that passes requests on, after it changed their heads.
+fn proxy(listener: TcpListener, upstream: SocketAddr, change: fn(String) -> String) {
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let head = change(read_head(&mut stream));
+            let mut server = TcpStream::connect(upstream).unwrap();
+            server.write_all(head.as_bytes()).unwrap();
+            let mut answer = Vec::new();
+            server.read_to_end(&mut answer).unwrap();
+            let answer = String::from_utf8(answer).unwrap().replacen("\r\n", "\r\nVia: 1.1 proxy\r\n", 1);
+            // The client may have read enough.
+            let _gone = stream.write_all(answer.as_bytes());
+        }
+    });
+}
+
+#[test]
+fn a_sound_server_has_no_findings() {
+    let folder = folder_with_database();
+    let folder = folder.path();
+    let to = folder.join("backups");
+    std::fs::create_dir(&to).unwrap();
+    let backups = ["--backup-to", to.to_str().unwrap()];
+    let (serving, url) = serve_public(folder, "http", "127.0.0.1", &backups);
+    let examined = examine(folder, &["--public-url", &url, "--web-push", "off"]);
+    // Folders of tests are in memory on some machines.
+    let findings: Vec<&str> =
+        examined.findings().into_iter().filter(|check| *check != "file system").collect();
+    assert!(findings.is_empty() && examined.code == 0, "{:#?}", examined.results);
+    examined.expect("ok", "public address", &[&url, "leads to this server"]);
+    examined.expect("ok", "proxy", &["there is none", "127.0.0.1"]);
+    for check in
+        ["database", "server", "clock", "permissions", "disk", "log", "backups", "open files", "web push"]
+    {
+        examined.expect("ok", check, &[]);
+    }
+    let text =
+        command(&["doctor", "--public-url", &url, "--db"]).arg(folder.join("chat.sqlite")).output().unwrap();
+    let (code, printed, _) = words(&text);
+    assert!(code == 0 && printed.contains("ok       public address: "), "{printed}");
+    assert!(
+        printed
+            .lines()
+            .all(|line| ["ok ", "warning ", "problem "].iter().any(|level| line.starts_with(level))),
+        "{printed}"
+    );
+    // Other flags than those of the server.
+    examine(folder, &["--web-push", "off"]).expect(
+        "warning",
+        "public address",
+        &["runs with other settings", &url],
+    );
+    serving.stop();
+    let stopped = examine(folder, &["--public-url", &url]);
+    stopped.expect("warning", "public address", &["the server is stopped"]);
+    stopped.expect("warning", "backups", &["the server makes none", "--backup-to"]);
+    stopped.expect("warning", "web push", &["only on pages with https"]);
+    stopped.expect("ok", "server", &["it is stopped"]);
+}
+
+#[test]
+fn a_database_that_cannot_be_used_is_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let missing = examine(folder, &[]);
+    assert!(
+        missing.code == 2 && missing.has("problem", "database", &["does not exist"]),
+        "{:?}",
+        missing.results
+    );
+    std::fs::write(folder.join("chat.sqlite"), "no database, but long enough to look into").unwrap();
+    let foreign = examine(folder, &[]);
+    assert!(foreign.code == 2 && foreign.has("problem", "database", &[]), "{:?}", foreign.results);
+    let wrong = command(&["doctor", "--public-url", "nowhere", "--db"])
+        .arg(folder.join("chat.sqlite"))
+        .output()
+        .unwrap();
+    assert_eq!(words(&wrong).0, 2);
+}
+
+#[test]
+fn certificates_are_checked_as_clients_do() {
+    let folder = folder_with_database();
+    let folder = folder.path();
+    let authority = Authority::new();
+    let ca = folder.join("ca.pem");
+    std::fs::write(&ca, authority.pem()).unwrap();
+    let ca = ["--ca", ca.to_str().unwrap(), "--web-push", "off"];
+    let url = format!("https://{NAME}");
+    let examine_files = |files: &Files, flags: &[&str]| {
+        private(&files.key);
+        examine(folder, &[&files.flags()[..], &["--public-url", &url], flags].concat())
+    };
+    let good = authority.issue(folder, &[NAME], 90);
+    let examined = examine_files(&good, &ca);
+    examined.expect("ok", "certificate", &["the certificate ends at 20"]);
+    assert!(!examined.findings().contains(&"certificate"), "{:?}", examined.results);
+    examine_files(&good, &[]).expect("warning", "certificate", &["do not trust", "fullchain.pem", "--ca"]);
+    let almost = authority.issue(folder, &[NAME], 5);
+    examine_files(&almost, &ca).expect("warning", "certificate", &["ends at 20", "renew it"]);
+    let other = authority.issue(folder, &["other.example.com"], 90);
+    examine_files(&other, &ca).expect("problem", "certificate", &["it is for other.example.com", NAME]);
+    let expired = authority.issue_from(folder, &[NAME], SystemTime::now() - DAY * 10, 9);
+    examine_files(&expired, &ca).expect("problem", "certificate", &["expired at 20"]);
+    let early = authority.issue_from(folder, &[NAME], SystemTime::now() + DAY, 9);
+    examine_files(&early, &ca).expect("problem", "certificate", &["is valid from"]);
+    std::fs::write(&early.key, "no key").unwrap();
+    examine_files(&early, &ca).expect("problem", "certificate", &["has no private key"]);
+    let acme = examine(folder, &["--acme", NAME, "--acme-email", "ada@example.com", "--web-push", "off"]);
+    acme.expect("warning", "certificate", &["has issued none yet", "port 443 or 80"]);
+}
+
+fn private(file: &Path) {
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+#[test]
+fn the_certificate_of_the_public_address_is_checked() {
+    let folder = folder_with_database();
+    let folder = folder.path();
+    let authority = Authority::new();
+    let ca = folder.join("ca.pem");
+    std::fs::write(&ca, authority.pem()).unwrap();
+    let ca = ["--ca", ca.to_str().unwrap()];
+    for (names, days, level, parts) in [
+        (&["localhost"][..], 90, "ok", &["leads to this server"][..]),
+        (&["localhost"], 5, "warning", &["the certificate ends at 20"]),
+        (&[NAME], 90, "problem", &["https://localhost:", "the certificate is for another name"]),
+    ] {
+        let files = authority.issue(folder, names, days);
+        let (serving, url) = serve_public(folder, "https", "localhost", &files.flags());
+        let flags = ["--public-url", &url, "--web-push", "off"];
+        examine(folder, &[&flags[..], &ca].concat()).expect(level, "public address", parts);
+        if level == "ok" {
+            examine(folder, &flags).expect(
+                "problem",
+                "public address",
+                &["do not trust the certificate", "--ca"],
+            );
+        }
+        serving.stop();
+    }
+}
+
+#[test]
+fn a_public_address_that_leads_elsewhere_is_named() {
+    let folder = folder_with_database();
+    let folder = folder.path();
+    let other = folder_with_database();
+    let (other, other_url) = serve_public(other.path(), "http", "127.0.0.1", &[]);
+    let at = |address: SocketAddr| format!("http://{address}");
+    for (url, parts) in [
+        (at(free_address()), &["does not answer", "firewall"][..]),
+        ("http://nowhere.invalid".to_owned(), &["nowhere.invalid has no address", "DNS"]),
+        (other_url, &["another server of this kind"]),
+        (at(answer_once("HTTP/1.1 200 OK\r\n\r\nhello")), &["something else answers", "status 200"]),
+        (at(answer_once("HTTP/1.1 502 Bad Gateway\r\n\r\n")), &["status 502", "does not reach this server"]),
+        (
+            at(answer_once("HTTP/1.1 301 Moved\r\nLocation: https://www.example.com/\r\n\r\n")),
+            &["redirects to https://www.example.com/"],
+        ),
+        (at(answer_once("SSH-2.0-x\r\n\r\n")), &["the answer is not HTTP"]),
+    ] {
+        let serving = Serving::start(folder, &["--listen", "127.0.0.1:0", "--public-url", &url]);
+        examine(folder, &["--public-url", &url, "--web-push", "off"]).expect(
+            "problem",
+            "public address",
+            parts,
+        );
+        serving.stop();
+    }
+    let ahead = answer_once("HTTP/1.1 200 OK\r\nDate: Fri, 01 Jan 2021 00:00:00 GMT\r\n\r\nhello");
+    let url = at(ahead);
+    let serving = Serving::start(folder, &["--listen", "127.0.0.1:0", "--public-url", &url]);
+    examine(folder, &["--public-url", &url]).expect(
+        "warning",
+        "clock",
+        &["ahead of that of the public address"],
+    );
+    serving.stop();
+    other.stop();
+}
+
+#[test]
+fn headers_of_proxies_are_tested() {
+    const FORWARDED: &str = "X-Forwarded-For: ";
+    let appended: fn(String) -> String = |head| {
+        let start = head.find(FORWARDED).map(|start| start + FORWARDED.len());
+        match start {
+            Some(start) => {
+                let end = start + head[start..].find('\r').unwrap();
+                format!("{}, 203.0.113.5{}", &head[..end], &head[end..])
+            }
+            None => head,
+        }
+    };
+    let unchanged: fn(String) -> String = |head| head;
+    let removed: fn(String) -> String = |head| head.replace("X-Forwarded-For: 198.51.100.1\r\n", "");
+    for (change, trusted, level, parts) in [
+        (appended, true, "ok", &["the proxy names 203.0.113.5 as the client"][..]),
+        (appended, false, "problem", &["the proxy at 127.0.0.1 is not trusted", "--trusted-proxy 127.0.0.1"]),
+        (unchanged, true, "problem", &["clients can forge their address"]),
+        (unchanged, false, "problem", &["the proxy at 127.0.0.1 is not trusted"]),
+        (removed, true, "problem", &["the proxy at 127.0.0.1 does not name its clients"]),
+    ] {
+        let folder = folder_with_database();
+        let folder = folder.path();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let proxies = if trusted { &["--trusted-proxy", "127.0.0.1"][..] } else { &[] };
+        let flags = [&["--public-url", &url, "--web-push", "off"][..], proxies].concat();
+        let serving = Serving::start(folder, &[&["--listen", "127.0.0.1:0"][..], &flags].concat());
+        proxy(listener, crate::authority::address_of(&serving.origin()), change);
+        let examined = examine(folder, &flags);
+        examined.expect(level, "proxy", parts);
+        examined.expect("ok", "public address", &["leads to this server"]);
+        serving.stop();
+    }
+}
+
+#[test]
+fn files_that_others_own_or_read_are_named() {
+    let folder = folder_with_database();
+    let folder = folder.path();
+    let db = folder.join("chat.sqlite");
+    let mode = |path: &Path, mode: u32| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    examine(folder, &[]).expect("ok", "permissions", &["no other user can read them"]);
+    mode(&db, 0o644);
+    examine(folder, &[]).expect("problem", "permissions", &["all users", "can read", "chmod o-rwx"]);
+    mode(&db, 0o600);
+    mode(folder, 0o777);
+    examine(folder, &[]).expect("problem", "permissions", &["all users", "can replace files", "chmod o-w"]);
+    mode(folder, 0o700);
+    let key = folder.join("key.pem");
+    let certificate = Authority::new().issue(folder, &[NAME], 90);
+    mode(&key, 0o644);
+    examine(folder, &certificate.flags()).expect("problem", "permissions", &["can read", "key.pem"]);
+    let backups = ["--backup-to", "/nowhere/backups"];
+    examine(folder, &backups).expect("problem", "backups", &["there is no folder /nowhere/backups"]);
+    // Only root can give files away.
+    if chown(beside(&db, ".lock"), Some(4711), None).is_ok() {
+        let lock = ["chat.sqlite.lock belongs to user 4711", "run `chown 0 "];
+        examine(folder, &[]).expect("problem", "permissions", &lock);
+        chown(beside(&db, ".lock"), Some(0), None).unwrap();
+        let to = folder.join("backups");
+        std::fs::create_dir(&to).unwrap();
+        chown(&db, Some(4711), None).unwrap();
+        chown(beside(&db, ".lock"), Some(4711), None).unwrap();
+        let examined = examine(folder, &["--backup-to", to.to_str().unwrap()]);
+        examined.expect("problem", "permissions", &["belongs to user 0", "who cannot create files there"]);
+        examined.expect("problem", "backups", &["user 4711 cannot write to"]);
+    }
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+#[test]
+fn rows_of_the_future_and_a_long_log_are_named() {
+    let folder = folder_with_database();
+    let folder = folder.path();
+    let db = folder.join("chat.sqlite");
+    let sql = "UPDATE audit_entry SET time = time + 100000 WHERE id = (SELECT max(id) FROM audit_entry)";
+    rusqlite::Connection::open(&db).unwrap().execute(sql, ()).unwrap();
+    examine(folder, &[]).expect("problem", "clock", &["the newest rows are of", "timedatectl"]);
+    // Zeros are no log, and are left alone.
+    std::fs::File::create(beside(&db, "-wal")).unwrap().set_len(300 << 20).unwrap();
+    private(&beside(&db, "-wal"));
+    examine(folder, &[]).expect("warning", "log", &["300 MiB", "another program holds it"]);
+    let replicated = examine(folder, &["--replicated"]);
+    replicated.expect("ok", "log", &["300 MiB"]);
+    replicated.expect("ok", "backups", &["another program replicates"]);
+}
+
+#[test]
+fn few_open_files_are_named() {
+    let folder = folder_with_database();
+    let program = env!("CARGO_BIN_EXE_teamchat");
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", "ulimit -n 256; exec \"$0\" doctor --db \"$1\"", program])
+        .arg(folder.path().join("chat.sqlite"));
+    let (code, printed, error) = words(&shell.output().unwrap());
+    assert!(code == 0 && printed.contains("warning  open files: 256 files"), "{printed}{error}");
+    assert!(printed.contains("LimitNOFILE="), "{printed}");
+}
+
+/// Push services of browsers that subscribed.
+#[test]
+fn push_services_that_cannot_be_reached_are_named() {
+    let folder = folder_with_database();
+    let folder = folder.path();
+    let subscribe = |address: SocketAddr| {
+        let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();
+        connection.execute_batch("PRAGMA foreign_keys = off; DELETE FROM push_subscription").unwrap();
+        let sql = "INSERT INTO push_subscription (session_id, endpoint, public_key, auth_secret, shows_content, origin)
+            VALUES (1, ?1, x'00', x'00', 0, '')";
+        connection.execute(sql, [format!("https://{address}/push")]).unwrap();
+    };
+    let flags = ["--public-url", "https://chat.example.com"];
+    subscribe(free_address());
+    examine(folder, &flags).expect("warning", "web push", &["127.0.0.1 of some browsers cannot be reached"]);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    subscribe(listener.local_addr().unwrap());
+    examine(folder, &flags).expect("ok", "web push", &["1 push services"]);
+}

@@ -1,0 +1,22 @@
+//! The program as the person who runs it knows it: configuration, sockets, TLS, proxies.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the clock of the machine is that of the program, and tasks are those of a test"
+)]
+
+mod acme;
+mod authority;
+mod book;
+mod configuration;
+#[cfg(unix)]
+mod doctor;
+mod http2;
+mod program;
+#[cfg(target_os = "linux")]
+mod proxies;
+mod secrets;
+#[cfg(unix)]
+mod sockets;
+mod status;
+mod tls;

@@ -1,0 +1,196 @@
+//! Backups and certificates in `teamchat status` and in the metrics.
+
+use crate::authority::{Authority, NAME};
+use crate::doctor::examine;
+use crate::program::{Serving, command, words};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// The status of the server in a folder.
+fn status(folder: &Path) -> Value {
+    let output = command(&["status", "--json", "--db"]).arg(folder.join("chat.sqlite")).output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{:?}", words(&output)))
+}
+
+/// The same as text.
+fn screen(folder: &Path) -> String {
+    words(&command(&["status", "--db"]).arg(folder.join("chat.sqlite")).output().unwrap()).1
+}
+
+/// The metrics, once they have a line that begins like this.
+async fn metrics(serving: &Serving, line: &str) -> String {
+    let url = serving.printed.lines().find_map(|line| line.trim().strip_prefix("metrics")).unwrap().trim();
+    loop {
+        let found = reqwest::get(url).await.unwrap().text().await.unwrap();
+        if found.lines().any(|found| found.starts_with(line)) {
+            return found;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+fn value(metrics: &str, name: &str) -> f64 {
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("{name}: {metrics}")).parse().unwrap()
+}
+
+fn create_owner(folder: &Path) {
+    let owner =
+        ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner", "--db"];
+    assert!(command(&owner).arg(folder.join("chat.sqlite")).output().unwrap().status.success());
+}
+
+/// A warning that has all of these words.
+fn has_warning(status: &Value, parts: &[&str]) -> bool {
+    let warnings = status["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap());
+    warnings.into_iter().any(|warning| parts.iter().all(|part| warning.contains(part)))
+}
+
+#[tokio::test]
+async fn backups_are_shown_while_the_server_runs_and_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    create_owner(folder);
+    let none = status(folder);
+    assert_eq!((&none["backups"]["last_success"], &none["warnings"]), (&Value::Null, &json!([])));
+    assert!(
+        screen(folder).contains("  backup     none; `serve --backup-to DIR` makes them"),
+        "{}",
+        screen(folder)
+    );
+
+    let to = folder.join("backups");
+    std::fs::create_dir(&to).unwrap();
+    let flags =
+        ["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--backup-every", "2h", "--backup-to"];
+    let serving = Serving::start(folder, &[&flags[..], &[to.to_str().unwrap()]].concat());
+    let last = "teamchat_backup_last_success_timestamp_seconds";
+    let figures = metrics(&serving, last).await;
+    let running = loop {
+        // The figures are set before the entry of the audit log is written.
+        let running = status(folder);
+        if !running["backups"]["last_success"].is_null() {
+            break running;
+        }
+    };
+    let made = &running["backups"]["last_success"];
+    let file = std::fs::metadata(to.join(made["name"].as_str().unwrap())).unwrap();
+    assert_eq!(made["bytes"].as_u64(), Some(file.len()));
+    assert_eq!(running["backup_folder"].as_str(), to.to_str());
+    let time = made["time"].as_i64().unwrap();
+    assert_eq!(running["backups"]["next_due"].as_i64(), Some(time + 2 * 60 * 60));
+    assert_eq!(running["warnings"], json!([]));
+    for (name, expected) in [
+        (last, made["time"].as_f64().unwrap()),
+        ("teamchat_backup_last_size_bytes", made["bytes"].as_f64().unwrap()),
+        ("teamchat_backup_last_duration_seconds", made["milliseconds"].as_f64().unwrap() / 1000.0),
+        ("teamchat_backup_interval_seconds", 7200.0),
+        ("teamchat_backup_failed", 0.0),
+        ("teamchat_backup_failures_total", 0.0),
+    ] {
+        assert!((value(&figures, name) - expected).abs() < 1e-6, "{name}: {figures}");
+    }
+    let shown = screen(folder);
+    assert!(shown.contains(" s, next at 20"), "{shown}");
+    serving.stop();
+    let stopped = status(folder);
+    assert_eq!(&stopped["backups"]["last_success"], made);
+    assert_eq!((&stopped["backups"]["next_due"], &stopped["backup_folder"]), (&Value::Null, &Value::Null));
+
+    // A backup of the command is the last one, too.
+    let manual = folder.join("manual.zst");
+    let mut backup = command(&["backup", "--db"]);
+    assert!(backup.arg(folder.join("chat.sqlite")).arg(&manual).output().unwrap().status.success());
+    assert_eq!(status(folder)["backups"]["last_success"]["name"].as_str(), manual.to_str());
+}
+
+#[tokio::test]
+async fn a_failed_backup_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    create_owner(folder);
+    // Nothing can be written to this one.
+    let flags = ["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--backup-to", "/proc"];
+    let serving = Serving::start(folder, &flags);
+    let figures = metrics(&serving, "teamchat_backup_failed 1").await;
+    assert!(value(&figures, "teamchat_backup_failures_total") >= 1.0, "{figures}");
+    let running = status(folder);
+    assert!(
+        has_warning(
+            &running,
+            &["The backup failed at 20", "/proc: the disk has 0 MiB left", "`teamchat backup`"]
+        ),
+        "{running}"
+    );
+    assert!(screen(folder).contains("  backup     failed at 20"));
+    serving.stop();
+    let serving = Serving::start(folder, &["--listen", "127.0.0.1:0"]);
+    assert!(has_warning(&status(folder), &["The last scheduled backup failed", "--backup-to"]));
+    serving.stop();
+}
+
+#[tokio::test]
+async fn the_end_of_the_certificate_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    create_owner(folder);
+    let authority = Authority::new();
+    // From yesterday on.
+    for (days, warns) in [(90, false), (10, true)] {
+        let files = authority.issue(folder, &[NAME], days);
+        let flags = [&["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"][..], &files.flags()].concat();
+        let serving = Serving::start(folder, &flags);
+        let name = "teamchat_certificate_end_timestamp_seconds";
+        let left = value(&metrics(&serving, name).await, name)
+            - std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs_f64();
+        assert!((left / 86_400.0 - f64::from(days - 1)).abs() < 0.1, "{left}");
+        let status = status(folder);
+        assert_eq!(
+            has_warning(&status, &["The certificate ends at 20", "replace its files"]),
+            warns,
+            "{status}"
+        );
+        serving.stop();
+    }
+}
+
+#[tokio::test]
+async fn quotas_of_uploads_are_warnings_and_metrics() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    create_owner(folder);
+    let used = |mib: u32| {
+        let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();
+        let sql = "UPDATE upload_state SET space_used = ?1 << 20;
+            INSERT INTO upload_content (content_id) VALUES (1) ON CONFLICT DO NOTHING;
+            INSERT INTO attachment (id, user_id, path_id, name, content_type, size, create_time, content_id)
+            SELECT 1, user_id, 'a', 'a', 'b', 0, 0, 1 FROM user WHERE delivery_email = 'ada@example.com'
+            ON CONFLICT DO NOTHING;
+            UPDATE attachment SET size = ?1 << 20;";
+        for statement in sql.split_inclusive(';') {
+            let mut statement = connection.prepare(statement).unwrap();
+            let parameters = vec![mib; statement.parameter_count()];
+            statement.execute(rusqlite::params_from_iter(parameters)).unwrap();
+        }
+    };
+    let serve = |person: &str| {
+        let flags = ["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--upload-quota-mib", "100"];
+        Serving::start(folder, &[&flags[..], &["--upload-quota-per-person-mib", person]].concat())
+    };
+    let all = "Uploaded files take 80 % of their quota: have old files deleted, or raise --upload-quota-mib.";
+    let own = "The quota of uploads is almost used up of ada@example.com (88 %): have old files deleted, or raise \
+               --upload-quota-per-person-mib.";
+    for (mib, person, warnings) in
+        [(79, "100", json!([])), (79, "90", json!([own.replace("88", "87")])), (80, "90", json!([all, own]))]
+    {
+        used(mib);
+        let serving = serve(person);
+        assert_eq!(status(folder)["warnings"], warnings, "{mib} of {person}");
+        let figures = metrics(&serving, "teamchat_upload_quota_bytes").await;
+        assert!((value(&figures, "teamchat_upload_quota_bytes") - 104_857_600.0).abs() < 1e-6);
+        assert!((value(&figures, "teamchat_uploads_bytes") - f64::from(mib << 20)).abs() < 1e-6);
+        serving.stop();
+    }
+    examine(folder, &["--upload-quota-mib", "100"]).expect("warning", "uploads", &["80 MiB of 100 MiB"]);
+    examine(folder, &[]).expect("ok", "uploads", &["80 MiB of 10240 MiB"]);
+}

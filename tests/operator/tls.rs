@@ -1,0 +1,295 @@
+//! `--tls-cert` and `--tls-key`: requests with and without TLS, replaced files, and files that cannot be used.
+
+use crate::authority::{Authority, NAME, address_of, request, send_plain, with};
+use crate::program::{Serving, command, words};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::Version;
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::io::AsyncReadExt;
+
+/// Creates an account, and returns its API key and password.
+fn account(folder: &Path) -> (String, String) {
+    let created =
+        command(&["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--json", "--db"])
+            .arg(folder.join("chat.sqlite"))
+            .output()
+            .unwrap();
+    let created: Value = serde_json::from_slice(&created.stdout).unwrap();
+    (created["api_key"].as_str().unwrap().to_owned(), created["password"].as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn every_address_speaks_tls_and_redirects_what_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    let files = authority.issue(folder.path(), &[NAME], 90);
+    let (_, password) = account(folder.path());
+    let arguments = [&["--listen", "127.0.0.1:0,127.0.0.1:0"][..], &files.flags()].concat();
+    let serving = Serving::start(folder.path(), &arguments);
+    let origins = serving.origins();
+    assert!(
+        origins.len() == 2 && origins.iter().all(|origin| origin.starts_with("https://127.0.0.1:")),
+        "{origins:?}"
+    );
+    let first = address_of(&origins[0]);
+    for origin in &origins {
+        let address = address_of(origin);
+        let site = format!("https://{NAME}:{}", address.port());
+        for version in [Version::HTTP_11, Version::HTTP_2] {
+            let settings = request("GET", &format!("{site}/api/v1/server_settings"), &[]);
+            let settings = authority.send(address, version, settings).await;
+            assert_eq!((settings.status, settings.version), (200, version));
+            assert_eq!(settings.headers["strict-transport-security"], "max-age=31536000");
+            assert_eq!(settings.json()["realm_url"], site.as_str());
+            let form = [("username", "ada@example.com"), ("password", password.as_str())];
+            let login = request("POST", &format!("{site}/accounts/login/"), &form);
+            let login = authority.send(address, version, login).await;
+            let cookies: Vec<&str> =
+                login.headers.get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap()).collect();
+            assert_eq!(cookies.len(), 2, "{cookies:?}");
+            let is_bound =
+                |cookie: &&str| cookie.starts_with("__Host-teamchat_") && cookie.ends_with("; Secure");
+            assert!(cookies.iter().all(is_bound), "{cookies:?}");
+        }
+        // Without TLS: to the first address, and nothing else is answered there.
+        let plain = format!("http://{NAME}:{}", address.port());
+        for (method, path, status) in
+            [("GET", "/?a=b", 301), ("HEAD", "/x", 301), ("POST", "/api/v1/messages", 308)]
+        {
+            let answer = send_plain(address, request(method, &format!("{plain}{path}"), &[])).await;
+            assert_eq!(answer.status, status, "{method}");
+            assert_eq!(answer.headers["location"], format!("https://{NAME}:{}{path}", first.port()));
+            assert!(!answer.headers.contains_key("strict-transport-security"));
+        }
+        let health = send_plain(address, request("GET", &format!("{plain}/health"), &[])).await;
+        assert_eq!(health.status, 200, "for monitors on this machine");
+    }
+    let health = command(&["health", "--url", &format!("http://{first}")]).output().unwrap();
+    assert_eq!(words(&health).0, 0);
+    serving.stop();
+}
+
+#[tokio::test]
+async fn redirects_lead_to_the_public_url() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    let files = authority.issue(folder.path(), &["*.example.com"], 90);
+    let arguments =
+        [&["--listen", "127.0.0.1:0", "--public-url", "https://chat.example.com"][..], &files.flags()]
+            .concat();
+    let serving = Serving::start(folder.path(), &arguments);
+    let address = address_of(&serving.origin());
+    let answer = send_plain(address, request("GET", &format!("http://{address}/x"), &[])).await;
+    assert_eq!(answer.headers["location"], "https://chat.example.com/x");
+    let logged = serving.stop();
+    assert!(!logged.contains("--trusted-proxy") && !logged.contains("is not for the host"), "{logged}");
+    // A certificate for another host is a warning: a proxy in front may have the right one.
+    let files = authority.issue(folder.path(), &["other.example.com", "127.0.0.1"], 90);
+    let arguments =
+        [&["--listen", "127.0.0.1:0", "--public-url", "https://chat.example.com"][..], &files.flags()]
+            .concat();
+    let logged = Serving::start(folder.path(), &arguments).stop();
+    assert!(logged.contains("the certificate is not for the host of --public-url"), "{logged}");
+    assert!(logged.contains("host=\"chat.example.com\""), "{logged}");
+}
+
+#[test]
+fn certificates_that_cannot_be_used_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    let now = SystemTime::now();
+    let day = Duration::from_secs(24 * 60 * 60);
+    let place = |name: &str| {
+        let folder = folder.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        folder
+    };
+    let good = authority.issue(&place("good"), &[NAME], 90);
+    let other = authority.issue(&place("other"), &[NAME], 90);
+    let expired = authority.issue_from(&place("expired"), &[NAME], now - day * 10, 9);
+    let early = authority.issue_from(&place("early"), &[NAME], now + day, 9);
+    let path = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let text = path("text", "no certificate");
+    let damaged = path("damaged", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+    let encrypted = path(
+        "encrypted",
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
+    );
+    let missing = folder.path().join("missing");
+    for (certificate, key, expected) in [
+        (&missing, &good.key, format!("cannot read {}: ", missing.display())),
+        (&good.certificate, &missing, format!("cannot read {}: ", missing.display())),
+        (&text, &good.key, format!("{} has no certificate: it should be PEM", text.display())),
+        (&good.key, &good.key, format!("{} has no certificate", good.key.display())),
+        (&damaged, &good.key, format!("the certificate in {} is damaged", damaged.display())),
+        (&good.certificate, &text, format!("{} has no private key", text.display())),
+        (&good.certificate, &encrypted, format!("the private key in {} is encrypted", encrypted.display())),
+        (
+            &good.certificate,
+            &other.key,
+            format!(
+                "the private key in {} does not belong to the certificate in {}",
+                other.key.display(),
+                good.certificate.display()
+            ),
+        ),
+        (
+            &expired.certificate,
+            &expired.key,
+            format!("the certificate in {} expired at ", expired.certificate.display()),
+        ),
+        (
+            &early.certificate,
+            &early.key,
+            format!("the certificate in {} is valid from ", early.certificate.display()),
+        ),
+    ] {
+        let db = folder.path().join("chat.sqlite");
+        let output = command(&["serve", "--listen", "127.0.0.1:0", "--db"])
+            .arg(&db)
+            .args([Path::new("--tls-cert"), certificate, Path::new("--tls-key"), key])
+            .output()
+            .unwrap();
+        let (code, _, said) = words(&output);
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains(&format!("error: {expected}")), "{expected}: {said}");
+        assert!(!db.exists(), "{said}");
+        let file = path("teamchat.toml", &format!("tls-cert = {certificate:?}\ntls-key = {key:?}\n"));
+        let (code, _, said) = words(&command(&["config", "check", "--config"]).arg(&file).output().unwrap());
+        assert!(code == 2 && said.contains(&format!("error: {expected}")), "{said}");
+    }
+    for (arguments, expected) in [
+        (&["--tls-cert", "x"][..], "--tls-key <FILE>"),
+        (&["--tls-key", "x"], "--tls-cert <FILE>"),
+        (&["--acme-email", "a@example.com"], "--acme <DOMAIN>"),
+        (&["--acme-ca", "x"], "--acme <DOMAIN>"),
+        (&["--acme", "a.example", "--tls-cert", "x", "--tls-key", "y"], "cannot be used with"),
+        (&["--acme", "*.example.com"], "needs a check by DNS"),
+        (&["--acme", "127.0.0.1"], "is an address"),
+        (&["--acme", "a.example", "--acme-directory", "http://a"], "it begins with https://"),
+        (&["--ephemeral", "--listen", "127.0.0.1:0", "--acme", "a.example"], "a test server has no TLS"),
+    ] {
+        let (code, _, said) = words(&command(&["serve"]).args(arguments).output().unwrap());
+        assert_eq!(code, 2, "{arguments:?}: {said}");
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}
+
+/// Files are replaced one after the other, and polls wait meanwhile.
+#[tokio::test]
+async fn a_replaced_certificate_is_for_new_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    let files = authority.issue(folder.path(), &[NAME], 90);
+    let (key, _) = account(folder.path());
+    let serving = Serving::start(folder.path(), &[&["--listen", "127.0.0.1:0"][..], &files.flags()].concat());
+    let address = address_of(&serving.origin());
+    let credentials = format!("Basic {}", STANDARD.encode(format!("ada@example.com:{key}")));
+    let authority = Arc::new(authority);
+    let ask = |version: Version, method: &str, path: &str, form: &[(&str, &str)]| {
+        let url = format!("https://{NAME}:{}/api/v1{path}", address.port());
+        let request = with(request(method, &url, form), "authorization", &credentials);
+        let authority = Arc::clone(&authority);
+        async move { authority.send(address, version, request).await.json() }
+    };
+    let mut polls = Vec::new();
+    for version in [Version::HTTP_11, Version::HTTP_2] {
+        let queue = ask(version, "POST", "/register", &[("event_types", "[\"message\"]")]).await;
+        let last = &queue["last_event_id"];
+        let path = format!("/events?queue_id={}&last_event_id={last}", queue["queue_id"].as_str().unwrap());
+        polls.push(tokio::spawn(ask(version, "GET", &path, &[])));
+    }
+    let before = authority.seen(address).await;
+
+    // Half of it: the certificate of one key and another key.
+    let next = tempfile::tempdir().unwrap();
+    let replacement = authority.issue(next.path(), &[NAME], 80);
+    std::fs::copy(&replacement.certificate, &files.certificate).unwrap();
+    while !serving.log().contains("the certificate was not replaced") {
+        tokio::task::yield_now().await;
+    }
+    assert!(serving.log().contains("does not belong to the certificate"), "{}", serving.log());
+    assert_eq!(authority.seen(address).await, before, "the old one stays");
+    std::fs::copy(&replacement.key, &files.key).unwrap();
+    let mut now = before.clone();
+    while now == before {
+        now = authority.seen(address).await;
+    }
+
+    // On request, also when the time of the files is the same.
+    std::fs::write(&files.key, "nothing").unwrap();
+    let asked = |count: usize| serving.log().matches("has no private key").count() >= count;
+    serving.signal("HUP");
+    while !asked(1) {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(authority.seen(address).await, now);
+
+    let form = [("type", "direct"), ("to", "[\"ada@example.com\"]"), ("content", "x")];
+    let sent = ask(Version::HTTP_11, "POST", "/messages", &form).await;
+    assert_eq!(sent["result"], "success", "{sent}");
+    for poll in polls {
+        let answer = poll.await.unwrap();
+        assert_eq!(answer["events"][0]["message"]["content"], "x", "{answer}");
+    }
+    serving.stop();
+}
+
+#[tokio::test]
+async fn certificates_that_end_soon_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = Authority::new().issue(folder.path(), &[NAME], 8);
+    let serving = Serving::start(folder.path(), &[&["--listen", "127.0.0.1:0"][..], &files.flags()].concat());
+    while !serving.log().contains("the certificate expires in 6 days: replace it") {
+        tokio::task::yield_now().await;
+    }
+    serving.stop();
+}
+
+/// Without a certificate SIGHUP has nothing to do, and does not end the server.
+#[tokio::test]
+async fn a_hangup_does_not_end_a_server_without_tls() {
+    let folder = tempfile::tempdir().unwrap();
+    let serving = Serving::start(folder.path(), &["--listen", "127.0.0.1:0"]);
+    serving.signal("HUP");
+    while !serving.log().contains("there is no certificate to read again") {
+        tokio::task::yield_now().await;
+    }
+    serving.stop();
+}
+
+#[tokio::test]
+async fn a_silent_handshake_and_nonsense_harm_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    let files = authority.issue(folder.path(), &[NAME], 90);
+    let serving = Serving::start(folder.path(), &[&["--listen", "127.0.0.1:0"][..], &files.flags()].concat());
+    let address = address_of(&serving.origin());
+    let mut silent = Vec::new();
+    for _ in 0..50 {
+        silent.push(tokio::net::TcpStream::connect(address).await.unwrap());
+    }
+    for bytes in
+        [&b"\x16\x03\x01\xff\xff"[..], b"\x16garbage garbage garbage", b"\x80\x2e\x01\x03\x01", b"\x00"]
+    {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut stream, bytes).await.unwrap();
+        tokio::io::AsyncWriteExt::shutdown(&mut stream).await.unwrap();
+        let mut answer = Vec::new();
+        // An alert, an error for what looks like HTTP, or the end of the connection.
+        let _reset = stream.read_to_end(&mut answer).await;
+        assert!(answer.len() < 1000);
+    }
+    let health = request("GET", &format!("https://{NAME}:{}/health", address.port()), &[]);
+    assert_eq!(authority.send(address, Version::HTTP_2, health).await.status, 200);
+    drop(silent);
+    serving.stop();
+}

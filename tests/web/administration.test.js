@@ -1,0 +1,112 @@
+/** What settings and administration show and do, as pure functions: no server, no browser. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { callLink } from "../../web/js/lib/text_edits.js";
+import { localeFor } from "../../web/js/lib/words.js";
+import { memberChoices } from "../../web/js/selectors/choices.js";
+import { groupRights } from "../../web/js/selectors/group_settings.js";
+import { zoneAction } from "../../web/js/selectors/time_zone.js";
+import { eventName, shortNameFor, webhookUrl } from "../../web/js/selectors/webhooks.js";
+import { createDeletions, TIME_TO_UNDO } from "../../web/js/store/deletions.js";
+import { createStore, reset } from "../../web/js/store/store.js";
+
+describe("a language", () => {
+  it("is written as the browser's variant of it, if there is one", () => {
+    assert.equal(localeFor("en", ["de-AT", "en-GB", "en-US"]), "en-GB");
+    assert.equal(localeFor("de", ["en-GB", "de-AT"]), "de-AT");
+    assert.equal(localeFor("pt-br", ["en-GB"]), "pt-BR");
+    assert.equal(localeFor("zh-hans", []), "zh-Hans");
+    assert.equal(localeFor("en-gb", ["en-US"]), "en-GB");
+    assert.equal(localeFor("_", []), undefined);
+  });
+});
+
+describe("the time zone", () => {
+  it("is taken from the computer at first, and offered once when it is another", () => {
+    assert.equal(zoneAction({ timezone: "" }, "Europe/Lisbon", null), "take");
+    assert.equal(zoneAction({ timezone: "Asia/Tokyo" }, "Europe/Lisbon", null), "offer");
+    assert.equal(zoneAction({ timezone: "Asia/Tokyo" }, "Europe/Lisbon", "Europe/Lisbon"), null);
+    assert.equal(zoneAction({ timezone: "Asia/Tokyo" }, "Europe/Lisbon", "Europe/Rome"), "offer");
+    assert.equal(zoneAction({ timezone: "Asia/Tokyo", web_suggest_update_timezone: false }, "Europe/Lisbon", null), null);
+    assert.equal(zoneAction({ timezone: "Asia/Tokyo" }, "Asia/Tokyo", null), null);
+    assert.equal(zoneAction({ timezone: "" }, "", null), null);
+  });
+});
+
+describe("a video call", () => {
+  it("is a link to a room of the organization's server", () => {
+    assert.equal(callLink("https://meet.example.com/", "x7"), "[Join the video call](https://meet.example.com/x7)");
+  });
+});
+
+describe("webhooks", () => {
+  it("have an address with the channel, the topic, events and options", () => {
+    const webhook = { origin: "https://chat.example.com", name: "github", key: "k", streamId: 3, topic: " builds " };
+    assert.equal(webhookUrl(webhook), "https://chat.example.com/api/v1/external/github?api_key=k&stream=3&topic=builds");
+    assert.equal(webhookUrl({ ...webhook, streamId: null }), "https://chat.example.com/api/v1/external/github?api_key=k");
+    const filtered = new URL(webhookUrl({ ...webhook, events: ["push", "issues"], options: { branches: " main ", ignore_private_repositories: true, name: "", other: false } }));
+    assert.deepEqual(Object.fromEntries(filtered.searchParams), { api_key: "k", stream: "3", topic: "builds", only_events: '["push","issues"]', branches: "main", ignore_private_repositories: "true" });
+  });
+
+  it("come from a bot with a name that is free", () => {
+    assert.equal(shortNameFor("slack_incoming", []), "slack-incoming");
+    assert.equal(shortNameFor("github", ["github-bot@example.com", "github-2-bot@example.com", "hub-bot@example.com"]), "github-3");
+    assert.equal(eventName("pull_request_review"), "pull request review");
+  });
+});
+
+describe("a group", () => {
+  const role = (id, name) => ({ id, name, is_system_group: true, members: id === 1 ? [1] : [1, 2], direct_subgroup_ids: [] });
+  const storeOf = (selfId, all = 9) => {
+    const store = createStore();
+    const user = (user_id, more = {}) => ({ user_id, full_name: `Person ${user_id}`, email: `p${user_id}@example.com`, role: 400, is_bot: false, ...more });
+    const group = { id: 5, name: "editors", members: [2], direct_subgroup_ids: [], can_manage_group: 9, can_add_members_group: 9, can_remove_members_group: 9, can_join_group: 2, can_leave_group: 2 };
+    reset(store, {
+      user_id: selfId, realm_users: [user(1), user(2), user(3, { role: 600 }), user(4, { full_name: "Edith" })], realm_non_active_users: [], cross_realm_bots: [],
+      subscriptions: [{ stream_id: 10, name: "editing", subscriber_count: 3 }], unsubscribed: [], never_subscribed: [],
+      user_settings: {}, unread_msgs: { streams: [], pms: [], huddles: [], mentions: [] },
+      realm_user_groups: [role(1, "role:owners"), { ...role(2, "role:members"), members: [1, 2, 4] }, { ...role(9, "role:nobody"), members: [] }, group], realm_can_manage_all_groups: all,
+    });
+    return { store, group };
+  };
+
+  it("is joined, left and managed by those who may", () => {
+    const rights = (selfId, all) => {
+      const { store, group } = storeOf(selfId, all);
+      return Object.entries(groupRights(store, group)).filter(([, is]) => is).map(([name]) => name);
+    };
+    assert.deepEqual(rights(1), ["mayJoin"]);
+    assert.deepEqual(rights(2), ["isMember", "mayLeave"]);
+    assert.deepEqual(rights(3), []);
+    assert.deepEqual(rights(1, 1), ["mayManage", "mayAdd", "mayRemove", "mayJoin"]);
+  });
+
+  it("is chosen with people and channels, to add all of its members", () => {
+    const { store } = storeOf(1);
+    assert.deepEqual(memberChoices(store, "edi", []).map(({ label, detail }) => [label, detail]), [["Edith", ""], ["editors", "Group, 1 member"], ["#editing", "Channel, 3 members"]]);
+    assert.deepEqual(memberChoices(store, "edi", [4], false).map(({ label }) => label), ["#editing"]);
+  });
+});
+
+describe("a deletion", () => {
+  it("waits for its time to be taken back, and comes back if it is refused", async (test) => {
+    test.mock.timers.enable({ apis: ["setTimeout"] });
+    const log = [];
+    let isRefused = false;
+    const deletions = createDeletions({ hide: (id, isHidden) => log.push([isHidden ? "hide" : "show", id]), remove: async (id) => { log.push(["remove", id]); return isRefused ? undefined : {}; } });
+    deletions.begin(1);
+    deletions.begin(1);
+    test.mock.timers.tick(TIME_TO_UNDO - 1);
+    deletions.undo(1);
+    test.mock.timers.tick(TIME_TO_UNDO);
+    assert.deepEqual(log.splice(0), [["hide", 1], ["show", 1]]);
+    deletions.begin(2);
+    test.mock.timers.tick(TIME_TO_UNDO);
+    deletions.undo(2);
+    isRefused = true;
+    deletions.begin(3);
+    await deletions.flush();
+    assert.deepEqual(log, [["hide", 2], ["remove", 2], ["hide", 3], ["remove", 3], ["show", 3]]);
+  });
+});

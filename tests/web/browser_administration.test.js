@@ -1,0 +1,192 @@
+/** What administrators do: channels that are archived, rules, groups in permissions, domains, webhooks, invitations; in a headless
+ * browser against the real server. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { choose, chooseFrom, clickButton, clickText, eventually, fieldSelector, fillIn, setUp, until, untilText } from "./harness.js";
+
+const bench = setUp();
+const { as, go } = bench;
+
+/** Some of the state, as the server has it now. */
+const fetched = async (name, ...parts) => bench.server.call(name, "POST", "/register", { fetch_event_types: parts.map((part) => part.replace(/^realm_(?!user_groups|domains|linkifiers|bot).*/, "realm")), event_types: ["restart"] });
+const realm = async () => fetched("Ada", "realm");
+
+describe("channels", () => {
+  it("are kept for a time, archived, and brought back", async () => {
+    await bench.server.channel("fair", ["Ada", "Bob"]);
+    const { stream_id: id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "fair" });
+    const ada = await as("Ada", `#channels/${id}/fair/general`);
+    const stored = async () => (await bench.server.call("Ada", "GET", `/streams/${id}`)).stream;
+    await choose(ada, "Messages are kept for", 90);
+    await clickText(ada, "dialog.dialog--small button", "Delete old messages");
+    await eventually(async () => assert.equal((await stored()).message_retention_days, 90));
+    await choose(ada, "Messages are kept for", "other");
+    await ada.waitForSelector("dialog input[type=number]");
+    await ada.$eval("dialog input[type=number]", (input) => { input.value = "12"; });
+    await clickText(ada, "dialog.dialog--small button", "Save");
+    await clickText(ada, "dialog.dialog--small button", "Delete old messages");
+    await eventually(async () => assert.equal((await stored()).message_retention_days, 12));
+    await choose(ada, "Messages are kept for", "realm_default");
+    await eventually(async () => assert.equal((await stored()).message_retention_days, null));
+    await clickText(ada, "dialog button", "Archive channel");
+    await clickText(ada, "dialog.dialog--small button", "Archive");
+    await until(ada, () => location.hash === "#channels/subscribed");
+    await go(ada, "#channels/archived");
+    await clickText(ada, "dialog .row a", "fair");
+    await clickText(ada, "dialog button", "Bring back from the archive");
+    await eventually(async () => assert.equal((await stored()).is_archived, false));
+    await go(ada, "#channels/archived");
+    await untilText(ada, "dialog .empty", "There is no such channel");
+  });
+});
+
+describe("the organization", () => {
+  it("has limits of time, and channels for notices", async () => {
+    const ada = await as("Ada", "#organization/organization-settings");
+    await choose(ada, "Authors can delete their messages for", 3600);
+    await eventually(async () => assert.equal((await realm()).realm_message_content_delete_limit_seconds, 3600));
+    await choose(ada, "Messages can be moved to other channels for", "unlimited");
+    await eventually(async () => assert.equal((await realm()).realm_move_messages_between_streams_limit_seconds, null));
+    const id = (await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "design" })).stream_id;
+    await chooseFrom(ada, "New channels are announced in", "desi", "design");
+    await eventually(async () => assert.equal((await realm()).realm_new_stream_announcements_stream_id, id));
+    await until(ada, () => document.querySelector("dialog [aria-label='New channels are announced in']").value === "design");
+    // Members see the rules, and cannot change them.
+    const bob = await as("Bob", "#organization/organization-settings");
+    assert.ok(await bob.$eval(await fieldSelector(bob, "Messages are kept for"), (control) => control.disabled));
+    assert.equal(await bob.$("dialog [aria-label='New channels are announced in']"), null);
+  });
+
+  it("takes email addresses of some domains", async () => {
+    const ada = await as("Ada", "#organization/allowed-domains");
+    await ada.waitForSelector("dialog [aria-label=Domain]");
+    await ada.type("dialog [aria-label=Domain]", "example.org");
+    await clickText(ada, "dialog form button", "Add");
+    await untilText(ada, "dialog .row", "example.org");
+    await clickText(ada, "dialog .row button", "With subdomains");
+    await untilText(ada, "dialog .row", "and its subdomains");
+    assert.deepEqual((await fetched("Ada", "realm_domains")).realm_domains, [{ domain: "example.org", allow_subdomains: true }]);
+    await clickButton(ada, "Remove example.org");
+    await untilText(ada, "dialog", "There are no domains");
+  });
+
+  it("changes linkifiers", async () => {
+    await bench.server.call("Ada", "POST", "/realm/filters", { pattern: "#(?P<id>[0-9]+)", url_template: "https://example.com/{id}" });
+    const ada = await as("Ada", "#organization/linkifier-settings");
+    await clickButton(ada, "Change #(?P<id>[0-9]+)");
+    await ada.waitForSelector("dialog.dialog--small input");
+    await ada.$$eval("dialog.dialog--small input", (inputs) => { inputs[1].value = "https://example.com/issues/{id}"; });
+    await clickText(ada, "dialog.dialog--small button", "Save");
+    await untilText(ada, "dialog .row", "https://example.com/issues/{id}");
+  });
+});
+
+describe("permissions", () => {
+  it("name several groups and people, and groups have groups", async () => {
+    const { group_id: id } = await bench.server.call("Ada", "POST", "/user_groups/create", { name: "editors", description: "They edit", members: [bench.server.accounts.Bob.user_id] });
+    const { group_id: inner } = await bench.server.call("Ada", "POST", "/user_groups/create", { name: "interns", description: "", members: [bench.server.accounts.Cleo.user_id] });
+    const ada = await as("Ada", "#organization/organization-permissions");
+    await choose(ada, "Make bots", "several");
+    await ada.waitForSelector("dialog.dialog--small .picker");
+    await chooseFrom(ada, "Groups", "edit", "editors");
+    await chooseFrom(ada, "People", "cle", "Cleo");
+    await clickText(ada, "dialog.dialog--small button", "Save");
+    await eventually(async () => {
+      const value = (await realm()).realm_can_create_bots_group;
+      assert.ok(value.direct_subgroups?.includes(id) && value.direct_members.includes(bench.server.accounts.Cleo.user_id), JSON.stringify(value));
+    });
+    await until(ada, () => [...document.querySelectorAll("dialog option:checked")].some((option) => option.textContent.includes("editors, Cleo")));
+    await go(ada, `#groups/${id}/editors/general`);
+    await ada.waitForSelector("dialog [aria-label='Add groups']");
+    await ada.type("dialog [aria-label='Add groups']", "inter");
+    await untilText(ada, "dialog .completion__label", "interns");
+    await ada.keyboard.press("Enter");
+    await ada.$$eval("dialog form", (forms) => forms.find((form) => form.querySelector("[aria-label='Add groups']")).requestSubmit());
+    const group = async () => (await fetched("Ada", "realm_user_groups")).realm_user_groups.find((one) => one.id === id);
+    await eventually(async () => assert.deepEqual((await group()).direct_subgroup_ids, [inner]));
+    await choose(ada, "Who can mention it", (await group()).can_manage_group.direct_subgroups?.[0] ?? (await fetched("Ada", "realm_user_groups")).realm_user_groups.find(({ name }) => name === "role:moderators").id);
+    await eventually(async () => assert.equal(typeof (await group()).can_mention_group, "number"));
+    await clickButton(ada, "Remove interns");
+    await eventually(async () => assert.deepEqual((await group()).direct_subgroup_ids, []));
+    // It cannot go while a permission names it.
+    ada.expected.push(/400/);
+    await clickText(ada, "dialog button", "Deactivate group");
+    await clickText(ada, "dialog.dialog--small button", "Deactivate");
+    await ada.waitForSelector(".toast[data-error]");
+    await bench.server.call("Ada", "PATCH", "/realm", { can_create_bots_group: { new: inner } });
+    await clickText(ada, "dialog button", "Deactivate group");
+    await clickText(ada, "dialog.dialog--small button", "Deactivate");
+    await until(ada, () => location.hash === "#groups/all");
+    await clickText(ada, "dialog .row button", "Reactivate");
+    await eventually(async () => assert.equal((await group()).deactivated, false));
+  });
+});
+
+describe("other programs", () => {
+  it("get an address for their webhooks, which works", async () => {
+    const bob = await as("Bob", "#settings/your-bots");
+    await fillIn(bob, "Name", "Watcher");
+    await fillIn(bob, "Short name", "watcher");
+    await choose(bob, "Kind", 2);
+    await clickText(bob, "dialog button", "Make the bot");
+    await untilText(bob, "dialog h2", "Webhook of Watcher");
+    await choose(bob, "Program", "text");
+    await chooseFrom(bob, "Channel", "desi", "design");
+    await fillIn(bob, "Topic", "from a script");
+    const address = await bob.$eval("dialog [aria-label=Address]", (area) => area.value);
+    assert.ok(address.startsWith(`${bench.server.url}/api/v1/external/text?`), address);
+    const response = await fetch(address, { method: "POST", body: "Backup done" });
+    assert.equal(response.status, 200);
+    await eventually(async () => {
+      const { messages } = await bench.server.call("Bob", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "design"], ["topic", "from a script"]] });
+      assert.match(messages[0]?.content ?? "", /Backup done/);
+    });
+  });
+});
+
+describe("people", () => {
+  it("are invited by email, also by members, and say their time zone", async () => {
+    const members = (await fetched("Ada", "realm_user_groups")).realm_user_groups.find(({ name }) => name === "role:members").id;
+    await bench.server.call("Ada", "PATCH", "/realm", { can_invite_users_group: { new: members } });
+    // Somebody without a time zone gets that of the computer.
+    await bench.server.call("Bob", "PATCH", "/settings", { timezone: "Europe/Lisbon" });
+    const bob = await as("Bob", "#invite");
+    await bob.waitForSelector("dialog button[type=submit]");
+    assert.equal(await bob.$eval("dialog button[type=submit]", (button) => button.textContent), "Create link");
+    await fillIn(bob, "Email addresses", "dora@example.com");
+    await clickText(bob, "dialog button[type=submit]", "Invite");
+    await untilText(bob, "dialog [role=status]", "An administrator passes the links on");
+    await untilText(bob, "dialog .row", "dora@example.com");
+    await go(bob, "#settings/profile");
+    await chooseFrom(bob, "Time zone", "toky", "Asia/Tokyo");
+    await eventually(async () => assert.equal((await bench.server.call("Ada", "GET", `/users/${bench.server.accounts.Bob.user_id}`)).user.timezone, "Asia/Tokyo"));
+  });
+});
+
+describe("exports", () => {
+  it("are started, downloaded and deleted by administrators", async () => {
+    const ada = await as("Ada", "#organization/data-exports-admin");
+    await choose(ada, "What is exported", 1);
+    await clickText(ada, "dialog button", "Start the export");
+    await untilText(ada, "dialog .row", "Complete");
+    const url = await ada.$eval("dialog a[download]", (link) => link.href);
+    const answer = await ada.evaluate(async (address) => { const reply = await fetch(address); return [reply.status, reply.headers.get("content-type")]; }, url);
+    assert.deepEqual(answer, [200, "application/gzip"]);
+    await clickButton(ada, "Delete the archive");
+    await clickText(ada, "dialog.dialog--small button", "Delete");
+    await untilText(ada, "dialog .row", "Deleted");
+    await bench.server.call("Bob", "PATCH", "/settings", { allow_private_data_export: true });
+    await untilText(ada, "dialog .row", "Bob");
+    // An export of private data needs the consent of an owner, which is given on the same page.
+    await choose(ada, "What is exported", 2);
+    await clickText(ada, "dialog label", "Let administrators export your private data");
+    await untilText(ada, "dialog .row", "Ada");
+    await clickText(ada, "dialog button", "Start the export");
+    await untilText(ada, "dialog .row", "Complete");
+    // Members have no such page.
+    const bob = await as("Bob", "#organization/users");
+    await untilText(bob, "dialog", "Accounts");
+    assert.ok(!(await bob.$eval("dialog", (dialog) => dialog.textContent)).includes("Data exports"));
+  });
+});

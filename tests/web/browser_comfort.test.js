@@ -1,0 +1,209 @@
+/** Searching by days, taking back what was done, and the page for those who hear it; in a headless browser against the real server. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { axeViolations, choose, clickButton, clickText, eventually, IS_FIREFOX, setUp, until, untilText } from "./harness.js";
+
+const bench = setUp();
+const { as, at, go } = bench;
+
+describe("a search for a day", () => {
+  it("leads to where it begins, in the channel that is searched", async () => {
+    for (let count = 0; count < 60; count++) await bench.server.send("Bob", count % 2 ? "design" : "general", "paint", `Coat ${count}`);
+    const { messages: [first] } = await bench.server.call("Ada", "GET", "/messages", { anchor: "oldest", num_before: 0, num_after: 1, narrow: [["channel", "design"]] });
+    const ada = await as("Ada", "#inbox");
+    await ada.keyboard.press("/");
+    await ada.keyboard.type("channel:desi date:tod");
+    await untilText(ada, ".search .pill", "channel: design");
+    await untilText(ada, ".search .completion__label", "date:today");
+    await ada.keyboard.press("ArrowDown");
+    await ada.keyboard.press("Enter");
+    await untilText(ada, ".search .pill", "date: today");
+    await ada.keyboard.press("Enter");
+    await until(ada, (id) => location.hash.endsWith(`/near/${id}`), first.id);
+    await ada.waitForSelector(`[data-id="${first.id}"]`);
+    await ada.keyboard.press("/");
+    await ada.keyboard.type("before:today");
+    await ada.keyboard.press("Enter");
+    await untilText(ada, ".toast", "There are no messages before that day");
+  });
+});
+
+describe("what was done", () => {
+  const deleted = async (id) => bench.server.call("Ada", "GET", `/messages/${id}`).then(() => false, () => true);
+
+  it("is taken back: a deleted message, a channel that was left, an alert word", async () => {
+    const { id } = await bench.server.send("Ada", "general", "regrets", "Please stay");
+    const other = await bench.server.send("Ada", "general", "regrets", "Please go");
+    const ada = await as("Ada", await at("general", "regrets"));
+    const remove = async (which) => {
+      await ada.waitForSelector(`[data-id="${which}"]`);
+      await ada.focus(`[data-id="${which}"]`);
+      await ada.keyboard.press("i");
+      await clickText(ada, "[role=menuitem]", "Delete");
+      await until(ada, (one) => !document.querySelector(`[data-id="${one}"]`), which);
+    };
+    await remove(id);
+    await clickText(ada, ".toast button", "Undo");
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    await remove(other.id);
+    assert.equal(await deleted(other.id), false, "not yet");
+    // Leaving the page deletes it now.
+    await ada.evaluate(() => {
+      Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    });
+    await eventually(async () => assert.equal(await deleted(other.id), true));
+    assert.equal(await deleted(id), false);
+    await ada.reload();
+    await ada.waitForSelector(".app");
+    await go(ada, await at("design", "x"));
+    await clickButton(ada, "Actions on design");
+    await clickText(ada, "[role=menuitem]", "Unsubscribe");
+    await untilText(ada, ".toast", "You left #design");
+    await clickText(ada, ".toast button", "Undo");
+    await eventually(async () => assert.ok((await bench.server.call("Ada", "GET", "/users/me/subscriptions")).subscriptions.some(({ name }) => name === "design")));
+    await bench.server.call("Ada", "POST", "/users/me/alert_words", { alert_words: ["mauve"] });
+    await go(ada, "#settings/alert-words");
+    await clickButton(ada, "Remove mauve");
+    await clickText(ada, ".toast button", "Undo");
+    await eventually(async () => assert.deepEqual((await bench.server.call("Ada", "GET", "/users/me/alert_words")).alert_words, ["mauve"]));
+  });
+});
+
+describe("a row", () => {
+  it("says its text, and which of how many it is", async () => {
+    const ids = [];
+    for (const text of ["One **strong** word", "Two"]) ids.push((await bench.server.send("Bob", "general", "heard", text)).id);
+    const ada = await as("Ada", await at("general", "heard"));
+    await ada.waitForSelector(`[data-id="${ids[1]}"]`);
+    await until(ada, () => document.querySelector(".message-row:last-of-type").ariaSetSize === "2");
+    const heard = (id) => ada.$eval(`[data-id="${id}"]`, (row) => [row.getAttribute("role") ?? row.localName, row.ariaLabel.split(",")[0], document.getElementById(row.getAttribute("aria-describedby")).textContent.trim(), row.ariaPosInSet, row.ariaSetSize]);
+    assert.deepEqual(await heard(ids[0]), ["article", "Bob", "One strong word", "1", "2"]);
+    assert.deepEqual(await heard(ids[1]), ["article", "Bob", "Two", "2", "2"]);
+  });
+});
+
+describe("a message that is reported", () => {
+  it("reaches the moderators with the reason", async () => {
+    const id = await bench.server.channel("moderators", ["Ada"], { invite_only: true });
+    await bench.server.call("Ada", "PATCH", "/realm", { moderation_request_channel_id: id });
+    const sent = await bench.server.send("Cleo", "general", "ads", "Buy my tonic");
+    const bob = await as("Bob", await at("general", "ads"));
+    await bob.waitForSelector(`[data-id="${sent.id}"]`);
+    await bob.focus(`[data-id="${sent.id}"]`);
+    await bob.keyboard.press("i");
+    await clickText(bob, "[role=menuitem]", "Report");
+    await choose(bob, "What is wrong with it?", "spam");
+    await clickText(bob, "dialog button[type=submit]", "Report");
+    await untilText(bob, ".toast", "The moderators have been told");
+    const { messages } = await bench.server.call("Ada", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "moderators"]] });
+    assert.match(messages[0].content, /spam/i);
+  });
+});
+
+describe("the left column", () => {
+  it("lists the views that the user chooses, and searches that are kept", async () => {
+    const ada = await as("Ada", "#narrow/has/link/sender/me");
+    const listed = () => ada.$$eval(".sidebar .side-item[href]", (links) => links.map((link) => link.getAttribute("href")));
+    await until(ada, () => document.querySelector(".sidebar a[href='#feed']"));
+    await go(ada, "#settings/views");
+    await clickText(ada, "dialog .checkbox", "Combined feed");
+    await until(ada, () => !document.querySelector(".sidebar a[href='#feed']"));
+    await ada.type("dialog form input", "My links");
+    await clickText(ada, "dialog button", "Keep the view");
+    await untilText(ada, ".sidebar .side-item", "My links");
+    assert.ok((await listed()).some((href) => href.startsWith("#narrow/has/link")));
+    await clickText(ada, "dialog .checkbox", "Combined feed");
+    await until(ada, () => document.querySelector(".sidebar a[href='#feed']"));
+    await clickButton(ada, "Remove My links");
+    await until(ada, () => ![...document.querySelectorAll(".sidebar .side-item")].some((item) => item.textContent.includes("My links")));
+  });
+});
+
+describe("a profile", () => {
+  it("names the groups, and lets administrators edit it", async () => {
+    const id = bench.server.accounts.Bob.user_id;
+    await bench.server.call("Ada", "POST", "/user_groups/create", { name: "painters", description: "", members: [id] });
+    const ada = await as("Ada", `#user/${id}`);
+    await untilText(ada, "dialog dd", "painters");
+    await clickText(ada, "dialog button", "Edit");
+    await untilText(ada, "dialog h2", "Edit Bob");
+    const bob = await as("Bob", `#user/${id}`);
+    await untilText(bob, "dialog dd", "painters");
+    assert.ok(!(await bob.$$eval("dialog button", (all) => all.map((button) => button.textContent))).includes("Edit"));
+  });
+});
+
+describe("a small window", () => {
+  it("at 400 % or on its side shows messages, and the page prints all of them", async () => {
+    for (let count = 0; count < 40; count++) await bench.server.send("Bob", "general", "minutes", `Point ${count}`);
+    const ada = await as("Ada", await at("general", "minutes"), { width: 360, height: 225 });
+    await untilText(ada, ".message-row", "Point 39");
+    const room = await ada.$eval(".timeline__scroller", (scroller) => scroller.clientHeight);
+    assert.ok(room >= 120, `${room} px`);
+    assert.equal(await ada.$eval(".banner", (banner) => banner.checkVisibility()), false, "a question takes no room of messages");
+    assert.equal(await ada.evaluate(() => document.documentElement.scrollWidth), 360);
+    // Firefox under test has no view of what is printed.
+    if (IS_FIREFOX) return;
+    await ada.setViewport({ width: 1024, height: 700 });
+    await ada.emulateMediaType("print");
+    const printed = await ada.evaluate(() => {
+      const seen = (selector) => [...document.querySelectorAll(selector)].some((element) => element.checkVisibility());
+      return { rows: document.querySelectorAll(".message-row").length, isWhole: document.querySelector(".timeline__scroller").clientHeight >= document.querySelector(".timeline__list").scrollHeight, others: [".sidebar", ".people", ".composer", ".search"].filter(seen) };
+    });
+    assert.deepEqual([printed.rows >= 40, printed.isWhole, printed.others], [true, true, []], JSON.stringify(printed));
+  });
+});
+
+describe("what is sent later", () => {
+  it("gets another time, and comes back after it was deleted; saved texts are edited", async () => {
+    const soon = Math.floor(Date.now() / 1000) + 90_000;
+    await bench.server.call("Ada", "POST", "/scheduled_messages", { type: "direct", to: [bench.server.accounts.Bob.user_id], content: "Happy birthday!", scheduled_delivery_timestamp: soon });
+    const scheduled = async () => (await bench.server.call("Ada", "GET", "/scheduled_messages")).scheduled_messages;
+    const ada = await as("Ada", "#scheduled");
+    await clickButton(ada, "Another time");
+    await clickText(ada, "dialog .choices button", "Monday at 9");
+    await eventually(async () => assert.notEqual((await scheduled())[0].scheduled_delivery_timestamp, soon));
+    const [{ scheduled_delivery_timestamp: time }] = await scheduled();
+    await clickButton(ada, "Delete");
+    await clickText(ada, ".toast button", "Undo");
+    await eventually(async () => assert.deepEqual((await scheduled()).map((one) => [one.content, one.scheduled_delivery_timestamp]), [["Happy birthday!", time]]));
+    await bench.server.call("Ada", "POST", "/saved_snippets", { title: "Greeting", content: "Dear all" });
+    await go(ada, await at("general", "x"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await clickButton(ada, "More ways to send");
+    await clickText(ada, "[role=menuitem]", "Insert a saved text");
+    await clickButton(ada, "Edit Greeting");
+    await ada.waitForSelector("dialog.dialog--small textarea");
+    await ada.$eval("dialog.dialog--small textarea", (area) => { area.value = "Dear friends"; });
+    await clickText(ada, "dialog.dialog--small button", "Save");
+    await clickText(ada, "dialog .row__main", "Dear friends");
+    await until(ada, () => document.querySelector(".composer .editor__text").value.includes("Dear friends"));
+  });
+});
+
+describe("new dialogs", () => {
+  it("can be used by everybody", async () => {
+    await bench.server.call("Ada", "POST", "/users/me/subscriptions", { subscriptions: [{ name: "design" }] });
+    const ada = await as("Ada", "#integrations");
+    await untilText(ada, "dialog .programs .row", "GitHub");
+    assert.deepEqual(await axeViolations(ada), []);
+    await clickText(ada, "dialog .programs button", "GitHub");
+    await untilText(ada, "dialog h2", "Connect GitHub");
+    assert.deepEqual(await axeViolations(ada), []);
+    for (const [fragment, text] of [["#settings/views", "Your own"], ["#organization/organization-profile", "Logos"], ["#organization/organization-settings", "Video calls"], ["#channels/new", "Announce it"]]) {
+      await go(ada, fragment);
+      await untilText(ada, "dialog", text);
+      assert.deepEqual(await axeViolations(ada), [], fragment);
+    }
+    await go(ada, "#organization/users/active");
+    await clickButton(ada, "Edit Bob");
+    await untilText(ada, "dialog h2", "Edit Bob");
+    assert.deepEqual(await axeViolations(ada), []);
+    await go(ada, "#narrow/sender/me/has/link");
+    await ada.waitForSelector(".search .pill");
+    await ada.focus(".composer, .search input");
+    assert.deepEqual(await axeViolations(ada), []);
+  });
+});

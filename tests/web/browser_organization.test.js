@@ -1,0 +1,183 @@
+/** What people set for themselves and owners for all: accounts, keys, pictures, welcome, calls; in a headless browser against the
+ * real server. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { clickButton, clickText, eventually, fieldSelector, fillIn, logIn, setUp, until, untilText } from "./harness.js";
+
+const bench = setUp();
+const { as, at, go } = bench;
+
+/** Some of the state, as the server has it now. */
+const fetched = async (name, ...parts) => bench.server.call(name, "POST", "/register", { fetch_event_types: parts, event_types: ["restart"] });
+const realm = async () => fetched("Ada", "realm");
+const settings = async (name) => (await fetched(name, "user_settings")).user_settings;
+
+/** Changes the field with this label at once: the form may be drawn anew at any time. */
+async function change(page, label, value) {
+  await untilText(page, "dialog label", label);
+  await page.evaluate((wanted, next) => {
+    const { control } = [...document.querySelectorAll("dialog label")].findLast((element) => element.textContent.trim() === wanted);
+    if (control.type === "checkbox") return control.click();
+    control.value = next;
+    control.dispatchEvent(new Event("input", { bubbles: true }));
+    control.dispatchEvent(new Event("change", { bubbles: true }));
+  }, label, String(value));
+}
+
+/** A picture of one dot, as a file for an upload. */
+const DOT = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+
+/** Gives the field for files at this place a picture. */
+const choosePicture = (page, place = 0) => page.evaluate(async (url, index) => {
+  const bytes = Uint8Array.from(atob(url.split(",")[1]), (character) => character.charCodeAt(0));
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([bytes], "dot.png", { type: "image/png" }));
+  const input = document.querySelectorAll("dialog input[type=file]")[index];
+  input.files = transfer.files;
+  input.dispatchEvent(new Event("change"));
+}, DOT, place);
+
+describe("an account", () => {
+  it("changes its email with the password, has keys for programs, and is closed", async () => {
+    const cleo = await as("Cleo", "#settings/account-and-privacy");
+    await fillIn(cleo, "Email", "cleo@example.org");
+    await fillIn(cleo, "Your password, to change the email", "correct horse");
+    await clickText(cleo, "dialog button", "Change email");
+    await untilText(cleo, ".toast", "Saved");
+    await eventually(async () => assert.equal((await bench.server.call("Cleo", "GET", "/users/me").catch(() => ({}))).delivery_email ?? "cleo@example.org", "cleo@example.org"));
+    bench.server.accounts.Cleo.email = "cleo@example.org";
+    assert.equal((await bench.server.call("Cleo", "GET", "/users/me")).delivery_email, "cleo@example.org");
+    await go(cleo, "#settings/devices");
+    await clickText(cleo, "dialog button", "Make a key for a program");
+    await fillIn(cleo, "Your password", "correct horse");
+    await clickText(cleo, "dialog.dialog--small button", "Make a key");
+    await until(cleo, () => /\[api\]\nemail=cleo@example\.org\nkey=\w{32}\n/.test(document.querySelector("dialog textarea.source")?.value ?? ""));
+    const key = await cleo.$eval("dialog textarea.source", (area) => /key=(\w+)/.exec(area.value)[1]);
+    const me = await fetch(`${bench.server.url}/api/v1/users/me`, { headers: { Authorization: `Basic ${Buffer.from(`cleo@example.org:${key}`).toString("base64")}` } });
+    assert.equal((await me.json()).full_name, "Cleo");
+    await cleo.keyboard.press("Escape");
+    await go(cleo, "#settings/account-and-privacy");
+    cleo.expected.push(/401/);
+    await clickText(cleo, "dialog button", "Close your account");
+    await clickText(cleo, "dialog.dialog--small button", "Close account");
+    await cleo.waitForSelector("#id_username");
+    const { members } = await bench.server.call("Ada", "GET", "/users");
+    assert.equal(members.find(({ full_name: name }) => name === "Cleo").is_active, false);
+  });
+
+  it("says what it prefers, and nothing that does nothing", async () => {
+    const bob = await as("Bob", "#settings/preferences");
+    await change(bob, "Lines", 160);
+    await until(bob, () => document.documentElement.style.getPropertyValue("--line-height") === "1.6");
+    await change(bob, "The notice that a topic is resolved counts as read", "never");
+    await change(bob, "Show that others are typing");
+    await change(bob, "Follow topics in which you are mentioned");
+    await eventually(async () => {
+      const now = await settings("Bob");
+      assert.deepEqual([now.resolved_topic_notice_auto_read_policy, now.receives_typing_notifications, now.automatically_follow_topics_where_mentioned], ["never", false, false]);
+    });
+    await go(bob, "#settings/profile");
+    await change(bob, "Language", "fr");
+    await eventually(async () => assert.equal((await settings("Bob")).default_language, "fr"));
+    await untilText(bob, "dialog h2", "Paramètres");
+    await go(bob, "#settings/devices");
+    await untilText(bob, "dialog .row", "Depuis le");
+    await until(bob, () => /\b(lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)\b/.test(document.querySelector("dialog .row .muted").textContent));
+    await bench.server.call("Bob", "PATCH", "/settings", { default_language: "en" });
+  });
+});
+
+describe("the organization", () => {
+  it("has pictures, a welcome, a language for code, and unique names", async () => {
+    const ada = await as("Ada", "#organization/organization-profile");
+    await untilText(ada, "dialog button", "Upload a dark logo");
+    await choosePicture(ada, 0);
+    await untilText(ada, "dialog button", "Remove icon");
+    await choosePicture(ada, 2);
+    await untilText(ada, "dialog button", "Remove dark logo");
+    assert.deepEqual([(await realm()).realm_icon_source, (await realm()).realm_logo_source, (await realm()).realm_night_logo_source], ["U", "D", "U"]);
+    await clickText(ada, "dialog button", "Remove dark logo");
+    await untilText(ada, "dialog button", "Upload a dark logo");
+    await go(ada, "#organization/organization-settings");
+    await change(ada, "No two people have the same name");
+    await change(ada, "Blocks of code without a language are in", "python");
+    await change(ada, "The Welcome Bot also tells new people", "Lunch is at **noon**.");
+    await clickText(ada, "dialog button", "Send it to me");
+    await untilText(ada, ".toast", "The Welcome Bot has written to you");
+    await ada.$$eval("dialog form", (forms) => forms.find((form) => form.textContent.includes("Welcome Bot")).requestSubmit());
+    await eventually(async () => {
+      const now = await realm();
+      assert.deepEqual([now.realm_require_unique_names, now.realm_default_code_block_language, now.realm_welcome_message_custom_text], [true, "python", "Lunch is at **noon**."]);
+    });
+    const { messages } = await bench.server.call("Ada", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["is", "dm"]] });
+    assert.match(messages[0].content, /Lunch is at <strong>noon/);
+  });
+
+  it("has a server for video calls", async () => {
+    const bob = await as("Bob", await at("general", "calls"));
+    await bob.waitForSelector(".composer .editor__text", { visible: true });
+    assert.equal(await bob.$("[aria-label='Video call']"), null);
+    const ada = await as("Ada", "#organization/organization-settings");
+    await change(ada, "Video calls", 1);
+    await change(ada, "Address of the Jitsi server", "https://meet.example.com");
+    await eventually(async () => assert.equal((await realm()).realm_jitsi_server_url, "https://meet.example.com"));
+    await bob.reload();
+    await bob.waitForSelector(".composer [aria-label='Video call']");
+    await clickButton(bob, "Video call");
+    await until(bob, () => /^\[Join the video call\]\(https:\/\/meet\.example\.com\/\w{16,}\) $/.test(document.querySelector(".composer .editor__text").value));
+  });
+
+  it("leaves to owners what is theirs", async () => {
+    await bench.server.call("Ada", "PATCH", `/users/${bench.server.accounts.Bob.user_id}`, { role: 200 });
+    const bob = await as("Bob", "#organization/organization-permissions");
+    const isDisabled = async (label) => bob.$eval(await fieldSelector(bob, label), (control) => control.disabled);
+    assert.deepEqual([await isDisabled("Manage all groups"), await isDisabled("Make bots"), await isDisabled("Decide whether a channel has topics")], [true, false, false]);
+    await bench.server.call("Ada", "PATCH", `/users/${bench.server.accounts.Bob.user_id}`, { role: 400 });
+  });
+});
+
+describe("the audit log", () => {
+  it("is read by owners, and by nobody else", async () => {
+    await bench.server.call("Ada", "PATCH", `/users/${bench.server.accounts.Bob.user_id}`, { role: 300 });
+    const ada = await as("Ada", "#organization/audit-log");
+    await untilText(ada, "dialog", "role changed: Bob");
+    await untilText(ada, "dialog", "by Ada from 127.0.0.1");
+    await untilText(ada, "dialog", "member → moderator");
+    await untilText(ada, "dialog", "client: ");
+    await bench.server.call("Ada", "PATCH", `/users/${bench.server.accounts.Bob.user_id}`, { role: 400 });
+    const bob = await as("Bob", "#organization/audit-log");
+    await untilText(bob, "dialog nav", "Permissions");
+    assert.equal(await bob.$eval("dialog nav", (nav) => nav.innerText.includes("Audit log")), false);
+  });
+});
+
+describe("a direct message", () => {
+  it("to a guest has a warning, where the organization wants one", async () => {
+    await bench.server.call("Ada", "PATCH", `/users/${bench.server.accounts.Bob.user_id}`, { role: 600 });
+    const ada = await as("Ada", `#narrow/dm/${bench.server.accounts.Bob.user_id}-Bob`);
+    await untilText(ada, ".composer", "From outside of the organization: Bob.");
+    await bench.server.call("Ada", "PATCH", "/realm", { enable_guest_user_dm_warning: false });
+    await go(ada, "#inbox");
+    await go(ada, `#narrow/dm/${bench.server.accounts.Bob.user_id}-Bob`);
+    await until(ada, () => document.querySelector(".composer .editor__text")?.checkVisibility() && !document.querySelector(".composer").innerText.includes("From outside"));
+  });
+});
+
+describe("the time zone", () => {
+  it("is that of the computer for those who have none, and is offered to others", async () => {
+    const { user_id: id } = await bench.server.call("Ada", "POST", "/users", { full_name: "Dora", email: "dora@example.com", password: "correct horse" });
+    bench.server.accounts.Dora = { email: "dora@example.com" };
+    const zone = async () => (await bench.server.call("Ada", "GET", `/users/${id}`)).user.timezone;
+    assert.equal(await zone(), "");
+    const dora = await bench.open();
+    await dora.emulateTimezone("Asia/Tokyo");
+    await logIn(dora, bench.server, "Dora");
+    await eventually(async () => assert.equal(await zone(), "Asia/Tokyo"));
+    await dora.emulateTimezone("Europe/Rome");
+    await dora.reload();
+    await untilText(dora, ".toast", "This computer is in the time zone Europe/Rome");
+    await clickText(dora, ".toast button", "Use it");
+    await eventually(async () => assert.equal(await zone(), "Europe/Rome"));
+  });
+});

@@ -1,0 +1,235 @@
+/** What the page says of itself: where one is, what one can do, what has happened, at every width; in a headless browser against the
+ * real server. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { axeViolations, clickButton, clickText, compose, eventually, fillIn, IS_FIREFOX, press, setUp, until, untilText } from "./harness.js";
+
+const bench = setUp();
+const { as, at, go } = bench;
+
+/** Answers one request of the page for events with these, and then goes on as before. */
+const deliver = (page, events) => page.evaluate((news) => {
+  const real = window.fetch;
+  window.fetch = async (url, options) => {
+    if (!String(url).startsWith("/json/events?")) return real(url, options);
+    window.fetch = real;
+    const id = Number(new URLSearchParams(String(url).split("?")[1]).get("last_event_id"));
+    return Response.json({ result: "success", msg: "", events: news.map((event) => ({ ...event, id })) });
+  };
+  dispatchEvent(new Event("online"));
+}, events);
+
+describe("the page", () => {
+  it("has the organization's name, what is open, and a box to write into, at every width", async () => {
+    await bench.server.call("Ada", "PATCH", "/realm", { name: "Harbour school" });
+    await bench.server.channel("new ferry", ["Ada"]);
+    const { id } = await bench.server.send("Ada", "new ferry", "new frames", "Ten past");
+    const { stream_id: channel } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "new ferry" });
+    const fragment = `#narrow/channel/${channel}/topic/new.20frames`;
+    const ada = await as("Ada", fragment);
+    await untilText(ada, ".sidebar__organization", "Harbour school");
+    await until(ada, () => document.querySelector(".sidebar__organization img")?.naturalWidth > 0);
+    for (const width of [360, 390, 480, 560, 600, 640, 720, 800, 1024, 1280]) {
+      await ada.setViewport({ width, height: 800 });
+      await ada.waitForSelector(`[data-id="${id}"]`);
+      const seen = await ada.evaluate(() => {
+        const box = (selector) => document.querySelector(selector).getBoundingClientRect().toJSON();
+        const [name, topic, search, header] = [".header__channel", ".header__topic", ".search", ".header"].map(box);
+        return { gap: topic.top >= name.bottom - 1 ? 0 : topic.left - name.right, isInside: topic.right <= search.left + 1 && search.right <= header.right + 1, topic: topic.width, page: document.documentElement.scrollWidth - innerWidth };
+      });
+      assert.ok(seen.gap >= 0 && seen.gap < 60 && seen.isInside && seen.topic > 30 && seen.page <= 0, `${width} px: ${JSON.stringify(seen)}`);
+    }
+    // Both names are short, and whole.
+    await ada.setViewport({ width: 360, height: 740 });
+    assert.deepEqual(await ada.$$eval(".header__channel > span, .header__topic", (names) => names.map((name) => name.scrollWidth - name.clientWidth)), [0, 0]);
+    await go(ada, "#inbox");
+    await ada.waitForSelector(".composer__closed button", { visible: true });
+    assert.ok(await ada.$$eval(".composer__closed button", (buttons) => buttons.every((button) => button.getBoundingClientRect().right <= innerWidth)));
+    await go(ada, "#organization/emoji-settings");
+    await ada.waitForSelector("dialog input[type=file]");
+    assert.deepEqual(await ada.$$eval("dialog form *", (parts) => parts.filter((part) => part.getBoundingClientRect().right > innerWidth || (part.matches("input") && part.clientWidth < 100)).map((part) => part.outerHTML)), []);
+    await ada.keyboard.press("Escape");
+    await until(ada, () => !document.querySelector("dialog"));
+    await go(ada, fragment);
+    // A short conversation is beside the box.
+    await ada.setViewport({ width: 1280, height: 900 });
+    await until(ada, (row) => document.querySelector(".composer").getBoundingClientRect().top - document.querySelector(`[data-id="${row}"]`).getBoundingClientRect().bottom < 80, id);
+    await untilText(ada, ".composer__hint", "Ctrl+Enter sends");
+    await bench.server.call("Ada", "PATCH", "/settings", { enter_sends: true });
+    await untilText(ada, ".composer__hint", "Enter sends, Shift+Enter begins a line");
+    await bench.server.call("Ada", "PATCH", "/settings", { enter_sends: false });
+    // All messages of the channel: the box says where it writes to.
+    await go(ada, `#narrow/channel/${channel}`);
+    await untilText(ada, ".composer__closed button", "Message #new ferry");
+    await ada.keyboard.press("c");
+    await until(ada, () => document.querySelector(".composer [aria-label=Channel]")?.value === "new ferry");
+  });
+
+  it("has named landmarks, and controls whose names are what they show", async () => {
+    const { id } = await bench.server.send("Bob", "general", "marks", "See [this](https://example.com/) and that");
+    await bench.server.call("Bob", "POST", `/messages/${id}/reactions`, { emoji_name: "tada" });
+    const ada = await as("Ada", await at("general", "marks"));
+    await ada.waitForSelector(".reaction");
+    assert.deepEqual(await axeViolations(ada, "region"), []);
+    await ada.click("[aria-label='Your menu']");
+    await ada.waitForSelector("[role=menu]");
+    for (const rule of ["landmark-unique", "label-content-name-mismatch", "link-in-text-block"]) assert.deepEqual(await axeViolations(ada, rule), [], rule);
+    await ada.keyboard.press("Escape");
+    assert.equal(await ada.evaluate(() => document.activeElement.ariaLabel), "Your menu");
+  });
+
+  it("keeps the focus through a search", async () => {
+    await bench.server.send("Bob", "general", "fruit", "A quince");
+    const ada = await as("Ada", "#inbox");
+    await ada.keyboard.press("/");
+    await ada.keyboard.type("quince");
+    await ada.keyboard.press("Enter");
+    await untilText(ada, ".message-row .highlight", "quince");
+    assert.ok(await ada.evaluate(() => document.activeElement !== document.body));
+    await ada.keyboard.press("/");
+    await until(ada, () => document.activeElement.matches(".search input"));
+    await ada.keyboard.press("Tab");
+    assert.ok(await ada.evaluate(() => document.activeElement !== document.body && document.activeElement.closest(".search .completions") === null));
+  });
+});
+
+describe("what has happened", () => {
+  it("is said to those who hear the page, each message of several", async () => {
+    const ada = await as("Ada", await at("general", "chorus"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    for (const text of ["One", "Two", "Three"]) await bench.server.send("Bob", "general", "chorus", text);
+    await until(ada, () => [...document.querySelectorAll("[role=status] > p")].map((line) => line.textContent).join() === "Bob: One,Bob: Two,Bob: Three");
+  });
+
+  it("is said of a new version, and of a message behind a slow one", async () => {
+    const ada = await as("Ada", await at("general", "versions"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await deliver(ada, [{ type: "restart", zulip_version: "next", server_generation: 2 }]);
+    await untilText(ada, ".toast", "The server has a new version");
+    await untilText(ada, ".toast button", "Load the page again");
+    await ada.evaluate(() => {
+      const real = window.fetch;
+      const held = [];
+      window.fetch = (url, options) => (options?.method === "POST" && url === "/json/messages" ? new Promise((resolve) => { held.push(() => resolve(real(url, options))); }) : real(url, options));
+      window.letGo = () => {
+        window.fetch = real;
+        for (const run of held) run();
+      };
+    });
+    await compose(ada, "Slow");
+    await compose(ada, "Behind it");
+    await until(ada, () => document.querySelectorAll(".message-row[data-state]").length === 2);
+    assert.deepEqual(await ada.$$eval(".message-row[data-state]", (rows) => rows.map((row) => row.ariaLabel)), ["Ada, Sending…", "Ada, Sending…"]);
+    await ada.evaluate(() => window.letGo());
+    await until(ada, () => document.querySelectorAll(".message-row").length === 2 && !document.querySelector("[data-state]"));
+  });
+
+  it("is said at the login: the session ended, or the browser keeps no cookies", async () => {
+    const page = await bench.open();
+    page.expected.push(/401/);
+    await page.evaluateOnNewDocument(() => Object.defineProperty(Document.prototype, "cookie", { get: () => "", set() {} }));
+    await page.goto(bench.server.url);
+    await page.waitForSelector("#id_username");
+    assert.equal(await page.$eval("[role=alert]", (line) => line.hidden), true);
+    await page.type("#id_username", bench.server.accounts.Bob.email);
+    await page.type("#id_password", "correct horse");
+    await page.keyboard.press("Enter");
+    await untilText(page, "[role=alert]", "keeps no cookies");
+    const cleo = await as("Cleo", "#inbox");
+    cleo.expected.push(/401/);
+    await bench.server.call("Cleo", "POST", "/users/me/api_keys/revoke_others");
+    await cleo.evaluate(() => dispatchEvent(new Event("online")));
+    await untilText(cleo, "[role=alert]", "Your session has ended");
+  });
+});
+
+describe("texts in lists", () => {
+  it("are read, not spelled: descriptions, reminders, devices, general chat", async () => {
+    await bench.server.channel("marked", ["Ada", "Bob"], { description: "**Plans** of the [roof](https://example.com/)" });
+    const { id } = await bench.server.send("Bob", "marked", "", "**Bring** the `keys`");
+    const soon = Math.floor(Date.now() / 1000) + 90_000;
+    await bench.server.call("Ada", "POST", "/reminders", { message_id: id, scheduled_delivery_timestamp: soon, note: "" });
+    const { stream_id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "marked" });
+    await bench.server.call("Ada", "POST", "/user_topics", { stream_id, topic: "", visibility_policy: 3 });
+    const ada = await as("Ada", "#channels/all");
+    await untilText(ada, "dialog .row", "Plans of the roof");
+    await go(ada, "#scheduled");
+    await untilText(ada, "dialog .row__text", "Bring");
+    assert.doesNotMatch(await ada.$eval("dialog .row__text", (text) => text.textContent), /\*\*|```/);
+    await go(ada, "#settings/topics");
+    await untilText(ada, "dialog .row", "#marked › general chat");
+    await go(ada, "#settings/devices");
+    await untilText(ada, "dialog .row", "(this browser)");
+    const own = await ada.$$eval("dialog .row", (rows) => rows.find((row) => row.textContent.includes("(this browser)")).textContent);
+    for (const part of [IS_FIREFOX ? "Firefox" : "Chrome", "last used", "from 127.0.0.1"]) assert.ok(own.includes(part), own);
+  });
+});
+
+describe("the box", () => {
+  const text = (page) => page.$eval(".composer .editor__text", (area) => area.value);
+
+  it("has forms for polls and tasks, lists, formulas and tables, and can be large", async () => {
+    const ada = await as("Ada", await at("general", "forms"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await clickButton(ada, "More ways to send");
+    await clickText(ada, "[role=menuitem]", "Poll");
+    await fillIn(ada, "Question", "Lunch?");
+    await fillIn(ada, "Options", "Soup\n\n Salad ");
+    await clickText(ada, "dialog button[type=submit]", "Insert");
+    await until(ada, () => document.querySelector(".composer .editor__text").value === "/poll Lunch?\nSoup\nSalad" && !document.querySelector("dialog"));
+    await clickButton(ada, "Send");
+    await until(ada, () => document.querySelectorAll(".widget__vote").length === 2);
+    await clickButton(ada, "More ways to send");
+    await clickText(ada, "[role=menuitem]", "List of tasks");
+    await fillIn(ada, "Title", "Party");
+    await fillIn(ada, "Tasks", "bread: fresh");
+    await clickText(ada, "dialog button[type=submit]", "Insert");
+    await clickButton(ada, "Send");
+    await untilText(ada, ".widget", "fresh");
+    await ada.focus(".composer .editor__text");
+    await ada.keyboard.type("first");
+    await clickButton(ada, "Numbered list");
+    await press(ada, "Control+a");
+    assert.equal(await text(ada), "1. first");
+    await ada.keyboard.press("Delete");
+    await clickButton(ada, "Formula");
+    assert.equal(await text(ada), "$$x^2$$");
+    await press(ada, "Control+a");
+    await ada.keyboard.press("Delete");
+    await clickButton(ada, "Table");
+    assert.equal(await text(ada), "|  |  |\n|---|---|\n|  |  |\n");
+    const height = () => ada.$eval(".composer .editor__text", (area) => area.clientHeight);
+    const before = await height();
+    await clickButton(ada, "Larger box");
+    assert.ok((await height()) > before * 3, `${before} to ${await height()} px`);
+    await clickButton(ada, "Larger box");
+    await eventually(async () => assert.equal(await height(), before));
+  });
+
+  // Firefox lets no script say what the clipboard has.
+  it("takes a table that is pasted with its columns", { skip: IS_FIREFOX }, async () => {
+    const ada = await as("Ada", await at("general", "pasted"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await ada.evaluate(() => {
+      const data = new DataTransfer();
+      data.setData("text/html", "<table><tr><th>Name</th><th>Age</th></tr><tr><td>Bo</td><td>12</td></tr></table>");
+      data.setData("text/plain", "Name\tAge\nBo\t12");
+      document.querySelector(".composer .editor__text").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+    });
+    await eventually(async () => assert.match(await text(ada), /\|\s*Name\s*\|\s*Age\s*\|\n\|[-| ]+\|\n\|\s*Bo\s*\|\s*12\s*\|/));
+  });
+});
+
+describe("whoever joins", () => {
+  it("sees no key before they ask for it", async () => {
+    const { invite_link: link } = await bench.server.call("Ada", "POST", "/invites/multiuse", { invite_as: 600, stream_ids: [] });
+    const page = await bench.open({ width: 390, height: 844, touch: true });
+    await page.goto(link);
+    for (const [name, value] of [["full_name", "Gus"], ["email", "gus@example.com"], ["password", "a long password"]]) await page.type(`#${name}`, value);
+    await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+    await untilText(page, "h1", "Welcome, Gus");
+    assert.equal(await page.$eval("pre", (command) => command.checkVisibility()), false);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  });
+});

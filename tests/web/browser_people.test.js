@@ -1,0 +1,234 @@
+/** Accounts, bots, invitations, groups, channels and other programs, as administrators and members make and change them; in a
+ * headless browser against the real server. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { chooseFrom, clickButton, clickText, eventually, fillIn, ROOT, setUp, until, untilText } from "./harness.js";
+
+const bench = setUp();
+const { as, go } = bench;
+
+const fetched = async (name, ...parts) => bench.server.call(name, "POST", "/register", { fetch_event_types: parts, event_types: ["restart"], client_capabilities: { include_deactivated_groups: true } });
+const userNamed = async (wanted) => (await bench.server.call("Ada", "GET", "/users", { include_custom_profile_fields: true })).members.find(({ full_name: name }) => name === wanted);
+const groupNamed = async (wanted) => (await fetched("Ada", "realm_user_groups")).realm_user_groups.find(({ name }) => name === wanted);
+const idOf = (name) => bench.server.accounts[name].user_id;
+
+/** Chooses an option of a list, or ticks a box, in the topmost dialog. */
+async function change(page, label, value) {
+  await untilText(page, "dialog label", label);
+  await page.evaluate((wanted, next) => {
+    const { control } = [...document.querySelectorAll("dialog label")].findLast((element) => element.textContent.trim() === wanted);
+    if (control.type === "checkbox") return control.click();
+    control.value = next;
+    control.dispatchEvent(new Event("change", { bubbles: true }));
+  }, label, String(value));
+}
+
+/** Submits the form with this button. */
+const submit = async (page, label) => {
+  await untilText(page, "dialog button[type=submit]", label);
+  await page.$$eval("dialog button[type=submit]", (buttons, wanted) => buttons.findLast((button) => button.textContent === wanted).click(), label);
+};
+
+describe("accounts", () => {
+  it("are made and changed by owners", async () => {
+    const { id: fieldId } = await bench.server.call("Ada", "POST", "/realm/profile_fields", { name: "Room", field_type: 1 });
+    const ada = await as("Ada", "#organization/users/active");
+    await clickText(ada, "dialog button", "Create an account");
+    await fillIn(ada, "Name", "Dora");
+    await fillIn(ada, "Email", "dora@example.com");
+    await fillIn(ada, "Password", "a long password");
+    await submit(ada, "Create");
+    await untilText(ada, "dialog .row", "Dora");
+    await clickButton(ada, "Edit Dora");
+    await fillIn(ada, "Name", "Dora Maar");
+    await fillIn(ada, "Email", "maar@example.com");
+    await submit(ada, "Save");
+    await eventually(async () => assert.equal((await userNamed("Dora Maar")).delivery_email, "maar@example.com"));
+    await fillIn(ada, "Status", "On leave");
+    await submit(ada, "Set status");
+    await fillIn(ada, "Room", "12b");
+    await ada.keyboard.press("Tab");
+    await eventually(async () => assert.equal((await userNamed("Dora Maar")).profile_data[fieldId].value, "12b"));
+    const { user_id: id } = await userNamed("Dora Maar");
+    await eventually(async () => assert.equal((await bench.server.call("Bob", "GET", `/users/${id}/status`)).status.status_text, "On leave"));
+    const login = await fetch(`${bench.server.url}/api/v1/fetch_api_key`, { method: "POST", body: new URLSearchParams({ username: "maar@example.com", password: "a long password" }) });
+    assert.equal(login.status, 200);
+  });
+
+  it("come by invitations, whose links are made again", async () => {
+    const { group_id: id } = await bench.server.call("Ada", "POST", "/user_groups/create", { name: "newcomers", description: "", members: [] });
+    const ada = await as("Ada", "#invite");
+    await fillIn(ada, "Email addresses", "eva@example.com");
+    await clickText(ada, "dialog summary", "More");
+    await chooseFrom(ada, "Groups", "newc", "newcomers");
+    await fillIn(ada, "What the Welcome Bot tells them", "Hello Eva");
+    await submit(ada, "Invite");
+    await untilText(ada, "dialog [role=status]", "They are invited");
+    const links = async () => {
+      const { messages } = await bench.server.call("Ada", "GET", "/messages", { anchor: "newest", num_before: 10, num_after: 0, narrow: [["is", "dm"]], apply_markdown: false });
+      return messages.flatMap(({ content }) => content.match(/http\S+\/join\/\w+/g) ?? []);
+    };
+    await eventually(async () => assert.equal((await links()).length, 1));
+    await clickButton(ada, "New link for eva@example.com");
+    await untilText(ada, ".toast", "There is a new link");
+    await eventually(async () => assert.equal((await links()).length, 2));
+    const [old, next] = await links();
+    assert.notEqual(old, next);
+    const page = await bench.open();
+    await page.goto(next);
+    for (const [name, value] of [["full_name", "Eva"], ["password", "correct horse"]]) await page.type(`#${name}`, value);
+    await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+    const { user_id: eva } = await userNamed("Eva");
+    assert.deepEqual((await bench.server.call("Ada", "GET", `/user_groups/${id}/members`)).members, [eva]);
+  });
+});
+
+describe("bots", () => {
+  it("are changed, given to others, and brought back", async () => {
+    const { user_id: id } = await bench.server.call("Bob", "POST", "/bots", { full_name: "Relay", short_name: "relay", bot_type: 3, payload_url: '"http://127.0.0.1:9/one"' });
+    const bob = await as("Bob", "#settings/your-bots");
+    await clickButton(bob, "Edit Relay");
+    await fillIn(bob, "Name", "Relay two");
+    await fillIn(bob, "Where messages are posted to", "http://127.0.0.1:9/two");
+    await change(bob, "How they are written", 2);
+    await submit(bob, "Save");
+    const record = async () => (await fetched("Ada", "realm_bot")).realm_bots.find((bot) => bot.user_id === id);
+    await eventually(async () => {
+      const { full_name: name, services: [service] } = (await fetched("Bob", "realm_bot")).realm_bots.find((bot) => bot.user_id === id);
+      assert.deepEqual([name, service.base_url, service.interface], ["Relay two", "http://127.0.0.1:9/two", 2]);
+    });
+    const ada = await as("Ada", "#organization/bot-list-admin");
+    await clickButton(ada, "Edit Relay two");
+    await chooseFrom(ada, "Owner", "cle", "Cleo");
+    await change(ada, "Role", 600);
+    await submit(ada, "Save");
+    await clickText(ada, "dialog button", "Give");
+    await eventually(async () => assert.deepEqual([(await record()).owner_id, (await userNamed("Relay two")).role], [idOf("Cleo"), 600]));
+    await bench.server.call("Ada", "DELETE", `/bots/${id}`);
+    await untilText(ada, "dialog .row", "deactivated");
+    await clickText(ada, "dialog .row button", "Reactivate");
+    await eventually(async () => assert.equal((await record()).is_active, true));
+  });
+
+  it("write what other programs say, some of their events", async () => {
+    const bob = await as("Bob", "#integrations");
+    await untilText(bob, "dialog .programs .row", "Grafana");
+    await bob.type("dialog [aria-label='Filter programs']", "github");
+    await until(bob, () => document.querySelectorAll("dialog .programs .row").length === 1);
+    await clickText(bob, "dialog .programs button", "GitHub");
+    await submit(bob, "Next");
+    await untilText(bob, "dialog h2", "Webhook of GitHub");
+    await chooseFrom(bob, "Channel", "desi", "design");
+    await clickText(bob, "dialog summary", "Only some events");
+    await change(bob, "fork");
+    const address = new URL(await bob.$eval("dialog [aria-label=Address]", (area) => area.value));
+    assert.equal(address.pathname, "/api/v1/external/github");
+    assert.equal(address.searchParams.get("only_events"), '["fork"]');
+    for (const event of ["commit_comment", "fork"]) {
+      const body = readFileSync(join(ROOT, `tests/api/integrations/github/${event}.json`), "utf8");
+      const { status } = await fetch(address, { method: "POST", headers: { "Content-Type": "application/json", "X-GitHub-Event": event }, body });
+      assert.equal(status, 200);
+    }
+    const { messages } = await bench.server.call("Bob", "GET", "/messages", { anchor: "newest", num_before: 5, num_after: 0, narrow: [["channel", "design"], ["sender", "github-bot@" + (await fetched("Bob", "realm_bot")).realm_bots[0].email.split("@")[1]]] });
+    assert.deepEqual(messages.map(({ content }) => /forked/.test(content)), [true]);
+    assert.equal((await fetched("Bob", "realm_bot")).realm_bots.find((bot) => bot.full_name === "GitHub").bot_type, 2);
+  });
+});
+
+describe("groups", () => {
+  it("are made of whole channels, joined and left, and closed to others", async () => {
+    const cleo = await as("Cleo", "#groups/new");
+    await fillIn(cleo, "Name", "designers");
+    await cleo.type("dialog [aria-label=Members]", "#desi");
+    await untilText(cleo, "dialog .completion__label", "#design");
+    await cleo.keyboard.press("Enter");
+    await untilText(cleo, "dialog .pill", "Bob");
+    await submit(cleo, "Create");
+    await untilText(cleo, "dialog h3", "designers");
+    const members = async () => (await groupNamed("designers")).members.toSorted((a, b) => a - b);
+    assert.deepEqual(await members(), [idOf("Ada"), idOf("Bob"), idOf("Cleo")].toSorted((a, b) => a - b));
+    const bob = await as("Bob", "#groups/all");
+    await clickButton(bob, "Leave designers");
+    await eventually(async () => assert.ok(!(await members()).includes(idOf("Bob"))));
+    await until(bob, () => !document.querySelector("[aria-label='Leave designers'], [aria-label='Join designers']"));
+    const everybody = (await groupNamed("role:members")).id;
+    await bench.server.call("Cleo", "PATCH", `/user_groups/${(await groupNamed("designers")).id}`, { can_join_group: { new: everybody } });
+    await clickButton(bob, "Join designers");
+    await eventually(async () => assert.ok((await members()).includes(idOf("Bob"))));
+    await clickText(bob, "dialog .row a", "designers");
+    await untilText(bob, "dialog h3", "Permissions");
+    assert.deepEqual(await bob.$$eval("dialog select", (all) => all.map(({ disabled }) => disabled)), [true, true, true, true, true, true]);
+    assert.equal(await bob.$("dialog [aria-label='Add people'], dialog [aria-label^='Remove']"), null);
+    // What is written stays while others change the group.
+    await go(cleo, `#groups/${(await groupNamed("designers")).id}/designers/general`);
+    await fillIn(cleo, "Description", "They dra");
+    await bench.server.call("Bob", "POST", `/user_groups/${(await groupNamed("designers")).id}/members`, { delete: [idOf("Bob")] });
+    await until(cleo, () => !document.querySelector("dialog [aria-label='Remove Bob']"));
+    assert.equal(await cleo.$$eval("dialog input", (inputs) => inputs[1].value), "They dra");
+  });
+});
+
+describe("channels", () => {
+  it("are made in a folder, with people of a group, and for new people", async () => {
+    await bench.server.call("Ada", "POST", "/channel_folders/create", { name: "Trips", description: "" });
+    await bench.server.call("Ada", "POST", "/user_groups/create", { name: "travellers", description: "", members: [idOf("Bob"), idOf("Cleo")] });
+    const ada = await as("Ada", "#channels/new");
+    await fillIn(ada, "Name", "lisbon");
+    await ada.type("dialog [aria-label=Members]", "trave");
+    await untilText(ada, "dialog .completion__label", "travellers");
+    await ada.keyboard.press("Enter");
+    await untilText(ada, "dialog .pill", "Cleo");
+    await clickText(ada, "dialog summary", "More");
+    await change(ada, "Folder", (await fetched("Ada", "channel_folders")).channel_folders[0].id);
+    await change(ada, "Topics", "disable_empty_topic");
+    await fillIn(ada, "Days for which messages are kept", "40");
+    await change(ada, "New people are subscribed to it");
+    await submit(ada, "Create");
+    await untilText(ada, ".header h1", "lisbon");
+    const { stream_id: id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "lisbon" });
+    const { stream } = await bench.server.call("Ada", "GET", `/streams/${id}`);
+    assert.deepEqual([stream.message_retention_days, stream.topics_policy, stream.folder_id > 0], [40, "disable_empty_topic", true]);
+    assert.equal((await bench.server.call("Ada", "GET", `/streams/${id}/members`)).subscribers.length, 3);
+    const defaults = async () => (await fetched("Ada", "default_streams")).realm_default_streams;
+    assert.ok((await defaults()).includes(id));
+    await go(ada, `#channels/${id}/lisbon/general`);
+    await change(ada, "New people are subscribed to it");
+    await eventually(async () => assert.ok(!(await defaults()).includes(id)));
+  });
+
+  it("stand in folders with descriptions, which come back", async () => {
+    const ada = await as("Ada", "#organization/channel-folders");
+    await clickText(ada, "dialog button", "New folder");
+    await fillIn(ada, "Name", "Fairs");
+    await fillIn(ada, "Description", "Where we stand");
+    await submit(ada, "Create");
+    await untilText(ada, "dialog .row", "Where we stand");
+    await clickButton(ada, "Delete Fairs");
+    await clickText(ada, "dialog.dialog--small button", "Delete");
+    await untilText(ada, "dialog h3", "Deleted");
+    await clickText(ada, "dialog .row button", "Bring back");
+    await until(ada, () => ![...document.querySelectorAll("dialog h3")].some((head) => head.textContent === "Deleted"));
+    await ada.waitForSelector("[aria-label='Edit Fairs']");
+  });
+});
+
+describe("profile fields", () => {
+  it("link to any site, and ask to be filled in", async () => {
+    const ada = await as("Ada", "#organization/profile-field-settings");
+    await clickText(ada, "dialog button", "New field");
+    await change(ada, "Kind", 7);
+    await change(ada, "Where", "custom");
+    await fillIn(ada, "Name", "Forge");
+    await fillIn(ada, "Address", "https://forge.example.com/%(username)s");
+    await change(ada, "Ask people to fill it in");
+    await submit(ada, "Add");
+    await untilText(ada, "dialog .row", "Forge");
+    const field = (await fetched("Ada", "custom_profile_fields")).custom_profile_fields.find(({ name }) => name === "Forge");
+    assert.deepEqual([field.required, JSON.parse(field.field_data)], [true, { subtype: "custom", url_pattern: "https://forge.example.com/%(username)s" }]);
+    const bob = await as("Bob", "#settings/profile");
+    await untilText(bob, "dialog label", "Forge (please fill in)");
+  });
+});

@@ -1,0 +1,133 @@
+/** The copy of conversations for reading without a connection: its limits, and the session that it belongs to. */
+
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { createOffline } from "../../web/js/store/offline.js";
+import { createStore } from "../../web/js/store/store.js";
+
+/** A database in memory. */
+function memory() {
+  const tables = { state: new Map(), runs: new Map() };
+  return {
+    tables,
+    isFull: false,
+    readTable: async (table) => structuredClone(tables[table]),
+    readValue: async (table, key) => structuredClone(tables[table].get(key)),
+    async writeTable(table, values) {
+      if (this.isFull) return false;
+      for (const [key, value] of structuredClone(values)) {
+        if (value === null) tables[table].delete(key);
+        else tables[table].set(key, value);
+      }
+      return true;
+    },
+    async eraseDatabase() {
+      for (const table of Object.values(tables)) table.clear();
+    },
+  };
+}
+
+/** A store with runs, which are channels, and what keeps them. */
+function start({ database = memory(), session = "one" } = {}) {
+  const store = createStore();
+  const at = { now: 1, session };
+  const offline = createOffline(store, { database: { ...database, writeTable: (...args) => database.writeTable(...args) }, token: () => at.session, now: () => at.now++ });
+  let id = 0;
+  const run = (channel, contents, { isWhole = true } = {}) => {
+    store.channels.set(channel, { stream_id: channel });
+    const messages = contents.map((content) => ({ id: ++id, content }));
+    store.messages.put(messages);
+    const range = store.messages.range(`${channel}`, [{ operator: "channel", operand: channel }]);
+    range.merge(messages.map((message) => message.id));
+    Object.assign(range, { isLoaded: true, hasNewest: isWhole, hasOldest: true });
+    return messages;
+  };
+  const kept = () => [...database.tables.runs.keys()].toSorted((a, b) => a - b);
+  return { store, offline, database, at, run, kept };
+}
+
+it("keeps the newest runs, the newest messages of each, and no more text than there is room for", async () => {
+  const { offline, run, database, kept } = start();
+  offline.remember({ user_id: 8 });
+  run(1, Array.from({ length: 100 }, (_, index) => `${index}`));
+  run(2, ["the middle of a conversation"], { isWhole: false });
+  await offline.save();
+  assert.deepEqual(kept(), ["1"]);
+  const { messages, hasOldest } = database.tables.runs.get("1");
+  assert.deepEqual([messages.length, messages[0].content, messages.at(-1).content, hasOldest], [60, "40", "99", false]);
+  for (let channel = 3; channel < 43; channel++) {
+    run(channel, ["short"]);
+    await offline.save();
+  }
+  assert.deepEqual(kept(), Array.from({ length: 40 }, (_, index) => `${index + 3}`));
+  run(50, ["x".repeat(1_999_990)]);
+  await offline.save();
+  assert.deepEqual(kept(), ["41", "42", "50"]);
+});
+
+it("writes only what changed", async () => {
+  const { offline, run, database, store } = start();
+  run(1, ["one"]);
+  await offline.save();
+  const before = database.tables.runs.get("1").at;
+  run(2, ["two"]);
+  await offline.save();
+  assert.equal(database.tables.runs.get("1").at, before);
+  store.messages.update(1, () => ({ content: "changed" }));
+  await offline.save();
+  assert.equal(database.tables.runs.get("1").messages[0].content, "changed");
+});
+
+it("loses deleted messages, and channels that the user may no longer see", async () => {
+  const { offline, run, database, kept, store } = start();
+  const [gone] = run(1, ["gone", "stays"]);
+  run(2, ["lost"]);
+  await offline.save();
+  store.messages.ranges.clear();
+  store.channels.delete(2);
+  offline.forget([gone.id]);
+  await offline.save();
+  assert.deepEqual(kept(), ["1"]);
+  assert.deepEqual(database.tables.runs.get("1").messages.map(({ content }) => content), ["stays"]);
+});
+
+it("belongs to one session", async () => {
+  const first = start();
+  first.offline.remember({ user_id: 8 });
+  first.run(1, ["for Ada"]);
+  await first.offline.save();
+  assert.deepEqual((await first.offline.load()).state, { user_id: 8 });
+  const second = start({ database: first.database, session: "two" });
+  assert.equal(await second.offline.load(), null);
+  assert.deepEqual(first.kept(), []);
+
+  await first.offline.save();
+  first.run(2, ["again"]);
+  await first.offline.save();
+  second.offline.remember({ user_id: 9 });
+  second.run(3, ["for Bob"]);
+  await second.offline.save();
+  assert.deepEqual(first.kept(), ["3"]);
+  second.at.session = "";
+  second.run(4, ["after the logout"]);
+  await second.offline.save();
+  assert.deepEqual(first.kept(), ["3"]);
+});
+
+it("is given up where there is no room, and never made of a copy", async () => {
+  const { offline, run, database, kept, store } = start();
+  run(1, ["one"]);
+  store.isFromStorage = true;
+  await offline.save();
+  assert.deepEqual(kept(), []);
+  store.isFromStorage = false;
+  await offline.save();
+  database.isFull = true;
+  run(2, ["two"]);
+  await offline.save();
+  assert.deepEqual(kept(), []);
+  database.isFull = false;
+  run(3, ["three"]);
+  await offline.save();
+  assert.deepEqual(kept(), []);
+});

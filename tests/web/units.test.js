@@ -1,0 +1,646 @@
+/** What views show and do, as pure functions of a state: no server, no browser. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemo } from "../../web/js/lib/memo.js";
+import { distinct, effect, flush, scope, signal } from "../../web/js/lib/signal.js";
+import { actionOfEnter, asBlock, asCode, isInCode, nextItem, pastedLink, placeOf, prefixed, sendHint, wrapped } from "../../web/js/lib/text_edits.js";
+import { clamped, moved, pinch, WHOLE, zoomed } from "../../web/js/lib/zoom.js";
+import { channelChoices, channelText, topicChoices, userChoices } from "../../web/js/selectors/choices.js";
+import { emojiSections, findEmoji } from "../../web/js/selectors/emoji_choices.js";
+import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../../web/js/selectors/opening.js";
+import { inboxRows, isNew, recentRows } from "../../web/js/selectors/overview_rows.js";
+import { kindOf } from "../../web/js/selectors/narrow.js";
+import { peopleOf, peopleRows } from "../../web/js/selectors/people_rows.js";
+import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from "../../web/js/selectors/routes.js";
+import { dayOfText, messageAt } from "../../web/js/selectors/dates.js";
+import { suggestions } from "../../web/js/selectors/search_suggestions.js";
+import { parseSearch, searchPills, searchProblem, splitDate, takeTerms } from "../../web/js/selectors/search_terms.js";
+import { channelSections } from "../../web/js/selectors/sidebar_items.js";
+import { directRows, sectionRows, topicRows, viewRows } from "../../web/js/selectors/sidebar_rows.js";
+import { commandSettings, destinationOf, isSameDestination, manyMentioned, needsTopic, placeholderOf, problem, remark } from "../../web/js/selectors/writing.js";
+import { createComposition } from "../../web/js/store/composition.js";
+import { topicKey } from "../../web/js/store/conversations.js";
+import { applyEvents } from "../../web/js/store/events.js";
+import { createFetching, createSubscriberLists, createTopicLists } from "../../web/js/store/fetching.js";
+import { createReading } from "../../web/js/store/reading.js";
+import { charactersOf, toned } from "../../web/js/lib/emoji.js";
+import { allEmoji, recentEmoji, setSkinTone, takeEmojiNames, textOfEmoji, useEmoji } from "../../web/js/store/emoji.js";
+import { createStore, reset } from "../../web/js/store/store.js";
+import { addUnread, removeUnread, unreadCounts, unreadOfChannel } from "../../web/js/store/unread.js";
+
+const user = (user_id, full_name, more = {}) => ({ user_id, full_name, email: `user${user_id}@example.com`, role: 400, is_bot: false, is_active: true, avatar_url: null, ...more });
+const channel = (stream_id, name, more = {}) => ({ stream_id, name, description: "", rendered_description: "", color: "#123456", is_muted: false, pin_to_top: false, invite_only: false, is_web_public: false, is_archived: false, subscriber_count: 3, ...more });
+
+/** A store of Ada with Bob and Cleo, in the channels general and design. */
+function storeWith(more = {}) {
+  const store = createStore();
+  reset(store, {
+    user_id: 1,
+    realm_users: [user(1, "Ada"), user(2, "Bob"), user(3, "Cleo")],
+    realm_non_active_users: [],
+    cross_realm_bots: [],
+    subscriptions: [channel(10, "general"), channel(11, "design")],
+    unsubscribed: [],
+    never_subscribed: [channel(12, "secret garden")],
+    user_settings: {},
+    unread_msgs: { streams: [], pms: [], huddles: [], mentions: [] },
+    realm_user_groups: [],
+    max_message_length: 10_000,
+    ...more,
+  });
+  return store;
+}
+const topic = (to, name) => ({ type: "stream", to: [to], topic: name });
+const direct = (...to) => ({ type: "direct", to, topic: "" });
+const inTopic = (id, stream_id, subject, sender_id = 2, more = {}) => ({ id, type: "stream", stream_id, subject, display_recipient: "", sender_id, flags: [], timestamp: 1000 + id, content: "", ...more });
+const toPeople = (id, ids, sender_id = 2) => ({ id, type: "private", subject: "", display_recipient: ids.map((one) => ({ id: one })), sender_id, flags: [], timestamp: 1000 + id, content: "" });
+const narrowRoute = (terms) => ({ kind: "narrow", terms, narrow: kindOf(terms) });
+const topicTerms = (id, name) => [{ operator: "channel", operand: id }, { operator: "topic", operand: name }];
+
+describe("writing", () => {
+  it("says where a text goes, and why it cannot", () => {
+    const store = storeWith({ subscriptions: [channel(10, "general"), channel(11, "design", { topics_policy: "disable_empty_topic" }), channel(13, "old", { is_archived: true }), channel(14, "news", { can_send_message_group: { direct_members: [2], direct_subgroups: [] } })] });
+    assert.deepEqual([null, direct(), direct(2, 3), topic(10, "soup"), topic(10, ""), { type: "stream", to: [], topic: "" }].map((to) => placeholderOf(store, to)), ["", "Write a direct message", "Message Bob, Cleo", "Message #general > soup", "Message #general", "Message #…"]);
+    const ready = { isOver: false, isUploading: false };
+    const problems = [direct(), { type: "stream", to: [], topic: "a" }, topic(11, " "), topic(10, ""), topic(13, "a"), topic(14, "a"), direct(2)].map((to) => problem(store, to, ready));
+    assert.deepEqual(problems, ["Please choose whom to write to.", "Please choose a channel.", "Please choose a topic.", null, "This channel is archived.", "You do not have permission to post in this channel.", null]);
+    assert.equal(problem(store, direct(2), { isOver: true, isUploading: false }), "The message is too long.");
+    assert.equal(problem(store, direct(2), { isOver: false, isUploading: true }), "Please wait until the files are uploaded.");
+    store.state.realm_topics_policy = "disable_empty_topic";
+    assert.deepEqual([topic(10, ""), direct(2)].map((to) => needsTopic(store, to)), [true, true]);
+  });
+
+  it("remarks on refusals, on mentions of many and on resolved topics, in this order", () => {
+    const store = storeWith({ subscriptions: [channel(10, "general", { subscriber_count: 16 }), channel(11, "design", { subscriber_count: 15 }), channel(13, "old", { is_archived: true, subscriber_count: 99 })] });
+    assert.deepEqual(remark(store, topic(13, "✔ a"), "@**all**"), { kind: "refused", reason: "This channel is archived." });
+    assert.deepEqual(remark(store, topic(10, "✔ a"), "so @**all**"), { kind: "many", count: 16 });
+    assert.deepEqual(remark(store, topic(10, "✔ a"), "well"), { kind: "resolved", streamId: 10, topic: "✔ a" });
+    assert.deepEqual([remark(store, topic(10, "✔ a"), " "), remark(store, topic(11, "a"), "@**everyone**"), remark(store, direct(2), "@**all**"), remark(store, null, "")], [null, null, null, null]);
+    assert.deepEqual(["x@**all**", "@**channel**", "@**Ada**"].map((text) => manyMentioned(store, topic(10, "a"), text)), [null, 16, null]);
+  });
+
+  it("knows commands, and the conversation of a message", () => {
+    const store = storeWith();
+    assert.deepEqual(["/dark", " /day ", "/me", "dark"].map(commandSettings), [{ color_scheme: 2 }, { color_scheme: 3 }, null, null]);
+    assert.deepEqual(destinationOf(store, inTopic(1, 10, "soup")), topic(10, "soup"));
+    assert.deepEqual(destinationOf(store, toPeople(1, [3, 1, 2])), direct(2, 3));
+    assert.ok(isSameDestination(topic(10, "Soup"), topic(10, "soup")) && !isSameDestination(null, null) && !isSameDestination(topic(10, "a"), topic(11, "a")));
+  });
+});
+
+describe("what is being written", () => {
+  function bench() {
+    const kept = new Map();
+    const key = ({ type, to, topic: name }) => `${type} ${to} ${name}`;
+    const box = { text: "", saved: 0 };
+    const drafts = {
+      get: (to) => (kept.has(key(to)) ? { content: kept.get(key(to)) } : undefined),
+      set: (to, text) => (text.length < 3 ? kept.delete(key(to)) : kept.set(key(to), text)),
+      remove: (to) => kept.delete(key(to)),
+    };
+    const composition = createComposition({ drafts: () => drafts, text: () => box.text, now: () => 1, onSaved: () => { box.saved += 1; } });
+    const open = (to) => { box.text = composition.open(to); };
+    return { composition, kept, box, open };
+  }
+
+  it("is a draft of its conversation, and comes back with it", () => {
+    const { composition, kept, box, open } = bench();
+    open(topic(10, "a"));
+    box.text = "in a";
+    open(topic(10, "b"));
+    assert.deepEqual([box.text, ...kept], ["", ["stream 10 a", "in a"]]);
+    open(topic(10, "a"));
+    assert.equal(box.text, "in a");
+    composition.save(false);
+    composition.change({ to: [11] });
+    assert.deepEqual([[...kept], composition.destination], [[], topic(11, "a")]);
+    open(null);
+    assert.deepEqual([...kept], [["stream 11 a", "in a"]]);
+  });
+
+  it("does not take the place of what is written elsewhere when it is put aside or sent", () => {
+    const { composition, kept, box, open } = bench();
+    composition.show(topic(10, "here"), false);
+    open(topic(10, "here"));
+    box.text = "for here";
+    open(direct(2));
+    box.text = "for Bob";
+    composition.leave();
+    open(composition.shown);
+    assert.equal(box.text, "for here");
+    open(direct(2));
+    assert.equal(box.text, "for Bob");
+    composition.sent(direct(2), () => { box.text = ""; });
+    assert.equal(composition.destination, null);
+    open(composition.shown);
+    assert.deepEqual([box.text, [...kept]], ["for here", [["stream 10 here", "for here"]]]);
+    composition.sent(topic(10, "here"), () => { box.text = ""; });
+    assert.deepEqual([composition.destination, [...kept]], [topic(10, "here"), []]);
+    assert.ok(box.saved > 0);
+  });
+
+  it("stays while one writes to another on purpose, and goes along with a conversation that moves", () => {
+    const { composition, open } = bench();
+    composition.show(topic(10, "a"), false);
+    open(topic(10, "a"));
+    assert.equal(composition.show(topic(10, "b"), true), false, "the box follows the view");
+    open(topic(10, "b"));
+    assert.ok(composition.isHere());
+    assert.equal(composition.show(topic(10, "B"), false), true, "the same");
+    open(direct(3));
+    assert.equal(composition.show(topic(10, "c"), true), true, "written on purpose");
+    assert.equal(composition.show(topic(10, "d"), false), false);
+    open(topic(10, "d"));
+    assert.equal(composition.moved(topic(10, "d"), topic(11, "e")), true);
+    assert.deepEqual([composition.destination, composition.shown], [topic(11, "e"), topic(11, "e")]);
+    assert.equal(composition.moved(topic(10, "d"), topic(11, "f")), false);
+  });
+});
+
+describe("edits of a text", () => {
+  /** A text with the selection between bars, or the cursor at one. */
+  const marked = (text) => {
+    const [before, inside, after] = text.split("|");
+    return after === undefined ? { value: before + inside, start: before.length, end: before.length } : { value: before + inside + after, start: before.length, end: before.length + inside.length };
+  };
+  const applied = (text, edit) => {
+    const from = marked(text);
+    const { start, end, text: put, select } = edit(from);
+    const value = from.value.slice(0, start) + put + from.value.slice(end);
+    const [at, to] = select ?? [start + put.length, start + put.length];
+    return at === to ? `${value.slice(0, at)}|${value.slice(at)}` : `${value.slice(0, at)}|${value.slice(at, to)}|${value.slice(to)}`;
+  };
+
+  it("put marks around what is selected, and take them away", () => {
+    const bold = (selected) => wrapped(selected, "**", "**", "bold");
+    assert.equal(applied("a |b| c", bold), "a **|b|** c");
+    assert.equal(applied("a **|b|** c", bold), "a |b| c");
+    assert.equal(applied("a |", bold), "a **|bold|**");
+    assert.equal(applied("|a|", (selected) => wrapped(selected, "[", "](url)")), "[|a|](url)");
+    assert.equal(applied("|a|", asCode), "`|a|`");
+    assert.equal(applied("|a\nb|", asCode), "```\n|a\nb|\n```");
+  });
+
+  it("put marks before lines, and blocks on lines of their own", () => {
+    assert.equal(applied("x\na|b\nc|d\ny", (selected) => prefixed(selected, () => "* ")), "x\n* ab\n* cd|\ny");
+    assert.equal(applied("|a\nb|", (selected) => prefixed(selected, (index) => `${index + 1}. `)), "1. a\n2. b|");
+    assert.equal(applied("a|", (selected) => asBlock(selected, "B")), "a\nB|");
+    assert.equal(applied("a\n|", (selected) => asBlock(selected, "B")), "a\nB|");
+    assert.equal(applied("|", (selected) => asBlock(selected, "B")), "B|");
+  });
+
+  it("continue lists, and end them after an empty item", () => {
+    assert.equal(applied("* one|", nextItem), "* one\n* |");
+    assert.equal(applied("  9. nine|", nextItem), "  9. nine\n  10. |");
+    assert.equal(applied("- one\n- |", nextItem), "- one\n|");
+    assert.deepEqual(["plain|", "* |one|"].map((text) => nextItem(marked(text))), [null, null]);
+  });
+
+  it("make links of pasted URLs, and replace what was uploaded where it stands", () => {
+    assert.equal(applied("|here|", (selected) => pastedLink(selected, "https://example.com/x")), "[here](https://example.com/x)|");
+    assert.deepEqual([pastedLink(marked("a|"), "https://example.com"), pastedLink(marked("|a|"), "two words")], [null, null]);
+    assert.deepEqual([isInCode(marked("```\na|")), isInCode(marked("```\na\n```\n|"))], [true, false]);
+    assert.deepEqual(placeOf(marked("[Up]() and|"), "[Up]()", "[x](y)"), { at: 0, mode: "end" });
+    assert.deepEqual(placeOf(marked("|a [Up]()"), "[Up]()", "[x](y)"), { at: 2, mode: "preserve" });
+    assert.equal(placeOf(marked("gone|"), "[Up]()", "[x](y)"), null);
+  });
+
+  it("know what Enter does", () => {
+    const keys = (...held) => Object.fromEntries(["shiftKey", "ctrlKey", "metaKey", "altKey"].map((name) => [name, held.includes(name)]));
+    const actions = (sends) => [[], ["shiftKey"], ["ctrlKey"], ["metaKey"], ["altKey"]].map((held) => actionOfEnter(keys(...held), sends)).join();
+    assert.equal(actions(false), "item,line,send,send,line");
+    assert.equal(actions(true), "send,line,send,send,send");
+    assert.deepEqual([sendHint(false, false), sendHint(true, false), sendHint(true, true)], ["Ctrl+Enter sends", "Enter sends, Shift+Enter begins a line", ""]);
+  });
+});
+
+describe("routes", () => {
+  it("are what the fragment says, or the home view", () => {
+    const store = storeWith();
+    const kinds = ["", "inbox", "recent", "recent_topics", "feed", "topics/channel/10-general", "topics/channel/99", "narrow/nonsense/1", "narrow/channel/10"].map((fragment) => routeOf(store, fragment).kind);
+    assert.deepEqual(kinds, ["inbox", "inbox", "recent", "recent", "narrow", "topics", "inbox", "inbox", "narrow"]);
+    store.state.user_settings.web_home_view = "recent_topics";
+    assert.equal(routeOf(store, "").kind, "recent");
+    store.state.user_settings.web_home_view = "all_messages";
+    assert.equal(viewName(store, routeOf(store, "")), "Combined feed");
+    assert.equal(viewName(store, routeOf(store, "topics/channel/10")), "Topics of #general");
+    assert.deepEqual(["narrow/channel/10", "narrow/channel/77", "inbox"].map((fragment) => isKnownRoute(store, routeOf(store, fragment))), [true, false, true]);
+    assert.equal(narrowFragment(store, [{ operator: "in", operand: "home" }]), "feed");
+  });
+
+  it("lead from a channel where the user's setting says", () => {
+    const store = storeWith({ unread_msgs: { streams: [{ stream_id: 10, topic: "old", unread_message_ids: [5] }], pms: [], huddles: [], mentions: [] } });
+    const all = "narrow/channel/10-general";
+    store.state.user_settings.web_channel_default_view = 1;
+    assert.equal(channelFragment(store, 10), all, "its topics are not known yet");
+    store.topics.set(10, [{ name: "new", max_id: 9 }, { name: "old", max_id: 5 }]);
+    const leads = [1, 2, 3, 4].map((view) => {
+      store.state.user_settings.web_channel_default_view = view;
+      return channelFragment(store, 10);
+    });
+    assert.deepEqual(leads, [`${all}/topic/new`, all, "topics/channel/10-general", `${all}/topic/old`]);
+  });
+});
+
+describe("the left column", () => {
+  const unread = { streams: [{ stream_id: 10, topic: "soup", unread_message_ids: [1, 2] }, { stream_id: 11, topic: "blue", unread_message_ids: [3] }], pms: [{ other_user_id: 2, unread_message_ids: [4] }], huddles: [], mentions: [2] };
+
+  it("has views with counts, of which one is current", () => {
+    const store = storeWith({ unread_msgs: unread, scheduled_messages: [{}], user_settings: { starred_message_counts: true }, starred_messages: [1] });
+    const rows = viewRows(store, { fragment: "", route: routeOf(store, ""), drafts: 2 });
+    assert.deepEqual(rows.filter(({ count }) => count).map(({ label, count }) => [label, count]), [["Inbox", 4], ["Mentions", 1], ["Starred", 1], ["Drafts", 2], ["Scheduled", 1]]);
+    assert.deepEqual(rows.filter(({ isCurrent }) => isCurrent).map(({ label }) => label), ["Inbox"]);
+    assert.deepEqual(viewRows(storeWith(), { fragment: "narrow/is/starred", route: routeOf(store, ""), drafts: 0 }).map(({ label }) => label), ["Inbox", "Recent conversations", "Combined feed", "Mentions", "Starred"]);
+  });
+
+  it("has the latest direct conversations, the unread ones and the open one", () => {
+    const people = Array.from({ length: 30 }, (_, at) => user(100 + at, `Person ${at}`));
+    const recent = people.map(({ user_id }, at) => ({ user_ids: [user_id], max_message_id: 1000 - at }));
+    const store = storeWith({ realm_users: [user(1, "Ada"), user(2, "Bob"), ...people], recent_private_conversations: recent, unread_msgs: unread });
+    const rows = directRows(store, narrowRoute([{ operator: "dm", operand: [129] }]), false);
+    assert.deepEqual([rows.length, rows.at(-1).key, rows.find(({ isCurrent }) => isCurrent).name], [10, "more", "Person 29"]);
+    assert.equal(directRows(store, { kind: "inbox" }, true).length, 31);
+  });
+
+  it("has channels in sections; of folded ones only the open channel", () => {
+    const store = storeWith({ unread_msgs: unread, subscriptions: [channel(10, "general", { pin_to_top: true }), channel(11, "design", { is_muted: true })] });
+    const rows = (folded, route = { kind: "inbox" }) => sectionRows(store, channelSections(store), { route, folded: new Set(folded), hrefOf: (id) => `c/${id}` });
+    assert.deepEqual(rows([]).map(({ key, hasHead, rows: all }) => [key, hasHead, ...all.map(({ name, count, isQuiet, hasMention }) => [name, count, isQuiet, hasMention])]), [["pinned", true, ["general", 2, false, true]], ["other", true, ["design", 1, true, false]]]);
+    assert.deepEqual(rows(["pinned"]).map(({ rows: all }) => all.length), [0, 1]);
+    assert.deepEqual(rows(["pinned"], narrowRoute([{ operator: "channel", operand: 10 }]))[0].rows.map(({ isCurrent }) => isCurrent), [true]);
+    store.state.user_settings.web_stream_unreads_count_display_policy = 3;
+    assert.deepEqual(rows([]).flatMap(({ rows: all }) => all.map(({ count }) => count)), [0, 0]);
+  });
+
+  it("has the topics of the open channel", () => {
+    const store = storeWith({ unread_msgs: unread });
+    store.topics.set(10, Array.from({ length: 20 }, (_, at) => ({ name: `topic ${at}`, max_id: 100 - at })));
+    const rows = topicRows(store, narrowRoute(topicTerms(10, "just begun")), false);
+    assert.deepEqual([rows[0].name, rows[0].isCurrent, rows.length, ...rows.slice(-2).map(({ key }) => key)], ["just begun", true, 10, "more", "new"]);
+    assert.equal(topicRows(store, narrowRoute(topicTerms(10, "topic 0")), true).length, 21);
+    assert.deepEqual([topicRows(store, { kind: "inbox" }, false), topicRows(store, narrowRoute(topicTerms(99, "x")), false)], [[], []]);
+  });
+});
+
+describe("the right column", () => {
+  const people = [user(1, "Ada"), user(2, "Bob"), user(3, "Cleo"), user(4, "Dora"), user(5, "Robot", { is_bot: true })];
+  const names = (list) => list.map(({ user: { full_name } }) => full_name);
+
+  it("has the people of the open conversation first, and then the others", () => {
+    const store = storeWith({ realm_users: people, presences: {} });
+    store.presences.set(4, { active_timestamp: 990 });
+    const inChannel = narrowRoute([{ operator: "channel", operand: 10 }]);
+    assert.equal(peopleOf(store, inChannel), null, "its people are not known yet");
+    store.subscribers.set(10, new Set([1, 2, 4, 5]));
+    const { title, ids } = peopleOf(store, inChannel);
+    assert.equal(title, "In this channel");
+    const shown = (filter, here = ids) => peopleRows(store, { filter, now: 1000, here });
+    assert.deepEqual([names(shown("").here), names(shown("").others)], [["Ada", "Dora", "Bob"], ["Cleo"]]);
+    assert.deepEqual([names(shown("cl").here), names(shown("cl").others)], [[], ["Cleo"]]);
+    assert.deepEqual(names(shown("", null).others), ["Ada", "Dora", "Bob", "Cleo"]);
+    const direct = peopleOf(store, narrowRoute([{ operator: "dm", operand: [3] }]));
+    assert.deepEqual([direct.title, [...direct.ids]], ["In this conversation", [3, 1]]);
+    assert.equal(peopleOf(store, { kind: "inbox" }), null);
+  });
+
+  it("shows those who are offline in a large organization only where they belong to the conversation", () => {
+    const store = storeWith({ realm_users: [user(1, "Ada"), ...Array.from({ length: 700 }, (_, at) => user(10 + at, `Person ${at}`))], presences: {} });
+    const { here, others, hidden } = peopleRows(store, { filter: "", now: 1000, here: new Set([1, 15, 16]) });
+    assert.deepEqual([names(here), names(others), hidden], [["Ada", "Person 5", "Person 6"], [], 698]);
+    assert.deepEqual(names(peopleRows(store, { filter: "person 699", now: 1000, here: null }).others), ["Person 699"]);
+    assert.equal(peopleRows(store, { filter: "pers", now: 1000, here: null }).others.length, 700);
+  });
+
+  it("follows who comes and goes", async () => {
+    const store = storeWith();
+    let requests = 0;
+    const need = createSubscriberLists(store, async () => { requests += 1; return { subscribers: [1, 2] }; });
+    await Promise.all([need(10), need(10)]);
+    await need(10);
+    assert.equal(requests, 1);
+    applyEvents(store, [
+      { type: "subscription", op: "peer_add", stream_ids: [10, 11], user_ids: [3] },
+      { type: "subscription", op: "peer_remove", stream_ids: [10], user_ids: [2] },
+      { type: "subscription", op: "remove", subscriptions: [{ stream_id: 10 }] },
+    ], { matches: () => false });
+    assert.deepEqual([...store.subscribers], [[10, new Set([3])]]);
+  });
+});
+
+describe("what is counted", () => {
+  it("is made again only where it changes", () => {
+    const store = storeWith({ unread_msgs: { streams: [{ stream_id: 10, topic: "soup", unread_message_ids: [1, 2] }, { stream_id: 11, topic: "blue", unread_message_ids: [3] }], pms: [], huddles: [], mentions: [2] } });
+    const [memo, folded] = [createMemo(), new Set()];
+    const sections = () => inboxRows(store, { filter: "", topics: "all", folded }, memo);
+    const [design, general] = sections();
+    addUnread(store, topicKey(11, "blue"), inTopic(9, 11, "blue"), []);
+    const [laterDesign, laterGeneral] = sections();
+    assert.deepEqual([design.rows[0].count, laterDesign.rows[0].count], [1, 2]);
+    assert.equal(laterGeneral.rows[0], general.rows[0], "the same object, which lists skip");
+    assert.equal(general.rows[0].hasMention, true);
+    const columns = createMemo();
+    const channels = () => sectionRows(store, channelSections(store), { route: { kind: "inbox" }, folded, hrefOf: String }, columns).flatMap(({ rows }) => rows);
+    const before = channels();
+    removeUnread(store, [9]);
+    assert.deepEqual(channels().map((row, at) => row === before[at]), [false, true]);
+  });
+
+  it("is said to others only where it is another", () => {
+    const source = signal(1);
+    let runs = 0;
+    const end = scope(() => {
+      const isOdd = distinct(() => source.value % 2 === 1);
+      effect(() => { isOdd.value; runs += 1; });
+    });
+    for (const value of [3, 5, 6]) { source.value = value; flush(); }
+    end();
+    assert.equal(runs, 2);
+  });
+});
+
+describe("effects in a flood of changes", () => {
+  it("leave as much time to the user as they take, and one after a pause is not held up", () => {
+    const { requestAnimationFrame, setTimeout } = globalThis;
+    const { now } = performance;
+    let time = 10_000;
+    let frames = [];
+    let timers = [];
+    performance.now = () => time;
+    globalThis.requestAnimationFrame = (run) => frames.push(run);
+    globalThis.setTimeout = (run, delay = 0) => timers.push([time + delay, run]);
+    try {
+      const source = signal(0);
+      let runs = 0;
+      const end = effect(() => { source.value; runs += 1; time += 40; });
+      const advance = (milliseconds) => {
+        time += milliseconds;
+        for (const [, run] of timers.filter(([due]) => due <= time)) run();
+        timers = timers.filter(([due]) => due > time);
+      };
+      const change = () => { source.value += 1; };
+      const frame = () => { for (const run of frames.splice(0)) run(); advance(0); };
+      // Whatever waits from before.
+      flush();
+      time += 1000;
+      change();
+      frame();
+      change();
+      assert.equal(frames.length, 1, "the second frame comes at once");
+      frame();
+      assert.equal(runs, 3);
+      change();
+      assert.equal(frames.length, 0, "the third waits");
+      advance(45);
+      assert.equal(frames.length, 1);
+      frame();
+      assert.equal(runs, 4);
+      advance(1000);
+      change();
+      assert.equal(frames.length, 1, "after a pause there is no rest");
+      frame();
+      end();
+    } finally {
+      Object.assign(globalThis, { requestAnimationFrame, setTimeout });
+      performance.now = now;
+    }
+  });
+});
+
+describe("overviews", () => {
+  it("show what is unread by conversation, and filter it", () => {
+    const store = storeWith({ unread_msgs: { streams: [{ stream_id: 10, topic: "soup", unread_message_ids: [1, 2] }, { stream_id: 11, topic: "blue", unread_message_ids: [3] }], pms: [{ other_user_id: 2, unread_message_ids: [4] }], huddles: [], mentions: [] } });
+    const shown = (more = {}) => inboxRows(store, { filter: "", topics: "all", folded: new Set(), ...more }).map(({ title, count, rows }) => [title, count, ...rows.map(({ name }) => name)]);
+    assert.deepEqual(shown(), [["Direct messages", 1, "Bob"], ["design", 1, "blue"], ["general", 2, "soup"]]);
+    assert.deepEqual(shown({ filter: "gen SOU" }), [["general", 2, "soup"]]);
+    assert.deepEqual(shown({ topics: "followed" }), [["Direct messages", 1, "Bob"]]);
+    assert.deepEqual(shown({ folded: new Set(["dm"]) })[0], ["Direct messages", 1]);
+    assert.deepEqual([unreadOfChannel(store, 10), unreadOfChannel(store, 1)], [[1, 2], []]);
+  });
+
+  it("help the owner of a new organization, until others are there", () => {
+    const people = (...users) => isNew(storeWith({ is_admin: true, realm_users: [user(1, "Ada"), ...users] }));
+    assert.deepEqual([people(), people(user(2, "Helper", { is_bot: true })), people(user(3, "Bob"))], [true, true, false]);
+    assert.equal(isNew(storeWith({ realm_users: [user(1, "Ada")] })), false, "nobody who may not change it");
+  });
+
+  it("show by an icon what is resolved", () => {
+    const store = storeWith({ unread_msgs: { streams: [{ stream_id: 10, topic: "✔ soup", unread_message_ids: [1] }], pms: [], huddles: [], mentions: [] } });
+    store.messages.put([inTopic(1, 10, "✔ soup"), inTopic(2, 11, "✔")]);
+    const inbox = inboxRows(store, { filter: "", topics: "all", folded: new Set() }).flatMap(({ rows }) => rows);
+    const recent = recentRows(store, [1, 2], { filter: "", only: new Set() });
+    assert.deepEqual([...inbox, ...recent].map(({ name, isResolved }) => [name, isResolved]), [["soup", true], ["✔", false], ["soup", true]]);
+  });
+
+  it("show recent conversations with their people, the latest first", () => {
+    const store = storeWith();
+    store.messages.put([inTopic(1, 10, "soup"), inTopic(2, 11, "blue", 3), toPeople(3, [1, 2]), inTopic(4, 10, "Soup", 1), inTopic(5, 12, "not in it")]);
+    const shown = (...only) => recentRows(store, [1, 2, 3, 4, 5], { filter: "", only: new Set(only) }).map(({ name, people }) => [name, ...people.map((one) => one.name)]);
+    assert.deepEqual(shown("dm"), [["Soup", "Ada", "Bob"], ["Bob", "Bob"], ["blue", "Cleo"]]);
+    assert.deepEqual(shown(), [["Soup", "Ada", "Bob"], ["blue", "Cleo"]]);
+    assert.deepEqual(shown("participated"), [["Soup", "Ada", "Bob"]]);
+    assert.deepEqual(shown("dm", "unread"), []);
+    assert.deepEqual(recentRows(store, [1, 2], { filter: "DES", only: new Set() }).map(({ name }) => name), ["blue"]);
+  });
+});
+
+describe("a timeline opens", () => {
+  it("at the message of the link, at the first unread one, where it was left, or at the end", () => {
+    const ids = [1, 2, 3];
+    assert.deepEqual([[2, ids], [9, ids], [2, null], [undefined, ids]].map(([near, known]) => anchorToLoad({ near, ids: known, beginsUnread: true })), [null, 9, 2, null]);
+    assert.deepEqual([true, false].map((begins) => anchorToLoad({ near: undefined, ids: null, beginsUnread: begins })), ["first_unread", "newest"]);
+    const place = { id: 2, fraction: 0.5 };
+    assert.deepEqual([centreOf({ near: 9, firstUnread: 1, place, isFetched: false }), centreOf({ near: undefined, firstUnread: 1, place, isFetched: false }), centreOf({ near: undefined, firstUnread: null, place, isFetched: false }), centreOf({ near: undefined, firstUnread: null, place, isFetched: true })], [9, 1, 2, Infinity]);
+    assert.deepEqual(placesToTry({ near: 9, unreadLine: 1, place }).map(({ id, isTarget }) => [id, isTarget]), [[9, true], [1, false], [2, false]]);
+    assert.deepEqual(placesToTry({ near: undefined, unreadLine: null, place: undefined }), []);
+    assert.deepEqual([[{ operator: "search", operand: "x" }], [{ operator: "is", operand: "starred" }], topicTerms(10, "a")].map((terms) => beginsUnread(terms, kindOf(terms))), [false, true, true]);
+    assert.equal(firstUnreadOf(ids, new Map([[1, { flags: ["read"] }], [3, { flags: [] }]])), 3);
+  });
+
+  it("says what is not there", () => {
+    const said = [topicTerms(10, "a"), [{ operator: "dm", operand: [2] }], [{ operator: "search", operand: "x" }], [{ operator: "is", operand: "starred" }], [{ operator: "is", operand: "starred", negated: true }]].map((terms) => emptyText(kindOf(terms), terms));
+    assert.deepEqual(said.map((text) => text.slice(0, 26)), ["There are no messages here", "There are no messages here", "Nothing was found.", "Messages that you star app", "There are no messages here"]);
+  });
+});
+
+describe("fetching", () => {
+  const matches = (_store, terms, message) => message.subject === terms[1].operand;
+  const reply = (messages, more = {}) => ({ messages, found_oldest: true, found_newest: true, ...more });
+
+  it("takes in what arrives meanwhile, and asks for each end once", async () => {
+    const store = storeWith();
+    const asked = [];
+    let answer;
+    const fetching = createFetching(store, { matches, requestTerms: (terms) => terms, getMessages: (params) => { asked.push(params); return new Promise((resolve) => { answer = resolve; }); } });
+    const range = store.messages.range("a", topicTerms(10, "a"));
+    const loading = fetching.load(range, "first_unread");
+    store.messages.put([inTopic(7, 10, "a"), inTopic(8, 10, "b")]);
+    fetching.arrive(store.messages.byId.get(7));
+    fetching.arrive(store.messages.byId.get(8));
+    answer(reply([inTopic(5, 10, "a")], { found_oldest: false }));
+    await loading;
+    assert.deepEqual([range.ids, range.isLoaded, range.isStale], [[5, 7], true, false]);
+    const older = [fetching.extend(range, "older"), fetching.extend(range, "older")];
+    answer(reply([inTopic(4, 10, "a")]));
+    assert.deepEqual(await Promise.all(older), [true, false]);
+    assert.deepEqual([range.ids, range.hasOldest], [[4, 5, 7], true]);
+    assert.equal(await fetching.extend(range, "newer"), false, "there are none");
+    assert.deepEqual(asked.map(({ anchor, num_before, num_after }) => [anchor, num_before, num_after]), [["first_unread", 60, 150], ["5", 100, 0]]);
+  });
+
+  it("fetches each list of topics once, and again after a failure", async () => {
+    const store = storeWith();
+    let fails = true;
+    const asked = [];
+    const lists = createTopicLists(store, async (id) => { asked.push(id); if (fails) throw new Error("no network"); return { topics: [{ name: "a", max_id: 1 }] }; });
+    await lists.need(10);
+    await assert.rejects(lists.load(10));
+    fails = false;
+    await Promise.all([lists.need(10), lists.load(10)]);
+    assert.equal(lists.load(10), undefined);
+    await lists.needOf([10, 11, 12], () => store.topics.size < 2);
+    assert.deepEqual([asked.slice(0, 3), store.topics.get(10)], [[10, 10, 10], [{ name: "a", max_id: 1 }]]);
+  });
+});
+
+describe("reading", () => {
+  it("marks here at once, and on the server in one request, again if that breaks", async () => {
+    const store = storeWith({ unread_msgs: { streams: [{ stream_id: 10, topic: "a", unread_message_ids: [1, 2] }], pms: [], huddles: [], mentions: [] } });
+    store.messages.put([inTopic(1, 10, "a"), inTopic(2, 10, "a")]);
+    const sent = [];
+    let fails = true;
+    const reading = createReading(store, { isTransient: () => true, requestTerms: (terms) => terms, updateFlags: async (ids) => { sent.push(ids); if (fails) throw new Error("no network"); }, updateFlagsForNarrow: async (params) => { sent.push(params.anchor); return { found_newest: sent.length > 3, last_processed_id: 77 }; } });
+    reading.mark([1]);
+    reading.mark([1, 2]);
+    assert.equal(unreadCounts(store).home, 0);
+    reading.flush();
+    await new Promise((resolve) => setTimeout(resolve));
+    fails = false;
+    await reading.markNarrow(topicTerms(10, "a"), "add");
+    assert.deepEqual(sent, [[1, 2], [1, 2], "oldest", "77"]);
+    flush();
+  });
+});
+
+describe("choices", () => {
+  it("are channels of the user, or others that are wanted", () => {
+    const store = storeWith({ subscriptions: [channel(10, "general"), channel(11, "design"), channel(13, "design talks", { pin_to_top: true }), channel(14, "design of old", { is_archived: true })] });
+    assert.deepEqual(channelChoices(store, "").map(({ name }) => name), ["design talks", "design", "general"]);
+    assert.deepEqual(channelChoices(store, "desi").map(({ name }) => name), ["design talks", "design"]);
+    assert.deepEqual(channelChoices(store, "talks").map(({ name }) => name), ["design talks"]);
+    assert.deepEqual(channelChoices(store, "garden", () => true).map(({ name }) => name), ["secret garden"]);
+    assert.deepEqual([channelText(store, 10), channelText(store, null)], ["general", ""]);
+  });
+
+  it("are the topics of a channel, and the text itself where none is called so", () => {
+    const store = storeWith();
+    store.topics.set(10, [{ name: "soup of the day", max_id: 2 }, { name: "", max_id: 1 }]);
+    const shown = (id, query) => topicChoices(store, id, query).map(({ label, isNew }) => (isNew ? `${label}!` : label));
+    assert.deepEqual(shown(10, ""), ["soup of the day", "general chat"]);
+    assert.deepEqual([shown(10, "day"), shown(10, "Soup of the day"), shown(10, "salad"), shown(null, "")], [["soup of the day", "day!"], ["soup of the day"], ["salad!"], []]);
+  });
+
+  it("are people who are not chosen yet, bots last", () => {
+    const store = storeWith({ realm_users: [user(1, "Ada"), user(2, "Bo Bot", { is_bot: true }), user(3, "Bo Diddley"), user(5, "Bo Derek")], realm_non_active_users: [user(4, "Bo Gone", { is_active: false })] });
+    assert.deepEqual(userChoices(store, "bo", { without: [5], withBots: true }).map(({ full_name }) => full_name), ["Bo Diddley", "Bo Bot"]);
+    assert.deepEqual(userChoices(store, "bo", { without: [], withBots: false }).map(({ full_name }) => full_name), ["Bo Diddley", "Bo Derek"]);
+  });
+});
+
+describe("emoji", () => {
+  takeEmojiNames({ "1f44d": ["+1", "thumbs_up", "like"], "1f959": ["doner_kebab"], "2705": ["check", "all_good"], "1f642": ["smile"], "1f600": ["grinning", "happy"], "1f431": ["cat"], "1f1eb-1f1ee": ["finland"], "1f389": ["tada"], ffff1: ["new_one"] });
+  const store = storeWith({ realm_emoji: { 7: { id: "7", name: "parrot" }, 8: { id: "8", name: "gone", deactivated: true } } });
+
+  it("are found by their names and by words for them", () => {
+    const found = (query) => findEmoji(allEmoji(store), query).map(({ name }) => name);
+    assert.deepEqual(["thumb up", "thumbs_up", "done", "like", "parrot", "gone"].map((query) => found(query)[0]), ["+1", "+1", "check", "+1", "parrot", undefined]);
+    assert.deepEqual(found("yes"), ["+1", "check"]);
+    assert.deepEqual(found("happy"), ["smile", "grinning"]);
+  });
+
+  it("have a tone of skin, where they show one person", () => {
+    assert.deepEqual(["1f44d", "270b", "1f9d1-200d-1f4bb", "1f431", "1f468-200d-1f469-200d-1f467"].map((code) => toned(charactersOf(code), "\u{1F3FD}")), ["👍🏽", "✋🏽", "🧑🏽‍💻", "🐱", "👨‍👩‍👧"]);
+    assert.equal(toned(charactersOf("1f46f"), ""), "👯");
+    const written = () => allEmoji(store).filter(({ code }) => ["1f44d", "1f431", "7"].includes(code)).map(textOfEmoji);
+    assert.deepEqual(written(), [":parrot:", ":+1:", ":cat:"]);
+    setSkinTone("\u{1F3FF}");
+    assert.deepEqual(written(), [":parrot:", "👍🏿", ":cat:"]);
+    setSkinTone("nonsense");
+    assert.deepEqual(written(), [":parrot:", ":+1:", ":cat:"]);
+  });
+
+  it("stand in groups, the thumb and those of late first", () => {
+    const sections = () => emojiSections(allEmoji(store), recentEmoji(allEmoji(store))).map(({ title, emoji }) => [title, ...emoji.map(({ name }) => name)]);
+    assert.deepEqual(sections(), [["Often used", "+1", "tada", "smile"], ["Smileys", "grinning", "smile"], ["People", "+1"], ["Nature", "cat"], ["Food", "doner_kebab"], ["Activities", "tada"], ["Symbols", "check", "new_one"], ["Flags", "finland"], ["This organization", "parrot", "zulip"]]);
+    for (const code of ["1f431", "1f959", "1f431"]) useEmoji({ type: "unicode_emoji", code });
+    useEmoji({ type: "realm_emoji", code: "8" });
+    assert.deepEqual(sections()[0], ["Often used", "+1", "cat", "doner_kebab", "tada", "smile"]);
+  });
+});
+
+describe("a picture", () => {
+  const [picture, stage] = [{ width: 400, height: 200 }, { width: 400, height: 300 }];
+
+  it("is enlarged around a point, and stays on the stage", () => {
+    assert.deepEqual(zoomed(WHOLE, 2, { x: 50, y: -20 }), { scale: 2, x: -50, y: 20 });
+    assert.equal(zoomed(WHOLE, 100, { x: 0, y: 0 }).scale, 8);
+    assert.deepEqual(zoomed({ scale: 2, x: -50, y: 20 }, 0.5, { x: 50, y: -20 }), WHOLE);
+    assert.deepEqual(clamped({ scale: 2, x: 500, y: -500 }, picture, stage), { scale: 2, x: 200, y: -50 });
+    assert.deepEqual(clamped({ scale: 1.2, x: 10, y: 90 }, picture, stage), { scale: 1.2, x: 10, y: 0 });
+    assert.deepEqual(clamped({ scale: 1.01, x: 10, y: 5 }, picture, stage), WHOLE);
+    assert.deepEqual(moved({ scale: 2, x: 1, y: 1 }, 4, -1), { scale: 2, x: 5, y: 0 });
+    assert.deepEqual(pinch({ x: 0, y: 0 }, { x: 6, y: 8 }), { x: 3, y: 4, space: 10 });
+  });
+});
+
+describe("a search", () => {
+  const store = storeWith({ realm_users: [user(1, "Ada"), user(2, "Bo Diddley"), user(3, "Bo Derek"), user(4, "Cleo")] });
+
+  it("is shown term by term, each of which can be left out", () => {
+    const terms = parseSearch(store, "sender:cleo -channel:general has:link soup of the day");
+    assert.deepEqual(searchPills(store, [...terms, { operator: "near", operand: 5 }]).map(({ label, others }) => [label, others.length]), [["sender: Cleo", 3], ["not channel: general", 3], ["has: link", 3], ["“soup of the day”", 3]]);
+  });
+
+  it("keeps what it understands as terms, and the rest as words", () => {
+    const taken = ({ terms, rest }) => [...terms.map(({ operator, operand, negated }) => `${negated ? "-" : ""}${operator} ${operand}`), rest];
+    assert.deepEqual(taken(takeTerms(store, "soup channel:gen -sender:cleo of before:2026-11-24 channel:e sender:")), ["channel 10", "-sender 4", "before 2026-11-24", "soup of channel:e sender:"]);
+    assert.deepEqual(parseSearch(store, "on:2026-11-24 soup").map(({ operator, operand }) => [operator, operand]), [["date", "2026-11-24"], ["search", "soup"]]);
+    const { others, seconds, isBefore } = splitDate(parseSearch(store, "until:2026-11-24 channel:design"));
+    assert.deepEqual([others.map(({ operator }) => operator), seconds, isBefore], [["channel"], new Date(2026, 10, 24).getTime() / 1000, true]);
+    assert.deepEqual(suggestions(store, "date:yes").map(({ text }) => text), ["date:yesterday "]);
+    assert.deepEqual(suggestions(store, "date:2025-03").map(({ text, detail }) => [text, detail]), [["date:2025-03 ", "2025-03-01"]]);
+  });
+
+  it("knows days, and finds where they begin with few requests", async () => {
+    const now = new Date(2026, 10, 24, 15, 30);
+    const day = (text) => { const seconds = dayOfText(text, now); return seconds === null ? null : new Date(seconds * 1000).toDateString(); };
+    assert.deepEqual(["today", "Yesterday", "monday", "tuesday", "2026-02-28", "2026-02", "2026"].map(day), ["Tue Nov 24 2026", "Mon Nov 23 2026", "Mon Nov 23 2026", "Tue Nov 17 2026", "Sat Feb 28 2026", "Sun Feb 01 2026", "Thu Jan 01 2026"]);
+    assert.deepEqual(["2026-02-30", "soon", "", "26-1-1"].map(day), [null, null, null, null]);
+    // Ten thousand messages with gaps between their ids, most of them of late.
+    const all = Array.from({ length: 10_000 }, (_, index) => ({ id: 7 + index * 3 + (index % 2), timestamp: 1_000_000 + Math.floor(index ** 0.5 * 1000) }));
+    let requests = 0;
+    const load = async ({ anchor, num_before, num_after }) => {
+      requests++;
+      const at = anchor === "oldest" ? 0 : anchor === "newest" ? all.length : all.findIndex(({ id }) => id >= anchor);
+      return all.slice(Math.max(0, at - num_before), at + num_after);
+    };
+    for (const wanted of [0, 4, 1234, 5000, 9998]) {
+      requests = 0;
+      const seconds = all[wanted].timestamp + 1;
+      assert.equal(await messageAt(load, seconds, false), all.find(({ timestamp }) => timestamp >= seconds).id, String(wanted));
+      assert.equal(await messageAt(load, seconds, true), all.findLast(({ timestamp }) => timestamp < seconds).id, String(wanted));
+      assert.ok(requests < 40, `${requests} requests`);
+    }
+    assert.deepEqual([await messageAt(load, 5, false), await messageAt(load, 5, true)], [7, null]);
+    assert.deepEqual([await messageAt(load, 9_999_999, false), await messageAt(load, 9_999_999, true)], [null, all.at(-1).id]);
+    assert.equal(await messageAt(async () => [], 5, false), null);
+  });
+
+  it("says what it does not understand, instead of looking for it as words", () => {
+    const said = (text) => searchProblem(store, text)?.split(/[.:“]/)[0] ?? null;
+    assert.deepEqual(["sender:bo", "from:nobody", "before:2026-13-01", "channel:e", "colour:red", "topic:"].map(said), ["", "", "", "", "There is no operator ", "Please write something behind "]);
+    assert.match(searchProblem(store, "since:long ago"), /^“long” is no day\. Write it as \d{4}-\d\d-\d\d/);
+    assert.match(searchProblem(store, "sender:bo"), /^“bo” is the name of no person, or of several/);
+    assert.deepEqual(["sender:cleo soup", "sender:diddley", "\"colour:red\"", "https://example.com", "at 12:30", "-is:muted x"].map((text) => searchProblem(store, text)), [null, null, null, null, null, null]);
+  });
+});

@@ -1,0 +1,83 @@
+/**
+ * Who a permission names: one group, or several groups and people. Pure.
+ * @module
+ */
+
+import { t } from "../lib/words.js";
+import { isInGroup, may } from "../store/lists.js";
+import { GUEST, userOf } from "../store/users.js";
+
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../../types/api.js").UserGroup} UserGroup */
+/** @typedef {"can_mention_group" | "can_add_members_group" | "can_remove_members_group" | "can_join_group" | "can_leave_group" |
+ *   "can_manage_group"} GroupPermission */
+/** @typedef {{ direct_members: number[], direct_subgroups: number[] }} Mixed */
+/** @typedef {number | Mixed} GroupSetting */
+
+/** @type {() => Record<string, string>} */
+const systemNames = () => ({
+  "role:owners": t("Owners"),
+  "role:administrators": t("Administrators"),
+  "role:moderators": t("Moderators"),
+  "role:fullmembers": t("Full members"),
+  "role:members": t("Members"),
+  "role:everyone": t("Everyone"),
+  "role:internet": t("Anybody on the internet"),
+  "role:nobody": t("Nobody"),
+});
+
+/** @param {{ name: string }} group */
+export const groupName = ({ name }) => systemNames()[name] ?? name;
+
+/** @param {Store} store @param {number} id */
+export const groupOf = (store, id) => (store.state.realm_user_groups ?? []).find((group) => group.id === id);
+
+/** The groups that a permission may name. @param {Store} store @param {"realm" | "stream" | "group"} kind @param {string} setting */
+export function groupsFor(store, kind, setting) {
+  /** @type {Partial<import("../../types/api.js").PermissionRules>} */
+  const rules = store.state.server_supported_permission_settings?.[kind]?.[setting] ?? {};
+  return (store.state.realm_user_groups ?? []).filter((group) => {
+    if (group.deactivated) return false;
+    if (!group.is_system_group) return !rules.require_system_group;
+    if (group.name === "role:internet") return rules.allow_internet_group === true;
+    if (group.name === "role:nobody") return rules.allow_nobody_group !== false;
+    if (group.name === "role:everyone") return rules.allow_everyone_group !== false;
+    return group.name in systemNames();
+  });
+}
+
+/** Whether a permission may name several groups and people. @param {Store} store @param {"realm" | "stream" | "group"} kind @param {string} setting */
+export const mayMix = (store, kind, setting) => !store.state.server_supported_permission_settings?.[kind]?.[setting]?.require_system_group;
+
+/** What the user may do with a group. @param {Store} store @param {UserGroup} group
+ * @returns {{ mayManage: boolean, mayAdd: boolean, mayRemove: boolean, mayJoin: boolean, mayLeave: boolean, isMember: boolean }} */
+export function groupRights(store, group) {
+  const isIn = (/** @type {GroupPermission} */ setting) => group[setting] !== undefined && isInGroup(store, store.selfId, group[setting]);
+  const isGuest = store.self?.role === GUEST;
+  const mayManage = !isGuest && (may(store, "can_manage_all_groups") || isIn("can_manage_group"));
+  const mayAdd = mayManage || (!isGuest && isIn("can_add_members_group"));
+  const mayRemove = mayManage || (!isGuest && isIn("can_remove_members_group"));
+  const isMember = group.members.includes(store.selfId);
+  return {
+    mayManage,
+    mayAdd,
+    mayRemove,
+    isMember,
+    mayJoin: !isMember && !isGuest && (mayAdd || isIn("can_join_group")),
+    mayLeave: isMember && !isGuest && (mayRemove || isIn("can_leave_group")),
+  };
+}
+
+/** @param {GroupSetting} value @returns {Mixed} */
+export const asMixed = (value) => (typeof value === "object" ? value : { direct_members: [], direct_subgroups: [value] });
+
+/** One group alone is written as its id. @param {Mixed} mixed @returns {GroupSetting} */
+export const simplest = (mixed) =>
+  mixed.direct_members.length === 0 && mixed.direct_subgroups.length === 1 ? mixed.direct_subgroups[0] : mixed;
+
+/** @param {Store} store @param {GroupSetting} value */
+export function settingText(store, value) {
+  const { direct_members, direct_subgroups } = asMixed(value);
+  const groups = direct_subgroups.map((id) => groupName(groupOf(store, id) ?? { name: "?" }));
+  return [...groups, ...direct_members.map((id) => userOf(store, id).full_name)].join(", ") || t("Nobody");
+}

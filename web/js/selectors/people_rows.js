@@ -1,0 +1,56 @@
+/**
+ * The right column: people of the conversation that is open, and the others. Pure.
+ * @module
+ */
+
+import { t } from "../lib/words.js";
+import { presenceOf } from "../store/users.js";
+import { channelOfRoute } from "./narrow.js";
+
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../../types/api.js").User} User */
+/** @typedef {{ user: User, presence: "active" | "idle" | "offline", status: import("../../types/api.js").Status | undefined }} Person */
+
+const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
+const RANK = { active: 0, idle: 1, offline: 2 };
+
+/** From this number of people on, those who are offline and elsewhere are found by their names only. */
+const MANY = 600;
+
+/** The people of a view, and what they are called; null where it has none of its own, or they are not known.
+ * @param {Store} store @param {import("../../types/app.js").Route} route @returns {{ title: string, ids: Set<number> } | null} */
+export function peopleOf(store, route) {
+  if (route.kind === "narrow" && route.narrow.kind === "dm")
+    return { title: t("In this conversation"), ids: new Set([...route.narrow.userIds, store.selfId]) };
+  const streamId = channelOfRoute(route);
+  const ids = streamId === null ? undefined : store.subscribers.get(streamId);
+  return ids ? { title: t("In this channel"), ids } : null;
+}
+
+/** People by presence, then name; oneself first.
+ * @param {Store} store @param {{ filter: string, now: number, here: Set<number> | null }} shown `here`: the people of the view.
+ * @returns {{ here: Person[], others: Person[], hidden: number }} `hidden`: how many are left out. */
+export function peopleRows(store, { filter, now, here }) {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  /** @param {User} user */
+  const fits = ({ full_name }) => {
+    const parts = words.length === 0 ? [] : full_name.toLowerCase().split(/\s+/);
+    return words.every((word) => parts.some((part) => part.startsWith(word)));
+  };
+  /** @type {Person[]} */
+  const people = [];
+  for (const user of store.users.values()) {
+    if (user.is_active === false || user.is_bot || !fits(user)) continue;
+    people.push({ user, presence: presenceOf(store, user.user_id, now), status: store.statuses.get(user.user_id) });
+  }
+  const isLarge = people.length > MANY && words.length === 0;
+  const isSelf = (/** @type {Person} */ { user }) => user.user_id === store.selfId;
+  const isHere = (/** @type {Person} */ { user }) => here?.has(user.user_id) === true;
+  const order = (/** @type {Person} */ one, /** @type {Person} */ other) =>
+    Number(isSelf(other)) - Number(isSelf(one)) ||
+    RANK[one.presence] - RANK[other.presence] ||
+    collator.compare(one.user.full_name, other.user.full_name);
+  const others = people.filter((person) => !isHere(person));
+  const listed = isLarge ? others.filter((person) => person.presence !== "offline" || isSelf(person)) : others;
+  return { here: people.filter(isHere).sort(order), others: listed.sort(order), hidden: others.length - listed.length };
+}

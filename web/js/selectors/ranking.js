@@ -1,0 +1,32 @@
+/**
+ * Which names fit what is typed, and how well. Pure.
+ * @module
+ */
+
+/** How well a name fits: lower is better; null if it does not. @param {string} name @param {string} query @returns {number | null} */
+export function rank(name, query) {
+  const [text, wanted] = [fold(name), fold(query)];
+  if (text === wanted) return 0;
+  if (text.startsWith(wanted)) return 1;
+  const words = text.split(/[\s\-_:/]+/);
+  if (words.some((word) => word.startsWith(wanted))) return 2;
+  const parts = wanted.split(/\s+/).filter(Boolean);
+  if (parts.length > 1 && parts.every((part) => words.some((word) => word.startsWith(part)))) return 3;
+  return null;
+}
+
+/** @param {string} text */
+const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+
+/** @template T @param {T[]} items @param {string} query @param {(item: T) => (string | null | undefined)[]} names @param {(item: T) => number} [preference]
+ * @returns {T[]} */
+export function ranked(items, query, names, preference = () => 0) {
+  return items
+    .map((item) => ({
+      item,
+      rank: Math.min(...names(item).map((name, index) => (name ? (rank(name, query) ?? 9) + Math.min(index, 1) / 2 : 9))),
+    }))
+    .filter((entry) => entry.rank < 9)
+    .sort((a, b) => a.rank - b.rank || preference(a.item) - preference(b.item))
+    .map(({ item }) => item);
+}

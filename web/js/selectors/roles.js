@@ -1,0 +1,26 @@
+/**
+ * Roles of people, and what they allow.
+ * @module
+ */
+
+import { t } from "../lib/words.js";
+import { GUEST } from "../store/users.js";
+
+/** @typedef {import("../../types/api.js").User} User */
+
+/** @type {() => Record<number, string>} */
+export const roleNames = () => ({
+  100: t("Owner"),
+  200: t("Administrator"),
+  300: t("Moderator"),
+  400: t("Member"),
+  [GUEST]: t("Guest"),
+});
+
+/** Whether one may make a link with which somebody else sets a new password. @param {import("../store/store.js").Store} store @param {User} user */
+export const mayResetPassword = (store, user) =>
+  Boolean(store.state.is_admin) &&
+  !user.is_bot &&
+  user.is_active !== false &&
+  user.user_id !== store.selfId &&
+  (user.role !== 100 || Boolean(store.state.is_owner));

@@ -1,0 +1,110 @@
+/**
+ * Rules of writing: where a text goes, whether it may go there, and what is said beside the box. Pure.
+ * @module
+ */
+
+import { t } from "../lib/words.js";
+import { channelOf } from "../store/channels.js";
+import { otherIds, recipientIds } from "../store/conversations.js";
+import { draftKey } from "../store/drafts.js";
+import { isInGroup } from "../store/lists.js";
+import { GUEST } from "../store/users.js";
+import { namesOf } from "./sidebar_items.js";
+
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../store/outbox.js").Destination} Destination */
+/** @typedef {import("../../types/api.js").Message} Message */
+
+/** How many subscribers a channel has before mentioning all of them needs a second thought. */
+const MANY = 15;
+
+/** A mention of all of a channel. */
+const WILDCARD = /(^|\s)@\*\*(all|everyone|channel)\*\*/;
+
+/** @param {Destination | null} one @param {Destination | null} other */
+export const isSameDestination = (one, other) => one !== null && other !== null && draftKey(one) === draftKey(other);
+
+/** @param {Destination | null} destination */
+export const isComplete = (destination) => destination !== null && destination.to.length > 0;
+
+/** The channel that is chosen. @param {Destination | null} destination @returns {number | null} */
+export const channelOfDestination = (destination) => (destination?.type === "stream" ? (destination.to[0] ?? null) : null);
+
+/** The conversation that a reply to a message goes to. @param {Store} store @param {Message} message @returns {Destination} */
+export const destinationOf = (store, message) =>
+  message.type === "stream"
+    ? { type: "stream", to: [Number(message.stream_id)], topic: message.subject }
+    : { type: "direct", to: otherIds(store, recipientIds(message)), topic: "" };
+
+/** Whether messages of the chosen channel need a topic. @param {Store} store @param {Destination | null} destination */
+export function needsTopic(store, destination) {
+  const id = channelOfDestination(destination);
+  const own = id === null ? undefined : channelOf(store, id).topics_policy;
+  return (own === undefined || own === "inherit" ? store.state.realm_topics_policy : own) === "disable_empty_topic";
+}
+
+/** What stands in the empty box. @param {Store} store @param {Destination | null} destination */
+export function placeholderOf(store, destination) {
+  if (!destination) return "";
+  const { type, to, topic } = destination;
+  if (type === "direct") return to.length > 0 ? t("Message {names}", { names: namesOf(store, to) }) : t("Write a direct message");
+  const name = to.length > 0 ? channelOf(store, to[0]).name : "…";
+  return topic ? t("Message #{name} > {topic}", { name, topic }) : t("Message #{name}", { name });
+}
+
+/** Why one may not write there; null if one may. @param {Store} store @param {Destination | null} destination @returns {string | null} */
+export function refusal(store, destination) {
+  const id = channelOfDestination(destination);
+  if (id === null) return null;
+  const channel = channelOf(store, id);
+  if (channel.is_archived) return t("This channel is archived.");
+  if (channel.can_send_message_group !== undefined && !isInGroup(store, store.selfId, channel.can_send_message_group))
+    return t("You do not have permission to post in this channel.");
+  return null;
+}
+
+/** How many people a text notifies, if they are many. @param {Store} store @param {Destination | null} destination @param {string} text @returns {number | null} */
+export function manyMentioned(store, destination, text) {
+  const id = channelOfDestination(destination);
+  const count = id !== null && WILDCARD.test(text) ? (channelOf(store, id).subscriber_count ?? 0) : 0;
+  return count > MANY ? count : null;
+}
+
+/** The guests that a direct message goes to, where the organization wants to be warned of that. Guests are not warned of each other.
+ * @param {Store} store @param {Destination | null} destination */
+export function guestsOf(store, destination) {
+  if (destination?.type !== "direct" || store.state.realm_enable_guest_user_dm_warning !== true || store.self.role === GUEST) return [];
+  return destination.to.filter((id) => store.users.get(id)?.role === GUEST);
+}
+
+/** What is said above the box. @param {Store} store @param {Destination | null} destination @param {string} text
+ * @returns {{ kind: "refused", reason: string } | { kind: "many", count: number } | { kind: "guests", names: string } | { kind: "resolved", streamId: number, topic: string } | null} */
+export function remark(store, destination, text) {
+  const reason = refusal(store, destination);
+  if (reason) return { kind: "refused", reason };
+  const count = manyMentioned(store, destination, text);
+  if (count !== null) return { kind: "many", count };
+  const guests = guestsOf(store, destination);
+  if (guests.length > 0) return { kind: "guests", names: namesOf(store, guests) };
+  if (destination?.type === "stream" && destination.topic.startsWith("✔ ") && text.trim())
+    return { kind: "resolved", streamId: destination.to[0], topic: destination.topic };
+  return null;
+}
+
+/** What keeps a text from being sent; null if nothing does. @param {Store} store @param {Destination} destination
+ * @param {{ isOver: boolean, isUploading: boolean }} editor @returns {string | null} */
+export function problem(store, destination, { isOver, isUploading }) {
+  if (destination.to.length === 0)
+    return destination.type === "direct" ? t("Please choose whom to write to.") : t("Please choose a channel.");
+  if (destination.type === "stream" && destination.topic.trim() === "" && needsTopic(store, destination))
+    return t("Please choose a topic.");
+  if (isOver) return t("The message is too long.");
+  if (isUploading) return t("Please wait until the files are uploaded.");
+  return refusal(store, destination);
+}
+
+/** The settings that a command changes which is no message; null if the text is none. @param {string} text */
+export function commandSettings(text) {
+  const scheme = { "/dark": 2, "/night": 2, "/light": 3, "/day": 3 }[text.trim()];
+  return scheme === undefined ? null : { color_scheme: scheme };
+}

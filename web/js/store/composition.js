@@ -1,0 +1,102 @@
+/**
+ * What is being written: to whom, and which conversation is shown. The text is a draft of its conversation, kept soon after each
+ * change, and goes along when the recipient changes or the conversation moves.
+ * @module
+ */
+
+import { debounce } from "../lib/timing.js";
+import { draftKey } from "./drafts.js";
+
+/** @typedef {import("./outbox.js").Destination} Destination */
+/** @typedef {ReturnType<typeof createComposition>} Composition */
+
+/** @param {Destination | null} one @param {Destination | null} other */
+const isSame = (one, other) => one !== null && other !== null && draftKey(one) === draftKey(other);
+
+/** After how many milliseconds a change is kept here, and on the server. */
+const SAVE_DELAY = 300;
+const SYNC_DELAY = 3000;
+
+/** @param {{ drafts: () => Pick<import("./drafts.js").Drafts, "get" | "set" | "remove">, text: () => string, now: () => number, onSaved?: () => void }} how
+ *   `text`: what is in the box. */
+export function createComposition({ drafts, text, now, onSaved = () => {} }) {
+  /** @type {Destination | null} */
+  let destination = null;
+  /** The conversation that is open. @type {Destination | null} */
+  let shown = null;
+
+  /** Keeps the text as a draft. @param {boolean} sync Whether the server is told now. */
+  function save(sync) {
+    if (destination) drafts().set(destination, text(), now(), sync);
+    onSaved();
+  }
+  const saveSoon = debounce(() => save(false), SAVE_DELAY);
+  const syncSoon = debounce(() => save(true), SYNC_DELAY);
+  const cancel = () => {
+    saveSoon.cancel();
+    syncSoon.cancel();
+  };
+
+  return {
+    get destination() {
+      return destination;
+    },
+    get shown() {
+      return shown;
+    },
+    /** Whether the text is for the conversation that is open. */
+    isHere: () => isSame(destination, shown),
+    save,
+    /** The text changed. */
+    changed() {
+      saveSoon();
+      syncSoon();
+    },
+    /** Writes to another from now on. @param {Destination | null} next @returns {string} its draft */
+    open(next) {
+      if (destination) {
+        cancel();
+        save(true);
+      }
+      destination = next;
+      return (next && drafts().get(next)?.content) ?? "";
+    },
+    /** The recipient changed, and the text goes with it. @param {Partial<Destination>} changes */
+    change(changes) {
+      if (!destination) return;
+      drafts().remove(destination);
+      destination = { ...destination, ...changes };
+      saveSoon();
+    },
+    /** What was written is on its way. Where it was for another conversation than the one that is open, nothing is written any more.
+     * @param {Destination} to @param {() => void} empty Empties the box. */
+    sent(to, empty) {
+      drafts().remove(to);
+      empty();
+      cancel();
+      onSaved();
+      if (!isSame(to, shown)) destination = null;
+    },
+    /** The text stays a draft of its conversation, and nothing is written any more. */
+    leave() {
+      cancel();
+      if (destination) save(true);
+      destination = null;
+    },
+    /** Another conversation is open.
+     * @param {Destination | null} next @param {boolean} isWriting Whether the focus is in the box.
+     * @returns {boolean} whether one writes on: it was opened for this conversation, or is for another on purpose */
+    show(next, isWriting) {
+      const isElsewhere = destination !== null && !isSame(destination, shown);
+      shown = next;
+      return isSame(destination, next) || (isElsewhere && isWriting);
+    },
+    /** A conversation moved. @param {Destination} from @param {Destination} to @returns {boolean} whether it is the one that is written to */
+    moved(from, to) {
+      const goes = isSame(destination, from);
+      if (isSame(shown, from)) shown = to;
+      if (goes) destination = to;
+      return goes;
+    },
+  };
+}

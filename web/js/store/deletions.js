@@ -1,0 +1,42 @@
+/**
+ * Messages that are about to be deleted: hidden at once, and deleted when there was time to take it back.
+ * @module
+ */
+
+/** How long a deletion can be taken back, in milliseconds. */
+export const TIME_TO_UNDO = 6_000;
+
+/** @param {{ hide: (id: number, isHidden: boolean) => void, remove: (id: number) => Promise<unknown> }} does `remove` answers nothing if it failed. */
+export function createDeletions({ hide, remove }) {
+  /** @type {Map<number, ReturnType<typeof setTimeout>>} */
+  const waiting = new Map();
+
+  /** @param {number} id @returns {boolean} whether it was waiting */
+  function stop(id) {
+    clearTimeout(waiting.get(id));
+    return waiting.delete(id);
+  }
+
+  /** @param {number} id */
+  async function run(id) {
+    if (stop(id) && (await remove(id)) === undefined) hide(id, false);
+  }
+
+  return {
+    /** @param {number} id */
+    begin(id) {
+      if (waiting.has(id)) return;
+      hide(id, true);
+      waiting.set(
+        id,
+        setTimeout(() => void run(id), TIME_TO_UNDO),
+      );
+    },
+    /** @param {number} id */
+    undo(id) {
+      if (stop(id)) hide(id, false);
+    },
+    /** Deletes them now: the page is left. */
+    flush: () => Promise.all([...waiting.keys()].map(run)),
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * The language of the interface: that of the user's settings, and before those are known that of the last visit, or of the
+ * browser where nobody is logged in.
+ * @module
+ */
+
+import { catalogue, csrfToken } from "../api/client.js";
+import { keep, kept } from "../lib/storage.js";
+import { bestLanguage, languageInUse, setLocale, setWords } from "../lib/words.js";
+
+const NAME = "language";
+
+/** The language before the settings are known. */
+export const languageAtStart = () => (csrfToken() && kept(NAME)) || bestLanguage(navigator.languages);
+
+/** Loads the words of a language, unless they are in use. Without a connection they stay as they are.
+ * @param {string} code As in the settings: languages without a catalogue have the words of the nearest one. */
+export async function useLanguage(code) {
+  setLocale(code, navigator.languages);
+  const wanted = bestLanguage([code]);
+  document.documentElement.lang = wanted;
+  if (wanted === languageInUse()) return;
+  const words = await catalogue(wanted);
+  if (words) setWords(wanted, words);
+}
+
+/** Whether the settings ask for words other than those of this page. The next page starts with them.
+ * @param {string} code */
+export function isOtherLanguage(code) {
+  keep(NAME, code);
+  return bestLanguage([code]) !== document.documentElement.lang;
+}

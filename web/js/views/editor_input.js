@@ -1,0 +1,88 @@
+/**
+ * Keys, paste and drop in a box for Markdown.
+ * @module
+ */
+
+import { actionOfEnter, isInCode, nextItem, pastedLink } from "../lib/text_edits.js";
+import { isComposing, keyName } from "../platform/keyboard.js";
+import { isTouch } from "../platform/viewport.js";
+import { editorCommands } from "./editor_toolbar.js";
+import { htmlToMarkdown, linkForUrl } from "./paste.js";
+
+/** @typedef {import("../lib/text_edits.js").Selected} Selected */
+/** @typedef {import("../lib/text_edits.js").Edit} Edit */
+/** @typedef {{ selected: () => Selected, apply: (edit: Edit) => void, send: () => void, upload: (files: File[]) => void, togglePreview: () => void,
+ *   isCompleting: () => boolean }} Does */
+
+/** @param {import("../store/store.js").Store} store @param {HTMLTextAreaElement} textarea @param {Does} does */
+export function attachKeys(store, textarea, { selected, apply, send, togglePreview, isCompleting }) {
+  textarea.addEventListener("keydown", (event) => {
+    if (isComposing(event) || event.defaultPrevented) return;
+    const name = keyName(event);
+    const command = editorCommands().find(({ key }) => key === name);
+    if (command) {
+      event.preventDefault();
+      apply(command.edit(selected()));
+    } else if (name === "Alt+p") {
+      event.preventDefault();
+      togglePreview();
+    } else if (event.key === "Enter" && !isCompleting()) {
+      const action = actionOfEnter(event, Boolean(store.setting("enter_sends")) && !isTouch());
+      const edit = action === "item" ? nextItem(selected()) : null;
+      if (action === "send" || edit) event.preventDefault();
+      if (action === "send") send();
+      else if (edit) apply(edit);
+    }
+  });
+}
+
+/** @param {import("../store/store.js").Store} store @param {HTMLTextAreaElement} textarea @param {Does} does */
+export function attachPaste(store, textarea, { selected, apply, upload }) {
+  let isPlain = false;
+  textarea.addEventListener(
+    "keydown",
+    (event) => {
+      isPlain = keyName(event) === "Ctrl+Shift+v";
+    },
+    true,
+  );
+  textarea.addEventListener("paste", (event) => {
+    const data = event.clipboardData;
+    if (!data) return;
+    const files = [...data.files];
+    if (files.length > 0 && !data.types.includes("text/plain")) {
+      event.preventDefault();
+      upload(files);
+      return;
+    }
+    if (isPlain) return;
+    const text = data.getData("text/plain");
+    const link = pastedLink(selected(), text);
+    if (link) {
+      event.preventDefault();
+      apply(link);
+      return;
+    }
+    const html = data.getData("text/html");
+    const markdown = linkForUrl(store, text) ?? (html && !isInCode(selected()) ? htmlToMarkdown(html) : null);
+    if (!markdown || markdown === text) return;
+    event.preventDefault();
+    const { start, end } = selected();
+    // Two steps, so that undoing gives the plain text first.
+    apply({ start, end, text });
+    apply({ start, end: start + text.length, text: markdown });
+  });
+}
+
+/** @param {HTMLElement} element @param {(files: File[]) => void} upload */
+export function attachDrop(element, upload) {
+  element.addEventListener("dragover", (event) => {
+    if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+  });
+  element.addEventListener("drop", (event) => {
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    upload(files);
+  });
+}

@@ -1,0 +1,107 @@
+/**
+ * The buttons of a box for Markdown, and their keys.
+ * @module
+ */
+
+import { h, iconButton } from "../lib/dom.js";
+import { asBlock, asCode, callLink, prefixed, wrapped } from "../lib/text_edits.js";
+import { localInputValue } from "../lib/time.js";
+import { t } from "../lib/words.js";
+import { showEmojiPicker } from "./on_demand.js";
+import { showDialog } from "./popover.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../lib/text_edits.js").Selected} Selected */
+/** @typedef {import("../lib/text_edits.js").Edit} Edit */
+/** @typedef {{ icon: keyof import("../lib/icons.js")["icons"], label: string, key?: string, edit: (selected: Selected) => Edit }} Command */
+
+/** @type {() => Command[]} */
+export const editorCommands = () => [
+  { icon: "bold", label: t("Bold"), key: "Ctrl+b", edit: (selected) => wrapped(selected, "**", "**", "bold") },
+  { icon: "italic", label: t("Italic"), key: "Ctrl+i", edit: (selected) => wrapped(selected, "*", "*", "italic") },
+  { icon: "strike", label: t("Strikethrough"), edit: (selected) => wrapped(selected, "~~", "~~", "text") },
+  { icon: "link", label: t("Link"), key: "Ctrl+Shift+l", edit: (selected) => wrapped(selected, "[", "](url)", "text") },
+  { icon: "list", label: t("List"), edit: (selected) => prefixed(selected, () => "* ") },
+  { icon: "numbers", label: t("Numbered list"), edit: (selected) => prefixed(selected, (index) => `${index + 1}. `) },
+  { icon: "quote", label: t("Quote"), edit: (selected) => wrapped(selected, "```quote\n", "\n```", "quotation") },
+  { icon: "code", label: t("Code"), edit: asCode },
+  { icon: "formula", label: t("Formula"), edit: (selected) => wrapped(selected, "$$", "$$", "x^2") },
+  { icon: "table", label: t("Table"), edit: (selected) => asBlock(selected, "|  |  |\n|---|---|\n|  |  |\n") },
+  { icon: "spoiler", label: t("Spoiler"), edit: (selected) => wrapped(selected, "```spoiler Title\n", "\n```", t("hidden text")) },
+];
+
+/** @param {App} app
+ * @param {{ apply: (command: Command) => void, insert: (text: string) => void, chooseTime: () => void, chooseFiles: () => void,
+ *   togglePreview: () => void, toggleSize: (isLarge: boolean) => void }} does */
+export function editorToolbar(app, { apply, insert, chooseTime, chooseFiles, togglePreview, toggleSize }) {
+  const preview = iconButton("eye", t("Preview"), { "aria-pressed": "false", onclick: togglePreview });
+  const size = iconButton("expand", t("Larger box"), {
+    class: "editor__format",
+    "aria-pressed": "false",
+    onclick: () => {
+      const isLarge = size.getAttribute("aria-pressed") === "false";
+      size.setAttribute("aria-pressed", String(isLarge));
+      toggleSize(isLarge);
+    },
+  });
+  const left = h("span", { class: "editor__left", "aria-live": "polite" });
+  const element = h(
+    "div",
+    { class: "editor__toolbar", role: "toolbar", "aria-label": t("Formatting") },
+    iconButton("paperclip", t("Upload files"), { onclick: chooseFiles, disabled: app.store.state.max_file_upload_size_mib === 0 }),
+    iconButton("smile", t("Emoji"), {
+      onclick: (/** @type {Event} */ event) =>
+        showEmojiPicker(app, /** @type {Element} */ (event.currentTarget), ({ text }) => insert(`${text} `), { hasTones: true }),
+    }),
+    callButton(app, insert),
+    editorCommands().map((command) =>
+      iconButton(command.icon, command.label, {
+        onclick: () => apply(command),
+        class: "editor__format",
+        title: command.key ? `${command.label} (${command.key})` : command.label,
+      }),
+    ),
+    iconButton("clock", t("Time"), { onclick: chooseTime, class: "editor__format" }),
+    preview,
+    size,
+    left,
+  );
+  return { element, preview, left };
+}
+
+/** A button that begins a video call, where the organization has a server for them.
+ * @param {App} app @param {(text: string) => void} insert */
+function callButton({ store }, insert) {
+  const server = store.state.realm_video_chat_provider === 1 ? store.state.realm_jitsi_server_url : null;
+  if (!server) return null;
+  const room = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("");
+  return iconButton("video", t("Video call"), { onclick: () => insert(`${callLink(server, room())} `) });
+}
+
+/** Asks for a time. @param {(text: string) => void} insert Gets it in the syntax of messages. */
+export function showTimeDialog(insert) {
+  const input = h("input", {
+    type: "datetime-local",
+    value: localInputValue(new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000)),
+    "aria-label": t("Time"),
+  });
+  showDialog(
+    t("A time that everybody sees in their own zone"),
+    (close) => [
+      h(
+        "form",
+        {
+          class: "form",
+          onsubmit: (/** @type {Event} */ event) => {
+            event.preventDefault();
+            close();
+            insert(`<time:${new Date(input.value).toISOString().replace(".000", "")}> `);
+          },
+        },
+        input,
+        h("div", { class: "dialog__buttons" }, h("button", { type: "submit", class: "button button--primary" }, t("Insert"))),
+      ),
+    ],
+    { class: "dialog--small" },
+  );
+}

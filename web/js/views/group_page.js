@@ -1,0 +1,158 @@
+/**
+ * One group: its name, members, the groups in it, and its permissions, as far as the user may change them.
+ * @module
+ */
+
+import * as api from "../api/endpoints_on_demand.js";
+import { h, icon, iconButton } from "../lib/dom.js";
+import { t } from "../lib/words.js";
+import { go } from "../platform/router.js";
+import { groupName, groupOf, groupRights } from "../selectors/group_settings.js";
+import { userOf } from "../store/users.js";
+import { groupSelect } from "./group_select.js";
+import { membersPicker } from "./members_picker.js";
+import { avatar, button, field, form, lineForm, live, row, rows, submitButton } from "./parts.js";
+import { groupsPicker } from "./pickers.js";
+import { confirm } from "./popover.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../../types/api.js").UserGroup} UserGroup */
+/** @typedef {import("../lib/dom.js").Child} Child */
+
+/** @type {() => [import("../selectors/group_settings.js").GroupPermission, string][]} */
+const groupPermissions = () => [
+  ["can_mention_group", t("Who can mention it")],
+  ["can_add_members_group", t("Who can add people")],
+  ["can_remove_members_group", t("Who can remove people")],
+  ["can_join_group", t("Who can join by themselves")],
+  ["can_leave_group", t("Who can leave")],
+  ["can_manage_group", t("Who manages it")],
+];
+
+/** @param {App} app @param {number} id @returns {Child[]} */
+export function groupPage(app, id) {
+  const { store, session } = app;
+  const current = () => {
+    store.on("groups");
+    return /** @type {UserGroup} */ (groupOf(store, id));
+  };
+  const group = /** @type {UserGroup} */ (groupOf(store, id));
+  const rights = groupRights(store, group);
+  return [
+    h(
+      "div",
+      { class: "inline" },
+      h("a", { class: "icon-button", href: "#groups/all", "aria-label": t("All groups") }, icon("back")),
+      live(() => h("h3", null, current().name)),
+    ),
+    nameForm(app, group, !rights.mayManage),
+    h("h3", null, t("Members")),
+    members(app, group, rights, current),
+    h("h3", null, t("Groups in it")),
+    subgroups(app, group, rights, current),
+    h("h3", null, t("Permissions")),
+    live(() => {
+      const shown = current();
+      return groupPermissions()
+        .filter(([setting]) => shown[setting] !== undefined)
+        .map(([setting, label]) => {
+          const change = (/** @type {unknown} */ next, /** @type {unknown} */ old) =>
+            void session.attempt(api.updateGroup(id, { [setting]: { new: next, old } }));
+          return field(label, groupSelect(app, shown[setting], change, { disabled: !rights.mayManage, setting, kind: "group", label }));
+        });
+    }),
+    rights.mayManage && deactivateButton(app, group),
+  ];
+}
+
+/** @param {App} app @param {UserGroup} group @param {boolean} disabled */
+function nameForm({ session }, group, disabled) {
+  const name = h("input", { type: "text", value: group.name, maxlength: 100, required: true, disabled });
+  const description = h("input", { type: "text", value: group.description, disabled });
+  const save = () => {
+    const params = {
+      ...(name.value.trim() !== group.name ? { name: name.value.trim() } : {}),
+      ...(description.value !== group.description ? { description: description.value } : {}),
+    };
+    return session.attempt(api.updateGroup(group.id, params).then(() => session.tell(t("Saved."))));
+  };
+  return form(save, field(t("Name"), name), field(t("Description"), description), !disabled && submitButton(t("Save")));
+}
+
+/** @param {App} app @param {UserGroup} group @param {ReturnType<typeof groupRights>} rights @param {() => UserGroup} current The group as it is now. @returns {Child[]} */
+function members(app, group, { mayAdd, mayRemove, mayJoin, mayLeave }, current) {
+  const { store, session } = app;
+  const change = (/** @type {Record<string, number[]>} */ params) => session.attempt(api.updateGroupMembers(group.id, params));
+  const picker = membersPicker(app, { label: t("Add people"), chosen: [] });
+  const add = async () => {
+    const ids = picker.ids().filter((id) => !current().members.includes(id));
+    if (ids.length > 0) await change({ add: ids });
+    picker.clear();
+  };
+  return [
+    mayAdd && lineForm(add, h("div", { class: "grow" }, picker.element), h("button", { type: "submit", class: "button" }, t("Add"))),
+    mayJoin &&
+      !mayAdd &&
+      h(
+        "div",
+        null,
+        button(t("Join"), () => change({ add: [store.selfId] })),
+      ),
+    live(() =>
+      rows(
+        current().members.map((id) => {
+          const user = userOf(store, id);
+          const isOwn = id === store.selfId;
+          const remove = () => void change({ delete: [id] });
+          const element = row(
+            user.full_name,
+            null,
+            isOwn && mayLeave && button(t("Leave"), remove, "small"),
+            !isOwn && mayRemove && iconButton("close", t("Remove {name}", { name: user.full_name }), { onclick: remove }),
+          );
+          element.prepend(avatar(user, 28));
+          return element;
+        }),
+        t("There are no members yet."),
+      ),
+    ),
+  ];
+}
+
+/** The groups whose members belong to a group as well. @param {App} app @param {UserGroup} group @param {ReturnType<typeof groupRights>} rights @param {() => UserGroup} current The group as it is now. @returns {Child[]} */
+function subgroups(app, group, { mayAdd, mayManage }, current) {
+  const { store, session } = app;
+  const others = () =>
+    (store.state.realm_user_groups ?? []).filter(
+      (one) => !one.deactivated && one.id !== group.id && one.name !== "role:internet" && !current().direct_subgroup_ids.includes(one.id),
+    );
+  const picker = groupsPicker(app, { label: t("Add groups"), chosen: [], groups: others, onChange: () => {} });
+  const add = async () => {
+    const ids = picker.ids();
+    if (ids.length > 0) await session.attempt(api.updateSubgroups(group.id, { add: ids }));
+    picker.clear();
+  };
+  return [
+    mayAdd && lineForm(add, h("div", { class: "grow" }, picker.element), h("button", { type: "submit", class: "button" }, t("Add"))),
+    live(() =>
+      rows(
+        current().direct_subgroup_ids.map((id) => {
+          const name = groupName(groupOf(store, id) ?? { name: "?" });
+          const remove = () => void session.attempt(api.updateSubgroups(group.id, { delete: [id] }));
+          return row(name, null, mayManage && iconButton("close", t("Remove {name}", { name }), { onclick: remove }));
+        }),
+        t("There are none."),
+      ),
+    ),
+  ];
+}
+
+/** @param {App} app @param {UserGroup} group */
+function deactivateButton({ session }, group) {
+  const deactivate = async () => {
+    const words = t("It can no longer be mentioned or used in permissions.");
+    if (!(await confirm(t("Deactivate {name}?", { name: group.name }), words, t("Deactivate"), { isDanger: true }))) return;
+    if (await session.attempt(api.deactivateGroup(group.id))) go("groups/all");
+  };
+  return h("div", null, button(t("Deactivate group"), deactivate, "danger"));
+}

@@ -1,0 +1,85 @@
+/**
+ * What administrators change of somebody's account, and the account that they make for somebody.
+ * @module
+ */
+
+import * as api from "../api/endpoints_on_demand.js";
+import { h } from "../lib/dom.js";
+import { t } from "../lib/words.js";
+import { button, field, form, submitButton } from "./parts.js";
+import { showDialog } from "./popover.js";
+import { profileField } from "./profile_field.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../../types/api.js").User} User */
+
+/** Edits a person: the name, for owners the email, the profile fields and the status. @param {App} app @param {User} user */
+export function editPerson(app, user) {
+  const { store, session } = app;
+  const id = user.user_id;
+  const tell = () => session.tell(t("Saved."));
+  const name = h("input", { type: "text", required: true, maxlength: 100, value: user.full_name });
+  const email = h("input", { type: "email", value: user.delivery_email ?? "" });
+  const status = h("input", { type: "text", maxlength: 60, value: store.statuses.get(id)?.status_text ?? "" });
+  const save = () => {
+    const params = {
+      ...(name.value.trim() !== user.full_name ? { full_name: name.value.trim() } : {}),
+      ...(email.value.trim() && email.value.trim() !== user.delivery_email ? { new_email: email.value.trim() } : {}),
+    };
+    return session.attempt(api.updateUser(id, params).then(tell));
+  };
+  showDialog(t("Edit {name}", { name: user.full_name }), () => [
+    form(
+      save,
+      field(t("Name"), name),
+      store.state.is_owner && field(t("Email"), email, t("They log in with it.")),
+      submitButton(t("Save")),
+    ),
+    form(
+      () => session.attempt(api.updateStatusOf(id, { status_text: status.value.trim() }).then(tell)),
+      field(t("Status"), status),
+      h("div", null, h("button", { type: "submit", class: "button" }, t("Set status"))),
+    ),
+    h(
+      "div",
+      { class: "form" },
+      (store.state.custom_profile_fields ?? []).map((definition) => {
+        const value = user.profile_data?.[definition.id]?.value ?? "";
+        const change = (/** @type {unknown} */ next) =>
+          void session.attempt(api.updateUser(id, { profile_data: [{ id: definition.id, value: next === "" ? null : next }] }).then(tell));
+        return profileField(app, definition, value, change);
+      }),
+    ),
+  ]);
+}
+
+/** Makes an account with a password, for somebody who is not invited by a link. @param {App} app */
+export function createPerson({ store, session }) {
+  const name = h("input", { type: "text", required: true, maxlength: 100, autocomplete: "off" });
+  const email = h("input", { type: "email", required: true, autocomplete: "off" });
+  const password = h("input", {
+    type: "text",
+    required: true,
+    autocomplete: "off",
+    minlength: store.state.password_min_length ?? 6,
+    maxlength: store.state.password_max_length ?? 100,
+  });
+  showDialog(
+    t("Create an account"),
+    (close) => [
+      form(
+        async () => {
+          const params = { full_name: name.value.trim(), email: email.value.trim(), password: password.value };
+          if (!(await session.attempt(api.createUser(params)))) return;
+          close();
+          session.tell(t("{name} can log in now.", { name: params.full_name }));
+        },
+        field(t("Name"), name),
+        field(t("Email"), email),
+        field(t("Password"), password, t("Tell them, and ask them to change it. With an invitation, they choose it themselves.")),
+        h("div", { class: "dialog__buttons" }, button(t("Cancel"), close), submitButton(t("Create"))),
+      ),
+    ],
+    { class: "dialog--small" },
+  );
+}

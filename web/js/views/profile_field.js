@@ -1,0 +1,35 @@
+/**
+ * The control for the value of a profile field, one's own or somebody else's.
+ * @module
+ */
+
+import { h } from "../lib/dom.js";
+import { asList, asObject, parseJson } from "../lib/parse.js";
+import { t } from "../lib/words.js";
+import { field, select } from "./parts.js";
+import { userPicker } from "./pickers.js";
+
+/** Kinds of profile fields, by their numbers in the interface. */
+const KINDS = { longText: 2, choice: 3, date: 4, link: 5, people: 6 };
+
+/** @param {import("../../types/app.js").App} app @param {import("../../types/api.js").ProfileField} definition @param {string} value @param {(next: unknown) => unknown} save
+ * @param {{ disabled?: boolean }} [options] */
+export function profileField(app, definition, value, save, { disabled = false } = {}) {
+  const { type, name, hint, required } = definition;
+  const label = required ? t("{name} (please fill in)", { name }) : name;
+  if (type === KINDS.people) {
+    const people = userPicker(app, { label, chosen: asList(parseJson(value)), onChange: save });
+    return h("div", { class: "field" }, h("span", { class: "field__label" }, label), people.element);
+  }
+  if (type === KINDS.choice) {
+    const choices = Object.entries(asObject(parseJson(definition.field_data))).sort(([, one], [, other]) => one.order - other.order);
+    const options = choices.map(([key, { text }]) => /** @type {[string, string]} */ ([key, text]));
+    return field(label, select([["", "—"], ...options], value, save, { disabled }), hint);
+  }
+  const control =
+    type === KINDS.longText
+      ? h("textarea", { rows: 3, maxlength: 500, value, disabled })
+      : h("input", { type: type === KINDS.date ? "date" : type === KINDS.link ? "url" : "text", value, disabled });
+  control.addEventListener("change", () => save(control.value));
+  return field(label, control, hint);
+}

@@ -1,0 +1,102 @@
+/**
+ * Push notifications on this device: turning them on and off, and keeping the subscription.
+ * @module
+ */
+
+import * as api from "../api/endpoints_on_demand.js";
+import { h } from "../lib/dom.js";
+import { signal } from "../lib/signal.js";
+import { keep, kept } from "../lib/storage.js";
+import { t } from "../lib/words.js";
+import { askPermission } from "../platform/notifications.js";
+import { pushObstacle, subscribePush, unsubscribePush } from "../platform/push.js";
+import { button, checkbox } from "./parts.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+
+/** What the server says; null before it is asked. @type {import("../lib/signal.js").Signal<{ public_key: string | null, subscription: { endpoint: string, shows_content: boolean } | null } | null>} */
+const state = signal(/** @type {any} */ (null));
+
+/** @type {() => Record<import("../platform/push.js").Obstacle, string>} */
+const obstacles = () => ({
+  insecure: t("Push notifications need a secure connection (https)."),
+  "home-screen": t(
+    "On iPhone and iPad, push notifications need the home screen: choose Share and Add to Home Screen, then open this page from there.",
+  ),
+  unsupported: t("This browser has no push notifications."),
+  denied: t("This browser blocks notifications of this page. Its settings of the page can change that."),
+});
+
+/** Whether the user turned push notifications on in this browser is kept here. @param {App} app */
+const keyOf = ({ store }) => `push/${store.selfId}`;
+
+async function load() {
+  state.value = await api.webPush();
+}
+
+/** Subscribes browser and session. @param {App} app @param {Record<string, any>} [params] */
+async function subscribe(app, params = {}) {
+  const { public_key } = await api.webPush();
+  if (!public_key) return;
+  await api.subscribeWebPush({ ...(await subscribePush(public_key)), ...params });
+  keep(keyOf(app), "on");
+}
+
+/** Repeats the subscription at the start of the page: browsers and servers may have lost it. Ends that of somebody else.
+ * @param {App} app */
+export async function renewPush(app) {
+  if (pushObstacle() || Notification.permission !== "granted") return;
+  if (kept(keyOf(app)) !== "on") return unsubscribePush();
+  await subscribe(app);
+  // Open settings may have asked the server before.
+  await load();
+}
+
+/** Ends the subscription of this browser. @param {App} app */
+export async function endPush(app) {
+  keep(keyOf(app), null);
+  await Promise.allSettled([unsubscribePush(), api.unsubscribeWebPush()]);
+}
+
+/** The lines about push notifications on this device. @param {App} app @returns {import("../lib/dom.js").Child} */
+export function pushLines(app) {
+  const { session } = app;
+  const obstacle = pushObstacle();
+  if (obstacle) return h("p", { class: "problem" }, obstacles()[obstacle]);
+  const now = state.value;
+  if (!now) {
+    void session.attempt(load());
+    return h("p", { class: "muted" }, t("Loading…"));
+  }
+  if (!now.public_key) return h("p", { class: "problem" }, t("The operator of this server has turned push notifications off."));
+  const change = (/** @type {() => Promise<unknown>} */ work) => async () => {
+    await session.attempt(work());
+    await session.attempt(load());
+  };
+  if (!now.subscription || kept(keyOf(app)) !== "on") {
+    const turnOn = async () => {
+      if ((await askPermission()) !== "granted") return session.tell(t("This browser will show no notifications."));
+      try {
+        await subscribe(app);
+        session.tell(t("Push notifications are on."));
+      } catch (/** @type {any} */ error) {
+        session.tell(t("The push service of this browser cannot be reached: {error}", { error: error.message }));
+      }
+    };
+    return h("p", null, button(t("Turn on push notifications on this device"), change(turnOn), "primary"));
+  }
+  return h(
+    "div",
+    null,
+    h("p", null, t("This device gets push notifications, also while this page is closed.")),
+    checkbox(t("Show names and texts"), now.subscription.shows_content, (is) => void change(() => subscribe(app, { shows_content: is }))()),
+    h(
+      "p",
+      null,
+      button(
+        t("Turn off on this device"),
+        change(() => endPush(app)),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,154 @@
+/**
+ * The recent conversations, the latest first.
+ * @module
+ */
+
+import { getMessages } from "../api/endpoints.js";
+import { fill, h, icon } from "../lib/dom.js";
+import { plainList } from "../lib/keyed_list.js";
+import { createMemo } from "../lib/memo.js";
+import { asList, parseJson } from "../lib/parse.js";
+import { effect, signal } from "../lib/signal.js";
+import { keep, kept } from "../lib/storage.js";
+import { t } from "../lib/words.js";
+import { recentRows } from "../selectors/overview_rows.js";
+import { channelOf } from "../store/channels.js";
+import { userOf } from "../store/users.js";
+import { createLoad } from "./load_state.js";
+import { bindListKeys, filterInput } from "./overview_parts.js";
+import { avatar, button, channelIcon, countBadge } from "./parts.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../selectors/overview_rows.js").RecentRow} RecentRow */
+
+/** How many messages the recent conversations are made of, and how many more come at a time. */
+const RECENT = 800;
+
+/** @type {() => [string, string][]} */
+const recentChoices = () => [
+  ["dm", t("Direct messages")],
+  ["unread", t("Unread")],
+  ["participated", t("Participated")],
+  ["muted", t("Muted")],
+];
+
+/** @param {App} app */
+export function createRecent(app) {
+  const { store, session } = app;
+  const text = signal("");
+  const only = signal(/** @type {Set<string>} */ (new Set(asList(parseJson(kept("recent") ?? '["dm"]')))));
+  const messages = createMessages(app);
+  /** @type {import("../lib/memo.js").Memo<RecentRow>} */
+  const memo = createMemo();
+  const older = button(t("Show older conversations"), loadOlder, "", { class: "button recent__older", hidden: true });
+  const load = createLoad(session, messages.load);
+  const host = h("ul", { class: "recent" });
+  const empty = h("div", { class: "empty", hidden: true });
+  const list = plainList(host, { key: (/** @type {RecentRow} */ { key }) => key, create: (row) => conversationRow(app, row) });
+  const filter = filterInput(t("Filter recent conversations"), text);
+  const tools = h("div", { class: "page__tools" }, filter, store.isVisitor ? null : toggles(only));
+  const element = h("section", { class: "page", "aria-label": t("Recent conversations") }, tools, host, empty, older);
+
+  async function loadOlder() {
+    older.disabled = true;
+    await messages.loadOlder();
+    older.disabled = false;
+  }
+
+  return {
+    element,
+    filter,
+    start() {
+      bindListKeys(element);
+      load.watch();
+      void load.start();
+      effect(() => {
+        const { range } = messages;
+        range.version.value;
+        for (const area of /** @type {const} */ (["unread", "userTopics", "channels"])) store.on(area);
+        const rows = recentRows(store, range.ids, { filter: text.value, only: only.value }, memo);
+        list.set(rows);
+        older.hidden = !range.isLoaded || range.hasOldest;
+        empty.hidden = rows.length > 0;
+        if (!empty.hidden) fill(empty, range.isLoaded ? h("p", null, t("There is nothing here.")) : load.hint());
+      });
+    },
+  };
+}
+
+/** The messages that the list is made of. @param {App} app */
+function createMessages({ store, session }) {
+  const narrow = [{ operator: "in", operand: store.isVisitor ? "home" : "all" }];
+  const range = store.messages.range("recent", narrow);
+  /** @param {import("../../types/api.js").Messages} reply */
+  const idsOf = (reply) => reply.messages.map((message) => message.id);
+  return {
+    range,
+    async load() {
+      if (range.isLoaded && !range.isStale) return;
+      const reply = await getMessages({ narrow, anchor: "newest", num_before: RECENT, num_after: 0 });
+      store.messages.put(reply.messages);
+      range.ids = idsOf(reply);
+      range.hasOldest = reply.found_oldest;
+      range.isLoaded = range.hasNewest = true;
+      range.isStale = false;
+      range.bump();
+    },
+    async loadOlder() {
+      const from = range.ids[0];
+      const reply = await session.attempt(getMessages({ narrow, anchor: from, include_anchor: false, num_before: RECENT, num_after: 0 }));
+      if (!reply || range.ids[0] !== from) return;
+      store.messages.put(reply.messages);
+      range.hasOldest = reply.found_oldest;
+      range.merge(idsOf(reply));
+    },
+  };
+}
+
+/** @param {import("../lib/signal.js").Signal<Set<string>>} only */
+const toggles = (only) =>
+  recentChoices().map(([key, label]) => {
+    const toggle = button(
+      label,
+      () => {
+        const next = new Set(only.peek());
+        if (!next.delete(key)) next.add(key);
+        only.value = next;
+        toggle.setAttribute("aria-pressed", String(next.has(key)));
+        keep("recent", JSON.stringify([...next]));
+      },
+      "small",
+      { dataset: { only: key }, "aria-pressed": String(only.peek().has(key)) },
+    );
+    return toggle;
+  });
+
+/** @param {App} app @param {RecentRow} row */
+function conversationRow(app, { terms, streamId, channel, color, name, isResolved, isMuted, isFollowed, unread, people, time }) {
+  const { store } = app;
+  const names = people.slice(0, 10).map((person) => person.name);
+  const place =
+    streamId === null
+      ? [icon("mail"), h("span", null, t("Direct"))]
+      : [channelIcon(channelOf(store, streamId)), h("span", { class: "conversation__channel" }, channel)];
+  return h(
+    "li",
+    { class: "conversation-row", dataset: isMuted ? { muted: "" } : {} },
+    h(
+      "a",
+      { class: "conversation", href: `#${app.fragmentOf(terms)}`, style: color ? { "--channel": color } : {} },
+      h("span", { class: "conversation__place" }, place),
+      isResolved && icon("check"),
+      h("span", { class: "conversation__name", dir: "auto" }, name),
+      isFollowed && icon("follow"),
+      countBadge(unread, { isMuted }),
+      h(
+        "span",
+        { class: "conversation__people", title: names.join(", ") },
+        people.slice(0, 4).map(({ id }) => avatar(userOf(store, id), 20)),
+        people.length > 4 && h("span", { class: "muted" }, `+${people.length - 4}`),
+      ),
+      h("span", { class: "conversation__time" }, time),
+    ),
+  );
+}

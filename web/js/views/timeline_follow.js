@@ -1,0 +1,62 @@
+/**
+ * Going along with messages that moved: those of the conversation that is open, and the one that a link leads to.
+ * @module
+ */
+
+import { ApiError } from "../api/client.js";
+import { getMessage } from "../api/endpoints.js";
+import { matches } from "../selectors/narrow.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../../types/api.js").Term} Term */
+/** @typedef {import("../../types/api.js").Message} Message */
+
+/** @param {App} app @param {{ terms: Term[], kind: import("../selectors/narrow.js").NarrowKind, range: import("../store/messages.js").Range,
+ *   isOpen: () => boolean }} timeline */
+export function createFollowing(app, { terms, kind, range, isOpen }) {
+  const { store, session } = app;
+  /** The messages that were shown: if all left, they tell where to. @type {number[]} */
+  let lastShown = [];
+
+  /** Goes where a message of this conversation is now. @param {Message} message @param {Term[]} [place] The term of the link that led here. @returns {boolean} */
+  function to(message, place = []) {
+    const isThere = terms.every((term) => !["channel", "topic"].includes(term.operator) || matches(store, [term], message) !== false);
+    if (isThere || message.type !== "stream") return false;
+    const now = app.composer.destinationOf(message);
+    if (kind.kind === "topic" && place.length === 0) session.moved({ type: "stream", to: [kind.streamId], topic: kind.topic }, now);
+    const channel = { operator: "channel", operand: now.to[0] };
+    app.follow([channel, ...(kind.kind === "topic" ? [{ operator: "topic", operand: now.topic }] : []), ...place]);
+    return true;
+  }
+
+  return {
+    /** The conversation moved, or what is left of it was deleted: goes with its messages. @returns {boolean} */
+    all() {
+      if (range.ids.length > 0) lastShown = range.ids;
+      if (range.ids.length > 0 || kind.kind !== "topic") return false;
+      const message = lastShown.map((id) => store.messages.byId.get(id)).findLast((one) => one?.type === "stream");
+      return message !== undefined && to(message);
+    },
+    /** A link to a message leads to where the message is now. @returns {Promise<boolean>} */
+    async link() {
+      const place = terms.find(({ operator }) => operator === "near" || operator === "with");
+      const id = Number(place?.operand);
+      const isChannel = kind.kind === "topic" || kind.kind === "channel";
+      if (!place || !isChannel || (range.isLoaded && !range.isStale && range.ids.includes(id))) return false;
+      try {
+        const { message } = await getMessage(id);
+        return isOpen() && to(message, [place]);
+      } catch (error) {
+        // Deleted, or not for this user.
+        if (error instanceof ApiError && !error.isTransient) return false;
+        throw error;
+      }
+    },
+    /** The conversation has no messages any more: it may have moved while nobody told. @param {number | undefined} known One that it had. @returns {Promise<boolean>} */
+    async missed(known) {
+      if (range.ids.length > 0 || known === undefined || kind.kind !== "topic") return false;
+      const reply = await getMessage(known).catch(() => null);
+      return reply !== null && isOpen() && to(reply.message);
+    },
+  };
+}
