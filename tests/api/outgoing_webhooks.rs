@@ -100,7 +100,7 @@ async fn messages(queue: &mut Queue, count: usize) -> Vec<(i64, Value, String)> 
 async fn a_direct_message_is_posted_and_answered() {
     let server = server().await;
     let ada = server.member("ada").await;
-    let hook = Hook::answering(&[(200, r#"{"content": "**pong**"}"#)]);
+    let hook = Hook::answering(&[(200, r#"{"content": "\n**pong**\n"}"#)]);
     let bot = bot(&ada, &hook.url(), 1).await;
     let mut queue = register(&ada).await;
     let id = send_direct(&ada, bot, "*ping*").await;

@@ -4,14 +4,15 @@ use crate::domain::access::users::{Accessible, UNKNOWN_USER};
 use crate::domain::limits::{MAX_MESSAGE_LENGTH, MAX_REMINDER_NOTE_LENGTH};
 use crate::domain::messages::markup::{Location, enumerated, framed, mentions_of_others, silent_mention};
 use crate::domain::messages::record::MessageRow;
+use crate::domain::messages::rules;
 use crate::domain::user_settings;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{Language, fill};
 use rusqlite::Connection;
 
-/// Checks the length of a note, and returns it without leading line breaks and trailing white space.
+/// Checks the length of a note, and returns it trimmed as the content of a message.
 pub fn note(text: &str) -> ApiResult<String> {
-    let text = text.trim_end().trim_start_matches('\n');
+    let text = rules::trimmed(text)?;
     if text.chars().count() > MAX_REMINDER_NOTE_LENGTH {
         let msg = format!("Maximum reminder note length: {MAX_REMINDER_NOTE_LENGTH} characters");
         return Err(ApiError::bad_request(msg));

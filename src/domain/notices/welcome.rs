@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::auth::Ctx;
+use crate::domain::messages::rules;
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::domain::rows::user::UserRow;
 use crate::domain::{notices, realm, rows};
@@ -53,6 +54,7 @@ async fn send_greeting(app: &App, user_id: UserId, text: Option<String>) -> ApiR
 
 /// Renders a text with the access of a user, and sends it to them as the Welcome Bot.
 pub async fn send(app: &App, user_id: UserId, text: String) -> ApiResult<MessageId> {
+    let text = rules::content(&text)?;
     let (now, source) = (app.clock.seconds(), text.clone());
     let rendered = on_snapshot(app, None, &[&text], move |snapshot| {
         let reader = rows::user::caller(snapshot, user_id)?;

@@ -1,7 +1,7 @@
 //! `POST /messages`: recipients, errors and events. `permissions` tests who may send.
 
-use super::say;
-use crate::harness::{Client, TestServer};
+use super::{edit, message, say};
+use crate::harness::{Client, START, TestServer};
 use serde_json::{Value, json};
 
 async fn channel_message(by: &Client, more: Value) -> i64 {
@@ -13,6 +13,60 @@ async fn channel_message(by: &Client, more: Value) -> i64 {
 async fn direct_message(by: &Client, kind: &str, to: Value) -> i64 {
     let message = json!({"type": kind, "to": to, "content": "c"});
     by.post("/messages", message).await.ok()["id"].as_i64().unwrap()
+}
+
+/// Line feeds at the start and white space at the end go, on every way by which a message comes in.
+// conformance: edit-4, send-22
+#[tokio::test]
+async fn texts_are_normalized_however_they_come_in() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let content = async |id: i64| message(&ada, id).await["content"].clone();
+
+    let waves = say(&ada, garden, "t", "\n\n/me waves \n").await;
+    assert_eq!(seen(&ada, waves, "is_me_message").await, true);
+    assert_eq!(content(waves).await, "/me waves");
+    let poll = say(&ada, garden, "t", "\n/poll Lunch?").await;
+    assert_eq!(seen(&ada, poll, "submessages").await.as_array().unwrap().len(), 1);
+    let code = say(&ada, garden, "t", "\n    code\t").await;
+    assert_eq!(content(code).await, "    code");
+    let direct = ada.send_direct(&[&bob], "\n/me whispers").await;
+    assert_eq!(content(direct).await, "/me whispers");
+    edit(&ada, code, json!({"content": "\n/me bows\n"})).await.ok();
+    assert_eq!(content(code).await, "/me bows");
+    let rendered = ada.post("/messages/render", json!({"content": "\n    code"})).await.ok();
+    let sent = say(&ada, garden, "t", "    code").await;
+    assert_eq!(rendered["rendered"], seen(&ada, sent, "content").await);
+
+    let later = START + 3600;
+    let scheduled = json!({"type": "channel", "to": garden, "topic": "t", "content": "\n/me waits\n",
+        "scheduled_delivery_timestamp": later});
+    let id = ada.post("/scheduled_messages", scheduled).await.ok()["scheduled_message_id"].clone();
+    let stored = async || {
+        let list = ada.get("/scheduled_messages", ()).await.ok();
+        list["scheduled_messages"][0]["content"].clone()
+    };
+    assert_eq!(stored().await, "/me waits");
+    ada.patch(&format!("/scheduled_messages/{id}"), json!({"content": "\n/me sleeps\n"})).await.ok();
+    assert_eq!(stored().await, "/me sleeps");
+
+    let draft = |content: &str| json!({"type": "", "to": [], "topic": "", "content": content});
+    let made = ada.post("/drafts", json!({"drafts": [draft("\n/me thinks\n")]})).await.ok();
+    let stored = async || ada.get("/drafts", ()).await.ok()["drafts"][0]["content"].clone();
+    assert_eq!(stored().await, "/me thinks");
+    let path = format!("/drafts/{}", made["ids"][0]);
+    ada.patch(&path, json!({"draft": draft("\n/me dreams\n")})).await.ok();
+    assert_eq!(stored().await, "/me dreams");
+
+    let welcome = json!({"welcome_message_custom_text": "\n/me greets\n"});
+    let id = owner.post("/realm/test_welcome_bot_custom_message", welcome).await.ok()["message_id"].clone();
+    assert_eq!(message(&owner, id.as_i64().unwrap()).await["content"], "/me greets");
+    let blank = json!({"welcome_message_custom_text": "\n "});
+    let refused = owner.post("/realm/test_welcome_bot_custom_message", blank).await;
+    refused.error(400, "BAD_REQUEST", "Message must not be empty");
+    let blank = json!({"type": "channel", "to": garden, "topic": "t", "content": "\n \n"});
+    ada.post("/messages", blank).await.error(400, "BAD_REQUEST", "Message must not be empty");
 }
 
 /// A member of a message as its sender sees it.

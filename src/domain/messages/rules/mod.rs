@@ -52,16 +52,21 @@ impl EditHistoryVisibility {
 /// Seconds after the time limit within which an edit is still accepted.
 const EDIT_GRACE_SECONDS: i64 = 20;
 
-/// Normalizes a message's content: trims the end, and truncates it to the maximum length.
+/// Normalizes a message's content, however it comes in: [`trimmed`], not empty, and truncated to the maximum length.
 pub fn content(text: &str) -> ApiResult<String> {
-    let text = text.trim_end();
-    if text.trim_start().is_empty() {
+    let text = trimmed(text)?;
+    if text.is_empty() {
         return Err(ApiError::bad_request("Message must not be empty"));
     }
+    Ok(shortened(text, MAX_MESSAGE_LENGTH))
+}
+
+/// Removes white space at the end and line feeds at the start. Spaces at the start are Markdown.
+pub fn trimmed(text: &str) -> ApiResult<&str> {
     if text.contains('\0') {
         return Err(ApiError::bad_request("Message must not contain null bytes"));
     }
-    Ok(shortened(text, MAX_MESSAGE_LENGTH))
+    Ok(text.trim_end().trim_start_matches('\n'))
 }
 
 /// True if messages from a client program count as read by their sender by default: true for programs of people, not of
@@ -146,6 +151,8 @@ mod tests {
     #[test]
     fn content_is_cut_and_refused_as_published() {
         assert_eq!(content("  hello \n\n").unwrap(), "  hello");
+        assert_eq!(content("\n\n/me waves").unwrap(), "/me waves");
+        assert_eq!(content("\n  \n code\n").unwrap(), "  \n code");
         for empty in ["", "  ", "\n\t "] {
             assert_eq!(content(empty).unwrap_err().msg(), "Message must not be empty");
         }

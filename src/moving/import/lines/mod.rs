@@ -371,7 +371,7 @@ impl<'a> Importer<'a> {
         }
         let flags = self.users(&line.starred_by)?.iter().map(|user| (user, bit::STARRED)).collect();
         let (content, attachments) = self.attach(&line, sender)?;
-        let content = self.addresses.rewrite(&content).unwrap_or(content);
+        let content = self.addresses.rewrite(&content).unwrap_or(content).replace('\0', "");
         let channel = |name: &str| self.channels.get(&fold(name)).map(|channel| channel.stream_id);
         let topics = self.newest.linked(&content, channel);
         if let Some(stream) = stream {
