@@ -77,7 +77,7 @@ async fn alert_words_flag_messages_for_their_users() {
     let mut others = bob.register(json!({"event_types": ["message", "update_message"]})).await;
 
     let with = bob.send(general, "food", "Is there **PIZZA**?").await;
-    let without = bob.send(general, "food", "There are pizzas, `pizza` and\n> pizza").await;
+    let without = bob.send(general, "food", "There are pizzas:\n```\npizza\n```").await;
     assert!(is_alerted(&ada, with).await && !is_alerted(&ada, without).await);
     // Eve may read the channel but did not receive the message, and Bob has no words.
     assert!(!is_alerted(&eve, with).await && !is_alerted(&bob, with).await);
@@ -104,6 +104,39 @@ async fn alert_words_flag_messages_for_their_users() {
         !is_alerted(&ada, after).await && is_alerted(&ada, soup).await && is_alerted(&ada, without).await
     );
     events.ignore();
+}
+
+// conformance: alert-9, alert-11, flag-6
+#[tokio::test]
+async fn alert_words_are_looked_for_in_the_source() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let general = server.channel("general", &[&ada, &bob]).await;
+    server.channel("Verona", &[&ada, &bob]).await;
+    add(&ada, json!(["\u{1f6a8}", "bob", "https://test.com", "verona", ":parrot:", ":tada:", "soup"])).await;
+    let cases = [
+        ("\u{1f6a8} fire", true),
+        ("Ask @_**bob**", true),
+        ("[docs](https://test.com)", true),
+        ("In #**Verona**", true),
+        ("A :parrot: sings", true),
+        ("\u{1f389}", false),
+        ("The `soup`", true),
+        ("> soup", true),
+        ("```quote\nsoup\n```", true),
+        ("```spoiler soup\nno\n```", true),
+        ("```\nsoup\n```", false),
+        ("```quote\n~~~\nsoup\n~~~\n```", false),
+        ("```math\nsoup\n```", false),
+    ];
+    for (text, expected) in cases {
+        let id = bob.send(general, "topic", text).await;
+        assert_eq!(is_alerted(&ada, id).await, expected, "{text:?}");
+        // The same holds for an edit.
+        let id = bob.send(general, "topic", "nothing").await;
+        bob.patch(&format!("/messages/{id}"), &[("content", text)]).await.ok();
+        assert_eq!(is_alerted(&ada, id).await, expected, "{text:?}");
+    }
 }
 
 // conformance: alert-8

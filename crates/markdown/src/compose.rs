@@ -9,9 +9,10 @@ use super::{
     code_blocks,
     context::Context,
     directory::NoDirectory,
+    fences,
     html::{Attribute, Element, Node, Tag, text, write_blocks},
     inline, mentions, plain_text, previews,
-    render::{Rendered, alertable_text},
+    render::Rendered,
     times,
     url::SafeUrl,
 };
@@ -288,10 +289,12 @@ impl Composition {
 
     /// Returns the Markdown source and the rendering.
     pub fn finish(self) -> (String, Rendered) {
+        let lines = fences::normalized_lines(&self.source);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let rendered = Rendered {
             html: write_blocks(&self.nodes),
             has_link: previews::has_links(&self.nodes),
-            text: alertable_text(&self.nodes),
+            alertable: fences::without_code(&fences::parse(&lines)),
             ..Rendered::default()
         };
         (self.source, rendered)

@@ -63,6 +63,32 @@ pub fn parse(lines: &[&str]) -> Vec<Section> {
     sections_until(lines, &mut position, None, 0)
 }
 
+/// The source of sections without code and formulas, for alert words: a word may be the name of an emoji, an address or a part of
+/// a name in a mention, which readers see in another form or not at all.
+pub fn without_code(sections: &[Section]) -> String {
+    fn collect(sections: &[Section], into: &mut String) {
+        for section in sections {
+            match section {
+                Section::Lines(lines) => {
+                    for line in lines {
+                        into.extend([line.as_str(), "\n"]);
+                    }
+                }
+                Section::Code { .. } | Section::Math(_) => {}
+                Section::Quote(content) => collect(content, into),
+                Section::Spoiler { header, content } => {
+                    into.extend([header.as_str(), "\n"]);
+                    collect(content, into);
+                }
+            }
+        }
+    }
+    let mut source = String::new();
+    collect(sections, &mut source);
+    source.truncate(source.trim_end().len());
+    source
+}
+
 /// A text as the renderer reads it: uniform line ends, no control characters, and spaces for tabs. Code that looks for
 /// marks before rendering must use this text, because an omitted character can hide a mark.
 pub fn normalized(text: &str) -> String {
@@ -213,6 +239,22 @@ mod tests {
         let deep = "```` quote\n".repeat(2 * MAX_DEPTH);
         let framed = format!("`````` quote\n{}\n``````\nafter", close_fences(deep.trim_end()));
         assert_eq!(sections(&framed).last(), Some(&Section::Lines(vec!["after".to_owned()])));
+    }
+
+    // conformance: alert-9
+    #[test]
+    fn alert_words_are_looked_for_outside_of_fences_of_code() {
+        let cases = [
+            ("a `b` :tada:\n> c", "a `b` :tada:\n> c"),
+            ("a\n```py\nb\n```\nc", "a\nc"),
+            ("~~~math\nb\n~~~\n@**c**", "@**c**"),
+            ("```quote\na\n~~~\nb\n~~~\n```\nc", "a\nc"),
+            ("```spoiler a\nb\n```", "a\nb"),
+            ("```\nb", ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(without_code(&sections(text)), expected, "{text:?}");
+        }
     }
 
     fn code(language: &str, text: &str) -> Section {

@@ -32,8 +32,8 @@ pub struct Rendered {
     pub has_image: bool,
     /// Path ids (the part after `/user_uploads/`) of the linked uploaded files.
     pub attachment_path_ids: Vec<String>,
-    /// The visible text without quotes and code, for alert words.
-    pub text: String,
+    /// The source without code blocks, for alert words.
+    pub alertable: String,
 }
 
 impl Rendered {
@@ -57,8 +57,8 @@ pub fn render(message: &str, directory: &dyn Directory) -> Rendered {
     if plain_text::is_plain(message)
         && directory.linkifiers().iter().all(|linkifier| !linkifier.is_match(message))
     {
-        let text = message.trim_end().to_owned();
-        return Rendered { html: plain_text::html(message), text, ..Rendered::default() };
+        let alertable = message.trim_end().to_owned();
+        return Rendered { html: plain_text::html(message), alertable, ..Rendered::default() };
     }
     render_markup(message, directory)
 }
@@ -68,9 +68,11 @@ pub(super) fn render_markup(message: &str, directory: &dyn Directory) -> Rendere
     let normalized = fences::normalized_lines(message);
     let lines: Vec<&str> = normalized.iter().map(String::as_str).collect();
     let mut context = Context::new(directory);
-    let mut nodes = Vec::new();
+    let (mut nodes, mut alertable) = (Vec::new(), String::new());
     if !message.trim().is_empty() {
-        nodes = block_nodes(blocks::parse(fences::parse(&lines)), &mut context);
+        let sections = fences::parse(&lines);
+        alertable = fences::without_code(&sections);
+        nodes = block_nodes(blocks::parse(sections), &mut context);
     }
     let targets = previews::add(&mut nodes, directory);
     let is_one_paragraph = matches!(&nodes[..], [Node::Element(only)] if only.tag == Tag::Paragraph);
@@ -85,7 +87,7 @@ pub(super) fn render_markup(message: &str, directory: &dyn Directory) -> Rendere
         has_link: targets.has_link,
         has_image: targets.has_image,
         attachment_path_ids: targets.attachment_path_ids,
-        text: alertable_text(&nodes),
+        alertable,
     }
 }
 
@@ -166,28 +168,4 @@ fn table_element(table: &Table, context: &mut Context<'_>) -> Element {
     }
     let head = Element::new(Tag::TableHead, head.into_iter().collect());
     Element::new(Tag::Table, vec![head.node(), Element::new(Tag::TableBody, body).node()])
-}
-
-/// Returns all text but quotes and code, with line ends between blocks.
-pub(super) fn alertable_text(nodes: &[Node]) -> String {
-    fn collect(nodes: &[Node], into: &mut String) {
-        for node in nodes {
-            match node {
-                Node::Element(element) => match element.tag {
-                    Tag::BlockQuote | Tag::Code | Tag::Preformatted => {}
-                    Tag::Anchor | Tag::Deletion | Tag::Emphasis | Tag::Span | Tag::Strong => {
-                        collect(&element.children, into);
-                    }
-                    _ => {
-                        collect(&element.children, into);
-                        into.push('\n');
-                    }
-                },
-                other => into.push_str(&html::text_content(std::slice::from_ref(other))),
-            }
-        }
-    }
-    let mut text = String::new();
-    collect(nodes, &mut text);
-    text.trim_end().to_owned()
 }

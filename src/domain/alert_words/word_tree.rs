@@ -3,7 +3,7 @@
 use crate::types::{UserId, fold};
 use std::cell::Cell;
 
-/// The characters that may precede a word, besides the start of the text.
+/// The characters that may precede a word, besides the start of the text. As published.
 const BEFORE: &[u8] = b" \n(\".,';[*`>";
 
 /// The characters that may follow a word, besides the end of the text. As published.
@@ -166,7 +166,7 @@ mod tests {
     fn alert_words_match_whole_words() {
         let tree =
             tree(&[("été", 1), ("two words", 2), ("c++", 3), ("c", 4), ("two", 5), ("two", 6), ("è", 7)]);
-        let cases: [(&str, &[i64]); 16] = [
+        let cases: [(&str, &[i64]); 17] = [
             ("", &[]),
             ("été", &[1]),
             ("L'ÉTÉ!", &[1]),
@@ -183,12 +183,45 @@ mod tests {
             ("[two](x)", &[5, 6]),
             ("È", &[7]),
             ("two two words two", &[2, 5, 6]),
+            ("`two` and\n> c", &[4, 5, 6]),
         ];
         for (text, expected) in cases {
             let found: Vec<i64> = tree.find_users(text).into_iter().map(|user_id| user_id.0).collect();
             assert_eq!(found, expected, "{text:?}");
         }
         assert_eq!(WordTree::default().find_users("anything"), []);
+    }
+
+    #[test]
+    fn alert_words_are_parts_of_the_source() {
+        let words = ["\u{1f6a8}", "king", "https://test.com", "verona", ":parrot:", ":tada:"];
+        let words: Vec<(&str, i64)> = words.into_iter().zip(1..).collect();
+        let tree = tree(&words);
+        let cases: [(&str, &[i64]); 7] = [
+            ("\u{1f6a8} fire", &[1]),
+            ("@**King Hamlet**", &[2]),
+            ("[docs](https://test.com)", &[3]),
+            ("#**Verona**", &[4]),
+            ("a :parrot:", &[5]),
+            ("\u{1f389}", &[]),
+            ("x:tada: :tada:x", &[]),
+        ];
+        for (text, expected) in cases {
+            let found: Vec<i64> = tree.find_users(text).into_iter().map(|user_id| user_id.0).collect();
+            assert_eq!(found, expected, "{text:?}");
+        }
+    }
+
+    /// The costliest text: at each of its words, all words of the tree begin.
+    #[test]
+    fn users_of_words_that_overlap_are_listed_once() {
+        let words: Vec<String> = (1..=50).map(|count| vec!["a"; count].join(" ")).collect();
+        let mut tree = WordTree::default();
+        for word in &words {
+            (1..=100).for_each(|user_id| tree.insert(word, UserId(user_id)));
+        }
+        let found = tree.find_users(&"a ".repeat(5000));
+        assert_eq!(found, (1..=100).map(UserId).collect::<Vec<_>>());
     }
 
     /// A tree that words were added to and removed from is the tree of those that are left.

@@ -211,7 +211,7 @@ impl NewFlags {
             }
             _ => Vec::new(),
         };
-        let alerted = alerted(tx, &rendered.text, &target.audience)?;
+        let alerted = alerted(tx, &rendered.alertable, &target.audience)?;
         Ok(Self { mentioned, topic_wildcard, alerted })
     }
 

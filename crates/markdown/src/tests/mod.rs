@@ -484,7 +484,11 @@ fn status_messages_are_one_paragraph() {
 }
 
 #[test]
-fn plain_text_equals_the_visible_text() {
-    let rendered = render("a **b** @**Zoe**\n> quoted\n\n`code` c", &TestDirectory::default());
-    assert_eq!(rendered.text, "a b @Zoe\n c");
+fn alert_words_are_looked_for_in_the_source() {
+    let source = "a **b** @**Zoe** :tada:\n> quoted\n\n`code`\t\u{1f389}\n```\nc\n```\n";
+    let expected = "a **b** @**Zoe** :tada:\n> quoted\n\n`code`  \u{1f389}";
+    assert_eq!(render(source, &TestDirectory::default()).alertable, expected);
+    for plain in ["", "one\ntwo"] {
+        assert_eq!(render(plain, &TestDirectory::default()).alertable, plain);
+    }
 }

@@ -82,7 +82,7 @@ pub fn store(
     topic_wildcard.retain(|user_id| audience.contains(*user_id));
     let before_in_topic = messages::users_with_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED)?;
     replace_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED, &topic_wildcard)?;
-    let alerted = alerted(tx, &rendered.text, &audience)?;
+    let alerted = alerted(tx, &rendered.alertable, &audience)?;
     replace_flag(tx, id, bit::HAS_ALERT_WORD, &alerted)?;
     // A wildcard mention of the channel was known to all.
     if is_channel && !before.has(attribute::STREAM_WILDCARD) {
