@@ -4,6 +4,7 @@
 use crate::api::resource::Resource;
 use crate::domain::audit;
 use crate::domain::audit::{AuditRecord, Filter};
+use crate::http::params::UnixTime;
 use crate::http::{ApiError, ApiResult, OWNER, Owner, Read, Reply, Route};
 use crate::types::UserId;
 use hyper::Method;
@@ -25,7 +26,7 @@ struct ListParams {
     /// Only entries with smaller ids: the last of the reply before.
     before_id: Option<i64>,
     /// Only entries since a time in UNIX seconds.
-    since: Option<i64>,
+    since: Option<UnixTime>,
     /// Only entries of one kind, such as `login_failed`.
     action: Option<String>,
     /// Only entries by or about one user.
@@ -48,6 +49,7 @@ fn list(read: &Read<'_, Owner>, params: ListParams) -> ApiResult<Reply<AuditLog>
     if limit > audit::MAX_ENTRIES {
         return Err(ApiError::bad_request(format!("Invalid limit: at most {}", audit::MAX_ENTRIES)));
     }
+    let since = since.map(UnixTime::seconds);
     let filter = Filter { before_id, since, action, user_id, with_emails: false, limit };
     Reply::data(&AuditLog { entries: audit::list(read, &filter)? })
 }

@@ -7,7 +7,7 @@ use crate::domain::limits::{Accounts, MAX_DRAFTS, MAX_OWNED_LENGTH, MAX_RECIPIEN
 use crate::domain::messages::destination;
 use crate::domain::{access, limits, messages, rows, user_settings};
 use crate::events::{Audience, uniform_event};
-use crate::http::params::NoParams;
+use crate::http::params::{FractionalTime, NoParams};
 use crate::http::{ApiError, ApiResult, Caller, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
@@ -47,7 +47,7 @@ pub struct DraftParams {
     #[serde(deserialize_with = "not_blank")]
     content: String,
     /// When it was last edited, in UNIX seconds. Now when absent.
-    timestamp: Option<f64>,
+    timestamp: Option<FractionalTime>,
 }
 
 /// Reads a text that is not blank, without trimming it: leading white space is Markdown.
@@ -204,7 +204,7 @@ fn check_length(tx: &Tx<'_>, caller: &Caller) -> ApiResult<()> {
 /// there.
 fn check_draft(ctx: Ctx<'_>, params: DraftParams) -> ApiResult<Draft> {
     let content = messages::rules::content(&params.content)?;
-    let timestamp = params.timestamp.map_or(ctx.now, |timestamp| timestamp.floor() as i64);
+    let timestamp = params.timestamp.map_or(ctx.now, FractionalTime::seconds);
     if timestamp < 0 {
         return Err(ApiError::bad_request("Timestamp must not be negative."));
     }

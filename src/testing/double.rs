@@ -13,7 +13,7 @@ use crate::domain::{rows, users};
 use crate::http::{ApiError, ApiResult, Interceptor};
 use crate::server::{Engine, ListenAddress, Listener, Server, StartError};
 use crate::store::{Database, DatabaseCopy, StoreError};
-use crate::types::{Clock, UserId};
+use crate::types::{Clock, LAST_SECOND, UserId};
 use crate::{events, scheduler};
 use hyper::Method;
 use serde::{Deserialize, Serialize};
@@ -323,11 +323,16 @@ impl Double {
     ) -> ApiResult<ClockState> {
         let app = self.app().await?;
         let _one_at_a_time = self.clock_change.lock().await;
+        let after =
+            |before: i64| now.map_or(before, Date::milliseconds).saturating_add(advance.unwrap_or(0));
+        if after(self.clock.milliseconds()).div_euclid(1000).saturating_abs() > LAST_SECOND {
+            return Err(ApiError::bad_request("the clock cannot be beyond the year 9999"));
+        }
         if frozen == Some(true) {
             self.clock.set_frozen(true);
         }
         let before = self.clock.milliseconds();
-        let after = now.map_or(before, Date::milliseconds).saturating_add(advance.unwrap_or(0));
+        let after = after(before);
         let mut remaining = after.saturating_sub(before);
         // Before polls are answered: a queue whose poll waits now is kept.
         app.hub.expire(self.clock.monotonic().saturating_add(remaining));

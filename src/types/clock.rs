@@ -4,6 +4,15 @@ use jiff::Timestamp;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
+/// The last second of the year 9999, in UNIX seconds: the last time that comes in from outside. Clients and calendars cannot
+/// show later ones, which are often in milliseconds.
+pub const LAST_SECOND: i64 = 253_402_300_799;
+
+/// Reads UNIX seconds with a fraction, which is cut off. `None` if they are not a time from 1970 to [`LAST_SECOND`].
+pub fn whole_seconds(seconds: f64) -> Option<i64> {
+    (0.0..LAST_SECOND as f64 + 1.0).contains(&seconds).then_some(seconds.floor() as i64)
+}
+
 /// A time in UNIX seconds as one that can be written for people. Times beyond all calendars are the epoch.
 pub fn timestamp(seconds: i64) -> Timestamp {
     Timestamp::from_second(seconds).unwrap_or_default()
@@ -200,6 +209,17 @@ mod tests {
         assert_eq!((clock.milliseconds(), clock.monotonic()), (stands + 3_600_000, monotonic + 3_600_000));
         clock.set_frozen(false);
         assert!((stands + 3_600_000..stands + 3_660_000).contains(&clock.milliseconds()));
+    }
+
+    #[test]
+    fn times_are_those_of_calendars() {
+        let last = 253_402_300_799.0;
+        for (seconds, expected) in [(0.0, Some(0)), (1.75, Some(1)), (last + 0.5, Some(LAST_SECOND))] {
+            assert_eq!(whole_seconds(seconds), expected, "{seconds}");
+        }
+        for seconds in [-1.0, -0.5, last + 1.0, 1_790_000_000_000.0, f64::INFINITY, f64::NAN] {
+            assert_eq!(whole_seconds(seconds), None, "{seconds}");
+        }
     }
 
     #[test]

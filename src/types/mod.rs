@@ -21,7 +21,7 @@ mod uploaded_file;
 pub mod version;
 
 pub use bot_type::BotType;
-pub use clock::{Clock, JumpDetector, timestamp};
+pub use clock::{Clock, JumpDetector, LAST_SECOND, timestamp, whole_seconds};
 pub use digest::{Hashing, hex};
 pub use email_visibility::EmailVisibility;
 pub use hourly::Hourly;

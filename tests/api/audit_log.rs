@@ -92,6 +92,8 @@ async fn only_owners_read_the_log_in_pages() {
     assert_eq!(ids(&owner.get("/audit_log", about(1)).await.ok()).len(), 0);
     let since = json!({"since": START + 150, "action": "role_changed"});
     assert_eq!(ids(&owner.get("/audit_log", since).await.ok()), first[..1]);
+    let refused = owner.get("/audit_log", json!({"since": START * 1000})).await;
+    refused.error(400, "BAD_REQUEST", "since is too large");
     let answer = owner.get("/audit_log", json!({"limit": 1001})).await;
     answer.error(400, "BAD_REQUEST", "Invalid limit: at most 1000");
 }

@@ -77,6 +77,8 @@ async fn invalid_parameters_store_nothing() {
         (with("content", json!("a\0")), "Message must not contain null bytes"),
         (with("topic", json!("a\0")), "Topic must not contain null bytes"),
         (with("timestamp", json!(-1)), "Timestamp must not be negative."),
+        (with("timestamp", json!(START * 1000)), "drafts[1][\"timestamp\"] is too large"),
+        (with("timestamp", json!(1e300)), "drafts[1][\"timestamp\"] is too large"),
         (with("to", json!([])), one_channel),
         (with("to", json!([general, general])), one_channel),
         (with("to", json!([9999])), "Invalid channel ID"),
@@ -155,6 +157,7 @@ async fn a_draft_is_checked_when_it_is_changed_too() {
         (with("type", json!("channel")), "Invalid draft[\"type\"]"),
         (with("content", json!("\n")), "draft[\"content\"] cannot be blank"),
         (with("timestamp", json!(-1)), "Timestamp must not be negative."),
+        (with("timestamp", json!(253_402_300_800_i64)), "draft[\"timestamp\"] is too large"),
         (
             json!({"type": "stream", "to": [], "topic": "", "content": "c"}),
             "Must specify exactly 1 channel ID for channel messages",

@@ -102,6 +102,10 @@ async fn invalid_parameters_are_refused() {
             with("scheduled_delivery_timestamp", json!("soon")),
             "scheduled_delivery_timestamp is not valid JSON",
         ),
+        (
+            with("scheduled_delivery_timestamp", json!(LATER * 1000)),
+            "scheduled_delivery_timestamp is too large",
+        ),
     ];
     for (parameters, msg) in texts {
         ada.post("/reminders", parameters).await.error(400, "BAD_REQUEST", msg);

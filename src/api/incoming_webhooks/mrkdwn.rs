@@ -4,6 +4,7 @@
 //! the characters `&`, `<` and `>` are written as entities. Code is left as it is.
 
 use super::text::{link, web_address};
+use crate::types::LAST_SECOND;
 use std::fmt::Write;
 
 /// Converts a text.
@@ -80,8 +81,8 @@ fn reference(inside: &str) -> String {
         Some(("!", command)) => match command.split('^').collect::<Vec<_>>().as_slice() {
             ["channel" | "here" | "everyone"] => "@**all**".to_owned(),
             ["date", seconds, ..] => match seconds.parse::<i64>() {
-                Ok(seconds) => teamchat_markdown::global_time(seconds),
-                Err(_) => name(),
+                Ok(seconds @ 0..=LAST_SECOND) => teamchat_markdown::global_time(seconds),
+                _ => name(),
             },
             ["subteam", ..] => name(),
             _ => text.unwrap_or_else(|| command.to_owned()),
@@ -185,6 +186,7 @@ mod tests {
             ("<!channel> <!here|here> <!everyone>", "@**all** @**all** @**all**"),
             ("<@U1|ada> <@U2> <#C1|general>", "@ada @U2 #general"),
             ("<!date^1790000000^{date}|a day>", "<time:2026-09-21T14:13:20+00:00>"),
+            ("<!date^1790000000000^{date}|a day>", "a day"),
             ("<!subteam^S1|@team>", "@team"),
             ("a &lt;b&gt; &amp;amp;", "a <b> &amp;"),
             ("`*code*` *x*", "`*code*` **x**"),

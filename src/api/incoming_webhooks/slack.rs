@@ -3,6 +3,7 @@
 use super::mrkdwn;
 use super::payload::{Options, Payload, Post, Posts, Refusal};
 use super::text::{code_block, label, line, link, quote, web_address};
+use crate::types::whole_seconds;
 
 /// The most blocks, attachments or elements of a list that are read.
 const MAX_ITEMS: usize = 100;
@@ -265,7 +266,7 @@ fn attachment(attachment: Payload<'_>, pieces: &mut Vec<String>) {
 /// A time in seconds, a number or the text of one.
 fn seconds(value: Payload<'_>) -> Option<i64> {
     let number = value.0.as_f64().or_else(|| value.as_text()?.parse().ok())?;
-    Some(number as i64).filter(|seconds| *seconds > 0)
+    whole_seconds(number).filter(|seconds| *seconds > 0)
 }
 
 #[cfg(test)]

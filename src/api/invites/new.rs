@@ -11,7 +11,7 @@ use crate::domain::realm::settings::MAX_WELCOME_MESSAGE_LENGTH;
 use crate::domain::{invites, limits, rows};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::types::{GroupId, Role, StreamId, distinct};
+use crate::types::{GroupId, LAST_SECOND, Role, StreamId, distinct};
 use rusqlite::Connection;
 use serde::Deserialize;
 
@@ -54,9 +54,13 @@ impl InviteParams {
 
     /// Returns when the invitation expires, in UNIX seconds.
     fn expiry_date(&self, now: i64) -> ApiResult<Option<i64>> {
-        match self.invite_expires_in_minutes {
-            Some(..1) => Err(ApiError::bad_request("invite_expires_in_minutes is too small")),
-            minutes => Ok(minutes.map(|minutes| now.saturating_add(minutes.saturating_mul(60)))),
+        let Some(minutes) = self.invite_expires_in_minutes else { return Ok(None) };
+        match now.saturating_add(minutes.saturating_mul(60)) {
+            _ if minutes < 1 => Err(ApiError::bad_request("invite_expires_in_minutes is too small")),
+            date if date > LAST_SECOND => {
+                Err(ApiError::bad_request("invite_expires_in_minutes is too large"))
+            }
+            date => Ok(Some(date)),
         }
     }
 }

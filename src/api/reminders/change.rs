@@ -7,7 +7,7 @@ use crate::domain::messages::reminders::record::{ReminderRecord, ReminderRow};
 use crate::domain::messages::reminders::{record, sql};
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rendering::render_for;
-use crate::http::params::NoParams;
+use crate::http::params::{NoParams, UnixTime};
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, User};
 use crate::scheduler;
 use crate::store::Tx;
@@ -35,7 +35,7 @@ pub struct CreateParams {
     /// A message that the caller can see.
     message_id: MessageId,
     /// UNIX seconds, in the future.
-    scheduled_delivery_timestamp: i64,
+    scheduled_delivery_timestamp: UnixTime,
     /// A text that is sent with the reminder.
     note: Option<String>,
 }
@@ -51,7 +51,8 @@ pub struct CreatedReminder {
 pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResult<Reply<CreatedReminder>> {
     let app = Arc::clone(&call.app);
     let now = app.clock.seconds();
-    if params.scheduled_delivery_timestamp <= now {
+    let scheduled_delivery_timestamp = params.scheduled_delivery_timestamp.seconds();
+    if scheduled_delivery_timestamp <= now {
         return Err(ApiError::bad_request("Scheduled delivery time must be in the future."));
     }
     let (caller, origin) = (Caller::clone(&call.caller), call.info.origin.clone());
@@ -68,7 +69,7 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
             note,
             content,
             rendered_content: rendered.html,
-            scheduled_delivery_timestamp: params.scheduled_delivery_timestamp,
+            scheduled_delivery_timestamp,
             origin,
             failed: false,
         })

@@ -10,7 +10,7 @@ use crate::domain::messages::destination;
 use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::rules::mentions;
 use crate::domain::rendering::{on_snapshot, render_for};
-use crate::http::params::NoParams;
+use crate::http::params::{NoParams, UnixTime};
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, User};
 use crate::scheduler;
 use crate::store::Tx;
@@ -49,7 +49,7 @@ pub struct CreateParams {
     #[serde(alias = "subject")]
     topic: Option<String>,
     /// UNIX seconds.
-    scheduled_delivery_timestamp: i64,
+    scheduled_delivery_timestamp: UnixTime,
     /// True if the message is marked as read for the sender. By default it is if the client is one for people, except
     /// for messages to oneself, which would go unnoticed.
     read_by_sender: Option<bool>,
@@ -69,7 +69,8 @@ pub async fn create_scheduled_message(
 ) -> ApiResult<Reply<CreatedScheduledMessage>> {
     let app = Arc::clone(&call.app);
     let now = app.clock.seconds();
-    if params.scheduled_delivery_timestamp <= now {
+    let scheduled_delivery_timestamp = params.scheduled_delivery_timestamp.seconds();
+    if scheduled_delivery_timestamp <= now {
         return Err(record::not_in_the_future());
     }
     let to = only_ids(params.r#type, params.to)?;
@@ -94,7 +95,7 @@ pub async fn create_scheduled_message(
                 target,
                 content,
                 rendered_content: rendered.html,
-                scheduled_delivery_timestamp: params.scheduled_delivery_timestamp,
+                scheduled_delivery_timestamp,
                 client,
                 read_by_sender,
                 origin,

@@ -10,6 +10,7 @@ use crate::domain::messages::destination;
 use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::rules::mentions;
 use crate::domain::rendering::render_for;
+use crate::http::params::UnixTime;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, RequestInfo, User};
 use crate::scheduler;
 use crate::store::Tx;
@@ -35,7 +36,7 @@ pub struct UpdateParams {
     #[serde(alias = "subject")]
     topic: Option<String>,
     /// UNIX seconds. Required for a failed message.
-    scheduled_delivery_timestamp: Option<i64>,
+    scheduled_delivery_timestamp: Option<UnixTime>,
 }
 
 impl UpdateParams {
@@ -57,7 +58,7 @@ impl UpdateParams {
             let msg = "Topic required when updating scheduled message type to channel.";
             return Err(ApiError::bad_request(msg));
         }
-        if self.scheduled_delivery_timestamp.is_some_and(|time| time <= now) {
+        if self.scheduled_delivery_timestamp.is_some_and(|time| time.seconds() <= now) {
             return Err(record::not_in_the_future());
         }
         Ok(())
@@ -127,7 +128,7 @@ fn update(
         row.rendered_content = rendered.html;
     }
     if let Some(time) = params.scheduled_delivery_timestamp {
-        row.scheduled_delivery_timestamp = time;
+        row.scheduled_delivery_timestamp = time.seconds();
     }
     row.client = info.client;
     row.origin = info.origin;

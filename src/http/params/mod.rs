@@ -60,7 +60,7 @@ mod value;
 use serde::Deserialize;
 
 pub use self::error::ParamError;
-pub use self::types::{BoundedText, NoParams, Order, RequiredText, Trimmed};
+pub use self::types::{BoundedText, FractionalTime, NoParams, Order, RequiredText, Trimmed, UnixTime};
 use super::form::Form;
 
 impl Form {

@@ -6,6 +6,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use crate::error::{ApiError, ApiResult};
+use crate::types::LAST_SECOND;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 /// Parameters of endpoints without any.
@@ -25,6 +26,14 @@ pub struct BoundedText<const MAX: usize>(String);
 /// errors are `x cannot be blank` and `x is too long (limit: 60 characters)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequiredText<const MAX: usize = { usize::MAX }>(String);
+
+/// A time in UNIX seconds, at most [`LAST_SECOND`]. The error is `x is too large`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnixTime(i64);
+
+/// A [`UnixTime`] from a number with a fraction, which is cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FractionalTime(i64);
 
 /// The ids of all rows of a resource in a new order. Unknown ids are ignored, and of an id that is given twice the last
 /// position counts.
@@ -48,6 +57,20 @@ impl Order {
             }
         }
         Ok(changes)
+    }
+}
+
+impl UnixTime {
+    /// Unwraps the seconds.
+    pub fn seconds(self) -> i64 {
+        self.0
+    }
+}
+
+impl FractionalTime {
+    /// Unwraps the seconds.
+    pub fn seconds(self) -> i64 {
+        self.0
     }
 }
 
@@ -122,6 +145,22 @@ impl<'de, const MAX: usize> Deserialize<'de> for RequiredText<MAX> {
         check_length::<D::Error>(text, MAX)?;
         Ok(Self(text.to_owned()))
     }
+}
+
+impl<'de> Deserialize<'de> for UnixTime {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        check_time(i64::deserialize(deserializer)?).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for FractionalTime {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        check_time(f64::deserialize(deserializer)?.floor() as i64).map(Self)
+    }
+}
+
+fn check_time<E: de::Error>(seconds: i64) -> Result<i64, E> {
+    if seconds > LAST_SECOND { Err(E::custom("{} is too large")) } else { Ok(seconds) }
 }
 
 fn check_length<E: de::Error>(text: &str, limit: usize) -> Result<(), E> {

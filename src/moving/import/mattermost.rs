@@ -16,6 +16,7 @@ use crate::moving::import::progress::Progress;
 use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
+use crate::types::LAST_SECOND;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
@@ -125,7 +126,7 @@ fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> 
 
 /// Seconds of a time in milliseconds.
 fn seconds(milliseconds: i64) -> Date {
-    Date((milliseconds / 1000).max(0))
+    Date((milliseconds / 1000).clamp(0, LAST_SECOND))
 }
 
 /// A post or reply that is read again when its turn has come.

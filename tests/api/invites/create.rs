@@ -2,6 +2,7 @@
 
 use crate::harness::{START, TestServer};
 use serde_json::{Value, json};
+use teamchat::types::LAST_SECOND;
 
 const TEN_DAYS: i64 = 14_400 * 60;
 
@@ -34,19 +35,25 @@ async fn links_expire_when_they_were_asked_to() {
     let owner = server.owner().await;
     owner.post("/invites/multiuse", json!({"invite_expires_in_minutes": 2})).await.ok();
     owner.post("/invites/multiuse", json!({"invite_expires_in_minutes": null})).await.ok();
-    owner.post("/invites/multiuse", json!({"invite_expires_in_minutes": i64::MAX})).await.ok();
+    // The last minute of the year 9999.
+    let last = (LAST_SECOND - START) / 60;
+    owner.post("/invites/multiuse", json!({"invite_expires_in_minutes": last})).await.ok();
     let dates = async || -> Vec<Value> {
         let listed = owner.get("/invites", ()).await.ok();
         listed["invites"].as_array().unwrap().iter().map(|invite| invite["expiry_date"].clone()).collect()
     };
-    assert_eq!(dates().await, [json!(START + 120), json!(null), json!(i64::MAX)]);
+    assert_eq!(dates().await, [json!(START + 120), json!(null), json!(START + 60 * last)]);
     server.clock.advance(119);
     assert_eq!(dates().await.len(), 3);
     server.clock.advance(1);
-    assert_eq!(dates().await, [json!(null), json!(i64::MAX)]);
+    assert_eq!(dates().await, [json!(null), json!(START + 60 * last)]);
     for minutes in [0, -1] {
         let answer = owner.post("/invites/multiuse", json!({"invite_expires_in_minutes": minutes})).await;
         answer.error(400, "BAD_REQUEST", "invite_expires_in_minutes is too small");
+    }
+    for minutes in [last + 1, i64::MAX] {
+        let answer = owner.post("/invites/multiuse", json!({"invite_expires_in_minutes": minutes})).await;
+        answer.error(400, "BAD_REQUEST", "invite_expires_in_minutes is too large");
     }
     let answer = owner.post("/invites/multiuse", &[("invite_expires_in_minutes", "soon")]).await;
     answer.error(400, "BAD_REQUEST", "invite_expires_in_minutes is not valid JSON");

@@ -88,6 +88,10 @@ async fn invalid_parameters_are_refused() {
             with("scheduled_delivery_timestamp", json!("soon")),
             "scheduled_delivery_timestamp is not valid JSON",
         ),
+        (
+            with("scheduled_delivery_timestamp", json!(LATER * 1000)),
+            "scheduled_delivery_timestamp is too large",
+        ),
         (with("to", json!("general")), "Invalid data type for channel ID"),
         (with("to", json!({"a": 1})), "Invalid data type for channel ID"),
         (with("to", json!(["general"])), "Invalid data type for channel ID"),

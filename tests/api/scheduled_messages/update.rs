@@ -76,6 +76,10 @@ async fn invalid_parameters_change_nothing() {
         (json!({"type": "channel", "to": general}), topic),
         (json!({"type": "other", "to": general}), "Invalid type"),
         (json!({"scheduled_delivery_timestamp": START}), "Scheduled delivery time must be in the future."),
+        (
+            json!({"scheduled_delivery_timestamp": 253_402_300_800_i64}),
+            "scheduled_delivery_timestamp is too large",
+        ),
         (json!({"to": [bob.user_id, 1]}), "Invalid data type for channel ID"),
         (json!({"to": ["x"]}), "Invalid data type for channel ID"),
         (json!({"to": "general"}), "Invalid data type for channel ID"),

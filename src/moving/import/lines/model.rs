@@ -1,5 +1,6 @@
 //! The lines of the documented format. `docs/moving.md` describes them.
 
+use crate::types::whole_seconds;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
@@ -172,12 +173,9 @@ impl<'de> Deserialize<'de> for Date {
             Text(String),
         }
         match Written::deserialize(deserializer)? {
-            Written::Seconds(seconds) if (0.0..=253_402_300_799.0).contains(&seconds) => {
-                Ok(Self(seconds.floor() as i64))
-            }
-            Written::Seconds(seconds) => {
-                Err(D::Error::custom(format!("{seconds} is no time in UNIX seconds")))
-            }
+            Written::Seconds(seconds) => whole_seconds(seconds)
+                .map(Self)
+                .ok_or_else(|| D::Error::custom(format!("{seconds} is no time in UNIX seconds"))),
             Written::Text(text) => match text.parse::<jiff::Timestamp>() {
                 Ok(time) => Ok(Self(time.as_second())),
                 Err(_) => {

@@ -16,6 +16,7 @@ use crate::moving::import::progress::Progress;
 use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
+use crate::types::LAST_SECOND;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -81,7 +82,7 @@ fn texts(document: &Value, name: &str) -> Vec<String> {
 
 fn date(document: &Value, name: &str) -> Option<Date> {
     let milliseconds = document.get(name)?.as_i64()?;
-    Some(Date((milliseconds / 1000).clamp(0, 253_402_300_799)))
+    Some(Date((milliseconds / 1000).clamp(0, LAST_SECOND)))
 }
 
 struct Dump<'a> {

@@ -18,6 +18,7 @@ use crate::moving::import::progress::Progress;
 use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
+use crate::types::whole_seconds;
 use api::Api;
 use model::{SlackAttachment, SlackChannel, SlackFile, SlackMessage, SlackUser, seconds};
 use serde::de::DeserializeOwned;
@@ -322,7 +323,7 @@ impl Slack<'_> {
                 default: matches!(channel.name.as_str(), "general" | "random")
                     && !channel.is_archived
                     && !private,
-                created: Some(Date(channel.created.max(0.0) as i64)),
+                created: whole_seconds(channel.created).map(Date),
                 creator: channel.creator.filter(|creator| self.importer.has_user(creator)),
                 subscribers: self.accounts(&channel.members)?,
             };

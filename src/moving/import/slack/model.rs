@@ -1,5 +1,6 @@
 //! Rows of Slack's export. Unknown members are ignored.
 
+use crate::types::LAST_SECOND;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -142,6 +143,6 @@ fn nullable_list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Slack
 /// Seconds and microseconds of a `ts`.
 pub fn seconds(ts: &str) -> Option<(i64, u32)> {
     let (seconds, micros) = ts.split_once('.').unwrap_or((ts, "0"));
-    let seconds = seconds.parse().ok().filter(|seconds| (0..=253_402_300_799).contains(seconds))?;
+    let seconds = seconds.parse().ok().filter(|seconds| (0..=LAST_SECOND).contains(seconds))?;
     Some((seconds, format!("{micros:0<6}").get(..6)?.parse().ok()?))
 }

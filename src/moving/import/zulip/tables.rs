@@ -1,6 +1,6 @@
 //! Rows of the published archive. Unknown columns are ignored; columns of settings are kept in `rest`.
 
-use crate::types::{BotType, Role};
+use crate::types::{BotType, Role, whole_seconds};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -32,12 +32,9 @@ pub struct Time(pub i64);
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let seconds = f64::deserialize(deserializer)?;
-        // The year 9999. Milliseconds are beyond it.
-        if (0.0..=253_402_300_799.0).contains(&seconds) {
-            Ok(Self(seconds.floor() as i64))
-        } else {
-            Err(D::Error::custom(format!("{seconds} is no time in UNIX seconds")))
-        }
+        whole_seconds(seconds)
+            .map(Self)
+            .ok_or_else(|| D::Error::custom(format!("{seconds} is no time in UNIX seconds")))
     }
 }
 

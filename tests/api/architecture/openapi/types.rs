@@ -15,6 +15,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("DefaultGroup", r#"{"type": "string"}"#),
     ("EventId", r#"{"type": "integer"}"#),
     ("FieldType", r#"{"type": "integer"}"#),
+    ("FractionalTime", r#"{"type": "number"}"#),
     ("GroupId", r#"{"type": "integer"}"#),
     ("JsonOrText", "{}"),
     ("MessageId", r#"{"type": "integer"}"#),
@@ -26,6 +27,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("SystemGroup", r#"{"type": "string"}"#),
     ("TopicId", r#"{"type": "integer"}"#),
     ("Trimmed", r#"{"type": "string"}"#),
+    ("UnixTime", r#"{"type": "integer"}"#),
     ("UserId", r#"{"type": "integer"}"#),
     ("VisibilityPolicy", r#"{"type": "integer"}"#),
 ];
