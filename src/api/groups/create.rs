@@ -22,7 +22,7 @@ use serde_json::json;
 /// Parameters of `POST /user_groups/create` other than the settings.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// The name, which no other group may have.
+    /// The name, which no other group may have. Surrounding white space is removed.
     name: String,
     /// The purpose of the group.
     description: BoundedText<MAX_GROUP_DESCRIPTION_LENGTH>,
@@ -74,9 +74,9 @@ pub fn create(
     organization::GROUPS.check(tx, caller, 1)?;
     members::check_number(caller, params.members.len(), params.subgroups.len())?;
     let members = members::check_active_users(tx, &params.members)?;
-    groups::rules::check_name(&params.name)?;
-    groups::rules::check_unique(tx, &params.name, None)?;
-    let id = groups::insert(tx, &params.name, &params.description, caller.user_id, tx.now())?;
+    let name = groups::rules::check_name(&params.name)?;
+    groups::rules::check_unique(tx, &name, None)?;
+    let id = groups::insert(tx, &name, &params.description, caller.user_id, tx.now())?;
     for setting in UserGroupSetting::ALL {
         if let Some(value) = value(&settings, setting, caller.user_id) {
             let group = groups::setting::parse(tx, &setting.permission(), &value)?;

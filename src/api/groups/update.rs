@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 pub struct UpdateParams {
     /// The group to change.
     user_group_id: GroupId,
-    /// The new name, which no other group may have.
+    /// The new name, which no other group may have. Surrounding white space is removed.
     name: Option<String>,
     /// The new description.
     description: Option<BoundedText<MAX_GROUP_DESCRIPTION_LENGTH>>,
@@ -47,13 +47,14 @@ pub fn update(
     }
     let mut group = groups::rules::find(tx, params.user_group_id)?;
     Manager::new(tx.ctx(caller))?.require(&group, &[])?;
-    if let Some(name) = params.name.as_ref().filter(|name| **name != group.name) {
-        groups::rules::check_name(name)?;
-        groups::rules::check_unique(tx, name, Some(group.id))?;
+    let name = params.name.as_deref().filter(|name| *name != group.name);
+    let name = name.map(groups::rules::check_name).transpose()?;
+    if let Some(name) = name.filter(|name| *name != group.name) {
+        groups::rules::check_unique(tx, &name, Some(group.id))?;
         let renamed = Entry::new(Action::GroupChanged, group.id);
         tx.audit(renamed.before(json!({ "name": group.name })).after(json!({ "name": name })))?;
-        group.name.clone_from(name);
-        save(tx, &group, GroupChange::Name(name.clone()))?;
+        group.name.clone_from(&name);
+        save(tx, &group, GroupChange::Name(name))?;
     }
     if let Some(description) = params.description.as_deref().filter(|text| *text != group.description) {
         tx.audit(Entry::new(Action::GroupChanged, group.id).after(json!({ "changed": "description" })))?;

@@ -22,9 +22,10 @@ const RESERVED_PREFIXES: [&str; 5] = ["@", "role:", "user:", "stream:", "channel
 /// Characters that end a mention of a group or are markup in it.
 const FORBIDDEN_IN_NAMES: [char; 3] = ['*', '`', '\\'];
 
-/// Checks a name as a client sends it.
-pub fn check_name(name: &str) -> ApiResult<()> {
-    if name.trim().is_empty() {
+/// Checks a name as a client sends it, and returns it without surrounding white space, which no mention could have.
+pub fn check_name(text: &str) -> ApiResult<String> {
+    let name = text.trim();
+    if name.is_empty() {
         return Err(ApiError::bad_request("User group name can't be empty!"));
     }
     if name.chars().count() > MAX_NAME_LENGTH {
@@ -40,7 +41,7 @@ pub fn check_name(name: &str) -> ApiResult<()> {
         )));
     }
     match RESERVED_PREFIXES.into_iter().find(|prefix| name.starts_with(prefix)) {
-        None => Ok(()),
+        None => Ok(name.to_owned()),
         Some(prefix) => Err(ApiError::bad_request(format!("User group name cannot start with '{prefix}'."))),
     }
 }
@@ -134,24 +135,28 @@ mod tests {
     #[test]
     fn names_are_checked_as_published() {
         let long = "é".repeat(101);
+        let spaced = format!("  {} ", &long[2..]);
         let cases = [
-            ("crew", None),
-            (" crew ", None),
-            (&long[2..], None),
-            ("", Some("User group name can't be empty!")),
-            (" \t", Some("User group name can't be empty!")),
-            (&long, Some("User group name cannot exceed 100 characters.")),
-            ("a\n# b", Some("Invalid character in user group name, at position 2.")),
-            ("@crew", Some("User group name cannot start with '@'.")),
-            ("role:crew", Some("User group name cannot start with 'role:'.")),
-            ("user:crew", Some("User group name cannot start with 'user:'.")),
-            ("stream:crew", Some("User group name cannot start with 'stream:'.")),
-            ("channel:crew", Some("User group name cannot start with 'channel:'.")),
-            ("the role:crew", None),
+            ("crew", Ok("crew")),
+            (" the crew\t", Ok("the crew")),
+            (&long[2..], Ok(&long[2..])),
+            (&spaced, Ok(&long[2..])),
+            ("", Err("User group name can't be empty!")),
+            (" \t", Err("User group name can't be empty!")),
+            (&long, Err("User group name cannot exceed 100 characters.")),
+            ("a\n# b", Err("Invalid character in user group name, at position 2.")),
+            ("@crew", Err("User group name cannot start with '@'.")),
+            ("role:crew", Err("User group name cannot start with 'role:'.")),
+            ("user:crew", Err("User group name cannot start with 'user:'.")),
+            ("stream:crew", Err("User group name cannot start with 'stream:'.")),
+            ("channel:crew", Err("User group name cannot start with 'channel:'.")),
+            (" @crew", Err("User group name cannot start with '@'.")),
+            ("the role:crew", Ok("the role:crew")),
         ];
         for (name, expected) in cases {
-            let refused = check_name(name).err();
-            assert_eq!(refused.as_ref().map(ApiError::msg), expected, "{name:?}");
+            let checked = check_name(name);
+            let checked = checked.as_ref().map(String::as_str).map_err(ApiError::msg);
+            assert_eq!(checked, expected, "{name:?}");
         }
     }
 }

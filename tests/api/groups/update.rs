@@ -107,6 +107,26 @@ async fn invalid_values_are_refused() {
     assert_eq!(seen(&ada, crew).await["name"], "Mine");
 }
 
+// conformance: group-25
+#[tokio::test]
+async fn white_space_around_names_is_removed() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let crew = group(&ada, "  the crew \t", &[&bob]).await;
+    assert_eq!(seen(&ada, crew).await["name"], "the crew");
+    let mention = ada.send_direct(&[&bob], "@*the crew*").await;
+    assert_eq!(bob.message(mention).await["flags"], json!(["mentioned"]));
+    ada.patch(&path(crew, ""), json!({"name": " the team "})).await.ok();
+    assert_eq!(seen(&ada, crew).await["name"], "the team");
+    let taken = json!({"name": "the team  ", "description": "", "members": []});
+    let msg = "User group 'the team' already exists.";
+    ada.post("/user_groups/create", taken).await.error(400, "BAD_REQUEST", msg);
+    // It is the name that the group has.
+    let mut queue = ada.register(json!({"event_types": ["user_group"]})).await;
+    ada.patch(&path(crew, ""), json!({"name": " the team"})).await.ok();
+    queue.expect_nothing().await;
+}
+
 // conformance: group-11
 #[tokio::test]
 async fn groups_can_manage_groups() {
