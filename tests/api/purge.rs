@@ -47,7 +47,7 @@ const TABLES: &[(&str, &str, Outcome)] = &[
     ("read_state", "user_id", Kept("no text")),
     ("realm_export", "acting_user_id", Kept("exports of the organization, made by administrators")),
     ("recipient", "created_by", Kept("conversations of others, without text")),
-    ("sent_name", "sender_id", Kept("digests, removed after a while")),
+    ("sent_name", "sender_id", Kept("digests, removed with the messages")),
     ("session", "user_id", Kept("the account stays; deactivating it ends them")),
     ("submessage", "sender_id", Kept("votes and answers, part of messages of others")),
     ("subscription", "user_id", Kept("no text")),

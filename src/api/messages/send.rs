@@ -29,9 +29,9 @@ pub struct SendParams {
     topic: Option<String>,
     /// Markdown.
     content: String,
-    /// The sender's own queue, whose event has `local_message_id`. With the same `queue_id`, `local_id` and `content` as
-    /// one of the sender's last 200 messages the reply is that message's `id`, and nothing is sent: a client that did
-    /// not get the reply may ask again.
+    /// The sender's own queue, whose event has `local_message_id`. With the same `queue_id`, `local_id`, destination and
+    /// `content` as one of the sender's last 200 messages the reply is that message's `id`, and nothing is sent: a client
+    /// that did not get the reply may ask again.
     #[serde(default)]
     queue_id: Option<String>,
     /// The client's local id of the message.
@@ -74,16 +74,17 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
     let local_id = params.local_id.map(BoundedText::into_inner);
     let echo = params.queue_id.map(|id| QueueId(id.into())).zip(local_id);
     let prepared = on_snapshot(&call.app, Some(caller.quota_owner()), &[&text], move |snapshot| {
+        let ctx = Ctx::new(snapshot, &caller, now);
+        let destination = destination::find(ctx, params.r#type, &params.to, params.topic.as_deref())?;
         // This holds even if the sender has lost the permission to send.
-        if let Some(echo) = &echo
-            && let Some(id) = sent_names::find(snapshot, caller.user_id, &SentName::new(echo, &content))?
-        {
-            return Ok(Err(SentMessage::known(id)));
+        if let Some(echo) = &echo {
+            let name = SentName::new(echo, &destination, &content);
+            if let Some(id) = sent_names::find(snapshot, caller.user_id, &name)? {
+                return Ok(Err(SentMessage::known(id)));
+            }
         }
-        let topic = params.topic.as_deref();
-        let destination =
-            destination::resolve(Ctx::new(snapshot, &caller, now), params.r#type, &params.to, topic)?;
-        let rendered = render_for(Ctx::new(snapshot, &caller, now), &origin, &content)?;
+        destination::check(ctx, &params.to, &destination)?;
+        let rendered = render_for(ctx, &origin, &content)?;
         let read_by_sender =
             params.read_by_sender.unwrap_or_else(|| messages::rules::is_read_by_sender(&client));
         Ok(Ok(OutgoingMessage {

@@ -73,7 +73,7 @@ impl OutgoingMessage {
 
     /// The name given by its client.
     pub fn name(&self) -> Option<SentName> {
-        self.echo.as_ref().map(|echo| SentName::new(echo, &self.content))
+        self.echo.as_ref().map(|echo| SentName::new(echo, &self.destination, &self.content))
     }
 }
 

@@ -48,18 +48,49 @@ pub fn resolve(
     to: &JsonOrText,
     topic: Option<&str>,
 ) -> ApiResult<Destination> {
+    let destination = find(ctx, kind, to, topic)?;
+    check(ctx, to, &destination)?;
+    Ok(destination)
+}
+
+/// Resolves the destination of a request, to which the sender may have no access: [`check`] follows before anything of it is
+/// shown or used.
+pub fn find(
+    ctx: Ctx<'_>,
+    kind: MessageType,
+    to: &JsonOrText,
+    topic: Option<&str>,
+) -> ApiResult<Destination> {
     match kind {
         MessageType::Channel => {
-            let stream = channel_named(ctx, to)?;
+            let stream = match ChannelQuery::of(to)? {
+                ChannelQuery::Id(id) => {
+                    rows::channel::by_id(&ctx, StreamId(id))?.ok_or_else(|| no_channel_with_id(id))?
+                }
+                ChannelQuery::Name(name) => {
+                    channels::by_name(&ctx, name)?.ok_or_else(|| no_channel_named(name))?
+                }
+            };
             let topic = read_topic(topic.ok_or_else(|| ApiError::bad_request("Missing topic"))?)?;
-            check_channel(ctx, &stream, &topic)?;
             Ok(Destination::Channel(Box::new(stream), topic))
         }
-        MessageType::Direct => {
-            let user_ids = direct_participants(&ctx, ctx.caller, to)?;
-            check_direct(ctx, &user_ids)?;
-            Ok(Destination::Direct(user_ids))
+        MessageType::Direct => Ok(Destination::Direct(direct_participants(&ctx, ctx.caller, to)?)),
+    }
+}
+
+/// Checks that the sender may write to the destination that a request names as `to`. Inaccessible channels are confirmed
+/// only by name, as published.
+pub fn check(ctx: Ctx<'_>, to: &JsonOrText, destination: &Destination) -> ApiResult<()> {
+    match destination {
+        Destination::Channel(stream, topic) => {
+            if let ChannelQuery::Name(name) = ChannelQuery::of(to)?
+                && !is_known(ctx, stream)?
+            {
+                return Err(not_authorized(name));
+            }
+            check_channel(ctx, stream, topic)
         }
+        Destination::Direct(user_ids) => check_direct(ctx, user_ids),
     }
 }
 
@@ -103,29 +134,28 @@ pub fn read_topic(text: &str) -> ApiResult<Topic> {
     })
 }
 
-/// One channel: an id, a name, or a list of one of them. Inaccessible channels are confirmed only by name, as
-/// published.
-fn channel_named(ctx: Ctx<'_>, to: &JsonOrText) -> ApiResult<StreamRow> {
-    let with_name = |name: &str| -> ApiResult<StreamRow> {
-        let name = name.trim();
-        let stream = channels::by_name(&ctx, name)?.ok_or_else(|| no_channel_named(name))?;
-        if is_known(ctx, &stream)? { Ok(stream) } else { Err(not_authorized(name)) }
-    };
-    let one = match to {
-        JsonOrText::Text(name) => return with_name(name),
-        JsonOrText::Json(Value::Array(list)) => match list.as_slice() {
-            [one] => one,
-            _ => return Err(ApiError::bad_request("Expected exactly one channel")),
-        },
-        JsonOrText::Json(one) => one,
-    };
-    match one {
-        Value::Number(id) => {
-            let id = id.as_i64().ok_or_else(|| ApiError::bad_request("Invalid data type for channel"))?;
-            rows::channel::by_id(&ctx, StreamId(id))?.ok_or_else(|| no_channel_with_id(id))
-        }
-        Value::String(name) => with_name(name),
-        _ => Err(ApiError::bad_request("Invalid data type for channel")),
+/// The channel that a request names: an id, a name, or a list of one of them.
+enum ChannelQuery<'a> {
+    Id(i64),
+    Name(&'a str),
+}
+
+impl<'a> ChannelQuery<'a> {
+    fn of(to: &'a JsonOrText) -> ApiResult<Self> {
+        let one = match to {
+            JsonOrText::Text(name) => return Ok(Self::Name(name.trim())),
+            JsonOrText::Json(Value::Array(list)) => match list.as_slice() {
+                [one] => one,
+                _ => return Err(ApiError::bad_request("Expected exactly one channel")),
+            },
+            JsonOrText::Json(one) => one,
+        };
+        let query = match one {
+            Value::Number(id) => id.as_i64().map(Self::Id),
+            Value::String(name) => Some(Self::Name(name.trim())),
+            _ => None,
+        };
+        query.ok_or_else(|| ApiError::bad_request("Invalid data type for channel"))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Names that clients gave to recently sent messages: the queue and the local id of `POST /messages`. A client that did
 //! not get the reply sends the same again, and receives the id of the stored message.
 
+use crate::domain::messages::destination::Destination;
 use crate::error::ApiResult;
 use crate::events::QueueId;
 use crate::store::Tx;
@@ -11,15 +12,22 @@ use sha2::{Digest, Sha256};
 /// Number of messages of a sender that keep their names.
 const KEPT: i64 = 200;
 
-/// The name of a message. The content is a part of it: a program that gives all its messages the same local id is not
-/// taken for one that repeats itself.
+/// The name of a message. The destination and the content are parts of it: a program that gives all its messages the same
+/// local id is not taken for one that repeats itself.
 pub struct SentName([u8; 32]);
 
 impl SentName {
-    /// Returns the name of a message with this content.
-    pub fn new((queue, local_id): &(QueueId, String), content: &str) -> Self {
+    /// Returns the name of a message with this destination and content.
+    pub fn new((queue, local_id): &(QueueId, String), destination: &Destination, content: &str) -> Self {
+        let (to, topic) = match destination {
+            Destination::Channel(stream, topic) => (format!("channel {}", stream.stream_id), topic.as_str()),
+            Destination::Direct(user_ids) => {
+                let user_ids: Vec<String> = user_ids.iter().map(ToString::to_string).collect();
+                (format!("direct {}", user_ids.join(" ")), "")
+            }
+        };
         let mut hasher = Sha256::new();
-        for part in [&*queue.0, local_id, content] {
+        for part in [&*queue.0, local_id, &to, topic, content] {
             hasher.update((part.len() as u64).to_be_bytes());
             hasher.update(part);
         }

@@ -342,6 +342,7 @@ async fn repeated_sends_return_the_stored_message() {
     let mut server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada, &bob]).await;
+    let shed = server.channel("shed", &[&ada, &bob]).await;
     let mut of_bob = bob.register(&json!({"event_types": ["message"]})).await;
     let first = json!({"to": garden, "queue_id": "q", "local_id": "1.01", "content": "once"});
     let id = channel_message(&ada, first.clone()).await;
@@ -354,23 +355,42 @@ async fn repeated_sends_return_the_stored_message() {
     let heard = json!({"type": "message", "message": "*", "flags": []});
     of_bob.expect(&[heard.clone(), heard]).await;
     drop(of_bob);
-    // Another queue, another name, another text, another sender: other messages.
-    let mut ids = vec![id, one];
-    for more in [json!({"queue_id": "r"}), json!({"local_id": "1.03"}), json!({"content": "Once"})] {
+    // Another queue, name, text, topic, channel, kind of destination or sender: other messages.
+    let with = |more: Value| {
         let mut message = first.clone();
         message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        ids.push(channel_message(&ada, message).await);
+        message
+    };
+    let mut ids = vec![id, one];
+    for more in [
+        json!({"queue_id": "r"}),
+        json!({"local_id": "1.03"}),
+        json!({"content": "Once"}),
+        json!({"topic": "u"}),
+        json!({"to": shed}),
+        json!({"type": "direct", "to": [bob.user_id]}),
+        json!({"type": "direct", "to": [ada.user_id]}),
+    ] {
+        ids.push(channel_message(&ada, with(more)).await);
     }
     ids.push(channel_message(&bob, first.clone()).await);
     assert!(ids.is_sorted_by(|before, after| before < after), "{ids:?}");
-    // Even after a restart, if the message was deleted, and without permission to send.
+    // The same destination by another name, even after a restart, but not a destination that there is not.
     server.restart().await;
+    assert_eq!(channel_message(&ada, with(json!({"to": "Garden"}))).await, id);
+    let nowhere = ada.post("/messages", with(json!({"type": "channel", "topic": "t", "to": "nowhere"}))).await;
+    nowhere.error(400, "STREAM_DOES_NOT_EXIST", "Channel 'nowhere' does not exist");
+    // A message that was deleted is sent again.
+    assert_eq!(server.column("SELECT count(*) FROM sent_name").await, ["10"]);
     let owner = server.owner().await;
     owner.delete(&format!("/messages/{id}"), json!({})).await.ok();
-    assert_eq!(channel_message(&ada, first).await, id);
+    assert_eq!(server.column("SELECT count(*) FROM sent_name").await, ["9"]);
+    let again = channel_message(&ada, first.clone()).await;
+    assert!(!ids.contains(&again), "{again} {ids:?}");
+    // Even without permission to send.
     owner.delete(&format!("/streams/{garden}"), json!({})).await.ok();
     assert_eq!(channel_message(&ada, second).await, one);
-    assert_eq!(server.column("SELECT count(*) FROM sent_name").await, ["6"]);
+    assert_eq!(channel_message(&ada, first).await, again);
 }
 
 #[tokio::test]
