@@ -2,18 +2,13 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, clickButton, clickText, compose, fillIn, setUp, until, untilText } from "./harness.js";
+import { axeViolations, clickButton, clickText, compose, eventually, onElement, sendLogin, setUp, typeInto, until, untilAllEqual, untilEqual, untilText, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
 
 /** Fills in the page for logging in that is shown. */
-async function logInHere(page, name, password = "correct horse") {
-  await page.waitForSelector("#id_username");
-  await page.type("#id_username", bench.server.accounts[name].email);
-  await page.type("#id_password", password);
-  await page.keyboard.press("Enter");
-}
+const logInHere = (page, name, password) => sendLogin(page, bench.server.accounts[name].email, password);
 
 describe("logging in", () => {
   it("leads to where one wanted to go", async () => {
@@ -24,13 +19,13 @@ describe("logging in", () => {
       await page.goto(bench.server.url + path);
       await logInHere(page, "Ada");
       await untilText(page, ".message-row", "You found me");
-      assert.equal(await page.evaluate(() => location.pathname + location.search + location.hash), `/${where}`, path);
+      await eventually(async () => assert.equal(await page.evaluate(() => location.pathname + location.search + location.hash), `/${where}`, path));
     }
     const page = await bench.open();
     await page.goto(`${bench.server.url}/login/?next=//elsewhere.example/`);
     await logInHere(page, "Ada");
     await page.waitForSelector(".app");
-    assert.equal(await page.evaluate(() => location.href), `${bench.server.url}/`, "never to another server");
+    await eventually(async () => assert.equal(await page.evaluate(() => location.href), `${bench.server.url}/`, "never to another server"));
   });
 
   it("leads back when the session has ended meanwhile", async () => {
@@ -39,10 +34,10 @@ describe("logging in", () => {
     const ada = await as("Ada", where.replace(" ", ".20"));
     ada.expected.push(/401/);
     await untilText(ada, ".message-row", "Still here");
-    await ada.type(".composer .editor__text", "Not lost either");
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await typeInto(ada, ".composer .editor__text", "Not lost either");
+    await until(ada, () => Object.values(localStorage).some((text) => text.includes("Not lost either")));
     await bench.server.call("Ada", "POST", "/users/me/api_keys/revoke_others");
-    await ada.evaluate(() => dispatchEvent(new Event("online")));
+    await wake(ada);
     await logInHere(ada, "Ada");
     await untilText(ada, ".message-row", "Still here");
     await until(ada, () => document.querySelector(".composer .editor__text").value === "Not lost either");
@@ -61,44 +56,43 @@ describe("logging in", () => {
 
 describe("a forgotten password", () => {
   it("is set anew by a link that an administrator makes on the person's card", async () => {
+    await bench.server.person("Dan");
     const ada = await as("Ada", "#organization/users/active");
-    await clickButton(ada, "New password for Bob");
+    await clickButton(ada, "New password for Dan");
     await clickText(ada, "dialog.dialog--small button", "Make a link");
-    await ada.waitForSelector("[aria-label='Link for a new password']");
-    const first = await ada.$eval("[aria-label='Link for a new password']", (input) => input.value);
+    const first = await onElement(ada, "[aria-label='Link for a new password']", (input) => input.value);
 
     await go(ada, "#inbox");
     await until(ada, () => !document.querySelector("dialog"));
-    await clickButton(ada, "Card of Bob");
+    await clickButton(ada, "Card of Dan");
     await clickText(ada, ".card button", "Link for a new password");
     await clickText(ada, "dialog.dialog--small button", "Make a link");
-    await ada.waitForSelector("[aria-label='Link for a new password']");
-    const link = await ada.$eval("[aria-label='Link for a new password']", (input) => input.value);
+    const link = await onElement(ada, "[aria-label='Link for a new password']", (input) => input.value);
     assert.notEqual(link, first);
 
-    const bob = await bench.open();
-    bob.expected.push(/404/);
-    await bob.goto(first);
-    await untilText(bob, "h1", "This link does not work");
-    await bob.goto(link);
-    assert.deepEqual(await axeViolations(bob), []);
-    await bob.type("#password", "battery staple");
-    await Promise.all([bob.waitForNavigation(), bob.keyboard.press("Enter")]);
-    await untilText(bob, "h1", "Your password is set");
-    assert.deepEqual(await axeViolations(bob), []);
-    await clickText(bob, "a", "Start chatting");
-    await bob.waitForSelector(".app");
+    const dan = await bench.open();
+    dan.expected.push(/404/);
+    await dan.goto(first);
+    await untilText(dan, "h1", "This link does not work");
+    await dan.goto(link);
+    assert.deepEqual(await axeViolations(dan), []);
+    await typeInto(dan, "#password", "battery staple");
+    await Promise.all([dan.waitForNavigation(), dan.keyboard.press("Enter")]);
+    await untilText(dan, "h1", "Your password is set");
+    assert.deepEqual(await axeViolations(dan), []);
+    await clickText(dan, "a", "Start chatting");
+    await dan.waitForSelector(".app");
 
     const other = await bench.open();
     await other.goto(bench.server.url);
-    await logInHere(other, "Bob", "battery staple");
+    await logInHere(other, "Dan", "battery staple");
     await other.waitForSelector(".app");
   });
 
   it("is nothing that others can set", async () => {
     const cleo = await as("Cleo", "#organization/users/active");
     await untilText(cleo, "dialog .row", "Bob");
-    assert.equal(await cleo.$$eval("[aria-label^='New password for']", (buttons) => buttons.length), 0);
+    await untilAllEqual(cleo, "[aria-label^='New password for']", (buttons) => buttons.length, 0);
   });
 });
 
@@ -106,12 +100,11 @@ describe("an invitation", () => {
   it("is made in the client, and leads into it", async () => {
     const ada = await as("Ada", "#invite");
     await clickText(ada, "dialog button", "Create link");
-    await ada.waitForSelector("[aria-label='Invitation link']");
-    const link = await ada.$eval("[aria-label='Invitation link']", (input) => input.value);
+    const link = await onElement(ada, "[aria-label='Invitation link']", (input) => input.value);
     const dora = await bench.open({ width: 390, height: 780, touch: true });
     await dora.goto(link);
     assert.deepEqual(await axeViolations(dora), []);
-    for (const [name, value] of [["full_name", "Dora"], ["email", "dora@example.com"], ["password", "correct horse"]]) await dora.type(`#${name}`, value);
+    for (const [name, value] of [["full_name", "Dora"], ["email", "dora@example.com"], ["password", "correct horse"]]) await typeInto(dora, `#${name}`, value);
     await Promise.all([dora.waitForNavigation(), dora.keyboard.press("Enter")]);
     await untilText(dora, "h1", "Welcome, Dora");
     await clickText(dora, "a", "Start chatting");
@@ -120,8 +113,7 @@ describe("an invitation", () => {
     await clickText(dora, ".page__tools button", "Mark all as read");
     await untilText(dora, ".empty a", "general");
     await clickText(dora, ".composer__closed button", "New message");
-    await dora.waitForSelector(".composer__to [aria-label=Channel]");
-    assert.equal(await dora.$eval(".composer__to [aria-label=Channel]", (channel) => channel.value), "general");
+    await untilEqual(dora, ".composer__to [aria-label=Channel]", (channel) => channel.value, "general");
     await clickButton(dora, "Close");
     await go(dora, await at("general", "hello"));
     await compose(dora, "Here I am");

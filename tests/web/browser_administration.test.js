@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { choose, chooseFrom, clickButton, clickText, eventually, fieldSelector, fillIn, setUp, until, untilText } from "./harness.js";
+import { choose, chooseFrom, clickButton, clickText, countOf, eventually, fillIn, onElement, onElements, onField, setUp, typeInto, until, untilEqual, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, go } = bench;
@@ -22,8 +22,7 @@ describe("channels", () => {
     await clickText(ada, "dialog.dialog--small button", "Delete old messages");
     await eventually(async () => assert.equal((await stored()).message_retention_days, 90));
     await choose(ada, "Messages are kept for", "other");
-    await ada.waitForSelector("dialog input[type=number]");
-    await ada.$eval("dialog input[type=number]", (input) => { input.value = "12"; });
+    await onElement(ada, "dialog input[type=number]", (input) => { input.value = "12"; });
     await clickText(ada, "dialog.dialog--small button", "Save");
     await clickText(ada, "dialog.dialog--small button", "Delete old messages");
     await eventually(async () => assert.equal((await stored()).message_retention_days, 12));
@@ -51,22 +50,21 @@ describe("the organization", () => {
     const id = (await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "design" })).stream_id;
     await chooseFrom(ada, "New channels are announced in", "desi", "design");
     await eventually(async () => assert.equal((await realm()).realm_new_stream_announcements_stream_id, id));
-    await until(ada, () => document.querySelector("dialog [aria-label='New channels are announced in']").value === "design");
+    await untilEqual(ada, "dialog [aria-label='New channels are announced in']", (input) => input.value, "design");
     // Members see the rules, and cannot change them.
     const bob = await as("Bob", "#organization/organization-settings");
-    assert.ok(await bob.$eval(await fieldSelector(bob, "Messages are kept for"), (control) => control.disabled));
-    assert.equal(await bob.$("dialog [aria-label='New channels are announced in']"), null);
+    assert.ok(await onField(bob, "Messages are kept for", (control) => control.disabled));
+    assert.equal(await countOf(bob, "dialog [aria-label='New channels are announced in']"), 0);
   });
 
   it("takes email addresses of some domains", async () => {
     const ada = await as("Ada", "#organization/allowed-domains");
-    await ada.waitForSelector("dialog [aria-label=Domain]");
-    await ada.type("dialog [aria-label=Domain]", "example.org");
+    await typeInto(ada, "dialog [aria-label=Domain]", "example.org");
     await clickText(ada, "dialog form button", "Add");
     await untilText(ada, "dialog .row", "example.org");
     await clickText(ada, "dialog .row button", "With subdomains");
     await untilText(ada, "dialog .row", "and its subdomains");
-    assert.deepEqual((await fetched("Ada", "realm_domains")).realm_domains, [{ domain: "example.org", allow_subdomains: true }]);
+    await eventually(async () => assert.deepEqual((await fetched("Ada", "realm_domains")).realm_domains, [{ domain: "example.org", allow_subdomains: true }]));
     await clickButton(ada, "Remove example.org");
     await untilText(ada, "dialog", "There are no domains");
   });
@@ -76,7 +74,7 @@ describe("the organization", () => {
     const ada = await as("Ada", "#organization/linkifier-settings");
     await clickButton(ada, "Change #(?P<id>[0-9]+)");
     await ada.waitForSelector("dialog.dialog--small input");
-    await ada.$$eval("dialog.dialog--small input", (inputs) => { inputs[1].value = "https://example.com/issues/{id}"; });
+    await onElements(ada, "dialog.dialog--small input", (inputs) => { inputs[1].value = "https://example.com/issues/{id}"; });
     await clickText(ada, "dialog.dialog--small button", "Save");
     await untilText(ada, "dialog .row", "https://example.com/issues/{id}");
   });
@@ -98,11 +96,10 @@ describe("permissions", () => {
     });
     await until(ada, () => [...document.querySelectorAll("dialog option:checked")].some((option) => option.textContent.includes("editors, Cleo")));
     await go(ada, `#groups/${id}/editors/general`);
-    await ada.waitForSelector("dialog [aria-label='Add groups']");
-    await ada.type("dialog [aria-label='Add groups']", "inter");
+    await typeInto(ada, "dialog [aria-label='Add groups']", "inter");
     await untilText(ada, "dialog .completion__label", "interns");
     await ada.keyboard.press("Enter");
-    await ada.$$eval("dialog form", (forms) => forms.find((form) => form.querySelector("[aria-label='Add groups']")).requestSubmit());
+    await onElements(ada, "dialog form", (forms) => forms.find((form) => form.querySelector("[aria-label='Add groups']")).requestSubmit());
     const group = async () => (await fetched("Ada", "realm_user_groups")).realm_user_groups.find((one) => one.id === id);
     await eventually(async () => assert.deepEqual((await group()).direct_subgroup_ids, [inner]));
     await choose(ada, "Who can mention it", (await group()).can_manage_group.direct_subgroups?.[0] ?? (await fetched("Ada", "realm_user_groups")).realm_user_groups.find(({ name }) => name === "role:moderators").id);
@@ -134,7 +131,7 @@ describe("other programs", () => {
     await choose(bob, "Program", "text");
     await chooseFrom(bob, "Channel", "desi", "design");
     await fillIn(bob, "Topic", "from a script");
-    const address = await bob.$eval("dialog [aria-label=Address]", (area) => area.value);
+    const address = await onElement(bob, "dialog [aria-label=Address]", (area) => area.value);
     assert.ok(address.startsWith(`${bench.server.url}/api/v1/external/text?`), address);
     const response = await fetch(address, { method: "POST", body: "Backup done" });
     assert.equal(response.status, 200);
@@ -152,8 +149,7 @@ describe("people", () => {
     // Somebody without a time zone gets that of the computer.
     await bench.server.call("Bob", "PATCH", "/settings", { timezone: "Europe/Lisbon" });
     const bob = await as("Bob", "#invite");
-    await bob.waitForSelector("dialog button[type=submit]");
-    assert.equal(await bob.$eval("dialog button[type=submit]", (button) => button.textContent), "Create link");
+    await untilEqual(bob, "dialog button[type=submit]", (button) => button.textContent, "Create link");
     await fillIn(bob, "Email addresses", "dora@example.com");
     await clickText(bob, "dialog button[type=submit]", "Invite");
     await untilText(bob, "dialog [role=status]", "An administrator passes the links on");
@@ -170,7 +166,7 @@ describe("exports", () => {
     await choose(ada, "What is exported", 1);
     await clickText(ada, "dialog button", "Start the export");
     await untilText(ada, "dialog .row", "Complete");
-    const url = await ada.$eval("dialog a[download]", (link) => link.href);
+    const url = await onElement(ada, "dialog a[download]", (link) => link.href);
     const answer = await ada.evaluate(async (address) => { const reply = await fetch(address); return [reply.status, reply.headers.get("content-type")]; }, url);
     assert.deepEqual(answer, [200, "application/gzip"]);
     await clickButton(ada, "Delete the archive");
@@ -187,6 +183,6 @@ describe("exports", () => {
     // Members have no such page.
     const bob = await as("Bob", "#organization/users");
     await untilText(bob, "dialog", "Accounts");
-    assert.ok(!(await bob.$eval("dialog", (dialog) => dialog.textContent)).includes("Data exports"));
+    assert.ok(!(await onElement(bob, "dialog", (dialog) => dialog.textContent)).includes("Data exports"));
   });
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, choose, clickButton, clickText, eventually, IS_FIREFOX, setUp, until, untilText } from "./harness.js";
+import { axeViolations, choose, clickButton, clickText, eventually, focusOn, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilFocus, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -13,6 +13,7 @@ describe("a search for a day", () => {
     const { messages: [first] } = await bench.server.call("Ada", "GET", "/messages", { anchor: "oldest", num_before: 0, num_after: 1, narrow: [["channel", "design"]] });
     const ada = await as("Ada", "#inbox");
     await ada.keyboard.press("/");
+    await untilFocus(ada, ".search input");
     await ada.keyboard.type("channel:desi date:tod");
     await untilText(ada, ".search .pill", "channel: design");
     await untilText(ada, ".search .completion__label", "date:today");
@@ -23,6 +24,7 @@ describe("a search for a day", () => {
     await until(ada, (id) => location.hash.endsWith(`/near/${id}`), first.id);
     await ada.waitForSelector(`[data-id="${first.id}"]`);
     await ada.keyboard.press("/");
+    await untilFocus(ada, ".search input");
     await ada.keyboard.type("before:today");
     await ada.keyboard.press("Enter");
     await untilText(ada, ".toast", "There are no messages before that day");
@@ -37,9 +39,7 @@ describe("what was done", () => {
     const other = await bench.server.send("Ada", "general", "regrets", "Please go");
     const ada = await as("Ada", await at("general", "regrets"));
     const remove = async (which) => {
-      await ada.waitForSelector(`[data-id="${which}"]`);
-      await ada.focus(`[data-id="${which}"]`);
-      await ada.keyboard.press("i");
+      await pressOn(ada, `[data-id="${which}"]`, "i");
       await clickText(ada, "[role=menuitem]", "Delete");
       await until(ada, (one) => !document.querySelector(`[data-id="${one}"]`), which);
     };
@@ -78,9 +78,9 @@ describe("a row", () => {
     const ada = await as("Ada", await at("general", "heard"));
     await ada.waitForSelector(`[data-id="${ids[1]}"]`);
     await until(ada, () => document.querySelector(".message-row:last-of-type").ariaSetSize === "2");
-    const heard = (id) => ada.$eval(`[data-id="${id}"]`, (row) => [row.getAttribute("role") ?? row.localName, row.ariaLabel.split(",")[0], document.getElementById(row.getAttribute("aria-describedby")).textContent.trim(), row.ariaPosInSet, row.ariaSetSize]);
-    assert.deepEqual(await heard(ids[0]), ["article", "Bob", "One strong word", "1", "2"]);
-    assert.deepEqual(await heard(ids[1]), ["article", "Bob", "Two", "2", "2"]);
+    const heard = (id) => onElement(ada, `[data-id="${id}"]`, (row) => [row.getAttribute("role") ?? row.localName, row.ariaLabel.split(",")[0], document.getElementById(row.getAttribute("aria-describedby")).textContent.trim(), row.ariaPosInSet, row.ariaSetSize]);
+    await eventually(async () => assert.deepEqual(await heard(ids[0]), ["article", "Bob", "One strong word", "1", "2"]));
+    await eventually(async () => assert.deepEqual(await heard(ids[1]), ["article", "Bob", "Two", "2", "2"]));
   });
 });
 
@@ -90,9 +90,7 @@ describe("a message that is reported", () => {
     await bench.server.call("Ada", "PATCH", "/realm", { moderation_request_channel_id: id });
     const sent = await bench.server.send("Cleo", "general", "ads", "Buy my tonic");
     const bob = await as("Bob", await at("general", "ads"));
-    await bob.waitForSelector(`[data-id="${sent.id}"]`);
-    await bob.focus(`[data-id="${sent.id}"]`);
-    await bob.keyboard.press("i");
+    await pressOn(bob, `[data-id="${sent.id}"]`, "i");
     await clickText(bob, "[role=menuitem]", "Report");
     await choose(bob, "What is wrong with it?", "spam");
     await clickText(bob, "dialog button[type=submit]", "Report");
@@ -105,15 +103,15 @@ describe("a message that is reported", () => {
 describe("the left column", () => {
   it("lists the views that the user chooses, and searches that are kept", async () => {
     const ada = await as("Ada", "#narrow/has/link/sender/me");
-    const listed = () => ada.$$eval(".sidebar .side-item[href]", (links) => links.map((link) => link.getAttribute("href")));
+    const listed = () => onElements(ada, ".sidebar .side-item[href]", (links) => links.map((link) => link.getAttribute("href")));
     await until(ada, () => document.querySelector(".sidebar a[href='#feed']"));
     await go(ada, "#settings/views");
     await clickText(ada, "dialog .checkbox", "Combined feed");
     await until(ada, () => !document.querySelector(".sidebar a[href='#feed']"));
-    await ada.type("dialog form input", "My links");
+    await typeInto(ada, "dialog form input", "My links");
     await clickText(ada, "dialog button", "Keep the view");
     await untilText(ada, ".sidebar .side-item", "My links");
-    assert.ok((await listed()).some((href) => href.startsWith("#narrow/has/link")));
+    await eventually(async () => assert.ok((await listed()).some((href) => href.startsWith("#narrow/has/link"))));
     await clickText(ada, "dialog .checkbox", "Combined feed");
     await until(ada, () => document.querySelector(".sidebar a[href='#feed']"));
     await clickButton(ada, "Remove My links");
@@ -131,7 +129,7 @@ describe("a profile", () => {
     await untilText(ada, "dialog h2", "Edit Bob");
     const bob = await as("Bob", `#user/${id}`);
     await untilText(bob, "dialog dd", "painters");
-    assert.ok(!(await bob.$$eval("dialog button", (all) => all.map((button) => button.textContent))).includes("Edit"));
+    assert.ok(!(await onElements(bob, "dialog button", (all) => all.map((button) => button.textContent))).includes("Edit"));
   });
 });
 
@@ -140,17 +138,19 @@ describe("a small window", () => {
     for (let count = 0; count < 40; count++) await bench.server.send("Bob", "general", "minutes", `Point ${count}`);
     const ada = await as("Ada", await at("general", "minutes"), { width: 360, height: 225 });
     await untilText(ada, ".message-row", "Point 39");
-    const room = await ada.$eval(".timeline__scroller", (scroller) => scroller.clientHeight);
-    assert.ok(room >= 120, `${room} px`);
-    assert.equal(await ada.$eval(".banner", (banner) => banner.checkVisibility()), false, "a question takes no room of messages");
-    assert.equal(await ada.evaluate(() => document.documentElement.scrollWidth), 360);
+    await eventually(async () => {
+      const room = await onElement(ada, ".timeline__scroller", (scroller) => scroller.clientHeight);
+      assert.ok(room >= 120, `${room} px`);
+    });
+    await eventually(async () => assert.equal(await onElement(ada, ".banner", (banner) => banner.checkVisibility()), false, "a question takes no room of messages"));
+    await eventually(async () => assert.equal(await ada.evaluate(() => document.documentElement.scrollWidth), 360));
     // Firefox under test has no view of what is printed.
     if (IS_FIREFOX) return;
     await ada.setViewport({ width: 1024, height: 700 });
     await ada.emulateMediaType("print");
-    const printed = await ada.evaluate(() => {
+    const printed = await onElement(ada, ".timeline__scroller", (scroller) => {
       const seen = (selector) => [...document.querySelectorAll(selector)].some((element) => element.checkVisibility());
-      return { rows: document.querySelectorAll(".message-row").length, isWhole: document.querySelector(".timeline__scroller").clientHeight >= document.querySelector(".timeline__list").scrollHeight, others: [".sidebar", ".people", ".composer", ".search"].filter(seen) };
+      return { rows: document.querySelectorAll(".message-row").length, isWhole: scroller.clientHeight >= document.querySelector(".timeline__list").scrollHeight, others: [".sidebar", ".people", ".composer", ".search"].filter(seen) };
     });
     assert.deepEqual([printed.rows >= 40, printed.isWhole, printed.others], [true, true, []], JSON.stringify(printed));
   });
@@ -175,8 +175,7 @@ describe("what is sent later", () => {
     await clickButton(ada, "More ways to send");
     await clickText(ada, "[role=menuitem]", "Insert a saved text");
     await clickButton(ada, "Edit Greeting");
-    await ada.waitForSelector("dialog.dialog--small textarea");
-    await ada.$eval("dialog.dialog--small textarea", (area) => { area.value = "Dear friends"; });
+    await onElement(ada, "dialog.dialog--small textarea", (area) => { area.value = "Dear friends"; });
     await clickText(ada, "dialog.dialog--small button", "Save");
     await clickText(ada, "dialog .row__main", "Dear friends");
     await until(ada, () => document.querySelector(".composer .editor__text").value.includes("Dear friends"));
@@ -203,7 +202,7 @@ describe("new dialogs", () => {
     assert.deepEqual(await axeViolations(ada), []);
     await go(ada, "#narrow/sender/me/has/link");
     await ada.waitForSelector(".search .pill");
-    await ada.focus(".composer, .search input");
+    await focusOn(ada, ".composer, .search input");
     assert.deepEqual(await axeViolations(ada), []);
   });
 });

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { chooseFrom, clickText, drawn, press, setUp, until, untilText } from "./harness.js";
+import { act, chooseFrom, clickText, drawn, eventually, hoverOver, onElements, press, pressOn, setUp, until, untilFocus, untilText } from "./harness.js";
 import { largeOrganization } from "./organization.js";
 
 const bench = setUp({ fixtures: largeOrganization() });
@@ -39,7 +39,7 @@ describe("a large organization", () => {
     // The list of conversations goes on beyond the messages that were fetched first.
     await go(ada, "#recent");
     await ada.waitForSelector(".recent .conversation");
-    const listed = await ada.$$eval(".recent .conversation", (rows) => rows.length);
+    const listed = await onElements(ada, ".recent .conversation", (rows) => rows.length);
     await clickText(ada, ".recent__older", "Show older conversations");
     await until(ada, (before) => document.querySelectorAll(".recent .conversation").length > before, listed);
     await ada.reload();
@@ -49,7 +49,7 @@ describe("a large organization", () => {
   it("invites into any channel, of which none is listed before it is looked for", async () => {
     const ada = await as("Ada", "#invite");
     await untilText(ada, "dialog label", "Further channels");
-    assert.ok((await ada.$$eval("dialog *", (all) => all.length)) < 150);
+    await eventually(async () => assert.ok((await onElements(ada, "dialog *", (all) => all.length)) < 150));
     await chooseFrom(ada, "Further channels", "199", "channel 199");
     await untilText(ada, "dialog .pill", "#channel 199");
   });
@@ -60,7 +60,7 @@ describe("a large organization", () => {
     await say("channel 011", "noise", "First");
     await untilText(ada, ".sidebar [data-channel] .count", "1");
     let number = 0;
-    const count = (name) => ada.$$eval(".sidebar [data-channel]", (rows, wanted) => rows.find((row) => row.textContent.includes(wanted)).querySelector(".count")?.textContent, name);
+    const count = (name) => onElements(ada, ".sidebar [data-channel]", (rows, wanted) => rows.find((row) => row.textContent.includes(wanted)).querySelector(".count")?.textContent, name);
     const another = async () => {
       const before = await count("channel 011");
       await say("channel 011", "noise", `Message ${++number}`);
@@ -68,11 +68,11 @@ describe("a large organization", () => {
     };
     assert.ok(await drawn(ada, ".sidebar", another) < 60, "the left column");
     // The focus is on the row that changes.
-    await ada.$$eval(".sidebar [data-channel] a", (links) => links.find((link) => link.textContent.includes("channel 011")).focus());
+    await act(ada, ".sidebar [data-channel] a", "channel 011", "focus");
     await another();
-    assert.match(await ada.evaluate(() => document.activeElement.textContent), /channel 011/);
+    await eventually(async () => assert.match(await ada.evaluate(() => document.activeElement.textContent), /channel 011/));
     // A button is pressed while a message arrives.
-    const box = await ada.$$eval(".sidebar [data-channel] a", (links) => {
+    const box = await onElements(ada, ".sidebar [data-channel] a", (links) => {
       const { x, y, width, height } = links.find((link) => link.textContent.includes("channel 011")).getBoundingClientRect();
       return { x: x + width / 3, y: y + height / 2 };
     });
@@ -82,14 +82,13 @@ describe("a large organization", () => {
     await ada.mouse.up();
     await untilText(ada, ".header h1", "channel 011");
     // A menu gives the focus back.
-    await ada.hover(".sidebar [aria-label='Actions on channel 012']");
-    await ada.focus(".sidebar [aria-label='Actions on channel 012']");
-    await ada.keyboard.press("Enter");
+    await hoverOver(ada, ".sidebar [aria-label='Actions on channel 012']");
+    await pressOn(ada, ".sidebar [aria-label='Actions on channel 012']", "Enter");
     await ada.waitForSelector("[role=menu]");
     await say("channel 012", "noise", "One more");
     await until(ada, () => [...document.querySelectorAll(".sidebar [data-channel]")].find((row) => row.textContent.includes("channel 012")).querySelector(".count"));
     await ada.keyboard.press("Escape");
-    assert.equal(await ada.evaluate(() => document.activeElement.getAttribute("aria-label")), "Actions on channel 012");
+    await eventually(async () => assert.equal(await ada.evaluate(() => document.activeElement.getAttribute("aria-label")), "Actions on channel 012"));
   });
 
   it("draws little in the inbox and in the recent conversations, and keeps the focus there", async () => {
@@ -101,14 +100,14 @@ describe("a large organization", () => {
       await ada.waitForSelector(`${list} .conversation`);
       await say("channel 020", "long run", "Bring it in");
       await untilText(ada, `${list} .conversation`, "long run");
-      const focused = await ada.$$eval(`${list} .conversation`, (links) => { links[7].focus(); return links[7].getAttribute("href"); });
+      const focused = await onElements(ada, `${list} .conversation`, (links) => { links[7].focus(); return links[7].getAttribute("href"); });
       const amount = await drawn(ada, ".middle__view", async () => {
         number += 1;
         await say("channel 020", `fresh ${number}`, "Only this row");
         await untilText(ada, `${list} .conversation`, `fresh ${number}`);
       });
       assert.ok(amount < 100, `${fragment}: ${amount}`);
-      assert.equal(await ada.evaluate(() => document.activeElement.getAttribute("href")), focused, fragment);
+      await eventually(async () => assert.equal(await ada.evaluate(() => document.activeElement.getAttribute("href")), focused, fragment));
     }
   });
 
@@ -116,11 +115,13 @@ describe("a large organization", () => {
     await say("channel 150", "heliotrope", "A rare one");
     const ada = await as("Ada", "#inbox");
     await press(ada, "Control+k");
+    await untilFocus(ada, ".dialog--palette input");
     await ada.keyboard.type("heliotrope");
     await untilText(ada, ".palette__list", "Topic in #channel 150");
     await ada.keyboard.press("Enter");
     await untilText(ada, ".message-row", "A rare one");
     await press(ada, "Control+k");
+    await untilFocus(ada, ".dialog--palette input");
     await ada.keyboard.type("xyzzyx");
     await untilText(ada, ".dialog--palette", "Nothing has this name");
   });

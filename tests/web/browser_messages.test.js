@@ -5,14 +5,14 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { IS_FIREFOX, choose, clickButton, clickText, compose, eventually, fillIn, logIn, press, setUp, until, untilText } from "./harness.js";
+import { act, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
 
 /** Uploads a picture of this colour as somebody, and posts it. */
 async function postPicture(page, where, colour, name) {
-  await page.evaluate(async (style, title, drops) => {
+  await onElement(page, ".composer .editor__text", async (area, style, title, drops) => {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [600, 400];
     const context = canvas.getContext("2d");
@@ -24,7 +24,7 @@ async function postPicture(page, where, colour, name) {
     // Firefox gives no files to events that a script makes for pasting.
     const how = { bubbles: true, cancelable: true };
     const event = drops ? new DragEvent("drop", { ...how, dataTransfer: data }) : new ClipboardEvent("paste", { ...how, clipboardData: data });
-    document.querySelector(".composer .editor__text").dispatchEvent(event);
+    area.dispatchEvent(event);
   }, colour, name, IS_FIREFOX);
   await until(page, (title) => document.querySelector(".composer .editor__text").value.includes(`[${title}](/user_uploads/`), name);
   await compose(page, "");
@@ -38,41 +38,40 @@ describe("pictures", () => {
     await postPicture(ada, "", "teal", "one.png");
     await postPicture(ada, "", "coral", "100%.png");
     await until(ada, () => document.querySelectorAll(".message_inline_image img").length === 2 && [...document.querySelectorAll(".message_inline_image img")].every((image) => image.naturalWidth > 0));
-    await ada.$$eval(".message_inline_image a", (links) => links[0].click());
+    await act(ada, ".message_inline_image a", 0);
     await untilText(ada, ".lightbox__caption", "one.png, Ada (1 of 2)");
     await until(ada, () => document.querySelector(".lightbox__stage img")?.naturalWidth === 600);
     await ada.keyboard.press("ArrowRight");
     await untilText(ada, ".lightbox__caption", "100%.png, Ada (2 of 2)");
     // Enlarged with keys, the wheel and two clicks, and moved with the mouse; arrows then move the picture.
-    const scale = () => ada.$eval(".lightbox__stage img", (image) => new DOMMatrix(getComputedStyle(image).transform).a);
-    const shift = () => ada.$eval(".lightbox__stage img", (image) => new DOMMatrix(getComputedStyle(image).transform).e);
+    const scale = () => onElement(ada, ".lightbox__stage img", (image) => new DOMMatrix(getComputedStyle(image).transform).a);
+    const shift = () => onElement(ada, ".lightbox__stage img", (image) => new DOMMatrix(getComputedStyle(image).transform).e);
     await until(ada, () => document.querySelector(".lightbox__stage img")?.naturalWidth === 600);
     for (let count = 0; count < 3; count++) await ada.keyboard.press("+");
-    assert.equal(await scale(), 3.375);
+    await eventually(async () => assert.equal(await scale(), 3.375));
     await ada.keyboard.press("ArrowRight");
-    assert.equal(await shift(), -80);
+    await eventually(async () => assert.equal(await shift(), -80));
     await ada.keyboard.press("0");
-    assert.equal(await scale(), 1);
+    await eventually(async () => assert.equal(await scale(), 1));
     await ada.mouse.move(720, 420);
     await ada.mouse.wheel({ deltaY: -900 });
     await until(ada, () => new DOMMatrix(getComputedStyle(document.querySelector(".lightbox__stage img")).transform).a > 5);
     await ada.mouse.down();
     await ada.mouse.move(820, 420);
     await ada.mouse.up();
-    assert.ok((await shift()) > 90);
+    await eventually(async () => assert.ok((await shift()) > 90));
     await clickButton(ada, "Show the whole picture (0)");
-    assert.equal(await scale(), 1);
-    assert.equal(await ada.$eval(".lightbox__caption", (caption) => caption.textContent), "100%.png, Ada (2 of 2)");
+    await eventually(async () => assert.equal(await scale(), 1));
+    await untilEqual(ada, ".lightbox__caption", (caption) => caption.textContent, "100%.png, Ada (2 of 2)");
     await clickButton(ada, "Next");
     await untilText(ada, ".lightbox__caption", "one.png");
-    const download = await ada.$eval("dialog a[download]", (link) => link.href);
+    const download = await onElement(ada, "dialog a[download]", (link) => link.href);
     const response = await ada.evaluate(async (url) => { const reply = await fetch(url); return [reply.status, reply.headers.get("content-type"), (await reply.blob()).size > 100]; }, download);
     assert.deepEqual(response, [200, "image/png", true]);
     await ada.keyboard.press("Escape");
     await until(ada, () => !document.querySelector("dialog"));
     // With the keyboard: the last row has the focus, and v shows its picture.
-    await ada.$$eval(".message-row", (rows) => rows.at(-1).focus());
-    await ada.keyboard.press("v");
+    await pressOn(ada, ".message-row:last-of-type", "v");
     await untilText(ada, ".lightbox__caption", "100%.png");
     await ada.keyboard.press("v");
     await until(ada, () => !document.querySelector("dialog"));
@@ -83,13 +82,13 @@ describe("pictures", () => {
     await bob.waitForSelector(".composer .editor__text", { visible: true });
     await postPicture(bob, "", "teal", "place.png");
     await until(bob, () => document.querySelector(".message_inline_image img")?.naturalWidth > 0);
-    const size = (page) => page.$eval(".message_inline_image img", (image) => [image.getBoundingClientRect().width, image.getBoundingClientRect().height]);
+    const size = (page) => onElement(page, ".message_inline_image img", (image) => [image.getBoundingClientRect().width, image.getBoundingClientRect().height]);
     const ada = await bench.open();
     if (!IS_FIREFOX) await ada.setBypassServiceWorker(true);
     await ada.setRequestInterception(true);
     // Never answered.
     ada.on("request", (request) => (request.url().includes("/user_uploads/") ? undefined : request.continue()));
-    await logIn(ada, bench.server, "Ada");
+    await enter(ada, bench.server, "Ada");
     await go(ada, await at("general", "places"));
     await ada.waitForSelector(".message_inline_image img");
     await eventually(async () => assert.deepEqual(await size(ada), await size(bob)));
@@ -101,10 +100,10 @@ describe("pictures", () => {
     await ada.waitForSelector(".composer .editor__text", { visible: true });
     const path = join(tmpdir(), `teamchat-web-${process.pid}.txt`);
     writeFileSync(path, "text");
-    const input = await ada.$(".composer input[type=file]");
+    const input = await ada.waitForSelector(".composer input[type=file]");
     await input.uploadFile(path);
     await until(ada, () => document.querySelector(".composer .editor__text").value.includes("/user_uploads/"));
-    await ada.$eval(".composer .editor__text", (area) => { area.value = ""; area.dispatchEvent(new Event("input")); });
+    await onElement(ada, ".composer .editor__text", (area) => { area.value = ""; area.dispatchEvent(new Event("input")); });
     // A network that is too slow for the second.
     const network = await ada.createCDPSession();
     await network.send("Network.enable");
@@ -112,8 +111,8 @@ describe("pictures", () => {
     writeFileSync(path, "text".repeat(50_000));
     await input.uploadFile(path);
     await ada.waitForSelector(".editor__uploads button");
-    assert.match(await ada.$eval(".composer .editor__text", (area) => area.value), /Uploading/);
-    await ada.click(".editor__uploads button");
+    await until(ada, () => document.querySelector(".composer .editor__text").value.includes("Uploading"));
+    await click(ada, ".editor__uploads button");
     await until(ada, () => document.querySelector(".composer .editor__text").value.trim() === "" && !document.querySelector(".editor__uploads button"));
   });
 });
@@ -122,12 +121,12 @@ describe("later", () => {
   it("a message is sent at a time, and can be taken back before", async () => {
     const ada = await as("Ada", await at("general", "later"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await ada.type(".composer .editor__text", "Good morning");
+    await typeInto(ada, ".composer .editor__text", "Good morning");
     await clickButton(ada, "More ways to send");
     await clickText(ada, "[role=menuitem]", "Send later");
     await clickText(ada, "dialog .choices button", "Tomorrow at 9");
     await untilText(ada, ".toast", "will be sent");
-    assert.equal(await ada.$eval(".composer .editor__text", (area) => area.value), "");
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value, "");
     const { scheduled_messages: [scheduled] } = await bench.server.call("Ada", "GET", "/scheduled_messages");
     const time = new Date(scheduled.scheduled_delivery_timestamp * 1000);
     assert.deepEqual([scheduled.content, scheduled.topic, time.getHours(), time.getMinutes()], ["Good morning", "later", 9, 0]);
@@ -141,26 +140,28 @@ describe("later", () => {
   it("a message that is scheduled arrives", async () => {
     const [ada, bob] = [await as("Ada", await at("general", "soon")), await as("Bob", await at("general", "soon"))];
     await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await ada.type(".composer .editor__text", "In a moment");
+    await typeInto(ada, ".composer .editor__text", "In a moment");
     await clickButton(ada, "More ways to send");
     await clickText(ada, "[role=menuitem]", "Send later");
-    await ada.waitForSelector("dialog input[type=datetime-local]");
-    // The field has minutes; the test does not wait for the next one.
-    await ada.$eval("dialog input[type=datetime-local]", (input) => {
-      const soon = new Date(Date.now() + 3_000);
-      input.step = "1";
-      input.value = new Date(soon.getTime() - soon.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+    await onElement(ada, "dialog input[type=datetime-local]", (input) => {
+      const later = new Date(Date.now() + 3_600_000);
+      input.value = new Date(later.getTime() - later.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
     });
     await clickText(ada, "dialog button", "Choose this time");
+    const [scheduled] = await eventually(async () => {
+      const { scheduled_messages: all } = await bench.server.call("Ada", "GET", "/scheduled_messages");
+      assert.equal(all.length, 1);
+      return all;
+    });
+    // The server refuses a time that has passed before the request arrives.
+    await eventually(() => bench.server.call("Ada", "PATCH", `/scheduled_messages/${scheduled.scheduled_message_id}`, { scheduled_delivery_timestamp: Math.floor(Date.now() / 1000) + 2 }));
     await untilText(bob, ".message-row", "In a moment");
   });
 
   it("one is reminded of a message", async () => {
     const { id } = await bench.server.send("Bob", "general", "promise", "Please answer this");
     const ada = await as("Ada", await at("general", "promise"));
-    await ada.waitForSelector(`[data-id="${id}"]`);
-    await ada.focus(`[data-id="${id}"]`);
-    await ada.keyboard.press("i");
+    await pressOn(ada, `[data-id="${id}"]`, "i");
     await clickText(ada, "[role=menuitem]", "Remind me");
     await fillIn(ada, "Note", "Before lunch");
     await clickText(ada, "dialog .choices button", "In an hour");
@@ -177,7 +178,7 @@ describe("messages", () => {
     await bench.server.send("Bob", "design", "question", "Serif or sans?");
     const ada = await as("Ada", "#feed");
     await untilText(ada, ".message-row", "Serif or sans?");
-    await ada.$$eval(".recipient-bar__reply", (buttons) => buttons.at(-1).click());
+    await act(ada, ".recipient-bar__reply", "last");
     await until(ada, () => document.activeElement.classList.contains("editor__text"));
     await ada.keyboard.type("Sans");
     await press(ada, "Control+Enter");
@@ -193,33 +194,28 @@ describe("messages", () => {
     const ada = await as("Ada", await at("general", "here"));
     await ada.waitForSelector(`[data-id="${second.id}"]`);
     await until(ada, () => !document.querySelector(".message-row[data-unread]"));
-    await ada.focus(`[data-id="${second.id}"]`);
-    await ada.keyboard.press("U");
+    await pressOn(ada, `[data-id="${second.id}"]`, "U");
     await ada.waitForSelector(`[data-id="${second.id}"][data-unread]`);
     await ada.keyboard.press("V");
     await untilText(ada, "dialog", "Nobody");
     await ada.keyboard.press("Escape");
-    await ada.focus(`[data-id="${first.id}"]`);
-    await ada.keyboard.press("m");
-    await ada.waitForSelector("dialog [aria-label=Topic]");
+    await pressOn(ada, `[data-id="${first.id}"]`, "m");
     await fillIn(ada, "Topic", "there");
-    await ada.$$eval("dialog select", (selects) => { selects.at(-1).value = "change_one"; });
+    await onElements(ada, "dialog select", (selects) => { selects.at(-1).value = "change_one"; });
     await clickText(ada, "dialog button[type=submit]", "Move");
     await until(ada, (id) => !document.querySelector(`[data-id="${id}"]`), first.id);
-    assert.equal((await bench.server.call("Bob", "GET", `/messages/${first.id}`)).message.subject, "there");
-    assert.equal((await bench.server.call("Bob", "GET", `/messages/${second.id}`)).message.subject, "here");
+    await eventually(async () => assert.equal((await bench.server.call("Bob", "GET", `/messages/${first.id}`)).message.subject, "there"));
+    await eventually(async () => assert.equal((await bench.server.call("Bob", "GET", `/messages/${second.id}`)).message.subject, "here"));
   });
 
   it("are linked to, and links lead to them", async () => {
     const { id } = await bench.server.send("Bob", "design", "target", "Here it is");
     await bench.server.send("Bob", "general", "links", `See #**design>target@${id}** and #**design** and #**design>target**`);
     const ada = await as("Ada", await at("general", "links"));
-    await ada.waitForSelector(".message-row a.message-link");
-    await ada.click(".message-row a.message-link");
+    await click(ada, ".message-row a.message-link");
     await ada.waitForSelector(`[data-id="${id}"].is-target`);
     await ada.goBack();
-    await ada.waitForSelector(".message-row a.stream");
-    await ada.click(".message-row a.stream");
+    await click(ada, ".message-row a.stream");
     await untilText(ada, ".header h1", "design");
     await ada.goBack();
     await untilText(ada, ".header h1", "links");
@@ -230,11 +226,10 @@ describe("messages", () => {
   it("are previewed before they are sent, and formatted with keys", async () => {
     const ada = await as("Ada", await at("general", "format"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await ada.focus(".composer .editor__text");
-    await ada.keyboard.type("strong");
+    await typeInto(ada, ".composer .editor__text", "strong");
     await press(ada, "Shift+Home");
     await press(ada, "Control+b");
-    assert.equal(await ada.$eval(".composer .editor__text", (area) => area.value), "**strong**");
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value, "**strong**");
     await press(ada, "Alt+p");
     await ada.waitForSelector(".editor__preview strong");
     await press(ada, "Alt+p");
@@ -252,7 +247,7 @@ describe("a dialog that is still loading", () => {
     if (!IS_FIREFOX) await ada.setBypassServiceWorker(true);
     await ada.setRequestInterception(true);
     ada.on("request", (request) => (names.test(request.url()) ? held.push(request) : request.continue()));
-    await logIn(ada, bench.server, "Ada");
+    await enter(ada, bench.server, "Ada");
     return { ada, held };
   }
 
@@ -264,16 +259,11 @@ describe("a dialog that is still loading", () => {
     await untilText(ada, ".message-row", "to be edited");
     // A page that has come to rest loads the dialogs, and draws its list no more: before, a focused row may be replaced.
     await eventually(() => assert.equal(held.length, 1));
-    await until(ada, () => {
-      const row = [...document.querySelectorAll(".message-row")].at(-1);
-      row?.focus();
-      return document.activeElement === row;
-    });
-    await ada.keyboard.press("e");
+    await pressOn(ada, ".message-row:last-of-type", "e");
     await ada.keyboard.press("?");
     await held[0].continue();
     await until(ada, () => document.querySelector(".message-row textarea")?.value === "to be edited");
-    assert.equal(await ada.$("dialog[open]"), null, "the list of keys has not opened");
+    assert.equal(await countOf(ada, "dialog[open]"), 0, "the list of keys has not opened");
   });
 
   it("has them also while the text of the message is fetched", async () => {
@@ -292,13 +282,12 @@ describe("a dialog that is still loading", () => {
           return real(url, options);
         };
       }, `/json/messages/${id}`);
-      await ada.focus(`[data-id="${id}"]`);
-      await ada.keyboard.press(key);
+      await pressOn(ada, `[data-id="${id}"]`, key);
       await until(ada, () => window.isAsked);
       await ada.keyboard.press("?");
       await ada.evaluate(() => window.release());
       await until(ada, (selector) => document.querySelector(selector)?.value.includes("to be fetched"), opened);
-      assert.equal(await ada.$("dialog[open]"), null, `${key}: the list of keys has not opened`);
+      assert.equal(await countOf(ada, "dialog[open]"), 0, `${key}: the list of keys has not opened`);
       await ada.reload();
     }
   });
@@ -314,6 +303,6 @@ describe("a dialog that is still loading", () => {
     await until(ada, () => document.activeElement.getAttribute("aria-label") === "Channel");
     await ada.keyboard.type("gen");
     await go(ada, "#inbox");
-    assert.deepEqual(await ada.evaluate(() => [document.activeElement.getAttribute("aria-label"), document.activeElement.value]), ["Channel", "gen"]);
+    await eventually(async () => assert.deepEqual(await ada.evaluate(() => [document.activeElement.getAttribute("aria-label"), document.activeElement.value]), ["Channel", "gen"]));
   });
 });

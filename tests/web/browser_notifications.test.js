@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickText, eventually, IS_FIREFOX, logIn, setUp, until, untilText } from "./harness.js";
+import { clickText, enter, eventually, IS_FIREFOX, onElement, onElements, setUp, until, untilText } from "./harness.js";
 
 const bench = setUp();
 const { at, go } = bench;
@@ -56,7 +56,7 @@ function record(permission) {
 async function recording(name, fragment, permission = "granted") {
   const page = await bench.open();
   await page.evaluateOnNewDocument(record, permission);
-  await logIn(page, bench.server, name);
+  await enter(page, bench.server, name);
   await go(page, fragment);
   await page.waitForSelector(".header h1");
   return page;
@@ -65,8 +65,13 @@ async function recording(name, fragment, permission = "granted") {
 const shown = (page) => page.evaluate(() => window.recorded.shown.map(({ title, body }) => [title, body]));
 const sounds = (page) => page.evaluate(() => window.recorded.sounds);
 const setFocus = (page, value) => page.evaluate((is) => window.setFocus(is), value);
+/** Marks everything as read that somebody has. */
+async function readAll(name) {
+  const { messages } = await bench.server.call(name, "GET", "/messages", { anchor: "newest", num_before: 100, num_after: 0 });
+  await bench.server.call(name, "POST", "/messages/flags", { messages: messages.map(({ id }) => id), op: "add", flag: "read" });
+}
+
 const ofServer = (page) => page.evaluate(async () => (await fetch("/json/users/me/web_push")).json());
-const settle = () => new Promise((resolve) => setTimeout(resolve, 700));
 
 describe("notifications", () => {
   it("are asked for with a click", async () => {
@@ -93,7 +98,7 @@ describe("notifications", () => {
     await eventually(async () => assert.match((await shown(ada))[2]?.[0] ?? "", /^Cleo \(#general > bells\)$/));
     const tags = await ada.evaluate(() => window.recorded.shown.map(({ tag }) => tag));
     assert.ok(tags[0] === tags[1] && tags[1] !== tags[2], "one for each conversation");
-    assert.ok((await sounds(ada)) >= 3);
+    await eventually(async () => assert.ok((await sounds(ada)) >= 3));
     await setFocus(ada, true);
     await eventually(async () => assert.equal(await ada.evaluate(() => new Set(window.recorded.closed).size), 2, "gone with the focus"));
   });
@@ -103,13 +108,12 @@ describe("notifications", () => {
     await ada.waitForSelector(".composer .editor__text", { visible: true });
     await bench.server.send("Bob", "general", "focused", "@**Ada** you read this");
     await untilText(ada, ".message-row", "you read this");
-    await settle();
-    assert.deepEqual(await shown(ada), []);
-    assert.equal(await sounds(ada), 0, "no sound for what is on the screen");
     await bench.server.direct("Bob", ["Ada"], "Elsewhere");
-    await eventually(async () => assert.equal(await sounds(ada), 1, "a sound for another conversation"));
-    await settle();
-    assert.deepEqual(await shown(ada), []);
+    await eventually(async () => assert.equal(await sounds(ada), 1, "a sound for another conversation alone"));
+    // What comes after them all is shown alone, with a second sound.
+    await setFocus(ada, false);
+    await bench.server.direct("Cleo", ["Ada"], "The last");
+    await eventually(async () => assert.deepEqual([await shown(ada), await sounds(ada)], [[["Cleo (to you)", "The last"]], 2]));
   });
 
   it("obey the settings, and what is muted", async () => {
@@ -123,31 +127,53 @@ describe("notifications", () => {
     await bench.server.send("Ada", "design", "plain", "Nothing either");
     await bench.server.send("Ada", "design", "followed", "This one");
     await bench.server.direct("Ada", ["Bob"], "A secret");
-    await eventually(async () => assert.equal((await shown(bob)).length, 2));
-    assert.deepEqual(await shown(bob), [["Ada (#design > followed)", "This one"], ["Ada (to you)", "New direct message from Ada"]]);
+    await eventually(async () => assert.deepEqual(await shown(bob), [["Ada (#design > followed)", "This one"], ["Ada (to you)", "New direct message from Ada"]]));
     await bench.server.call("Bob", "PATCH", "/settings", { enable_desktop_notifications: false });
-    await settle();
     await bench.server.direct("Ada", ["Bob"], "Silent");
-    await settle();
-    assert.equal((await shown(bob)).length, 2);
+    await bench.server.call("Bob", "PATCH", "/settings", { enable_desktop_notifications: true });
+    await bench.server.direct("Cleo", ["Bob"], "Loud");
+    await eventually(async () => assert.deepEqual((await shown(bob)).slice(2), [["Cleo (to you)", "New direct message from Cleo"]]));
   });
 
   it("come once in two tabs, and none while the other tab has the focus", async () => {
-    const one = await recording("Cleo", "#inbox");
+    await readAll("Cleo");
+    const prepare = async (page) => {
+      await page.evaluateOnNewDocument(record, "granted");
+      // The tabs may get a message at times that are further apart than the claim of one lasts.
+      await page.evaluateOnNewDocument(() => {
+        const real = window.setTimeout;
+        window.setTimeout = (run, time, ...rest) => real(run, time === 3000 ? 600_000 : time, ...rest);
+      });
+    };
+    const one = await bench.open();
+    await prepare(one);
+    await enter(one, bench.server, "Cleo");
     const two = await one.browserContext().newPage();
-    await two.evaluateOnNewDocument(record, "granted");
-    await two.goto(`${bench.server.url}/#inbox`);
+    await prepare(two);
+    await two.goto(`${bench.server.url}/`);
     await two.waitForSelector(".app");
-    for (const page of [one, two]) await setFocus(page, false);
-    await bench.server.direct("Bob", ["Cleo"], "Once");
-    const all = async () => [...(await shown(one)), ...(await shown(two))];
-    await eventually(async () => assert.equal((await all()).length, 1));
-    await settle();
-    assert.equal((await all()).length, 1);
+    for (const page of [one, two]) {
+      await go(page, "#inbox");
+      await setFocus(page, false);
+    }
+    /** Sends a message, and waits until both tabs are done with it: it counts, and they have claimed it and shown it, or not. */
+    const send = async (content, count) => {
+      await bench.server.direct("Bob", ["Cleo"], content);
+      for (const page of [one, two]) {
+        await until(page, (start) => document.title.startsWith(start), `(${count}) `);
+        await page.evaluate(async () => {
+          await navigator.locks.request("last", () => {});
+          await navigator.serviceWorker?.getRegistration();
+        });
+      }
+    };
+    const bodies = async () => [...(await shown(one)), ...(await shown(two))].map(([, body]) => body).toSorted();
+    await send("Once", 1);
     await setFocus(two, true);
-    await bench.server.direct("Bob", ["Cleo"], "None");
-    await settle();
-    assert.equal((await all()).length, 1);
+    await send("None", 2);
+    await setFocus(two, false);
+    await send("The last", 3);
+    await eventually(async () => assert.deepEqual(await bodies(), ["Once", "The last"]));
   });
 
   it("go away when the message is read elsewhere, and lead to it with a click", async () => {
@@ -190,7 +216,7 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     const page = await bench.open();
     await page.evaluateOnNewDocument(record, permission);
     await page.evaluateOnNewDocument(fakePush, "https://push.example/browser");
-    await logIn(page, bench.server, name);
+    await enter(page, bench.server, name);
     await go(page, "#settings/notifications");
     await page.waitForSelector("dialog h3");
     return page;
@@ -200,8 +226,8 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     const page = await open("Cleo", "default");
     await clickText(page, "dialog button", "Turn on push notifications on this device");
     await untilText(page, "dialog p", "This device gets push notifications");
-    assert.deepEqual((await ofServer(page)).subscription, { endpoint: "https://push.example/browser", shows_content: true });
-    await page.evaluate(() => [...document.querySelectorAll("dialog label")].find((label) => label.textContent.includes("Show names and texts")).querySelector("input").click());
+    await eventually(async () => assert.deepEqual((await ofServer(page)).subscription, { endpoint: "https://push.example/browser", shows_content: true }));
+    await onElements(page, "dialog label", (labels) => labels.find((label) => label.textContent.includes("Show names and texts")).querySelector("input").click());
     await eventually(async () => assert.equal((await ofServer(page)).subscription.shows_content, false));
     // The server lost it, for example with a new password.
     const lose = (params) => page.evaluate(async (method) => {
@@ -209,14 +235,14 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
       await fetch("/json/users/me/web_push", { method, headers: { "X-CSRFToken": token } });
     }, params);
     await lose("DELETE");
-    assert.equal((await ofServer(page)).subscription, null);
+    await eventually(async () => assert.equal((await ofServer(page)).subscription, null));
     await page.reload();
     await eventually(async () => assert.notEqual((await ofServer(page)).subscription, null));
     await go(page, "#settings/notifications");
     await clickText(page, "dialog button", "Turn off on this device");
     await untilText(page, "dialog button", "Turn on push notifications on this device");
-    assert.equal((await ofServer(page)).subscription, null);
-    assert.equal(await page.evaluate(() => localStorage.getItem("fake push")), null);
+    await eventually(async () => assert.equal((await ofServer(page)).subscription, null));
+    await eventually(async () => assert.equal(await page.evaluate(() => localStorage.getItem("fake push")), null));
   });
 
   it("say what is in the way", async () => {
@@ -224,13 +250,13 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     await untilText(denied, "dialog .problem", "This browser blocks notifications of this page.");
     const old = await bench.open();
     await old.evaluateOnNewDocument(() => delete window.PushManager);
-    await logIn(old, bench.server, "Cleo");
+    await enter(old, bench.server, "Cleo");
     await go(old, "#settings/notifications");
     await untilText(old, "dialog .problem", "This browser has no push notifications.");
     const phone = await bench.open();
     await phone.setUserAgent("Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1");
     await phone.evaluateOnNewDocument(() => delete window.PushManager);
-    await logIn(phone, bench.server, "Cleo");
+    await enter(phone, bench.server, "Cleo");
     await go(phone, "#settings/notifications");
     await untilText(phone, "dialog .problem", "Add to Home Screen");
   });
@@ -238,7 +264,7 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
   it("are shown by the service worker, once for each conversation, and lead to it", async () => {
     const page = await bench.open();
     await page.browserContext().overridePermissions(bench.server.url, ["notifications"]);
-    await logIn(page, bench.server, "Bob");
+    await enter(page, bench.server, "Bob");
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
     const target = await bench.browser.waitForTarget((one) => one.type() === "service_worker" && one.url().startsWith(bench.server.url));
     const worker = await target.worker();
@@ -275,11 +301,10 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
 
 describe("title and icon", () => {
   it("count what is unread, as the settings say", async () => {
-    const messages = (await bench.server.call("Bob", "GET", "/messages", { anchor: "newest", num_before: 100, num_after: 0 })).messages;
-    await bench.server.call("Bob", "POST", "/messages/flags", { messages: messages.map(({ id }) => id), op: "add", flag: "read" });
+    await readAll("Bob");
     const bob = await recording("Bob", "#inbox");
     const title = (start) => until(bob, (wanted) => document.title.startsWith(wanted), start);
-    const icon = () => bob.$eval("link[rel=icon]", (link) => link.href);
+    const icon = () => onElement(bob, "link[rel=icon]", (link) => link.href);
     await title("Inbox");
     const plain = await icon();
     assert.ok(plain.startsWith(bench.server.url));

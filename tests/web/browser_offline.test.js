@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { IS_FIREFOX, clickButton, clickText, compose, enter, eventually, setUp, until, untilText } from "./harness.js";
+import { clickButton, clickText, compose, enter, eventually, IS_FIREFOX, setUp, until, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -39,11 +39,11 @@ const untilKept = (page, text, isKept = true) => eventually(async () => {
 
 /** Runs something without the server. */
 async function withoutServer(run) {
-  await bench.server.stop();
+  await bench.stop();
   try {
     await run();
   } finally {
-    await bench.server.start();
+    await bench.start();
   }
 }
 
@@ -158,7 +158,7 @@ describe("an application", () => {
       const text = document.querySelector(".composer .editor__text")?.value ?? "";
       return text.startsWith("A page\nworth reading\nhttps://example.com/1") && /\[notes & more\.txt\]\(\/user_uploads\//.test(text);
     });
-    assert.equal(await ada.evaluate(() => caches.has("shared")), false);
+    await eventually(async () => assert.equal(await ada.evaluate(() => caches.has("shared")), false));
   });
 
   it("can be installed under the name of the organization", { skip: IS_FIREFOX }, async () => {

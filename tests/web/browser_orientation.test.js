@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, clickButton, clickText, compose, eventually, fillIn, IS_FIREFOX, press, setUp, until, untilText } from "./harness.js";
+import { axeViolations, click, clickButton, clickText, compose, eventually, fillIn, IS_FIREFOX, onElement, onElements, press, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -33,22 +33,24 @@ describe("the page", () => {
     for (const width of [360, 390, 480, 560, 600, 640, 720, 800, 1024, 1280]) {
       await ada.setViewport({ width, height: 800 });
       await ada.waitForSelector(`[data-id="${id}"]`);
-      const seen = await ada.evaluate(() => {
-        const box = (selector) => document.querySelector(selector).getBoundingClientRect().toJSON();
-        const [name, topic, search, header] = [".header__channel", ".header__topic", ".search", ".header"].map(box);
-        return { gap: topic.top >= name.bottom - 1 ? 0 : topic.left - name.right, isInside: topic.right <= search.left + 1 && search.right <= header.right + 1, topic: topic.width, page: document.documentElement.scrollWidth - innerWidth };
+      await eventually(async () => {
+        const seen = await onElement(ada, ".header", (element) => {
+          const box = (one) => one.getBoundingClientRect().toJSON();
+          const [header, name, topic, search] = [box(element), ...[".header__channel", ".header__topic", ".search"].map((selector) => box(document.querySelector(selector)))];
+          return { gap: topic.top >= name.bottom - 1 ? 0 : topic.left - name.right, isInside: topic.right <= search.left + 1 && search.right <= header.right + 1, topic: topic.width, page: document.documentElement.scrollWidth - innerWidth };
+        });
+        assert.ok(seen.gap >= 0 && seen.gap < 60 && seen.isInside && seen.topic > 30 && seen.page <= 0, `${width} px: ${JSON.stringify(seen)}`);
       });
-      assert.ok(seen.gap >= 0 && seen.gap < 60 && seen.isInside && seen.topic > 30 && seen.page <= 0, `${width} px: ${JSON.stringify(seen)}`);
     }
     // Both names are short, and whole.
     await ada.setViewport({ width: 360, height: 740 });
-    assert.deepEqual(await ada.$$eval(".header__channel > span, .header__topic", (names) => names.map((name) => name.scrollWidth - name.clientWidth)), [0, 0]);
+    await untilAllEqual(ada, ".header__channel > span, .header__topic", (names) => names.map((name) => name.scrollWidth - name.clientWidth), [0, 0]);
     await go(ada, "#inbox");
     await ada.waitForSelector(".composer__closed button", { visible: true });
-    assert.ok(await ada.$$eval(".composer__closed button", (buttons) => buttons.every((button) => button.getBoundingClientRect().right <= innerWidth)));
+    await eventually(async () => assert.ok(await onElements(ada, ".composer__closed button", (buttons) => buttons.every((button) => button.getBoundingClientRect().right <= innerWidth))));
     await go(ada, "#organization/emoji-settings");
     await ada.waitForSelector("dialog input[type=file]");
-    assert.deepEqual(await ada.$$eval("dialog form *", (parts) => parts.filter((part) => part.getBoundingClientRect().right > innerWidth || (part.matches("input") && part.clientWidth < 100)).map((part) => part.outerHTML)), []);
+    await untilAllEqual(ada, "dialog form *", (parts) => parts.filter((part) => part.getBoundingClientRect().right > innerWidth || (part.matches("input") && part.clientWidth < 100)).map((part) => part.outerHTML), []);
     await ada.keyboard.press("Escape");
     await until(ada, () => !document.querySelector("dialog"));
     await go(ada, fragment);
@@ -72,25 +74,26 @@ describe("the page", () => {
     const ada = await as("Ada", await at("general", "marks"));
     await ada.waitForSelector(".reaction");
     assert.deepEqual(await axeViolations(ada, "region"), []);
-    await ada.click("[aria-label='Your menu']");
+    await click(ada, "[aria-label='Your menu']");
     await ada.waitForSelector("[role=menu]");
     for (const rule of ["landmark-unique", "label-content-name-mismatch", "link-in-text-block"]) assert.deepEqual(await axeViolations(ada, rule), [], rule);
     await ada.keyboard.press("Escape");
-    assert.equal(await ada.evaluate(() => document.activeElement.ariaLabel), "Your menu");
+    await eventually(async () => assert.equal(await ada.evaluate(() => document.activeElement.ariaLabel), "Your menu"));
   });
 
   it("keeps the focus through a search", async () => {
     await bench.server.send("Bob", "general", "fruit", "A quince");
     const ada = await as("Ada", "#inbox");
     await ada.keyboard.press("/");
+    await untilFocus(ada, ".search input");
     await ada.keyboard.type("quince");
     await ada.keyboard.press("Enter");
     await untilText(ada, ".message-row .highlight", "quince");
-    assert.ok(await ada.evaluate(() => document.activeElement !== document.body));
+    await eventually(async () => assert.ok(await ada.evaluate(() => document.activeElement !== document.body)));
     await ada.keyboard.press("/");
     await until(ada, () => document.activeElement.matches(".search input"));
     await ada.keyboard.press("Tab");
-    assert.ok(await ada.evaluate(() => document.activeElement !== document.body && document.activeElement.closest(".search .completions") === null));
+    await eventually(async () => assert.ok(await ada.evaluate(() => document.activeElement !== document.body && document.activeElement.closest(".search .completions") === null)));
   });
 });
 
@@ -120,7 +123,7 @@ describe("what has happened", () => {
     await compose(ada, "Slow");
     await compose(ada, "Behind it");
     await until(ada, () => document.querySelectorAll(".message-row[data-state]").length === 2);
-    assert.deepEqual(await ada.$$eval(".message-row[data-state]", (rows) => rows.map((row) => row.ariaLabel)), ["Ada, Sending…", "Ada, Sending…"]);
+    await untilAllEqual(ada, ".message-row[data-state]", (rows) => rows.map((row) => row.ariaLabel), ["Ada, Sending…", "Ada, Sending…"]);
     await ada.evaluate(() => window.letGo());
     await until(ada, () => document.querySelectorAll(".message-row").length === 2 && !document.querySelector("[data-state]"));
   });
@@ -131,15 +134,15 @@ describe("what has happened", () => {
     await page.evaluateOnNewDocument(() => Object.defineProperty(Document.prototype, "cookie", { get: () => "", set() {} }));
     await page.goto(bench.server.url);
     await page.waitForSelector("#id_username");
-    assert.equal(await page.$eval("[role=alert]", (line) => line.hidden), true);
-    await page.type("#id_username", bench.server.accounts.Bob.email);
-    await page.type("#id_password", "correct horse");
+    await untilEqual(page, "[role=alert]", (line) => line.hidden, true);
+    await typeInto(page, "#id_username", bench.server.accounts.Bob.email);
+    await typeInto(page, "#id_password", "correct horse");
     await page.keyboard.press("Enter");
     await untilText(page, "[role=alert]", "keeps no cookies");
     const cleo = await as("Cleo", "#inbox");
     cleo.expected.push(/401/);
     await bench.server.call("Cleo", "POST", "/users/me/api_keys/revoke_others");
-    await cleo.evaluate(() => dispatchEvent(new Event("online")));
+    await wake(cleo);
     await untilText(cleo, "[role=alert]", "Your session has ended");
   });
 });
@@ -156,18 +159,18 @@ describe("texts in lists", () => {
     await untilText(ada, "dialog .row", "Plans of the roof");
     await go(ada, "#scheduled");
     await untilText(ada, "dialog .row__text", "Bring");
-    assert.doesNotMatch(await ada.$eval("dialog .row__text", (text) => text.textContent), /\*\*|```/);
+    assert.doesNotMatch(await onElement(ada, "dialog .row__text", (text) => text.textContent), /\*\*|```/);
     await go(ada, "#settings/topics");
     await untilText(ada, "dialog .row", "#marked › general chat");
     await go(ada, "#settings/devices");
     await untilText(ada, "dialog .row", "(this browser)");
-    const own = await ada.$$eval("dialog .row", (rows) => rows.find((row) => row.textContent.includes("(this browser)")).textContent);
+    const own = await onElements(ada, "dialog .row", (rows) => rows.find((row) => row.textContent.includes("(this browser)")).textContent);
     for (const part of [IS_FIREFOX ? "Firefox" : "Chrome", "last used", "from 127.0.0.1"]) assert.ok(own.includes(part), own);
   });
 });
 
 describe("the box", () => {
-  const text = (page) => page.$eval(".composer .editor__text", (area) => area.value);
+  const text = (page) => onElement(page, ".composer .editor__text", (area) => area.value);
 
   it("has forms for polls and tasks, lists, formulas and tables, and can be large", async () => {
     const ada = await as("Ada", await at("general", "forms"));
@@ -187,22 +190,21 @@ describe("the box", () => {
     await clickText(ada, "dialog button[type=submit]", "Insert");
     await clickButton(ada, "Send");
     await untilText(ada, ".widget", "fresh");
-    await ada.focus(".composer .editor__text");
-    await ada.keyboard.type("first");
+    await typeInto(ada, ".composer .editor__text", "first");
     await clickButton(ada, "Numbered list");
     await press(ada, "Control+a");
-    assert.equal(await text(ada), "1. first");
+    await eventually(async () => assert.equal(await text(ada), "1. first"));
     await ada.keyboard.press("Delete");
     await clickButton(ada, "Formula");
-    assert.equal(await text(ada), "$$x^2$$");
+    await eventually(async () => assert.equal(await text(ada), "$$x^2$$"));
     await press(ada, "Control+a");
     await ada.keyboard.press("Delete");
     await clickButton(ada, "Table");
-    assert.equal(await text(ada), "|  |  |\n|---|---|\n|  |  |\n");
-    const height = () => ada.$eval(".composer .editor__text", (area) => area.clientHeight);
+    await eventually(async () => assert.equal(await text(ada), "|  |  |\n|---|---|\n|  |  |\n"));
+    const height = () => onElement(ada, ".composer .editor__text", (area) => area.clientHeight);
     const before = await height();
     await clickButton(ada, "Larger box");
-    assert.ok((await height()) > before * 3, `${before} to ${await height()} px`);
+    await eventually(async () => assert.ok((await height()) > before * 3, `${before} to ${await height()} px`));
     await clickButton(ada, "Larger box");
     await eventually(async () => assert.equal(await height(), before));
   });
@@ -211,11 +213,11 @@ describe("the box", () => {
   it("takes a table that is pasted with its columns", { skip: IS_FIREFOX }, async () => {
     const ada = await as("Ada", await at("general", "pasted"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await ada.evaluate(() => {
+    await onElement(ada, ".composer .editor__text", (area) => {
       const data = new DataTransfer();
       data.setData("text/html", "<table><tr><th>Name</th><th>Age</th></tr><tr><td>Bo</td><td>12</td></tr></table>");
       data.setData("text/plain", "Name\tAge\nBo\t12");
-      document.querySelector(".composer .editor__text").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+      area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
     });
     await eventually(async () => assert.match(await text(ada), /\|\s*Name\s*\|\s*Age\s*\|\n\|[-| ]+\|\n\|\s*Bo\s*\|\s*12\s*\|/));
   });
@@ -226,10 +228,10 @@ describe("whoever joins", () => {
     const { invite_link: link } = await bench.server.call("Ada", "POST", "/invites/multiuse", { invite_as: 600, stream_ids: [] });
     const page = await bench.open({ width: 390, height: 844, touch: true });
     await page.goto(link);
-    for (const [name, value] of [["full_name", "Gus"], ["email", "gus@example.com"], ["password", "a long password"]]) await page.type(`#${name}`, value);
+    for (const [name, value] of [["full_name", "Gus"], ["email", "gus@example.com"], ["password", "a long password"]]) await typeInto(page, `#${name}`, value);
     await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
     await untilText(page, "h1", "Welcome, Gus");
-    assert.equal(await page.$eval("pre", (command) => command.checkVisibility()), false);
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    await untilEqual(page, "pre", (command) => command.checkVisibility(), false);
+    await eventually(async () => assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)));
   });
 });

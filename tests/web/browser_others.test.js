@@ -2,18 +2,17 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, clickButton, clickText, compose, eventually, setUp, until, untilText } from "./harness.js";
+import { act, clickButton, clickText, compose, countOf, eventually, onElement, onElements, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
 
-const text = (page) => page.$eval(".composer .editor__text", (area) => area.value);
+const text = (page) => onElement(page, ".composer .editor__text", (area) => area.value);
 const write = async (page, words) => {
   await page.waitForSelector(".composer .editor__text", { visible: true });
-  await page.focus(".composer .editor__text");
-  await page.type(".composer .editor__text", words);
+  await typeInto(page, ".composer .editor__text", words);
 };
-const place = (page) => page.$eval(".composer .editor__text", (area) => area.placeholder);
+const place = (page) => onElement(page, ".composer .editor__text", (area) => area.placeholder);
 const rename = (name, id, topic) => bench.server.call(name, "PATCH", `/messages/${id}`, { topic, propagate_mode: "change_all", send_notification_to_new_thread: false });
 
 describe("a conversation that moves", () => {
@@ -23,13 +22,13 @@ describe("a conversation that moves", () => {
     await ada.waitForSelector(`[data-id="${id}"]`);
     await clickButton(ada, "Mark as resolved");
     await ada.waitForSelector(".header [aria-label='Mark as unresolved']");
-    assert.equal(await ada.$eval(".header__topic", (topic) => topic.textContent), "door");
+    await untilEqual(ada, ".header__topic", (topic) => topic.textContent, "door");
     await untilText(ada, ".message-row", "has marked this topic as resolved");
     await clickButton(ada, "Mark as unresolved");
     await ada.waitForSelector(".header [aria-label='Mark as resolved']");
     await ada.waitForSelector(`[data-id="${id}"]`);
     await eventually(async () => {
-      const titles = await ada.$$eval(".side-list--topics a", (links) => links.map((link) => link.title).filter((title) => title.includes("door")));
+      const titles = await onElements(ada, ".side-list--topics a", (links) => links.map((link) => link.title).filter((title) => title.includes("door")));
       assert.deepEqual(titles, ["door"]);
     });
     await compose(ada, "Oiled");
@@ -48,7 +47,7 @@ describe("a conversation that moves", () => {
       await go(ada, `${old}/${operator}/${id}`);
       await ada.waitForSelector(`[data-id="${id}"]`);
       await until(ada, () => document.querySelector(".header__topic")?.textContent === "plan for June");
-      assert.match(await place(ada), /plan for June/);
+      await eventually(async () => assert.match(await place(ada), /plan for June/));
       await go(ada, "#inbox");
       await ada.waitForSelector(".inbox__list");
     }
@@ -71,7 +70,7 @@ describe("a conversation that moves", () => {
     await rename("Bob", id, "✔ menu");
     await until(ada, () => document.querySelector(".header__topic")?.textContent === "menu" && document.querySelector(".header [aria-label='Mark as unresolved']"));
     await ada.keyboard.type("ting");
-    assert.equal(await text(ada), "A long answer that I am just writing");
+    await eventually(async () => assert.equal(await text(ada), "A long answer that I am just writing"));
     await eventually(async () => {
       const { drafts } = await bench.server.call("Ada", "GET", "/drafts");
       assert.deepEqual(drafts.filter(({ content }) => content.startsWith("A long answer")).map(({ topic, content }) => [topic, content]), [["✔ menu", "A long answer that I am just writing"]]);
@@ -85,7 +84,7 @@ describe("a conversation that moves", () => {
     const { stream_id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "design" });
     await bench.server.call("Bob", "PATCH", `/messages/${id}`, { stream_id, topic: "menu", propagate_mode: "change_all", send_notification_to_old_thread: false, send_notification_to_new_thread: false });
     await until(ada, () => document.querySelector(".composer .editor__text").placeholder.includes("#design > menu"));
-    assert.equal(await text(ada), "A long answer that I am just writing");
+    await eventually(async () => assert.equal(await text(ada), "A long answer that I am just writing"));
     await compose(ada, "!");
     await eventually(async () => {
       const { messages } = await bench.server.call("Bob", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "design"], ["topic", "menu"]] });
@@ -100,9 +99,7 @@ describe("a conversation that moves", () => {
     await ada.waitForSelector(`[data-id="${id}"]`);
     await ada.setOfflineMode(true);
     await rename("Bob", id, "back");
-    await ada.evaluate(async () => {
-      window.dispatchEvent(new Event("online"));
-    });
+    await wake(ada);
     await ada.setOfflineMode(false);
     await until(ada, () => document.querySelector(".header__topic")?.textContent === "back");
     await ada.waitForSelector(`[data-id="${id}"]`);
@@ -114,7 +111,7 @@ describe("what is written", () => {
     const ada = await as("Ada", "#inbox");
     await ada.keyboard.press("c");
     await ada.waitForSelector(".composer [aria-label=Channel]");
-    await ada.type(".composer .editor__text", "To whom shall I send this");
+    await typeInto(ada, ".composer .editor__text", "To whom shall I send this");
     await clickButton(ada, "Close");
     await clickText(ada, ".side-item", "Drafts");
     await clickText(ada, "dialog .row__main", "To whom shall I send this");
@@ -124,7 +121,7 @@ describe("what is written", () => {
     await until(ada, () => [...document.querySelectorAll(".sidebar .side-item")].some((item) => item.textContent.includes("Drafts")));
     await ada.keyboard.press("c");
     await until(ada, () => document.querySelector(".composer .editor__text").value === "To whom shall I send this");
-    await ada.$eval(".composer .editor__text", (area) => { area.value = ""; area.dispatchEvent(new Event("input")); });
+    await onElement(ada, ".composer .editor__text", (area) => { area.value = ""; area.dispatchEvent(new Event("input")); });
     await until(ada, () => ![...document.querySelectorAll(".sidebar .side-item")].some((item) => item.textContent.includes("Drafts") && item.textContent.includes("1")));
   });
 
@@ -132,10 +129,8 @@ describe("what is written", () => {
     const { id } = await bench.server.send("Ada", "general", "wording", "Frist");
     const where = await at("general", "wording");
     const ada = await as("Ada", where);
-    await ada.waitForSelector(`[data-id="${id}"]`);
-    await ada.focus(`[data-id="${id}"]`);
-    await ada.keyboard.press("e");
-    await ada.waitForSelector(".editor-form textarea");
+    await pressOn(ada, `[data-id="${id}"]`, "e");
+    await untilFocus(ada, ".editor-form textarea");
     await ada.keyboard.type(" of all");
     await go(ada, "#inbox");
     await ada.waitForSelector(".inbox__list");
@@ -147,7 +142,7 @@ describe("what is written", () => {
     await untilText(ada, ".message-row .content", "Frist of all");
     await ada.reload();
     await untilText(ada, ".message-row .content", "Frist of all");
-    assert.equal(await ada.$(".editor-form"), null);
+    assert.equal(await countOf(ada, ".editor-form"), 0);
   });
 });
 
@@ -170,7 +165,7 @@ describe("a channel that one is not in", () => {
     await untilText(cleo, ".message-row", "In March");
     await clickButton(cleo, "Actions on garden");
     await untilText(cleo, "[role^=menuitem]", "Subscribe");
-    const items = await cleo.$$eval("[role^=menuitem]", (all) => all.map((item) => item.textContent));
+    const items = await onElements(cleo, "[role^=menuitem]", (all) => all.map((item) => item.textContent));
     assert.ok(!items.some((item) => /Unsubscribe|Pin|Mute/.test(item)), items.join());
     await cleo.keyboard.press("Escape");
     await clickText(cleo, ".timeline__notice button", "Subscribe");
@@ -199,8 +194,8 @@ describe("a channel that one is not in", () => {
     const { stream_id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "salaries" });
     const cleo = await as("Cleo", `#narrow/channel/${stream_id}-salaries/topic/mine`);
     await untilText(cleo, ".timeline", "you do not have access to it");
-    assert.equal(await cleo.$eval(".composer__form", (form) => form.hidden), true);
-    assert.equal(await cleo.$(".header [aria-label='Mark as resolved']"), null);
+    await untilEqual(cleo, ".composer__form", (form) => form.hidden, true);
+    assert.equal(await countOf(cleo, ".header [aria-label='Mark as resolved']"), 0);
     await go(cleo, "#narrow/channel/424242-nothing");
     await untilText(cleo, ".timeline", "does not exist");
     // It opens by itself once one may see it.
@@ -222,7 +217,7 @@ describe("a channel that one is not in", () => {
     await write(bob, "Half a sen");
     await bench.server.call("Ada", "DELETE", `/streams/${stream_id}`);
     await untilText(bob, ".composer__banner", "archived");
-    assert.equal(await text(bob), "Half a sen");
+    await eventually(async () => assert.equal(await text(bob), "Half a sen"));
   });
 });
 

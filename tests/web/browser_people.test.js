@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { chooseFrom, clickButton, clickText, eventually, fillIn, ROOT, setUp, until, untilText } from "./harness.js";
+import { choose, chooseFrom, clickButton, clickText, countOf, eventually, fillIn, onElement, onElements, onField, ROOT, setUp, typeInto, until, untilAllEqual, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, go } = bench;
@@ -15,22 +15,11 @@ const userNamed = async (wanted) => (await bench.server.call("Ada", "GET", "/use
 const groupNamed = async (wanted) => (await fetched("Ada", "realm_user_groups")).realm_user_groups.find(({ name }) => name === wanted);
 const idOf = (name) => bench.server.accounts[name].user_id;
 
-/** Chooses an option of a list, or ticks a box, in the topmost dialog. */
-async function change(page, label, value) {
-  await untilText(page, "dialog label", label);
-  await page.evaluate((wanted, next) => {
-    const { control } = [...document.querySelectorAll("dialog label")].findLast((element) => element.textContent.trim() === wanted);
-    if (control.type === "checkbox") return control.click();
-    control.value = next;
-    control.dispatchEvent(new Event("change", { bubbles: true }));
-  }, label, String(value));
-}
+/** Gives the field with this label another value, or clicks it. */
+const change = (page, label, value) => (value === undefined ? onField(page, label, (control) => control.click()) : choose(page, label, value));
 
 /** Submits the form with this button. */
-const submit = async (page, label) => {
-  await untilText(page, "dialog button[type=submit]", label);
-  await page.$$eval("dialog button[type=submit]", (buttons, wanted) => buttons.findLast((button) => button.textContent === wanted).click(), label);
-};
+const submit = (page, label) => onElements(page, "dialog button[type=submit]", (buttons, wanted) => buttons.findLast((button) => button.textContent === wanted).click(), label);
 
 describe("accounts", () => {
   it("are made and changed by owners", async () => {
@@ -79,10 +68,10 @@ describe("accounts", () => {
     assert.notEqual(old, next);
     const page = await bench.open();
     await page.goto(next);
-    for (const [name, value] of [["full_name", "Eva"], ["password", "correct horse"]]) await page.type(`#${name}`, value);
+    for (const [name, value] of [["full_name", "Eva"], ["password", "correct horse"]]) await typeInto(page, `#${name}`, value);
     await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
     const { user_id: eva } = await userNamed("Eva");
-    assert.deepEqual((await bench.server.call("Ada", "GET", `/user_groups/${id}/members`)).members, [eva]);
+    await eventually(async () => assert.deepEqual((await bench.server.call("Ada", "GET", `/user_groups/${id}/members`)).members, [eva]));
   });
 });
 
@@ -116,7 +105,7 @@ describe("bots", () => {
   it("write what other programs say, some of their events", async () => {
     const bob = await as("Bob", "#integrations");
     await untilText(bob, "dialog .programs .row", "Grafana");
-    await bob.type("dialog [aria-label='Filter programs']", "github");
+    await typeInto(bob, "dialog [aria-label='Filter programs']", "github");
     await until(bob, () => document.querySelectorAll("dialog .programs .row").length === 1);
     await clickText(bob, "dialog .programs button", "GitHub");
     await submit(bob, "Next");
@@ -124,7 +113,7 @@ describe("bots", () => {
     await chooseFrom(bob, "Channel", "desi", "design");
     await clickText(bob, "dialog summary", "Only some events");
     await change(bob, "fork");
-    const address = new URL(await bob.$eval("dialog [aria-label=Address]", (area) => area.value));
+    const address = new URL(await onElement(bob, "dialog [aria-label=Address]", (area) => area.value));
     assert.equal(address.pathname, "/api/v1/external/github");
     assert.equal(address.searchParams.get("only_events"), '["fork"]');
     for (const event of ["commit_comment", "fork"]) {
@@ -134,7 +123,7 @@ describe("bots", () => {
     }
     const { messages } = await bench.server.call("Bob", "GET", "/messages", { anchor: "newest", num_before: 5, num_after: 0, narrow: [["channel", "design"], ["sender", "github-bot@" + (await fetched("Bob", "realm_bot")).realm_bots[0].email.split("@")[1]]] });
     assert.deepEqual(messages.map(({ content }) => /forked/.test(content)), [true]);
-    assert.equal((await fetched("Bob", "realm_bot")).realm_bots.find((bot) => bot.full_name === "GitHub").bot_type, 2);
+    await eventually(async () => assert.equal((await fetched("Bob", "realm_bot")).realm_bots.find((bot) => bot.full_name === "GitHub").bot_type, 2));
   });
 });
 
@@ -142,14 +131,14 @@ describe("groups", () => {
   it("are made of whole channels, joined and left, and closed to others", async () => {
     const cleo = await as("Cleo", "#groups/new");
     await fillIn(cleo, "Name", "designers");
-    await cleo.type("dialog [aria-label=Members]", "#desi");
+    await typeInto(cleo, "dialog [aria-label=Members]", "#desi");
     await untilText(cleo, "dialog .completion__label", "#design");
     await cleo.keyboard.press("Enter");
     await untilText(cleo, "dialog .pill", "Bob");
     await submit(cleo, "Create");
     await untilText(cleo, "dialog h3", "designers");
     const members = async () => (await groupNamed("designers")).members.toSorted((a, b) => a - b);
-    assert.deepEqual(await members(), [idOf("Ada"), idOf("Bob"), idOf("Cleo")].toSorted((a, b) => a - b));
+    await eventually(async () => assert.deepEqual(await members(), [idOf("Ada"), idOf("Bob"), idOf("Cleo")].toSorted((a, b) => a - b)));
     const bob = await as("Bob", "#groups/all");
     await clickButton(bob, "Leave designers");
     await eventually(async () => assert.ok(!(await members()).includes(idOf("Bob"))));
@@ -160,14 +149,14 @@ describe("groups", () => {
     await eventually(async () => assert.ok((await members()).includes(idOf("Bob"))));
     await clickText(bob, "dialog .row a", "designers");
     await untilText(bob, "dialog h3", "Permissions");
-    assert.deepEqual(await bob.$$eval("dialog select", (all) => all.map(({ disabled }) => disabled)), [true, true, true, true, true, true]);
-    assert.equal(await bob.$("dialog [aria-label='Add people'], dialog [aria-label^='Remove']"), null);
+    await untilAllEqual(bob, "dialog select", (all) => all.map(({ disabled }) => disabled), [true, true, true, true, true, true]);
+    assert.equal(await countOf(bob, "dialog [aria-label='Add people'], dialog [aria-label^='Remove']"), 0);
     // What is written stays while others change the group.
     await go(cleo, `#groups/${(await groupNamed("designers")).id}/designers/general`);
     await fillIn(cleo, "Description", "They dra");
     await bench.server.call("Bob", "POST", `/user_groups/${(await groupNamed("designers")).id}/members`, { delete: [idOf("Bob")] });
     await until(cleo, () => !document.querySelector("dialog [aria-label='Remove Bob']"));
-    assert.equal(await cleo.$$eval("dialog input", (inputs) => inputs[1].value), "They dra");
+    await untilAllEqual(cleo, "dialog input", (inputs) => inputs[1].value, "They dra");
   });
 });
 
@@ -177,7 +166,7 @@ describe("channels", () => {
     await bench.server.call("Ada", "POST", "/user_groups/create", { name: "travellers", description: "", members: [idOf("Bob"), idOf("Cleo")] });
     const ada = await as("Ada", "#channels/new");
     await fillIn(ada, "Name", "lisbon");
-    await ada.type("dialog [aria-label=Members]", "trave");
+    await typeInto(ada, "dialog [aria-label=Members]", "trave");
     await untilText(ada, "dialog .completion__label", "travellers");
     await ada.keyboard.press("Enter");
     await untilText(ada, "dialog .pill", "Cleo");
@@ -191,9 +180,9 @@ describe("channels", () => {
     const { stream_id: id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "lisbon" });
     const { stream } = await bench.server.call("Ada", "GET", `/streams/${id}`);
     assert.deepEqual([stream.message_retention_days, stream.topics_policy, stream.folder_id > 0], [40, "disable_empty_topic", true]);
-    assert.equal((await bench.server.call("Ada", "GET", `/streams/${id}/members`)).subscribers.length, 3);
+    await eventually(async () => assert.equal((await bench.server.call("Ada", "GET", `/streams/${id}/members`)).subscribers.length, 3));
     const defaults = async () => (await fetched("Ada", "default_streams")).realm_default_streams;
-    assert.ok((await defaults()).includes(id));
+    await eventually(async () => assert.ok((await defaults()).includes(id)));
     await go(ada, `#channels/${id}/lisbon/general`);
     await change(ada, "New people are subscribed to it");
     await eventually(async () => assert.ok(!(await defaults()).includes(id)));

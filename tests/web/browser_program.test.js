@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { clickButton, clickText, compose, eventually, press, setUp, startParticipant, until, untilText } from "./harness.js";
+import { click, clickButton, clickText, compose, eventually, onElement, press, pressOn, setUp, startParticipant, until, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -27,9 +27,8 @@ describe("two browsers and a program", () => {
     for (const page of [ada, bob]) await page.waitForSelector(`[data-id="${id}"] strong`);
     await ada.waitForSelector(`[data-id="${id}"][data-mention=direct]`);
     await bob.waitForSelector(`[data-id="${id}"]:not([data-mention])`);
-    await bob.focus(`[data-id="${id}"]`);
-    await bob.keyboard.press(">");
-    await until(bob, () => document.querySelector(".composer .editor__text").value.includes("It **is**"));
+    await pressOn(bob, `[data-id="${id}"]`, ">");
+    await until(bob, () => document.activeElement.matches(".composer .editor__text") && document.activeElement.value.includes("It **is**"));
     await bob.keyboard.type("Bring an umbrella");
     await press(bob, "Control+Enter");
     await untilText(ada, ".message-row blockquote", "It is");
@@ -48,8 +47,7 @@ describe("two browsers and a program", () => {
     await until(ada, () => document.querySelector(".timeline__typing").textContent === "");
     await program.call("update_message", { message_id: id, content: "Second words" });
     for (const page of [ada, bob]) await untilText(page, `[data-id="${id}"]`, "Second words");
-    await ada.focus(`[data-id="${id}"]`);
-    await ada.keyboard.press("+");
+    await pressOn(ada, `[data-id="${id}"]`, "+");
     await untilText(bob, ".reaction", "Ada");
     await eventually(async () => assert.equal((await program.call("get_raw_message", id)).message.reactions.length, 1));
     await program.call("add_reaction", { message_id: id, emoji_name: "thumbs_up" });
@@ -64,14 +62,12 @@ describe("two browsers and a program", () => {
     const ada = await as("Ada", await at("general", "shared"));
     const { uri } = await program.call("upload", "notes.txt", "What was said");
     await say("shared", `[notes](${uri})`);
-    await until(ada, () => document.querySelector(".message-row a[href*='/user_uploads/']"));
-    const text = await ada.evaluate(async () => (await fetch(document.querySelector(".message-row a[href*='/user_uploads/']").getAttribute("href"))).text());
+    const text = await onElement(ada, ".message-row a[href*='/user_uploads/']", async (link) => (await fetch(link.getAttribute("href"))).text());
     assert.equal(text, "What was said");
     await say("shared", "$$x^2$$ and ```math\ny\n```");
     await ada.waitForSelector(".message-row math");
     const { id } = await say("shared", "/poll Tea?\nYes\nNo");
-    await ada.waitForSelector(`[data-id="${id}"] .widget__vote`);
-    await ada.click(`[data-id="${id}"] .widget__vote`);
+    await click(ada, `[data-id="${id}"] .widget__vote`);
     await untilText(ada, `[data-id="${id}"] .widget__names`, "Ada");
     await eventually(async () => assert.ok((await program.call("get_raw_message", id)).message.submessages.length >= 2));
   });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickText, eventually, logIn, setUp, until, untilText } from "./harness.js";
+import { clickText, enter, eventually, onElement, onElements, pressOn, setUp, until, untilEqual, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -52,11 +52,11 @@ describe("one message does not hide the others", () => {
     ids.push((await bench.server.send("Ada", "general", "odd", "after")).id);
     const ada = await as("Ada", await at("general", "odd"));
     await untilRows(ada, ids);
-    const text = await ada.$eval(".timeline__list", (list) => list.textContent);
+    const text = await onElement(ada, ".timeline__list", (list) => list.textContent);
     assert.match(text, /before.*after/s);
     assert.doesNotMatch(text, /cannot be shown|\[object|undefined/);
-    assert.deepEqual(await tooWide(ada), []);
-    assert.deepEqual(await ada.$$eval(".message-row .content a", (links) => links.filter((link) => link.hasAttribute("href") && !URL.canParse(link.getAttribute("href"), location.href)).length), 0, "a link that leads nowhere is none");
+    await eventually(async () => assert.deepEqual(await tooWide(ada), []));
+    await eventually(async () => assert.deepEqual(await onElements(ada, ".message-row .content a", (links) => links.filter((link) => link.hasAttribute("href") && !URL.canParse(link.getAttribute("href"), location.href)).length), 0, "a link that leads nowhere is none"));
     await go(ada, "#feed");
     await untilRows(ada, ids.slice(-20));
     // While the page is open.
@@ -82,11 +82,11 @@ describe("one message does not hide the others", () => {
     for (const fragment of ["#recent", `#topics/channel/${id}`, `#narrow/channel/${id}`, "#feed", `#narrow/channel/${id}/topic/100.25`, "#inbox"]) {
       await go(ada, fragment);
       await until(ada, () => [...document.querySelectorAll(".conversation, .message-row")].some((element) => element.textContent.includes("100%")));
-      assert.deepEqual(await tooWide(ada), [], fragment);
+      await eventually(async () => assert.deepEqual(await tooWide(ada), [], fragment));
     }
     await until(ada, (names) => names.every((name) => [...document.querySelectorAll(".sidebar .side-item__name")].some((element) => element.textContent === `${name} c`)), NAMES);
     await until(ada, () => [...document.querySelectorAll(".people .side-item__name")].some((element) => element.textContent.includes("Bob 100%")));
-    await ada.$$eval(".people [data-card]", (buttons) => buttons.find((button) => button.ariaLabel.includes("Bob")).click());
+    await onElements(ada, ".people [data-card]", (buttons) => buttons.find((button) => button.ariaLabel.includes("Bob")).click());
     await clickText(ada, ".card button", "Profile");
     await untilText(ada, "dialog", "Bob 100%");
   });
@@ -113,18 +113,17 @@ describe("a row that cannot be shown", () => {
     });
     const isLogged = /console: a row cannot be shown/;
     const logged = () => ada.problems.filter((text) => isLogged.test(text)).length;
-    await logIn(ada, bench.server, "Ada");
+    await enter(ada, bench.server, "Ada");
     await go(ada, await at("general", "rows"));
     await untilRows(ada, ids);
-    const texts = await ada.$$eval(".message-row", (rows) => rows.map((row) => (row.querySelector(".content") ?? row).textContent));
+    const texts = await onElements(ada, ".message-row", (rows) => rows.map((row) => (row.querySelector(".content") ?? row).textContent));
     assert.deepEqual(texts, ["before", "This message cannot be shown.", "This message cannot be shown.", "after"]);
-    assert.equal(await ada.$eval(`[data-id="${ids[0]}"]`, (row) => row.textContent.includes("Bob")), true);
+    await untilEqual(ada, `[data-id="${ids[0]}"]`, (row) => row.textContent.includes("Bob"), true);
     await until(ada, () => !document.querySelector(".message-row[data-unread]"));
     // Its place in the list of people is kept as well, and so are the others.
-    assert.deepEqual(await ada.$$eval(".people li", (rows) => rows.map((row) => row.textContent.includes("This row cannot be shown."))).then((rows) => rows.toSorted()), [false, false, true]);
+    await eventually(async () => assert.deepEqual(await onElements(ada, ".people li", (rows) => rows.map((row) => row.textContent.includes("This row cannot be shown."))).then((rows) => rows.toSorted()), [false, false, true]));
     // It has the menu of any other.
-    await ada.focus(`[data-id="${ids[1]}"]`);
-    await ada.keyboard.press("i");
+    await pressOn(ada, `[data-id="${ids[1]}"]`, "i");
     await clickText(ada, "[role=menuitem]", "Delete");
     await until(ada, (id) => !document.querySelector(`[data-id="${id}"]`), ids[1]);
     await eventually(() => assert.ok(logged() >= 3));

@@ -2,22 +2,23 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { choose, chooseFrom, clickButton, clickText, eventually, fieldSelector, fillIn, setUp, until, untilText } from "./harness.js";
+import { act, choose, chooseFrom, clickButton, clickText, eventually, fillIn, onElement, onElements, onField, setUp, typeInto, until, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
 
 /** Parts of the state of somebody. */
 const fetched = (name, ...types) => bench.server.call(name, "POST", "/register", { fetch_event_types: types, event_types: [], client_capabilities: { user_settings_object: true, linkifier_url_template: true, notification_settings_null: true, bulk_message_deletion: true } });
-const texts = (page, selector) => page.$$eval(selector, (elements) => elements.map((element) => element.textContent.trim()));
+/** Waits until the second dialog has closed, which the reply does: the row comes with the event. */
+const untilClosed = (page) => until(page, () => document.querySelectorAll("dialog").length === 1);
+const texts = (page, selector) => onElements(page, selector, (elements) => elements.map((element) => element.textContent.trim()));
 
 describe("one's own settings", () => {
   it("are saved at once, apply at once, and keep the focus", async () => {
     const ada = await as("Ada", "#settings/preferences");
     await choose(ada, "Theme", 2);
     await until(ada, () => document.documentElement.dataset.theme === "dark");
-    const enter = await fieldSelector(ada, "Enter sends");
-    await ada.focus(enter);
+    await onField(ada, "Enter sends", (control) => control.focus());
     await ada.keyboard.press(" ");
     await eventually(async () => assert.equal((await fetched("Ada", "user_settings")).user_settings.enter_sends, true));
     await until(ada, () => document.activeElement?.closest("label")?.textContent === "Enter sends");
@@ -28,22 +29,22 @@ describe("one's own settings", () => {
   });
 
   it("change the name, the password and alert words", async () => {
-    const cleo = await as("Cleo", "#settings/profile");
-    await fillIn(cleo, "Name", "Cleo the Great");
-    await clickText(cleo, "dialog button", "Save name");
-    await eventually(async () => assert.equal((await bench.server.call("Ada", "GET", `/users/${bench.server.accounts.Cleo.user_id}`)).user.full_name, "Cleo the Great"));
-    await go(cleo, "#settings/account-and-privacy");
-    await fillIn(cleo, "Current password", "correct horse");
-    await fillIn(cleo, "New password", "battery staple");
-    await clickText(cleo, "dialog button", "Change password");
-    await untilText(cleo, ".toast", "password has been changed");
-    await go(cleo, "#settings/alert-words");
-    await cleo.waitForSelector("[aria-label='New alert word']");
-    await cleo.type("[aria-label='New alert word']", "tea");
-    await cleo.keyboard.press("Enter");
-    await untilText(cleo, "dialog .row", "tea");
-    await clickButton(cleo, "Remove tea");
-    await until(cleo, () => document.querySelectorAll("dialog .row").length === 0);
+    const id = await bench.server.person("Dan");
+    const dan = await as("Dan", "#settings/profile");
+    await fillIn(dan, "Name", "Dan the Great");
+    await clickText(dan, "dialog button", "Save name");
+    await eventually(async () => assert.equal((await bench.server.call("Ada", "GET", `/users/${id}`)).user.full_name, "Dan the Great"));
+    await go(dan, "#settings/account-and-privacy");
+    await fillIn(dan, "Current password", "correct horse");
+    await fillIn(dan, "New password", "battery staple");
+    await clickText(dan, "dialog button", "Change password");
+    await untilText(dan, ".toast", "password has been changed");
+    await go(dan, "#settings/alert-words");
+    await typeInto(dan, "[aria-label='New alert word']", "tea");
+    await dan.keyboard.press("Enter");
+    await untilText(dan, "dialog .row", "tea");
+    await clickButton(dan, "Remove tea");
+    await until(dan, () => document.querySelectorAll("dialog .row").length === 0);
   });
 
   it("make a bot with its file", async () => {
@@ -68,7 +69,7 @@ describe("the organization", () => {
     await bench.server.send("Bob", "general", "code", "```python\nprint(1)\n```");
     await go(ada, await at("general", "code"));
     await untilText(ada, ".codehilite a", "Try it");
-    assert.match(await ada.$eval(".codehilite a", (link) => link.href), /^https:\/\/example\.com\/run\?code=print/);
+    await eventually(async () => assert.match(await onElement(ada, ".codehilite a", (link) => link.href), /^https:\/\/example\.com\/run\?code=print/));
     await go(ada, "#organization/playground-settings");
     await clickButton(ada, "Delete Try it");
     await untilText(ada, "dialog", "There are no playgrounds");
@@ -89,9 +90,9 @@ describe("the organization", () => {
     const ada = await as("Ada", "#organization/organization-level-user-defaults");
     await choose(ada, "Home view", "recent_topics");
     await eventually(async () => assert.equal((await fetched("Ada", "realm_user_settings_defaults")).realm_user_settings_defaults.web_home_view, "recent_topics"));
-    assert.equal((await fetched("Bob", "user_settings")).user_settings.web_home_view, "inbox", "others keep their own");
+    await eventually(async () => assert.equal((await fetched("Bob", "user_settings")).user_settings.web_home_view, "inbox", "others keep their own"));
     const bob = await as("Bob", "#organization/organization-level-user-defaults");
-    assert.ok(await bob.$eval(await fieldSelector(bob, "Home view"), (control) => control.disabled && control.value === "recent_topics"));
+    assert.deepEqual(await onField(bob, "Home view", (control) => [control.disabled, control.value]), [true, "recent_topics"]);
   });
 
   it("has profile fields with choices, in an order of its own", async () => {
@@ -101,6 +102,7 @@ describe("the organization", () => {
       await fillIn(ada, "Name", name);
       await clickText(ada, "dialog:last-of-type button", "Add");
       await untilText(ada, "dialog .row strong", name);
+      await untilClosed(ada);
     }
     await clickText(ada, "dialog button", "New field");
     await choose(ada, "Kind", 3);
@@ -108,15 +110,15 @@ describe("the organization", () => {
     await fillIn(ada, "Choices", "Soup\nSalad\nBread");
     await clickText(ada, "dialog:last-of-type button", "Add");
     await untilText(ada, "dialog .row strong", "Lunch");
+    await untilClosed(ada);
     const names = () => texts(ada, "dialog .row strong");
-    await ada.$$eval("[aria-label='Move up']", (buttons) => buttons[2].click());
+    await act(ada, "[aria-label='Move up']", 2);
     await eventually(async () => assert.deepEqual(await names(), ["First", "Lunch", "Second"]));
-    assert.deepEqual((await fetched("Bob", "custom_profile_fields")).custom_profile_fields.map(({ name }) => name), ["First", "Lunch", "Second"]);
+    await eventually(async () => assert.deepEqual((await fetched("Bob", "custom_profile_fields")).custom_profile_fields.map(({ name }) => name), ["First", "Lunch", "Second"]));
 
     const bob = await as("Bob", "#settings/profile");
-    const lunch = await fieldSelector(bob, "Lunch");
-    assert.deepEqual(await bob.$eval(lunch, (control) => [...control.options].map((option) => option.text)), ["—", "Soup", "Salad", "Bread"]);
-    await bob.select(lunch, "1");
+    assert.deepEqual(await onField(bob, "Lunch", (control) => [...control.options].map((option) => option.text)), ["—", "Soup", "Salad", "Bread"]);
+    await choose(bob, "Lunch", 1);
     await untilText(bob, ".toast", "Saved");
     await go(ada, `#user/${bench.server.accounts.Bob.user_id}`);
     await untilText(ada, "dialog .facts", "Salad");
@@ -139,10 +141,12 @@ describe("the organization", () => {
       await fillIn(ada, "Address", address);
       await clickText(ada, "dialog button", "Add");
       await untilText(ada, "dialog .row", address);
+      // The reply empties the form.
+      await eventually(async () => assert.equal(await onField(ada, "Pattern", (control) => control.value), ""));
     }
-    await ada.$$eval("[aria-label='Move down']", (buttons) => buttons[0].click());
+    await act(ada, "[aria-label='Move down']", 0);
     await eventually(async () => assert.match((await texts(ada, "dialog .row"))[0], /long/));
-    assert.match((await fetched("Bob", "realm_linkifiers")).realm_linkifiers[0].url_template, /long/);
+    await eventually(async () => assert.match((await fetched("Bob", "realm_linkifiers")).realm_linkifiers[0].url_template, /long/));
     await bench.server.send("Bob", "general", "links", "See #123");
     await go(ada, await at("general", "links"));
     await until(ada, () => document.querySelector(".message-row a[href='https://example.com/long/123']"));
@@ -152,21 +156,19 @@ describe("the organization", () => {
     const ada = await as("Ada", "#organization/channel-folders");
     for (const name of ["Products", "Garden"]) {
       await clickText(ada, "dialog button", "New folder");
-      await ada.waitForSelector("dialog.dialog--small input");
-      await ada.type("dialog.dialog--small input", name);
+      await typeInto(ada, "dialog.dialog--small input", name);
       await ada.keyboard.press("Enter");
       await untilText(ada, "dialog .row strong", name);
+      await untilClosed(ada);
     }
-    await ada.$$eval("[aria-label='Move up']", (buttons) => buttons[1].click());
+    await act(ada, "[aria-label='Move up']", 1);
     await eventually(async () => assert.deepEqual(await texts(ada, "dialog .row strong"), ["Garden", "Products"]));
     await go(ada, "#organization/organization-permissions");
-    const select = await fieldSelector(ada, "Create public channels");
-    const nobody = await ada.$eval(select, (control) => [...control.options].find((option) => option.text === "Administrators").value);
-    await ada.select(select, nobody);
+    const nobody = await onField(ada, "Create public channels", (control) => [...control.options].find((option) => option.text === "Administrators").value);
+    await choose(ada, "Create public channels", nobody);
     await untilText(ada, ".toast", "Saved");
     const bob = await as("Bob", "#channels/new");
-    const kinds = await bob.$eval(await fieldSelector(bob, "Who can read it"), (control) => [...control.options].map((option) => option.value));
-    assert.deepEqual(kinds, ["private", "protected"]);
+    await eventually(async () => assert.deepEqual(await onField(bob, "Who can read it", (control) => [...control.options].map((option) => option.value)), ["private", "protected"]));
     await go(ada, "#organization/organization-profile");
     await fillIn(ada, "Name", "The bakery");
     await clickText(ada, "dialog button", "Save");
@@ -181,10 +183,10 @@ describe("channels", () => {
     const ada = await as("Ada", `#topics/channel/${id}-design`);
     await untilText(ada, ".conversation", "beans");
     const newest = async () => (await texts(ada, ".conversation__name")).slice(0, 3);
-    assert.deepEqual(await newest(), ["beans", "slugs", "tomatoes"]);
+    await eventually(async () => assert.deepEqual(await newest(), ["beans", "slugs", "tomatoes"]));
     await bench.server.send("Bob", "design", "tomatoes", "Ripe");
     await eventually(async () => assert.deepEqual(await newest(), ["tomatoes", "beans", "slugs"]));
-    await ada.type("[aria-label='Filter topics']", "bea");
+    await typeInto(ada, "[aria-label='Filter topics']", "bea");
     await eventually(async () => assert.deepEqual(await texts(ada, ".conversation__name"), ["beans"]));
     await clickText(ada, ".conversation", "beans");
     await untilText(ada, ".message-row", "About beans");
@@ -207,8 +209,7 @@ describe("channels", () => {
     await clickText(ada, "dialog .checkbox", "Pin to top");
     await untilText(ada, ".sidebar h2", "Pinned");
     await go(ada, `#channels/${id}/pastry/subscribers`);
-    await ada.waitForSelector("dialog .picker input");
-    await ada.type("dialog .picker input", "bob");
+    await typeInto(ada, "dialog .picker input", "bob");
     await untilText(ada, "dialog .completion", "Bob");
     await ada.keyboard.press("Enter");
     await clickText(ada, "dialog button[type=submit]", "Add");

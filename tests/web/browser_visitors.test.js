@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickText, setUp, until, untilText } from "./harness.js";
+import { click, clickText, countOf, eventually, onElement, pressOn, sendLogin, setUp, until, untilAllEqual, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as } = bench;
@@ -31,20 +31,17 @@ describe("a visitor", () => {
     await server.send("Bob", "general", "inside", "Not for the street");
     const page = await visit();
     await untilText(page, ".conversation", "fountain");
-    assert.deepEqual(await page.$$eval(".conversation__channel", (all) => [...new Set(all.map((one) => one.textContent))]), ["square"]);
-    const text = await page.$eval(".app", (app) => app.textContent);
+    await untilAllEqual(page, ".conversation__channel", (all) => [...new Set(all.map((one) => one.textContent))], ["square"]);
+    const text = await onElement(page, ".app", (app) => app.textContent);
     assert.ok(!text.includes("general") && !text.includes("Direct messages") && !text.includes("Inbox"), text);
     await clickText(page, ".sidebar [data-channel] a", "square");
     await untilText(page, ".message-row", "The water runs again");
-    assert.equal(await page.$(".composer textarea"), null);
-    assert.equal(await page.$(".people"), null);
+    assert.equal(await countOf(page, ".composer textarea"), 0);
+    assert.equal(await countOf(page, ".people"), 0);
     await clickText(page, ".composer a", "Log in to reply");
     await page.waitForSelector("#id_username");
     await untilText(page, ".login a", "View without an account");
-    const { email } = server.accounts.Bob;
-    await page.type("#id_username", email);
-    await page.type("#id_password", "correct horse");
-    await page.keyboard.press("Enter");
+    await sendLogin(page, server.accounts.Bob.email);
     await page.waitForSelector(".composer textarea, .composer__closed button");
     await untilText(page, ".message-row", "The water runs again");
     await until(page, (stream) => location.hash.startsWith(`#narrow/channel/${stream}-square`), id);
@@ -67,21 +64,20 @@ describe("a visitor", () => {
     page.on("response", (response) => response.status() >= 400 && refused.push(`${response.status()} ${response.url()}`));
     await untilText(page, ".message-row", "Sit down");
     for (const key of ["r", "c", "+"]) {
-      await page.focus(".message-row");
-      await page.keyboard.press(key);
+      await pressOn(page, ".message-row", key);
       await untilText(page, "dialog h2", "Log in");
       await page.keyboard.press("Escape");
       await until(page, () => !document.querySelector("dialog"));
     }
-    await page.evaluate(() => { location.hash = "#settings/profile"; });
+    await bench.go(page, "#settings/profile");
     await untilText(page, "dialog h2", "Log in");
     await page.keyboard.press("Escape");
     await until(page, () => !document.querySelector("dialog") && location.hash.includes("bench"));
     for (const hidden of [`#narrow/channel/${general}-general`, "#narrow/channel/9999-x", "#narrow/is/starred", "#narrow/dm/8-bob"]) {
-      await page.evaluate((hash) => { location.hash = hash; }, hidden);
+      await bench.go(page, hidden);
       await untilText(page, ".empty, .timeline", "cannot be read without an account");
     }
-    await page.evaluate(() => { location.hash = "#inbox"; });
+    await bench.go(page, "#inbox");
     await untilText(page, ".header h1", "Recent conversations");
     assert.deepEqual(refused, []);
   });
@@ -92,11 +88,11 @@ describe("a visitor", () => {
     await server.call("Ada", "PATCH", "/realm", { enable_spectator_access: false });
     const page = await visit("#recent");
     await page.waitForSelector("#id_username");
-    assert.equal(await page.$(".login__visit"), null);
+    assert.equal(await countOf(page, ".login__visit"), 0);
     // Members see the setting change as it happens.
     const ada = await as("Ada", "#organization/organization-permissions");
     await ada.waitForSelector("dialog");
-    assert.ok(await ada.$("dialog"));
+    await ada.waitForSelector("dialog");
   });
 });
 
@@ -107,11 +103,11 @@ describe("a public page", () => {
     const { id: first } = await server.send("Bob", "square", "market", "Come **early** <script>document.title = 'ran'</script>\n\n[here](#narrow/is/resolved)");
     const page = await visit(`public/${id}-square/${first}-market`);
     await untilText(page, "article strong", "early");
-    assert.ok((await page.title()).startsWith("market"));
-    assert.equal(await page.$("script"), null);
+    await eventually(async () => assert.ok((await page.title()).startsWith("market")));
+    assert.equal(await countOf(page, "script"), 0);
     await until(page, () => [...document.images].every((image) => image.complete && image.naturalWidth > 0));
-    assert.ok((await page.$eval("article a[href*=narrow]", (link) => link.href)).startsWith(`${server.url}/#narrow`));
-    await Promise.all([page.waitForNavigation(), page.$eval("header p a", (link) => link.click())]);
+    await eventually(async () => assert.ok((await onElement(page, "article a[href*=narrow]", (link) => link.href)).startsWith(`${server.url}/#narrow`)));
+    await Promise.all([page.waitForNavigation(), click(page, "header p a")]);
     await untilText(page, ".message-row", "early");
   });
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { catalogueOf } from "./words.js";
-import { choose, compose, logIn, setUp, until, untilText } from "./harness.js";
+import { choose, compose, enter, eventually, onElements, onField, setUp, typeInto, until, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go, open } = bench;
@@ -36,10 +36,10 @@ describe("before the login", () => {
     await prefer(page, "de-AT", "en");
     await page.goto(`${bench.server.url}/login/`);
     await untilText(page, "button", "Anmelden");
-    assert.equal(await page.evaluate(() => document.documentElement.lang), "de");
-    assert.match(await page.title(), /^Anmelden - /);
+    await eventually(async () => assert.equal(await page.evaluate(() => document.documentElement.lang), "de"));
+    await eventually(async () => assert.match(await page.title(), /^Anmelden - /));
     // Afterwards it is the language of the settings, whatever the browser prefers.
-    await logIn(page, bench.server, "Bob");
+    await enter(page, bench.server, "Bob");
     await untilText(page, ".sidebar", "Recent conversations");
   });
 
@@ -56,22 +56,21 @@ describe("a language of the settings", () => {
     const topic = await at("general", "words");
     const other = await as("Cleo", topic);
     await other.waitForSelector(".composer .editor__text", { visible: true });
-    await other.type(".composer .editor__text", "not yet sent");
+    await typeInto(other, ".composer .editor__text", "not yet sent");
     const page = await as("Cleo", "#settings/profile");
     await choose(page, "Language", "de");
     await untilText(page, "dialog h2", "Einstellungen");
-    assert.equal(await page.evaluate(() => location.hash), "#settings/profile");
+    await eventually(async () => assert.equal(await page.evaluate(() => location.hash), "#settings/profile"));
     await untilText(other, ".sidebar", "Posteingang");
     await until(other, () => document.querySelector(".composer .editor__text")?.value === "not yet sent");
-    assert.deepEqual(await englishTexts(other, "de"), []);
+    await eventually(async () => assert.deepEqual(await englishTexts(other, "de"), []));
     await choose(page, "Sprache", "en");
     await untilText(page, "dialog h2", "Settings");
   });
 
   it("is offered exactly where there is a catalogue", async () => {
     const page = await as("Bob", "#settings/profile");
-    await untilText(page, "dialog label", "Language");
-    const offered = await page.evaluate(() => [...[...document.querySelectorAll("dialog label")].find((label) => label.textContent === "Language").control.options].map(({ value, text }) => `${value} ${text}`));
+    const offered = await onField(page, "Language", (control) => [...control.options].map(({ value, text }) => `${value} ${text}`));
     assert.deepEqual(offered, ["en English", "de Deutsch", "fr Français", "es Español", "pt-br Português (Brasil)", "it Italiano", "nl Nederlands", "pl Polski", "ja 日本語", "zh-hans 简体中文"]);
   });
 
@@ -86,11 +85,11 @@ describe("a language of the settings", () => {
     await bench.server.send("Bob", "general", "words", "hello");
     await go(channels, await at("general", "words"));
     await untilText(channels, ".timeline", "今日");
-    const times = await channels.$$eval(".message-row__time", (all) => all.map((time) => time.title));
+    const times = await onElements(channels, ".message-row__time", (all) => all.map((time) => time.title));
     assert.match(times.at(-1), /曜日 (午前|午後)\d/);
     await compose(channels, "konnichiwa");
     await untilText(channels, ".message-row", "konnichiwa");
-    assert.deepEqual(await englishTexts(channels, "ja"), []);
+    await eventually(async () => assert.deepEqual(await englishTexts(channels, "ja"), []));
     await setLanguage("Ada", "en");
   });
 });
@@ -105,10 +104,10 @@ describe("the longest words", () => {
         await go(page, fragment);
         await until(page, (wanted) => location.hash === wanted && !document.querySelector(".loading"), fragment);
         const wide = () => [...document.querySelectorAll("dialog[open] *, .middle *")].filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > innerWidth + 1 && element.closest("nav, pre, table") === null).map((element) => `${element.className}: ${element.textContent.slice(0, 60)}`);
-        assert.deepEqual(await page.evaluate(wide), [], fragment);
-        assert.equal(await page.evaluate(() => document.scrollingElement.scrollWidth <= innerWidth), true, fragment);
+        await eventually(async () => assert.deepEqual(await page.evaluate(wide), [], fragment));
+        await eventually(async () => assert.equal(await page.evaluate(() => document.scrollingElement.scrollWidth <= innerWidth), true, fragment));
       }
-      assert.deepEqual(await englishTexts(page, language), []);
+      await eventually(async () => assert.deepEqual(await englishTexts(page, language), []));
       await setLanguage("Bob", "en");
     });
   }

@@ -9,7 +9,7 @@
  */
 
 import { measureLarge } from "./figures_large.js";
-import { launchBrowser, logIn, openPage, press, startServer, until } from "./harness.js";
+import { focusOn, launchBrowser, logIn, openPage, press, startServer, until } from "./harness.js";
 
 const report = (name, value) => console.log(`${name.padEnd(64)} ${value}`);
 
@@ -106,7 +106,7 @@ await bob.bringToFront();
 for (let round = 0; round < 15; round++) {
   const text = `Ping ${round} ${Math.random()}`;
   const arrived = until(bob, (wanted) => [...document.querySelectorAll(".message-row")].some((row) => row.textContent.includes(wanted)), text);
-  await ada.focus(".composer .editor__text");
+  await focusOn(ada, ".composer .editor__text");
   await ada.$eval(".composer .editor__text", (area, value) => { area.value = value; area.dispatchEvent(new Event("input")); }, text);
   const started = performance.now();
   await press(ada, "Control+Enter");

@@ -9,6 +9,7 @@ import { createInterface } from "node:readline";
 import { after, afterEach, before } from "node:test";
 import { fileURLToPath } from "node:url";
 import puppeteer from "puppeteer-core";
+import { applyMode } from "./modes.js";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BINARY = absolute(process.env.TEAMCHAT_BINARY ?? join(ROOT, "target/release/teamchat"));
@@ -79,7 +80,8 @@ export async function startServer({ people = [], args = [], fixtures } = {}) {
       return url;
     },
     stop,
-    start: () => launch(new URL(url).host),
+    /** Starts it again. Another program may have got its port meanwhile, until it ends. */
+    start: () => eventually(() => launch(new URL(url).host)),
     async close() {
       await stop();
       rmSync(folder, { recursive: true, force: true });
@@ -96,6 +98,19 @@ export async function startServer({ people = [], args = [], fixtures } = {}) {
       const reply = await response.json();
       if (reply.result !== "success") throw new Error(`${method} ${path}: ${JSON.stringify(reply)}`);
       return reply;
+    },
+    /** An account of its own, for a test that changes it. */
+    async person(name) {
+      const email = `${name.toLowerCase()}@example.com`;
+      const login = { username: email, password: "correct horse" };
+      const { user_id } = await server.call("Ada", "POST", "/users", { email, full_name: name, password: login.password });
+      const { api_key } = await eventually(async () => {
+        const response = await fetch(`${url}/api/v1/fetch_api_key`, { method: "POST", body: new URLSearchParams(login) });
+        assert.equal(response.status, 200);
+        return response.json();
+      });
+      accounts[name] = { email, user_id, api_key };
+      return user_id;
     },
     /** Creates a channel, or subscribes to one that is there already: a new organization begins with one. Returns its id. */
     async channel(name, members, properties = {}) {
@@ -171,22 +186,27 @@ export async function openPage(browser, server, { width = 1440, height = 900, da
     const asked = request.url();
     if (!asked.startsWith(server.url) && !/^(data|blob|about):/.test(asked)) problems.push(`elsewhere: ${asked}`);
   });
-  // The list may be drawn anew after an element in it is found: then a plain click fails, and a plain focus has no effect.
-  const click = (selector) => page.locator(selector).click();
-  const focus = (selector) => until(page, (where) => {
-    const element = document.querySelector(where);
-    element?.focus();
-    return element !== null && document.activeElement === element;
-  }, selector);
-  return Object.assign(page, { problems, expected, click, focus, closeContext: () => context.close() });
+  await applyMode(page);
+  return Object.assign(page, { problems, expected, closeContext: () => context.close() });
 }
 
 export async function logIn(page, server, name, fragment = "") {
   await page.goto(`${server.url}/${fragment}`);
-  await page.waitForSelector("#id_username");
-  await page.type("#id_username", server.accounts[name].email);
-  await page.type("#id_password", "correct horse");
-  await Promise.all([page.waitForSelector(".app"), page.keyboard.press("Enter")]);
+  await sendLogin(page, server.accounts[name].email);
+  await page.waitForSelector(".app");
+}
+
+/** Fills in the page for logging in that is shown, and sends it: again if the server was too busy. */
+export async function sendLogin(page, email, password = "correct horse") {
+  await typeInto(page, "#id_username", email);
+  await typeInto(page, "#id_password", password);
+  page.expected.push(/503/);
+  for (let attempt = 0; attempt < 6; attempt++) {
+    const answered = page.waitForResponse((response) => response.request().method() === "POST" && new URL(response.url()).pathname === "/accounts/login/");
+    await pressOn(page, "#id_password", "Enter");
+    if ((await answered).status() !== 503) return;
+    await until(page, () => !document.querySelector("#login_form button").disabled);
+  }
 }
 
 /** A function that answers how long the main thread of a page has been busy, in milliseconds of processor time. Chromium only. */
@@ -251,11 +271,6 @@ export const act = (page, selector, which, action = "click") => eventually(async
   if (!isDone) throw new Error(`no ${action} on ${selector}, ${which}; the page: ${await page.evaluate(describePage)}`);
 });
 
-/** Waits until a property of the first such element has this value. */
-export async function untilValue(page, selector, property, expected) {
-  await until(page, (where, name, value) => document.querySelector(where)[name] === value, selector, property, expected);
-}
-
 /** Clicks the element with this text. */
 export const clickText = (page, selector, text) => act(page, selector, text);
 
@@ -275,31 +290,126 @@ export async function press(page, keys) {
   for (const one of held) await page.keyboard.up(one);
 }
 
-/** Finds the element of a field by the text of its label. */
-export const fieldSelector = async (page, label) => {
-  const id = await until(page, (wanted) => {
-    const { control } = [...document.querySelectorAll("label")].findLast((element) => element.textContent.trim() === wanted);
-    control.id ||= `test-${Math.random().toString(36).slice(2)}`;
-    return control.id;
-  }, label);
-  return `[id="${await id.jsonValue()}"]`;
-};
+/** Where `reader` looks for what a selector names. */
+const FIRST = "document.querySelector(where)";
+const ALL = "[...document.querySelectorAll(where)]";
+const FIELD = '[...document.querySelectorAll("label")].findLast((label) => label.textContent.trim() === where)?.control';
 
-/** Acts on the field with this label. A form may be drawn anew after the field in it is found. */
-const withField = (page, label, run) => eventually(async () => run(await fieldSelector(page, label)));
+/** A function of the page that finds something and runs a function with it in the same step: nothing is drawn in between. It
+ * returns null if there is nothing. */
+const reader = (find, run) => new Function("where", "args", `return (async () => {
+  const found = ${find};
+  return found ? { value: await (${run})(found, ...args) } : null;
+})();`);
 
-/** Writes into the field with this label. */
+/** Runs a function with what is found. One that throws, since something is not there yet, runs again. */
+const onFound = (find) => (page, where, run, ...args) => eventually(async () => {
+  const found = await page.evaluate(reader(find, run), where, args);
+  assert.ok(found, `the page has no ${where}`);
+  return found.value;
+});
+
+/** Waits for an element, and reads something of it, or changes it, in the same step. */
+export const onElement = onFound(FIRST);
+
+/** Reads or changes all elements, of which there may be none, in the step that finds them. */
+export const onElements = onFound(ALL);
+
+/** Reads or changes the field with this label. A form may be drawn again at any time. */
+export const onField = onFound(FIELD);
+
+const untilRead = (find) => (page, where, read, expected, ...args) =>
+  eventually(async () => assert.deepEqual(await page.evaluate(reader(find, read), where, args), { value: expected }));
+
+/** Waits until what is read of an element has this value. Names what it found when it gives up. */
+export const untilEqual = untilRead(FIRST);
+
+/** The same for all elements, as a list. */
+export const untilAllEqual = untilRead(ALL);
+
+/** How many elements there are at this moment. */
+export const countOf = (page, selector) => page.evaluate((where) => document.querySelectorAll(where).length, selector);
+
+/** Waits until an element is the same after two frames, and answers what is read of it then. */
+export const untilStable = (page, selector, read) => onElement(page, selector, new Function("element", `return (async () => {
+  // Pages in the background have no frames.
+  const frame = () => Promise.race([new Promise(requestAnimationFrame), new Promise((next) => setTimeout(next, 100))]).then(() => new Promise((next) => setTimeout(next)));
+  const look = () => JSON.stringify((${read})(element));
+  for (let [before, frames] = [look(), 0]; ; ) {
+    await frame();
+    const now = look();
+    frames = now === before ? frames + 1 : 0;
+    before = now;
+    if (frames === 2) return JSON.parse(now);
+  }
+})();`));
+
+/** Waits by the timers of the page: those that it has set for less run before. */
+export const pagePause = (page, milliseconds) => page.evaluate((time) => new Promise((resolve) => setTimeout(resolve, time)), milliseconds);
+
+/** Clicks with the mouse, also if the list is drawn again after the element in it is found. */
+export const click = (page, selector) => page.locator(selector).click();
+
+/** Moves the mouse over an element. */
+export const hoverOver = (page, selector) => page.locator(selector).hover();
+
+/** Waits for an element that takes the focus, and gives it. On `body`, nothing has the focus. */
+export const focusOn = (page, selector) => until(page, (where) => {
+  const element = document.querySelector(where);
+  if (element === document.body) document.activeElement.blur();
+  else element.focus();
+  return document.activeElement === element;
+}, selector);
+
+/** Waits until an element has the focus, for what is typed next. */
+export const untilFocus = (page, selector) => until(page, (where) => document.activeElement.matches(where), selector);
+
+/** Presses a key on an element. If the focus has gone elsewhere meanwhile, the page does not get the key, and it is pressed again. */
+export const pressOn = (page, selector, key) => eventually(async () => {
+  await focusOn(page, selector);
+  await page.evaluate((where) => {
+    window.__missed = false;
+    addEventListener("keydown", (event) => {
+      window.__missed = event.target !== document.querySelector(where);
+      if (!window.__missed) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }, { capture: true, once: true });
+  }, selector);
+  await page.keyboard.press(key);
+  // A key may lead to another page.
+  assert.ok(!(await page.evaluate(() => window.__missed).catch(() => false)), `${selector} has lost the focus`);
+});
+
+/** Types into an element. */
+export async function typeInto(page, selector, text) {
+  await focusOn(page, selector);
+  await page.keyboard.type(text);
+}
+
+/** Gives a control another value, as by hand. A list has to have it. */
+function changeValue(control, value) {
+  control.value = value;
+  if (control.value !== value) throw new Error(`there is no ${value}`);
+  for (const type of ["input", "change"]) control.dispatchEvent(new Event(type, { bubbles: true }));
+}
+
+/** Chooses the option with this value. */
+export const selectIn = (page, selector, value) => onElement(page, selector, changeValue, value);
+
+/** Writes into the field with this label: again if the form was drawn again meanwhile. */
 export const fillIn = (page, label, text) =>
-  withField(page, label, async (selector) => {
-    await page.$eval(selector, (control) => {
+  eventually(async () => {
+    await onField(page, label, (control) => {
       control.value = "";
       control.focus();
     });
     await page.keyboard.type(text);
+    assert.equal(await onField(page, label, (control) => control.value), text);
   });
 
 /** Chooses the option with this value in the field with this label. */
-export const choose = (page, label, value) => withField(page, label, (selector) => page.select(selector, String(value)));
+export const choose = (page, label, value) => onField(page, label, changeValue, String(value));
 
 /** Types into the field with this label, and takes the choice with this text. */
 export async function chooseFrom(page, label, text, choice) {
@@ -311,18 +421,27 @@ export async function chooseFrom(page, label, text, choice) {
 /** Clicks the button with this name. */
 export const clickButton = (page, name) => act(page, `[aria-label="${name}"]`, 0);
 
+/** Lets a page poll at once, as when the connection comes back. It may be loading again, since its session has ended. */
+export async function wake(page) {
+  try {
+    await page.evaluate(() => dispatchEvent(new Event("online")));
+  } catch (error) {
+    if (!error.message.includes("Execution context was destroyed")) throw error;
+  }
+}
+
 /** Counts the elements that are put into the page while something happens. */
 export async function drawn(page, selector, run) {
-  await page.evaluate((where) => {
+  await onElement(page, selector, (element) => {
     window.__drawn = 0;
     window.__observer = new MutationObserver((changes) => {
       for (const change of changes) for (const node of change.addedNodes) if (node instanceof Element) window.__drawn += 1 + node.querySelectorAll("*").length;
     });
-    window.__observer.observe(document.querySelector(where), { childList: true, subtree: true });
-  }, selector);
+    window.__observer.observe(element, { childList: true, subtree: true });
+  });
   await run();
   // What follows in later frames counts as well.
-  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 400)));
+  await pagePause(page, 400);
   return page.evaluate(() => {
     window.__observer.disconnect();
     return window.__drawn;
@@ -404,6 +523,16 @@ export function setUp({ args, fixtures } = {}) {
       location.hash = hash;
       if (location.hash === before) resolve();
     }), fragment),
+    /** Stops the server: pages fail to reach it from now on. */
+    async stop() {
+      for (const page of pages) page.expected.push(/ERR_|Failed to fetch|NetworkError|status of 503/);
+      await bench.server.stop();
+    },
+    /** Starts the server again, and lets all pages poll at once: by themselves they wait for half a minute at most. */
+    async start() {
+      await bench.server.start();
+      for (const page of pages) for (const tab of await page.browserContext().pages()) await wake(tab);
+    },
     /** The fragment of a topic. */
     async at(channel, topic) {
       const { stream_id: id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: channel });

@@ -74,6 +74,40 @@ it("files are read in one sitting", () => {
   assert.deepEqual(long, []);
 });
 
+const TESTS = fileURLToPath(new URL(".", import.meta.url));
+
+/** What tests of browsers do in two steps, or by the clock, so that it fails by chance; and what the harness has for it. */
+const UNSURE = [
+  [/\.\$\$?(eval)?\(/, "onElement, onElements or countOf"],
+  [/(?<!\bkeyboard)\.type\((?!\))/, "typeInto or fillIn"],
+  [/\.focus\((?!\))/, "focusOn or pressOn"],
+  [/(?<!\bmouse)\.click\((?!\))/, "click, act, clickText or clickButton"],
+  [/\.hover\(/, "hoverOver"],
+  [/\.select\((?!\))/, "selectIn or choose"],
+  [/\bsetTimeout\(/, "until, untilStable, or pagePause for what timers of the page would do before"],
+];
+
+it("tests of browsers find elements and act on them in one step, and do not wait for a time", () => {
+  const wrong = [];
+  for (const name of readdirSync(TESTS).filter((one) => /^browser.*\.test\.js$/.test(one))) {
+    const text = readFileSync(join(TESTS, name), "utf8");
+    const source = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true);
+    const place = (position) => `${name}:${source.getLineAndCharacterOfPosition(position).line + 1}`;
+    let start = 0;
+    for (const line of text.split("\n")) {
+      for (const [pattern, remedy] of UNSURE) if (pattern.test(line)) wrong.push(`${place(start)}: use ${remedy} of harness.js`);
+      start += line.length + 1;
+    }
+    const follow = (node) => {
+      const isOneLook = ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression) && node.expression.name.text === "evaluate";
+      if (isOneLook && /\bdocument\.querySelector\(/.test(node.getText())) wrong.push(`${place(node.getStart())}: use onElement or until of harness.js`);
+      ts.forEachChild(node, follow);
+    };
+    follow(source);
+  }
+  assert.deepEqual(wrong, []);
+});
+
 /** How often the types of the client say `any`: where it falls, the number falls. */
 const ANY = 68;
 

@@ -2,7 +2,7 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { launchBrowser, logIn, openPage, press, startServer } from "./harness.js";
+import { click, focusOn, launchBrowser, logIn, openPage, press, startServer } from "./harness.js";
 
 const out = process.argv[2] ?? new URL("out", import.meta.url).pathname;
 mkdirSync(out, { recursive: true });
@@ -85,12 +85,12 @@ for (const [width, height, dark] of [[1440, 900, false], [1024, 768, false], [39
     await page.evaluate((next) => { location.hash = next; }, topic);
     await settle();
     if (width < 500) {
-      await page.click(".header__left");
+      await click(page, ".header__left");
       await settle();
       await page.screenshot({ path: join(out, `${name}-sidebar.png`) });
       await page.evaluate(() => document.querySelector(".scrim").click());
     } else if (!dark) {
-      await page.focus(".composer .editor__text");
+      await focusOn(page, ".composer .editor__text");
       await page.keyboard.type("Hello @");
       await page.keyboard.type("c");
       await settle();
