@@ -7,6 +7,7 @@ import re
 import subprocess
 import tempfile
 import threading
+import time
 import traceback
 
 BINARY = os.environ["TEAMCHAT_BIN"]
@@ -80,7 +81,18 @@ class Server:
         return f"http://{self.address}"
 
     def start(self, options=()):
-        """Starts it, the first time on a port that it picks, later on the same one. Ready when this returns."""
+        """Starts it, the first time on a port that it picks, later on the same one, which another program may have until
+        then. Ready when this returns."""
+        stuck = time.monotonic() + STUCK_AFTER
+        while True:
+            try:
+                return self.launch(options)
+            except AssertionError:
+                if self.address.endswith(":0") or time.monotonic() > stuck:
+                    raise
+                time.sleep(0.1)
+
+    def launch(self, options):
         self.end()  # A failed step may have left one.
         with open(self.log, "a") as log:
             command = [BINARY, "serve", "--db", self.database, "--listen", self.address, *options]
