@@ -16,6 +16,10 @@ test *arguments:
 ci:
     bash .ci/run
 
+# Look for tests that fail by chance: run each suite several times
+prove *arguments:
+    .ci/prove {{ arguments }}
+
 # The published clients against the release binary
 clients:
     tests/clients/run

@@ -3,7 +3,7 @@
  * the other.
  *
  * A file that fails runs once more, alone. Tests that then pass are named as flaky, also in the file that TEAMCHAT_FLAKY
- * names. */
+ * names. With TEAMCHAT_RETRY=0 nothing runs again. */
 
 import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
@@ -44,11 +44,12 @@ await browser?.close();
 const failing = [];
 const flaky = [];
 for (const { file, failed } of results.filter(({ hasPassed }) => !hasPassed)) {
-  if ((await runFile(file, {})).hasPassed) flaky.push(...failed.map((name) => `FLAKY ${file}: ${name}`));
-  else failing.push(file);
+  const again = process.env.TEAMCHAT_RETRY === "0" ? { hasPassed: false, failed } : await runFile(file, {});
+  if (again.hasPassed) flaky.push(...failed.map((name) => `FLAKY ${file}: ${name}`));
+  else failing.push({ file, failed: again.failed });
 }
 for (const line of flaky) console.log(line);
 if (process.env.TEAMCHAT_FLAKY) appendFileSync(process.env.TEAMCHAT_FLAKY, flaky.map((line) => `${line}\n`).join(""));
-for (const file of failing) console.log(`FAILED ${file}`);
+for (const { file, failed } of failing) for (const name of failed.length > 0 ? failed : ["the whole file"]) console.log(`FAILED ${file}: ${name}`);
 console.log(`${files.length - failing.length} passed, ${failing.length} failed`);
 process.exit(failing.length > 0 ? 1 : 0);

@@ -5,7 +5,9 @@
  *   late      half of the replies to `fetch` arrive up to 700 ms late, in an order of TEAMCHAT_SEED, which is printed */
 
 const MODE = process.env.TEAMCHAT_WEB_MODE ?? "";
-const SEED = Number(process.env.TEAMCHAT_SEED ?? Math.floor(Math.random() * 2 ** 32));
+/** Processes that this one starts have the same. */
+process.env.TEAMCHAT_SEED ??= String(Math.floor(Math.random() * 2 ** 32));
+const SEED = Number(process.env.TEAMCHAT_SEED);
 
 /** Pages that were opened: each has an order of its own. */
 let opened = 0;
