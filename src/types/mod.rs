@@ -33,6 +33,7 @@ pub use json_text::{
 pub use language::{Language, Piece, fill, pieces};
 pub use names::{
     find_forbidden_in_name, fold, folded_skeleton, is_unprintable, is_unseen, nearest_name, skeleton,
+    without_forbidden, without_marks,
 };
 pub use network::{Network, NetworkError, address_block, address_site, is_public};
 pub use origin::{Author, Origin};

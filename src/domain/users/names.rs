@@ -3,7 +3,9 @@
 use crate::domain::realm;
 use crate::domain::users::sql;
 use crate::error::{ApiError, ApiResult};
-use crate::types::{UserId, find_forbidden_in_name, folded_skeleton, is_unprintable, is_unseen, skeleton};
+use crate::types::{
+    UserId, find_forbidden_in_name, folded_skeleton, is_unprintable, is_unseen, skeleton, without_marks,
+};
 use rusqlite::Connection;
 use url::Host;
 
@@ -58,9 +60,10 @@ pub fn check_unique(connection: &Connection, name: &str, except: Option<UserId>)
     Ok(())
 }
 
-/// True if a name is similar to that of a system bot.
+/// True if a name is similar to that of a system bot, or is one with marks on its letters.
 pub fn is_reserved(name: &str) -> bool {
-    let (written, folded) = (skeleton(name), folded_skeleton(name));
+    let plain = without_marks(name);
+    let (written, folded) = (without_marks(&skeleton(&plain)), without_marks(&folded_skeleton(&plain)));
     RESERVED.iter().any(|bot| skeleton(bot) == written || folded_skeleton(bot) == folded)
 }
 
@@ -89,6 +92,7 @@ pub fn is_email(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use regex::Regex;
 
     #[test]
     fn names_are_checked_as_published() {
@@ -132,6 +136,21 @@ mod tests {
         }
         for name in ["Notification Bot 2", "Bot", "Welcome"] {
             assert!(!is_reserved(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn reserved_names_stay_reserved_with_spaces_and_marks() {
+        let small = Regex::new(r"^[\p{M}\p{Z}]$").unwrap();
+        for character in '\0'..=char::MAX {
+            if !small.is_match(&character.to_string()) {
+                continue;
+            }
+            for name in [format!("Notification Bot{character}"), format!("W{character}elcome Bot")] {
+                let Ok(name) = check_full_name(&name) else { continue };
+                let is_space = character.is_whitespace() && name.starts_with('W');
+                assert!(is_space || is_reserved(&name), "{name} {:x}", u32::from(character));
+            }
         }
     }
 

@@ -34,6 +34,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = &[
     ("0019_exports", include_str!("0019_exports.sql")),
     ("0021_covering_index", include_str!("0021_covering_index.sql")),
     ("0022_message_html", include_str!("0022_message_html.sql")),
+    ("0023_skeletons", include_str!("0023_skeletons.sql")),
 ];
 
 /// Makes the schema in an empty database.
@@ -167,5 +168,26 @@ mod tests {
             connection.prepare("SELECT created_by FROM recipient ORDER BY recipient_id").unwrap();
         let creators = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap);
         assert_eq!(creators.collect::<Vec<Option<i64>>>(), [Some(10), None, None]);
+    }
+
+    #[test]
+    fn skeletons_are_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut connection = connect(&folder.path().join("old.sqlite"), false).unwrap();
+        let before = MIGRATIONS.iter().position(|(name, _)| name.ends_with("_skeletons")).unwrap();
+        migrate(&mut connection, 0..before).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, date_joined)
+                 VALUES (9, 'a', 'a', 'a', 'Eda' || char(803), 400, 1);
+                 INSERT INTO name_skeleton VALUES ('user', 0, 'Eda' || char(803), 9), ('user', 1, 'eda' || char(803), 9);",
+            )
+            .unwrap();
+        migrate(&mut connection, before..MIGRATIONS.len()).unwrap();
+        let mut statement = connection
+            .prepare("SELECT skeleton FROM name_skeleton WHERE id = 9 ORDER BY kind, is_folded")
+            .unwrap();
+        let skeletons = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap);
+        assert_eq!(skeletons.collect::<Vec<String>>(), ["a", "Eda", "eda"]);
     }
 }

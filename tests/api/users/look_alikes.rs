@@ -91,10 +91,16 @@ async fn no_name_has_unseen_characters() {
         "Olga\u{13430}",
         "Olga\u{13441}",
         "Olga\u{1d159}",
+        // Unassigned, the filler of an old script, and points of another script.
+        "Olga\u{378}",
+        "Olga\u{16fe4}",
+        "Olga\u{5c4}",
+        "Notification Bot\u{fff9}",
+        "Welcome Bot\u{5b0}",
     ] {
         check_refused((&owner, &eve, bot), name, INVALID).await;
     }
-    for name in ["Olga\u{200b}", "Olga\u{fffc}", "Olga\u{e000}"] {
+    for name in ["Olga\u{200b}", "Olga\u{fffc}", "Olga\u{e000}", "Olga\u{378}", "Notification Bot\u{5c4}"] {
         check_refused_elsewhere(&server, &owner, name, INVALID).await;
     }
     let image = crate::harness::pictures::png(4, 4);
@@ -105,7 +111,8 @@ async fn no_name_has_unseen_characters() {
         "Emoji names must contain only lowercase English letters, digits, spaces, dashes, and underscores.";
     upload.send().await.error(400, "BAD_REQUEST", msg);
     // Invisible characters are allowed within emoji and joined letters.
-    for name in ["Olga ❤\u{fe0f}", "\u{1f469}\u{200d}\u{1f4bb}", "علی\u{200c}رضا"] {
+    for name in ["Olga ❤\u{fe0f}", "\u{1f469}\u{200d}\u{1f4bb}", "علی\u{200c}رضا", "Nguyễn Thị Hạnh", "ᏣᎳᎩ"]
+    {
         eve.patch("/settings", json!({"full_name": name})).await.ok();
     }
     let channel = |name: &str| json!({"name": name, "subscribers": [eve.user_id]});
@@ -113,9 +120,11 @@ async fn no_name_has_unseen_characters() {
     eve.post("/channels/create", channel("general\u{200b}")).await.error(400, "BAD_REQUEST", msg);
     let subscriptions = json!({"subscriptions": [{"name": "general\u{200b}"}]});
     eve.post("/users/me/subscriptions", subscriptions).await.error(400, "BAD_REQUEST", msg);
-    let group = json!({"name": "admins\u{200b}", "description": "", "members": [eve.user_id]});
     let msg = "Invalid character in user group name, at position 7.";
-    eve.post("/user_groups/create", group).await.error(400, "BAD_REQUEST", msg);
+    for name in ["admins\u{200b}", "admins\u{5c4}", "admins\u{378}"] {
+        let group = json!({"name": name, "description": "", "members": [eve.user_id]});
+        eve.post("/user_groups/create", group).await.error(400, "BAD_REQUEST", msg);
+    }
     let msg = "Invalid character in channel folder name, at position 3.";
     owner.post("/channel_folders/create", json!({"name": "ab\u{200b}", "description": ""})).await.error(
         400,
@@ -142,7 +151,15 @@ async fn no_name_has_unseen_characters() {
 #[tokio::test]
 async fn names_of_the_servers_bots_are_theirs_alone() {
     let (server, owner, eve, bot) = setting().await;
-    for name in ["Notification Bot", "welcome bot", "Nοtification Bot", "Email  Gateway", "Reminder Bot"] {
+    for name in [
+        "Notification Bot",
+        "welcome bot",
+        "Nοtification Bot",
+        "Email  Gateway",
+        "Reminder Bot",
+        "Notification Bot\u{323}",
+        "Welcóme Bot",
+    ] {
         check_refused((&owner, &eve, bot), name, TAKEN).await;
         check_refused_elsewhere(&server, &owner, name, TAKEN).await;
     }
@@ -180,7 +197,7 @@ async fn similar_names_are_not_unique() {
     let (server, owner, eve, bot) = setting().await;
     server.member("olga").await;
     server.set_realm_setting("require_unique_names", json!(true)).await;
-    for name in ["Оlga", "olga", "Ｏlga", "0lga"] {
+    for name in ["Оlga", "olga", "Ｏlga", "0lga", "Olga\u{323}", "Olġa"] {
         check_refused((&owner, &eve, bot), name, UNIQUE).await;
     }
     eve.patch("/settings", json!({"full_name": "Olgas"})).await.ok();
@@ -197,6 +214,11 @@ async fn similar_names_are_not_unique() {
     let other = eve.post("/channels/create", create("town-l")).await.ok()["id"].clone();
     // ASCII names are compared exactly.
     eve.post("/channels/create", create("town-1")).await.ok();
+    eve.post("/channels/create", create("tọwn")).await.error(
+        409,
+        "CHANNEL_ALREADY_EXISTS",
+        "Channel 'tọwn' already exists",
+    );
     let renamed = owner.patch(&format!("/streams/{other}"), json!({"new_name": "TОWN"})).await;
     renamed.error(400, "BAD_REQUEST", msg);
     owner.patch(&format!("/streams/{town}"), json!({"new_name": "tоwn"})).await.ok();
