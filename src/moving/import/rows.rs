@@ -6,9 +6,10 @@ use crate::domain::rows::channel::TopicsPolicy;
 use crate::domain::{look_alikes, messages, user_settings, users};
 use crate::moving::import::error::ImportResult;
 use crate::store::Tx;
-use crate::types::{BotType, RecipientId, Role, UserId, fold};
+use crate::types::{BotType, RecipientId, Role, UserId, find_forbidden_in_name, fold, without_forbidden};
 use rusqlite::Connection;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// A person or bot.
@@ -62,8 +63,22 @@ pub fn caller(user_id: u32, role: Role, bot_type: Option<BotType>) -> Caller {
     }
 }
 
-/// Inserts a person or bot. Owners of bots are set later, because they may come later.
+/// Returns a name as it can be here: of one with forbidden characters the others, and the id, so that the name stays unique.
+pub fn allowed_name(name: &str, id: i64) -> Cow<'_, str> {
+    if find_forbidden_in_name(name).is_none() {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(format!("{} {id}", without_forbidden(name)).trim_start().to_owned())
+}
+
+/// Inserts a person or bot. Owners of bots are set later, because they may come later. Names of the server's bots get the
+/// person's id.
 pub fn insert_person(connection: &Connection, person: &NewPerson) -> ImportResult<()> {
+    let id = i64::from(person.user_id);
+    let mut full_name = allowed_name(&person.full_name, id);
+    if users::names::is_reserved(&full_name) {
+        full_name = Cow::Owned(format!("{full_name} {id}"));
+    }
     connection
         .prepare_cached(
             "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, is_active, bot_type,
@@ -75,7 +90,7 @@ pub fn insert_person(connection: &Connection, person: &NewPerson) -> ImportResul
             &person.email,
             &person.delivery_email,
             person.delivery_email.to_lowercase(),
-            &person.full_name,
+            full_name.as_ref(),
             person.role,
             person.is_active,
             person.bot_type,
@@ -84,8 +99,7 @@ pub fn insert_person(connection: &Connection, person: &NewPerson) -> ImportResul
             person.avatar_version,
             &person.password_hash,
         ))?;
-    let id = i64::from(person.user_id);
-    look_alikes::set(connection, Named::User, id, &person.full_name)?;
+    look_alikes::set(connection, Named::User, id, &full_name)?;
     look_alikes::set(connection, Named::Email, id, &person.delivery_email)?;
     for (name, value) in &person.settings {
         user_settings::set(connection, person.user_id.into(), name, value)?;
@@ -160,6 +174,7 @@ pub struct Channel {
 
 /// Inserts a channel with its set of receivers. Its description is rendered later.
 pub fn insert_channel(tx: &Tx<'_>, channel: &Channel) -> ImportResult<()> {
+    let name = allowed_name(&channel.name, channel.stream_id.into());
     tx.prepare_cached(
         "INSERT INTO stream (stream_id, name, name_key, is_archived, description, date_created, creator_id, invite_only,
              is_web_public, history_public_to_subscribers, message_retention_days, topics_policy, folder_id)
@@ -167,8 +182,8 @@ pub fn insert_channel(tx: &Tx<'_>, channel: &Channel) -> ImportResult<()> {
     )?
     .execute((
         channel.stream_id,
-        &channel.name,
-        fold(&channel.name),
+        name.as_ref(),
+        fold(&name),
         channel.is_archived,
         &channel.description,
         channel.date_created,
@@ -180,7 +195,7 @@ pub fn insert_channel(tx: &Tx<'_>, channel: &Channel) -> ImportResult<()> {
         channel.topics_policy,
         channel.folder_id,
     ))?;
-    look_alikes::set(tx, Named::Stream, channel.stream_id.into(), &channel.name)?;
+    look_alikes::set(tx, Named::Stream, channel.stream_id.into(), &name)?;
     tx.prepare_cached("INSERT INTO recipient (recipient_id, stream_id) VALUES (?1, ?2)")?
         .execute((channel.recipient_id, channel.stream_id))?;
     Ok(())

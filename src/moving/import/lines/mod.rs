@@ -29,7 +29,9 @@ use crate::moving::import::rows::{Channel, NewPerson};
 use crate::moving::import::target::Target;
 use crate::moving::import::topics::NewestMessages;
 use crate::moving::import::unpack::Archive;
-use crate::types::{BotType, ClientId, RecipientId, Role, StreamId, UserId, distinct, fold};
+use crate::types::{
+    BotType, ClientId, RecipientId, Role, StreamId, UserId, distinct, fold, without_forbidden,
+};
 use model::{ChannelLine, EmojiLine, FileLine, Line, MessageLine, OrganizationLine, ReactionLine, UserLine};
 use roaring::RoaringBitmap;
 use std::collections::{HashMap, HashSet};
@@ -165,6 +167,7 @@ impl<'a> Importer<'a> {
         self.target.run(move |tx| {
             for (name, text) in [("name", line.name), ("description", line.description)] {
                 if let Some(text) = text {
+                    let text = if name == "name" { without_forbidden(&text) } else { text };
                     realm::settings::set(tx, name, &text.into())?;
                 }
             }

@@ -21,7 +21,7 @@ use crate::moving::import::zulip::tables::{
     Folder, Group, Member, NamedGroup, Realm, Stream, Subgroup, Subscription,
 };
 use crate::store::Tx;
-use crate::types::{BotType, GroupId, RecipientId, Role, UserId, fold};
+use crate::types::{BotType, GroupId, RecipientId, Role, UserId, fold, without_forbidden};
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use serde_json::{Map, Value};
@@ -169,7 +169,8 @@ fn set_realm(tx: &mut Tx<'_>, realm: &Realm, structure: &Structure) -> ImportRes
     let mut rest = realm.rest.clone();
     for (name, text) in [("name", &realm.name), ("description", &realm.description)] {
         if let Some(text) = text {
-            rest.insert(name.to_owned(), text.clone().into());
+            let text = if name == "name" { without_forbidden(text) } else { text.clone() };
+            rest.insert(name.to_owned(), text.into());
         }
     }
     let of_realm = settings::of_realm(&rest)?;
@@ -207,6 +208,7 @@ impl Structure {
     fn insert(&self, tx: &mut Tx<'_>) -> ImportResult<()> {
         self.insert_groups(tx)?;
         for (position, folder) in self.folders.iter().enumerate() {
+            let name = rows::allowed_name(&folder.name, folder.id.0.into());
             tx.prepare_cached(
                 "INSERT INTO channel_folder (id, name, name_key, description, rendered_description, date_created,
                      creator_id, position, is_archived)
@@ -214,8 +216,8 @@ impl Structure {
             )?
             .execute((
                 folder.id.0,
-                &folder.name,
-                fold(&folder.name),
+                name.as_ref(),
+                fold(&name),
                 &folder.description,
                 folder.date_created.0,
                 folder.creator.map(|creator| creator.0),
@@ -297,20 +299,21 @@ impl Structure {
                 let what = format!("zerver_namedusergroup: the group {} is there twice", named.name);
                 return Err(ImportError::in_file("realm.json", what));
             }
+            let name = rows::allowed_name(&named.name, id.0);
             tx.prepare_cached(
                 "INSERT INTO user_group (id, kind, name, name_key, description, creator_id, date_created, deactivated)
                  VALUES (?1, 'named', ?2, ?3, ?4, ?5, ?6, ?7)",
             )?
             .execute((
                 id,
-                &named.name,
-                fold(&named.name),
+                name.as_ref(),
+                fold(&name),
                 &named.description,
                 named.creator.map(|creator| creator.0),
                 named.date_created.map(|time| time.0),
                 named.deactivated,
             ))?;
-            look_alikes::set(tx, Named::UserGroup, id.0, &named.name)?;
+            look_alikes::set(tx, Named::UserGroup, id.0, &name)?;
         }
         for row in &self.members {
             let group = self.group_id(row.user_group.0)?;
@@ -345,7 +348,8 @@ impl Structure {
 
     /// Inserts a group without a row of its own: an anonymous one, or a named one of an archive before 9.0.
     fn insert_group(tx: &Tx<'_>, id: GroupId, group: &Group) -> ImportResult<()> {
-        let name = group.name.as_deref();
+        let name = group.name.as_deref().map(|name| rows::allowed_name(name, id.0));
+        let name = name.as_deref();
         let description = group.rest.get("description").and_then(Value::as_str).unwrap_or_default();
         tx.prepare_cached(
             "INSERT INTO user_group (id, kind, name, name_key, description)

@@ -7,6 +7,7 @@ use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::message::Renderer;
 use crate::moving::import::report::Report;
+use crate::moving::import::rows;
 use crate::moving::import::target::Target;
 use crate::moving::import::zulip::organization::{Organization, Place};
 use crate::moving::import::zulip::tables::{ProfileFieldRow, ProfileValue, ScheduledMessage};
@@ -122,7 +123,7 @@ fn insert_field(tx: &Tx<'_>, field: &ProfileFieldRow) -> ImportResult<()> {
     )?
     .execute((
         field.id.0,
-        &field.name,
+        rows::allowed_name(&field.name, field.id.0.into()).as_ref(),
         field.field_type,
         &field.hint,
         &field.field_data,

@@ -124,6 +124,51 @@ async fn lines_become_an_organization() {
     assert_eq!(names, [("Ada", true), ("Bob", true), ("Old Joe", false), ("Helper", true)]);
 }
 
+#[tokio::test]
+async fn names_that_cannot_be_here_are_changed() {
+    let import = Import::new("json");
+    let user = |id: &str, name: &str| {
+        json!({"type": "user", "id": id, "email": format!("{id}@example.com"), "full_name": name,
+            "role": if id == "ada" { "owner" } else { "member" }})
+    };
+    write(
+        &import,
+        &[
+            json!({"type": "organization", "name": "Boat club\u{fff9}"}),
+            user("ada", "Ada"),
+            user("eve", "Notification Bot"),
+            user("mal", "Ada\u{fff9}"),
+            user("olga", "Welcome Bot\u{323}"),
+            json!({"type": "channel", "name": "general\u{e000}", "subscribers": ["ada"]}),
+            json!({"type": "message", "sender": "eve", "channel": "general\u{e000}", "topic": "x", "content": "hi",
+                "date": 1_746_093_600}),
+        ],
+    );
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let users = ada.get("/users", ()).await.ok();
+    let found: Vec<(&Value, &str)> = users["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|user| (&user["user_id"], user["full_name"].as_str().unwrap()))
+        .collect();
+    let expected = ["Ada".to_owned()].into_iter().chain(
+        found[1..]
+            .iter()
+            .zip(["Notification Bot", "Ada", "Welcome Bot\u{323}"])
+            .map(|((id, _), name)| format!("{name} {id}")),
+    );
+    assert_eq!(found.iter().map(|(_, name)| *name).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    let streams = ada.get("/streams", json!({"include_all": true})).await.ok();
+    let stream = &streams["streams"][0];
+    assert_eq!(stream["name"], format!("general {}", stream["stream_id"]));
+    assert_eq!(messages(&ada, json!([])).await.len(), 1);
+    let realm = ada.get("/server_settings", ()).await.ok();
+    assert_eq!(realm["realm_name"], "Boat club");
+}
+
 #[test]
 fn wrong_lines_are_named() {
     let message = |other: Value| {

@@ -107,6 +107,27 @@ async fn people_keep_their_ids_roles_settings_and_images() {
 }
 
 #[tokio::test]
+async fn names_that_cannot_be_here_are_changed() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    archive.realm["zerver_userprofile"][2]["full_name"] = json!("Notification Bot\u{fff9}");
+    archive.realm["zerver_userprofile"][3]["full_name"] = json!("welcome bot");
+    for (table, name) in [("zerver_stream", "general"), ("zerver_namedusergroup", "rowers")] {
+        let rows = archive.realm[table].as_array_mut().unwrap();
+        let row = rows.iter_mut().find(|row| row["name"] == name).unwrap();
+        row["name"] = json!(format!("{name}\u{378}"));
+    }
+    archive.write(&import);
+    import.run(&[]);
+    let server = import.serve().await;
+    let names = server.column(
+        "SELECT full_name FROM user WHERE user_id IN (12, 13)
+         UNION ALL SELECT name FROM stream WHERE stream_id = 5 UNION ALL SELECT name FROM user_group WHERE id = 20",
+    );
+    assert_eq!(names.await, ["Notification Bot 12", "welcome bot 13", "general 5", "rowers 20"]);
+}
+
+#[tokio::test]
 async fn channels_keep_history_kinds_folders_and_subscriptions() {
     let import = Import::new("zulip");
     Archive::new().write(&import);
