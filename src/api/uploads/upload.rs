@@ -110,6 +110,8 @@ async fn finish(
     let name = names::stored_name(&file.file_name);
     let content_type = media_types::of_upload(file.content_type.as_deref(), &name);
     let (content_id, size) = (content.content_id, content.size);
+    let head = call.app.readers.read(|snapshot| blobs::head(snapshot, content_id, media_types::HEAD)).await?;
+    let content_type = media_types::of_content(content_type, &head);
     let made =
         thumbnails::make(&call.app, call.caller.quota_owner(), content_id, size, &content_type).await?;
     let row = AttachmentRow {

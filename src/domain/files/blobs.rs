@@ -130,6 +130,11 @@ impl Read for BlobReader<'_> {
     }
 }
 
+/// Reads the first bytes of a content, at most this number.
+pub fn head(connection: &Connection, content_id: i64, most: usize) -> ApiResult<Bytes> {
+    Ok(part_of_piece(connection, content_id, 0, 0, most as i64)?.unwrap_or_default())
+}
+
 /// Reads a whole content of `size` bytes into memory. Blocks: call it on a blocking thread.
 pub fn read_all(app: &App, content_id: i64, size: u64) -> ApiResult<Vec<u8>> {
     let mut whole = Vec::with_capacity(size as usize);

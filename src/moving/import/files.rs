@@ -3,7 +3,7 @@
 use crate::domain::accounts::avatar::AvatarImage;
 use crate::domain::emoji::image::EmojiImage;
 use crate::domain::files::blobs;
-use crate::domain::files::media_types::of_upload;
+use crate::domain::files::media_types;
 use crate::domain::files::thumbnails;
 use crate::domain::files::thumbnails::Thumbnails;
 use crate::domain::images::decoding::decode;
@@ -75,7 +75,9 @@ impl Uploads {
             let store = |file: NewFile| {
                 let content = open(&file.path)?;
                 let (content_id, size) = blobs::insert_whole(tx, content)?;
-                let content_type = of_upload(file.content_type.as_deref(), &file.name);
+                let content_type = media_types::of_upload(file.content_type.as_deref(), &file.name);
+                let head = blobs::head(tx, content_id, media_types::HEAD)?;
+                let content_type = media_types::of_content(content_type, &head);
                 Ok(Stored { file, content_id, size, content_type })
             };
             waiting.into_iter().map(store).collect::<ImportResult<Vec<_>>>()

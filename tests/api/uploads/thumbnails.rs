@@ -103,6 +103,50 @@ async fn image_types_follow_from_content() {
     assert!(content.contains("data-original-content-type=\"image/png\""), "{content}");
 }
 
+/// Browsers show no HEIC and no TIFF: as `image/jpeg` they would be a broken picture.
+// conformance: upload-17
+#[tokio::test]
+async fn images_are_served_as_what_they_are() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let heic: &[u8] = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic";
+    let cases: [(&str, &[u8], &str, &str); 10] = [
+        ("a.jpg", heic, "image/heic", "attachment"),
+        ("a.png", b"\0\0\0\x14ftypmif1\0\0\0\0mif1", "image/heif", "attachment"),
+        ("a.jpg", b"\0\0\0\x14ftypavif\0\0\0\0mif1", "image/avif", "inline"),
+        ("a.jpg", b"II*\0 little", "image/tiff", "attachment"),
+        ("a.jpg", b"MM\0* big", "image/tiff", "attachment"),
+        ("a.mp4", heic, "image/heic", "attachment"),
+        ("a.heif", b"?", "image/heif", "attachment"),
+        // What is no image stays harmless under the name of one.
+        ("a.png", b"<html><script>alert(1)</script>", "image/png", "inline"),
+        ("a.png", b"<svg xmlns='http://www.w3.org/2000/svg'/>", "image/png", "inline"),
+        ("a.txt", heic, "text/plain; charset=utf-8", "inline"),
+    ];
+    for (name, bytes, content_type, disposition) in cases {
+        let url = upload(&ada, name, bytes).await;
+        let file = load(&ada, &url).await;
+        let headers = ["content-type", "content-disposition", "x-content-type-options"];
+        let expected = [content_type, &format!("{disposition}; filename=\"{name}\""), "nosniff"];
+        assert_eq!(headers.map(|header| file.header(header)), expected, "{bytes:?}");
+        if !name.ends_with("mp4") {
+            let id = ada.send_direct(&[&ada], &format!("[{name}]({url})")).await;
+            let content = ada.message(id).await["content"].clone();
+            assert_eq!(content, format!("<p><a href=\"{url}\">{name}</a></p>"));
+        }
+    }
+    // The images of accounts, emoji and organizations are decoded, whatever they are called.
+    let owner = server.owner().await;
+    let msg = "Could not decode image; did you upload an image file?";
+    for path in ["/users/me/avatar", "/realm/icon", "/realm/logo", "/realm/emoji/photo"] {
+        for bytes in [heic, b"II*\0 little", b"<svg xmlns='http://www.w3.org/2000/svg'/>"] {
+            let request = owner.request(Method::POST, path);
+            let fields = if path == "/realm/logo" { json!({"night": false}) } else { json!({}) };
+            request.multipart(fields, &[("file", "a.png", bytes)]).send().await.error(400, "BAD_IMAGE", msg);
+        }
+    }
+}
+
 // conformance: md-32, upload-18
 #[tokio::test]
 async fn videos_and_sounds_are_shown_with_players() {
