@@ -174,6 +174,22 @@ describe("later", () => {
 });
 
 describe("messages", () => {
+  it("show text that looks like an attribute, and have no inline styles", async () => {
+    const owed = 'I owe you 100" style="0 euros, to be paid " today';
+    const content = `${owed}\n\n\`<div style="color:red">\`\n\n| a | b |\n|--:|:-:|\n| c | d |\n\n$$x^2$$`;
+    const { id } = await bench.server.send("Bob", "general", "styles", content);
+    const ada = await as("Ada", await at("general", "styles"));
+    await until(ada, (row, text) => document.querySelector(`[data-id="${row}"] .content p`).textContent === text, id, owed);
+    const found = await ada.$eval(`[data-id="${id}"] .content`, (element) => ({
+      code: element.querySelector("code").textContent,
+      aligned: [...element.querySelectorAll("td")].map((cell) => getComputedStyle(cell).textAlign),
+      styles: element.querySelectorAll("[style]").length,
+      formulas: element.querySelectorAll(".katex").length,
+    }));
+    // What the page's policy refuses would be an error of its console, which fails the test.
+    assert.deepEqual(found, { code: '<div style="color:red">', aligned: ["right", "center"], styles: 0, formulas: 1 });
+  });
+
   it("are answered in their topic from a view of several", async () => {
     await bench.server.send("Bob", "design", "question", "Serif or sans?");
     const ada = await as("Ada", "#feed");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { charactersOf } from "../../web/js/lib/emoji.js";
 import { keyedList } from "../../web/js/lib/keyed_list.js";
-import { asList, asObject, asText, decodeComponent, parseJson, parseUrl, decodeFragment } from "../../web/js/lib/parse.js";
+import { asList, asObject, asText, decodeComponent, parseJson, parseUrl, decodeFragment, withoutStyles } from "../../web/js/lib/parse.js";
 import { encodeFragment } from "../../web/js/selectors/narrow.js";
 import { choicesState, pollState, todoState } from "../../web/js/views/widgets.js";
 
@@ -35,6 +35,25 @@ describe("parsers", () => {
       assert.ok(asObject(value) !== null && typeof asObject(value) === "object");
     }
     assert.deepEqual([asText(5), asText("a"), asText(["a"]), asText({ toString: 5 })], ["5", "a", "", ""]);
+  });
+
+  it("remove the styles of elements, and nothing of texts and values", () => {
+    const cases = [
+      ['<th style="text-align: right;">a</th>', '<th data-align="right">a</th>'],
+      ['<span class="strut" style="height:1em;" aria-hidden="true"></span>', '<span class="strut" aria-hidden="true"></span>'],
+      ['<SPAN STYLE="color: red" hidden>a</SPAN>', "<SPAN hidden>a</SPAN>"],
+      ['<img alt="a" style="b"/>', '<img alt="a"/>'],
+      ['<p>I owe you 100" style="0 euros, to be paid " today</p>'],
+      ['<p><code>&lt;div style="color:red"&gt;</code></p>'],
+      ['<p>a" style="<a href="/b" title="c">d</a></p>'],
+      ['<a title=" style=" href="/b">a</a>'],
+      ['<a title="&lt;b style=" class="c">a</a>'],
+      ['<p class="a > b">style="c"</p>'],
+      ["a < b style=\"c\" and <br> style=\"d\""],
+    ];
+    for (const [html, expected = html] of cases) assert.equal(withoutStyles(html), expected);
+    // Linear, also for what is never closed.
+    for (const part of ['<a b="', "<a b ", '<a b="c" ', "<a", " style=\""]) assert.equal(withoutStyles(part.repeat(20_000)), part.repeat(20_000));
   });
 
   it("answer none for codes of emoji that there are not", () => {

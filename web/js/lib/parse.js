@@ -32,3 +32,22 @@ export const asList = (value) => (Array.isArray(value) ? value : []);
 
 /** @param {unknown} value @returns {Record<string, any>} */
 export const asObject = (value) => (typeof value === "object" && value ? value : {});
+
+/** A tag with attributes. Values are in double quotes, as serializers write them. */
+const TAG = /<[a-z][^\s<>/]*(?:\s+[^\s"<>/=]+(?:="[^"]*")?)+\s*\/?>/gi;
+
+/** An attribute and the space before it. */
+const ATTRIBUTE = /\s+([^\s"<>/=]+)(?:="([^"]*)")?/g;
+
+/** HTML without its `style` attributes, which the page's policy forbids; alignments become `data-align`. The attributes are
+ * removed before the HTML is parsed, because Chromium reports those of inert documents as well. Each tag is read attribute by
+ * attribute, so that text and values that contain ` style="` stay.
+ * @param {string} html */
+export const withoutStyles = (html) =>
+  html.replace(TAG, (tag) =>
+    tag.replace(ATTRIBUTE, (attribute, /** @type {string} */ name, value = "") => {
+      if (name.toLowerCase() !== "style") return attribute;
+      const align = /text-align:\s*(left|right|center)/.exec(value)?.[1];
+      return align ? ` data-align="${align}"` : "";
+    }),
+  );

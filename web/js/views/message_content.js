@@ -6,7 +6,7 @@
 
 import { h, iconButton } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
-import { parseUrl } from "../lib/parse.js";
+import { parseUrl, withoutStyles } from "../lib/parse.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { isInGroup } from "../store/lists.js";
@@ -23,17 +23,10 @@ const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("message",
 /** What has a direction of its own. */
 const BLOCKS = "p, li, h1, h2, h3, h4, h5, h6, td, th, .spoiler-header, .spoiler-content";
 
-/** Attributes that the page's policy forbids; what they say is said by classes. */
-const STYLE = / style="([^"]*)"/g;
-
 /** Turns HTML of the server into nodes. @param {string} html @returns {DocumentFragment} */
 export function parseHtml(html) {
-  const plain = html.replace(STYLE, (_, style) => {
-    const align = /text-align:\s*(left|right|center)/.exec(style)?.[1];
-    return align ? ` data-align="${align}"` : "";
-  });
   const template = document.createElement("template");
-  template.innerHTML = policy.createHTML(plain);
+  template.innerHTML = policy.createHTML(withoutStyles(html));
   return /** @type {DocumentFragment} */ (document.adoptNode(template.content));
 }
 
