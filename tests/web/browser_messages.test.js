@@ -204,6 +204,17 @@ describe("messages", () => {
     });
   });
 
+  it("with choices say what each of them sends", async () => {
+    const choice = { type: "multiple_choice", short_name: "A", long_name: "Yes", reply: "I agree to pay" };
+    const widget_content = { widget_type: "zform", extra_data: { type: "choices", heading: "Well?", choices: [choice] } };
+    const { id } = await bench.server.call("Bob", "POST", "/messages", { type: "channel", to: "general", topic: "choices", content: "Well?", widget_content });
+    const ada = await as("Ada", await at("general", "choices"));
+    await ada.waitForSelector(`[data-id="${id}"] .widget button`);
+    assert.deepEqual(await ada.$eval(`[data-id="${id}"] .widget button`, (button) => [button.textContent, button.title]), ["A", "I agree to pay"]);
+    await ada.click(`[data-id="${id}"] .widget button`);
+    await untilText(ada, ".message-row", "I agree to pay");
+  });
+
   it("move to another topic, are marked as unread, and show who has read them", async () => {
     const first = await bench.server.send("Bob", "general", "here", "One");
     const second = await bench.server.send("Bob", "general", "here", "Two");

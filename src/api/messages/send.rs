@@ -40,8 +40,8 @@ pub struct SendParams {
     /// True if the sender has read it. Default: depends on the client program.
     #[serde(default)]
     read_by_sender: Option<bool>,
-    /// A form that bots show in place of the text: `widget_type` (`zform`) and `extra_data`, which has the `type`
-    /// (`choices`), a `heading`, and `choices`, each with `short_name`, `long_name` and `reply`.
+    /// A form, mostly of bots, that is shown in place of the text: `widget_type` (`zform`) and `extra_data`, which has the
+    /// `type` (`choices`), a `heading`, and `choices`, each with `short_name`, `long_name` and `reply`.
     #[serde(default)]
     widget_content: Option<BoundedText<MAX_MESSAGE_LENGTH>>,
 }
