@@ -25,8 +25,11 @@ use std::sync::Arc;
 /// The most terms in the narrow of a queue.
 const MAX_NARROW_TERMS: usize = 10;
 
-/// The longest operand in the narrow of a queue, in characters. Names of channels, topics and emails are shorter.
-const MAX_NARROW_OPERAND_LENGTH: usize = 1024;
+/// The longest operand in the narrow of a queue, in characters. Names of channels and topics are shorter.
+const MAX_NARROW_OPERAND_LENGTH: usize = 100;
+
+/// The longest email in the narrow of a queue, in characters: no account has a longer one.
+const MAX_NARROW_EMAIL_LENGTH: usize = 254;
 
 /// Lists the parts of the state of all resources.
 pub type StateParts = fn() -> Vec<&'static StatePart>;
@@ -165,9 +168,10 @@ fn check_narrow(narrow: &[(String, String)]) -> ApiResult<()> {
         let msg = format!("narrow is too long (limit: {MAX_NARROW_TERMS} terms)");
         return Err(ApiError::bad_request(msg));
     }
-    narrow
-        .iter()
-        .try_for_each(|(_, operand)| limits::check_length("narrow", operand, MAX_NARROW_OPERAND_LENGTH))
+    narrow.iter().try_for_each(|(operator, operand)| {
+        let limit = if operator == "sender" { MAX_NARROW_EMAIL_LENGTH } else { MAX_NARROW_OPERAND_LENGTH };
+        limits::check_length("narrow", operand, limit)
+    })
 }
 
 /// `POST /register`. Visitors get the state of what they may read, and no queue.

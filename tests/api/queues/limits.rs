@@ -23,12 +23,14 @@ async fn queues_store_known_types_only() {
 async fn the_narrow_of_a_queue_is_short() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
-    let narrow = |terms: usize, length: usize| json!({"narrow": vec![("topic", "x".repeat(length)); terms]});
-    ada.post("/register", narrow(10, 1024)).await.ok();
-    let msg = "narrow is too long (limit: 10 terms)";
-    ada.post("/register", narrow(11, 1)).await.error(400, "BAD_REQUEST", msg);
-    let msg = "narrow is too long (limit: 1024 characters)";
-    ada.post("/register", narrow(1, 1025)).await.error(400, "BAD_REQUEST", msg);
+    let narrow = |operator: &str, terms: usize, length: usize| json!({"narrow": vec![(operator, "é".repeat(length)); terms]});
+    for (operator, limit) in [("channel", 100), ("topic", 100), ("is", 100), ("sender", 254)] {
+        ada.post("/register", narrow(operator, 10, limit)).await.ok();
+        let msg = "narrow is too long (limit: 10 terms)";
+        ada.post("/register", narrow(operator, 11, 1)).await.error(400, "BAD_REQUEST", msg);
+        let msg = format!("narrow is too long (limit: {limit} characters)");
+        ada.post("/register", narrow(operator, 1, limit + 1)).await.error(400, "BAD_REQUEST", &msg);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
