@@ -144,6 +144,15 @@ describe("a small window", () => {
     });
     await eventually(async () => assert.equal(await onElement(ada, ".banner", (banner) => banner.checkVisibility()), false, "a question takes no room of messages"));
     await eventually(async () => assert.equal(await ada.evaluate(() => document.documentElement.scrollWidth), 360));
+    // 1280x1024 at 400 %. The box can be reached, though it is below.
+    await ada.setViewport({ width: 320, height: 256 });
+    await until(ada, () => innerHeight === 256 && document.querySelector(".timeline__scroller").clientHeight >= 130);
+    await until(ada, () => document.documentElement.scrollWidth === 320);
+    await focusOn(ada, ".composer .editor__text");
+    await until(ada, () => {
+      const { top, bottom } = document.querySelector(".composer .editor__text").getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight;
+    });
     // Firefox under test has no view of what is printed.
     if (IS_FIREFOX) return;
     await ada.setViewport({ width: 1024, height: 700 });

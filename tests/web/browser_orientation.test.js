@@ -81,6 +81,22 @@ describe("the page", () => {
     await eventually(async () => assert.equal(await ada.evaluate(() => document.activeElement.ariaLabel), "Your menu"));
   });
 
+  it("underlines links in text, wherever it is", async () => {
+    const link = "Read [this](https://example.com/) first";
+    const { id } = await bench.server.send("Bob", "general", "links", `# ${link}\n\n* ${link}\n\n| ${link} | a |\n|---|---|\n| ${link} | b |\n\n\`\`\`spoiler ${link}\nc\n\`\`\``);
+    const field = await bench.server.call("Ada", "POST", "/realm/profile_fields", { name: "Page", field_type: 1, hint: "" });
+    await bench.server.call("Ada", "PATCH", "/users/me/profile_data", { data: [{ id: field.id, value: link }] });
+    const ada = await as("Ada", await at("general", "links"));
+    await ada.waitForSelector(`[data-id="${id}"] summary a`);
+    const lines = (selector) => ada.$$eval(selector, (links) => links.map((one) => getComputedStyle(one).textDecorationLine));
+    assert.deepEqual(await lines(`[data-id="${id}"] .content a`), Array(5).fill("underline"));
+    assert.deepEqual(await axeViolations(ada, "link-in-text-block"), []);
+    await go(ada, `#user/${bench.server.accounts.Ada.user_id}`);
+    await ada.waitForSelector("dialog dd a");
+    assert.deepEqual(await lines("dialog dd a"), ["underline"]);
+    assert.deepEqual(await axeViolations(ada, "link-in-text-block"), []);
+  });
+
   it("keeps the focus through a search", async () => {
     await bench.server.send("Bob", "general", "fruit", "A quince");
     const ada = await as("Ada", "#inbox");
