@@ -24,7 +24,7 @@
 //! Each module imports only those before it in this order: `typeset`, `url`, `html`, `emoji`, `autolinks`, `linkifiers`,
 //! `directory`, `context`, `placeholders`, `mentions`, `math`, `channel_links`, `times`, `links`, `emphasis`,
 //! `inline_emoji`, `inline`, `fences`, `tables`, `leaf_blocks`, `blocks`, `highlight`, `code_blocks`, `previews`,
-//! `plain_text`, `render`, `compose`.
+//! `plain_text`, `render`, `compose`, `nested_lists`.
 
 mod autolinks;
 mod blocks;
@@ -45,6 +45,7 @@ mod linkifiers;
 mod links;
 mod math;
 mod mentions;
+mod nested_lists;
 mod placeholders;
 mod plain_text;
 mod previews;
@@ -66,5 +67,6 @@ pub use fences::{close_fences, normalized, without_controls};
 pub use linkifiers::{
     Linkifier, LinkifierError, TopicLink, has_harmless_scheme, topic_links, url_template_variables,
 };
+pub use nested_lists::{FlatList, nested_lists};
 pub use render::{Rendered, is_cheap, render};
 pub use times::global_time;

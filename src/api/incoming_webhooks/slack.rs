@@ -4,6 +4,7 @@ use super::mrkdwn;
 use super::payload::{Options, Payload, Post, Posts, Refusal};
 use super::text::{code_block, label, line, link, quote, web_address};
 use crate::types::whole_seconds;
+use teamchat_markdown::{FlatList, nested_lists};
 
 /// The most blocks, attachments or elements of a list that are read.
 const MAX_ITEMS: usize = 100;
@@ -152,26 +153,33 @@ fn cell(text: &str) -> String {
 }
 
 fn rich_text(block: Payload<'_>, pieces: &mut Vec<String>) {
+    // A nested list follows the list that it is part of.
+    let mut lists: Vec<FlatList> = Vec::new();
     for element in block.find_list("/elements").take(MAX_ITEMS) {
-        let piece = match element.find_text("/type").unwrap_or_default() {
+        let kind = element.find_text("/type").unwrap_or_default();
+        if kind == "rich_text_list" {
+            lists.push(list(element));
+            continue;
+        }
+        add(pieces, nested_lists(&std::mem::take(&mut lists)));
+        let piece = match kind {
             "rich_text_preformatted" => code_block("", &plain(element)),
             "rich_text_quote" => quote(&spans(element)),
-            "rich_text_list" => {
-                let ordered = element.find_text("/style") == Some("ordered");
-                let indent =
-                    "  ".repeat(element.integer("/indent").map_or(0, |indent| indent.clamp(0, 8) as usize));
-                let items = element.find_list("/elements").take(MAX_ITEMS).enumerate();
-                let items: Vec<String> = items
-                    .map(|(index, item)| {
-                        let mark = if ordered { format!("{}.", index + 1) } else { "*".to_owned() };
-                        format!("{indent}{mark} {}", line(&spans(item)))
-                    })
-                    .collect();
-                items.join("\n")
-            }
             _ => spans(element),
         };
         add(pieces, piece);
+    }
+    add(pieces, nested_lists(&lists));
+}
+
+/// A list. One that continues after a nested list has as its offset the number of items before.
+fn list(element: Payload<'_>) -> FlatList {
+    let number = |path: &str| element.integer(path).map_or(0, |number| number.max(0).unsigned_abs());
+    let is_ordered = element.find_text("/style") == Some("ordered");
+    FlatList {
+        start: is_ordered.then(|| number("/offset").saturating_add(1)),
+        depth: usize::try_from(number("/indent")).unwrap_or(usize::MAX),
+        items: element.find_list("/elements").take(MAX_ITEMS).map(|item| line(&spans(item))).collect(),
     }
 }
 
