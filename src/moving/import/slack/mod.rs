@@ -5,6 +5,7 @@
 
 mod api;
 mod model;
+mod rich_text;
 mod text;
 
 use crate::moving::import::error::{ImportError, ImportResult};
@@ -381,7 +382,8 @@ impl Slack<'_> {
             self.importer.leave_out("messages", 1, "they have no sender");
             return Ok(());
         };
-        let mut content = to_markdown(message.text.as_deref().unwrap_or_default(), &self.names);
+        let mut content = rich_text::to_markdown(&message.blocks, &self.names)
+            .unwrap_or_else(|| to_markdown(message.text.as_deref().unwrap_or_default(), &self.names));
         if content.is_empty() {
             content =
                 message.attachments.iter().map(|block| self.block(block)).collect::<Vec<_>>().join("\n\n");

@@ -86,6 +86,9 @@ pub struct SlackMessage {
     pub subtype: Option<String>,
     #[serde(default)]
     pub text: Option<String>,
+    /// The text with its structure, which `text` lacks: a list of blocks.
+    #[serde(default)]
+    pub blocks: Value,
     pub thread_ts: Option<String>,
     pub edited: Option<Edited>,
     #[serde(default)]

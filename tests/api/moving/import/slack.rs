@@ -153,6 +153,36 @@ async fn an_export_becomes_channels_with_topics() {
     }
 }
 
+#[tokio::test]
+async fn nested_lists_stay_nested() {
+    let import = export();
+    let list = |style: &str, indent: u64, offset: u64, items: &[&str]| {
+        let items: Vec<Value> = items
+            .iter()
+            .map(|item| json!({"type": "rich_text_section", "elements": [{"type": "text", "text": item}]}))
+            .collect();
+        json!({"type": "rich_text_list", "style": style, "indent": indent, "offset": offset, "elements": items})
+    };
+    let bullets = [list("bullet", 0, 0, &["a"]), list("bullet", 1, 0, &["b"]), list("bullet", 0, 1, &["c"])];
+    let numbers =
+        [list("ordered", 0, 0, &["a"]), list("bullet", 1, 0, &["b"]), list("ordered", 0, 1, &["c"])];
+    let message = |ts: &str, text: &str, elements: &[Value]| {
+        json!({"type": "message", "user": "U2", "ts": ts, "text": text,
+            "blocks": [{"type": "rich_text", "elements": elements}]})
+    };
+    let day = json!([
+        message("1709280060.000100", "\u{2022} a\n    \u{25e6} b\n\u{2022} c", &bullets),
+        message("1709280061.000100", "1. a\n    \u{2022} b\n2. c", &numbers),
+    ]);
+    import.write("D1/2024-03-01.json", day.to_string());
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([{"operator": "is", "operand": "dm"}])).await;
+    let texts: Vec<&str> = seen.iter().map(|one| one["content"].as_str().unwrap()).collect();
+    assert_eq!(texts[..2], ["* a\n  * b\n* c", "1. a\n\n  * b\n\n2. c"]);
+}
+
 #[test]
 fn packed_exports_are_read_and_broken_ones_named() {
     let import = export();
