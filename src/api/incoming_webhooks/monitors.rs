@@ -12,11 +12,7 @@ pub fn uptimekuma(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let msg = payload.text("/msg")?;
     let monitor = payload.find("/monitor");
     let name = monitor.and_then(|monitor| monitor.find_text("/name"));
-    let Some(heartbeat) = payload.find("/heartbeat") else {
-        // The test of a notification has no monitor. A certificate that ends soon has no heartbeat.
-        let (icon, event) = if name.is_some() { (":warning:", "certificate") } else { (":check:", "test") };
-        return Ok(vec![Post::new(name.unwrap_or("Uptime Kuma"), format!("{icon} {}", line(msg)), event)]);
-    };
+    let Some(heartbeat) = payload.find("/heartbeat") else { return Ok(vec![notice(msg)]) };
     let name = name.ok_or(Refusal::Anomalous)?;
     let (icon, state, event) = match heartbeat.integer("/status")? {
         0 => (":cross_mark:", "DOWN", "down"),
@@ -32,13 +28,32 @@ pub fn uptimekuma(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
         Err(_) => format!(" ({})", label(host)),
     });
     let mut content = format!("{icon} **{state}** {}{}", link(name, url), host.unwrap_or_default());
-    if let Some(reason) = heartbeat.find_text("/msg") {
+    // The text of a heartbeat without one is `N/A`.
+    if let Some(reason) = heartbeat.find_text("/msg").filter(|reason| *reason != "N/A") {
         let _infallible = write!(content, ": {}", line(reason));
     }
-    if let Ok(ping) = heartbeat.integer("/ping") {
-        let _infallible = write!(content, " ({ping} ms)");
+    if let Some(ping) = heartbeat.find("/ping").filter(|ping| ping.0.is_number()) {
+        let _infallible = write!(content, " ({} ms)", ping.shown());
     }
     Ok(vec![Post::new(name, content, event)])
+}
+
+/// A message without a monitor: the test of a notification, or a certificate or domain that expires soon. Warnings name the
+/// monitor, but for those of domains of some versions:
+///
+/// - `[Web shop][https://shop.example.com] server certificate shop.example.com will expire in 7 days`
+/// - `[Web shop] Domain name example.com will expire in 14 days`
+fn notice(msg: &str) -> Post {
+    if !msg.contains(" will expire in ") {
+        return Post::new("Uptime Kuma", format!(":check: {}", label(msg)), "test");
+    }
+    // A name may contain brackets too.
+    let name = msg.strip_prefix('[').and_then(|rest| {
+        let end = ["][http", "] Domain name "].iter().find_map(|end| rest.find(end));
+        rest.get(..end.or_else(|| rest.find("]["))?)
+    });
+    let name = name.filter(|name| !name.trim().is_empty()).unwrap_or("Uptime Kuma");
+    Post::new(name, format!(":warning: {}", label(msg)), "certificate")
 }
 
 /// The types of Healthchecks' events.
@@ -50,6 +65,10 @@ pub fn healthchecks(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let (icon, state) = match payload.text("/status")? {
         "down" => (":cross_mark:", "down"),
         "up" => (":check:", "up"),
+        // `$JSON` has the status at the time of the request.
+        other @ ("grace" | "new" | "paused" | "started") => {
+            return Err(Refusal::Unsupported(other.to_owned()));
+        }
         _ => return Err(Refusal::Anomalous),
     };
     let url = payload.find_text("/url").or(payload.find_text("/details_url")).unwrap_or_default();
