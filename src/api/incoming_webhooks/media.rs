@@ -2,7 +2,7 @@
 
 use super::git::configured;
 use super::payload::{Options, Payload, Post, Posts, Refusal};
-use super::text::{label, line, link, sentence};
+use super::text::{label, line, link, sentence, start};
 
 /// The types of Sonarr's events.
 pub const SONARR_EVENTS: &[&str] = &[
@@ -35,7 +35,7 @@ pub const RADARR_EVENTS: &[&str] = &[
     "Test",
 ];
 
-/// The most episodes that one message names.
+/// The most episodes, or reasons of a failed import, that one message names.
 const MAX_NAMED: usize = 10;
 
 /// Creates the message of a delivery of Sonarr.
@@ -47,58 +47,93 @@ pub fn sonarr(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     if !SONARR_EVENTS.contains(&event) {
         return Err(Refusal::Unsupported(event.to_owned()));
     }
+    if event == "ManualInteractionRequired" {
+        let title = payload.find_text("/series/title");
+        let subject = title.and_then(|title| episodes(payload, &label(title)));
+        let topic = title.unwrap_or("Sonarr - Manual import");
+        return Ok(vec![Post::new(topic, manual_import(payload, subject), event)]);
+    }
     let series = payload.text("/series/title")?;
     let title = label(series);
+    let episodes = |other: &str| episodes(payload, &title).unwrap_or_else(|| format!("{other} {title} has"));
     let content = match event {
         "Rename" => format!("{title} episodes have been renamed."),
         "SeriesAdd" => format!("{title} has been added."),
         "SeriesDelete" => format!("{title} has been deleted."),
-        _ => {
-            let episodes = episodes(payload, &title)?;
-            match event {
-                "Grab" => format!("{episodes} been grabbed{}.", quality("", payload, "/release/quality")),
-                "Download" | "ImportComplete" if payload.is_true("/isUpgrade") => {
-                    let (old, new) = (
-                        payload.find_text("/deletedFiles/0/quality"),
-                        payload
-                            .find_text("/episodeFile/quality")
-                            .or(payload.find_text("/episodeFiles/0/quality")),
-                    );
-                    format!("{episodes} been upgraded{}.", from_to(old, new))
-                }
-                "Download" | "ImportComplete" => format!("{episodes} been imported."),
-                "EpisodeFileDelete" if payload.find_text("/deleteReason") == Some("upgrade") => {
-                    format!("{episodes} been deleted due to quality upgrade.")
-                }
-                "EpisodeFileDelete" => format!("{episodes} been deleted."),
-                _ => format!("{episodes} to be imported by hand."),
-            }
+        "Grab" => {
+            let quality = quality("", payload, "/release/quality");
+            format!("{} been grabbed{quality}.", episodes("A release of"))
         }
+        "EpisodeFileDelete" if payload.find_text("/deleteReason") == Some("upgrade") => {
+            format!("{} been deleted due to quality upgrade.", episodes("A file of"))
+        }
+        "EpisodeFileDelete" => format!("{} been deleted.", episodes("A file of")),
+        _ if payload.is_true("/isUpgrade") => {
+            let old = payload.find_text("/deletedFiles/0/quality");
+            let new = payload.find_text("/episodeFile/quality");
+            let new = new.or(payload.find_text("/episodeFiles/0/quality"));
+            format!("{} been upgraded{}.", episodes("A file of"), from_to(old, new))
+        }
+        _ => format!("{} been imported.", episodes("A file of")),
     };
     Ok(vec![Post::new(series, content, event)])
 }
 
-/// The episodes of an event with the verb after them: `Series - 1x02 - Title has`.
-fn episodes(payload: Payload<'_>, title: &str) -> Result<String, Refusal> {
-    let all = payload.list("/episodes")?;
-    let count = all.len();
-    let names = all.take(MAX_NAMED).map(|episode| {
-        let (season, number) = (episode.integer("/seasonNumber")?, episode.integer("/episodeNumber")?);
-        Ok(format!("{season}x{number} - {}", label(episode.find_text("/title").unwrap_or_default())))
-    });
-    let names: Vec<String> = names.collect::<Result<_, Refusal>>()?;
+/// The episodes of an event with the verb after them: `Series - 1x02 - Title has`. `None` if it names none, as the deletion
+/// of a file without episodes.
+fn episodes(payload: Payload<'_>, title: &str) -> Option<String> {
+    let count = payload.find_list("/episodes").count();
+    let names: Vec<String> =
+        payload.find_list("/episodes").take(MAX_NAMED).map(episode).filter(|name| !name.is_empty()).collect();
     match names.as_slice() {
-        [] => Ok(format!("{title} has")),
-        [only] => Ok(format!("{title} - {only} has")),
+        [] => None,
+        [only] => Some(format!("{title} - {only} has")),
         several => {
             let more = if count > several.len() {
                 format!(" and {} more", count - several.len())
             } else {
                 String::new()
             };
-            Ok(format!("{title} - {}{more} have", several.join(", ")))
+            Some(format!("{title} - {}{more} have", several.join(", ")))
         }
     }
+}
+
+/// The number and the title of an episode.
+fn episode(episode: Payload<'_>) -> String {
+    let number = match (episode.integer("/seasonNumber"), episode.integer("/episodeNumber")) {
+        (Ok(season), Ok(number)) => format!("{season}x{number}"),
+        _ => String::new(),
+    };
+    let parts = [number, episode.find_text("/title").map(label).unwrap_or_default()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" - ")
+}
+
+/// A download that has to be imported by hand, and the reasons. Without a subject (`The movie Title has`), the program did not
+/// recognize what it contains.
+fn manual_import(payload: Payload<'_>, subject: Option<String>) -> String {
+    let subject = subject.unwrap_or_else(|| match payload.find_text("/downloadInfo/title") {
+        Some(name) => format!("The download {} has", label(name)),
+        None => "A download has".to_owned(),
+    });
+    let reasons: Vec<String> = payload
+        .find_list("/downloadStatusMessages")
+        .take(MAX_NAMED)
+        .map(reason)
+        .filter(|reason| !reason.is_empty())
+        .collect();
+    match reasons.as_slice() {
+        [] => format!("{subject} to be imported by hand."),
+        reasons => format!("{subject} to be imported by hand:\n* {}", reasons.join("\n* ")),
+    }
+}
+
+/// A status message of a download: the file or the download, and what is wrong with it.
+fn reason(status: Payload<'_>) -> String {
+    let messages = status.find_list("/messages").take(MAX_NAMED).filter_map(Payload::as_text).map(label);
+    let messages: Vec<String> = messages.filter(|message| !message.is_empty()).collect();
+    let parts = [status.find_text("/title").map(label).unwrap_or_default(), messages.join(", ")];
+    start(&parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": "))
 }
 
 fn quality(before: &str, payload: Payload<'_>, path: &str) -> String {
@@ -122,6 +157,12 @@ pub fn radarr(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     if !RADARR_EVENTS.contains(&event) {
         return Err(Refusal::Unsupported(event.to_owned()));
     }
+    if event == "ManualInteractionRequired" {
+        let title = payload.find_text("/movie/title");
+        let subject = title.map(|title| format!("The movie {} has", label(title)));
+        let topic = title.unwrap_or("Radarr - Manual import");
+        return Ok(vec![Post::new(topic, manual_import(payload, subject), event)]);
+    }
     let movie = payload.text("/movie/title")?;
     let title = label(movie);
     let content = match event {
@@ -138,8 +179,7 @@ pub fn radarr(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
             let files = if payload.is_true("/deletedFiles") { "also" } else { "not" };
             format!("The movie {title} was deleted; its files were {files} deleted.")
         }
-        "MovieFileDelete" => format!("A file of the movie {title} has been deleted."),
-        _ => format!("The movie {title} has to be imported by hand."),
+        _ => format!("A file of the movie {title} has been deleted."),
     };
     Ok(vec![Post::new(movie, content, event)])
 }
