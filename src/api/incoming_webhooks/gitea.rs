@@ -41,6 +41,10 @@ pub fn forgejo(payload: Payload<'_>, options: &Options<'_>) -> Posts {
 
 fn posts(payload: Payload<'_>, options: &Options<'_>, header: &'static str) -> Posts {
     let event = options.event(header)?;
+    // Events of packages and of some jobs have no repository.
+    if !EVENTS.contains(&event) {
+        return Err(Refusal::Unsupported(event.to_owned()));
+    }
     let repository = payload.text("/repository/name")?;
     let named = options.topic.is_some();
     let (topic, content) = match event {

@@ -54,7 +54,8 @@ fn event_of<'p>(header: &'p str, payload: Payload<'p>) -> Result<Cow<'p, str>, R
     if header != SYSTEM_HOOK {
         return Ok(header.into());
     }
-    let name = payload.first_text(&["/event_name", "/object_kind"])?;
+    let name = payload.first_text(&["/event_name", "/object_kind"]);
+    let name = name.map_err(|_| Refusal::Unsupported(header.to_owned()))?;
     // A suffix after two underscores is ignored.
     let name = name.split("__").next().unwrap_or_default();
     let words = name.split('_').map(|word| {
@@ -76,12 +77,18 @@ pub fn posts(payload: Payload<'_>, options: &Options<'_>) -> Posts {
             format!("{header} {action}")
         }
         "Note Hook" | "Confidential Note Hook" => {
-            format!("{header} {}", payload.text(&format!("{object}/noteable_type"))?)
+            format!("{header} {}", payload.find_text(&format!("{object}/noteable_type")).unwrap_or_default())
         }
         header => header.to_owned(),
     };
     let event = EVENTS.iter().copied().find(|event| *event == refined);
     let event = event.ok_or(Refusal::Unsupported(refined))?;
+    // Epics and wikis of groups are sent like those of projects.
+    let may_be_of_group =
+        ["Issue Hook", "Note Hook", "Wiki Page Hook"].iter().any(|kind| header.ends_with(kind));
+    if may_be_of_group && repository(payload).is_err() {
+        return Err(Refusal::Unsupported(format!("{event} of a group")));
+    }
     if header == "Push Hook" && !options.shows_branch(git::branch_of(payload.text("/ref")?)) {
         return Ok(Vec::new());
     }
