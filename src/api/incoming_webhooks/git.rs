@@ -10,6 +10,9 @@ const MAX_COMMITS: usize = 20;
 /// The most authors that one message names.
 const MAX_AUTHORS: usize = 3;
 
+/// The author of a commit without a name.
+pub const NO_NAME: &str = "unknown";
+
 /// A commit of a push.
 pub struct Commit<'a> {
     /// The author's name.

@@ -96,7 +96,7 @@ fn posts(payload: Payload<'_>, options: &Options<'_>, header: &'static str) -> P
             let (tag, action) = (release.text("/tag_name")?, payload.text("/action")?);
             let name = release.find_text("/name").unwrap_or(tag);
             let url = release.find_text("/html_url").or(payload.find_text("/repository/html_url"));
-            let author = release.first_text(&["/author/username", "/author/login"])?;
+            let author = release.first_text(&["/author/username", "/author/login"]).or(user(payload))?;
             let content = git::release(author, action, name, url.unwrap_or_default(), tag);
             (format!("{repository} / {tag} {name}"), content)
         }
@@ -138,9 +138,10 @@ fn user(payload: Payload<'_>) -> Result<&str, Refusal> {
 }
 
 fn push(payload: Payload<'_>, branch: &str) -> Result<String, Refusal> {
-    let commits = payload.list("/commits")?.map(|commit| {
+    let commits = payload.find_list("/commits").map(|commit| {
+        let names = ["/author/username", "/author/name", "/author/email"];
         Ok(Commit {
-            author: commit.first_text(&["/author/username", "/author/name", "/author/email"])?,
+            author: commit.first_text(&names).unwrap_or(git::NO_NAME),
             id: commit.text("/id")?,
             url: commit.text("/url")?,
             message: commit.text("/message")?,
@@ -205,7 +206,9 @@ fn changed(payload: Payload<'_>, thing: Payload<'_>, kind: &str, named: bool) ->
         }
         "synchronized" => Change { action: "updated", ..change }.message(),
         "review_requested" | "review_request_removed" => {
-            let reviewer = payload.find_text("/requested_reviewer/login").map(label).unwrap_or_default();
+            let reviewer = payload.find_text("/requested_reviewer/login").map(label);
+            // It is null for a team.
+            let reviewer = reviewer.unwrap_or_else(|| "a team".to_owned());
             let thing = link(&numbered(kind, number, title), url);
             if action == "review_requested" {
                 format!("{} requested {reviewer} for a review on {thing}.", label(user))

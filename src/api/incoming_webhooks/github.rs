@@ -178,8 +178,14 @@ fn topic(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
                 (payload.integer("/discussion/number")?, payload.text("/discussion/title")?);
             format!("{} discussion #{number}: {title}", repository()?)
         }
-        _ => payload.first_text(&["/repository/name", "/organization/login", "/sender/login"])?.to_owned(),
+        "ping" => of_place(payload).unwrap_or("GitHub").to_owned(),
+        _ => of_place(payload)?.to_owned(),
     })
+}
+
+/// The repository, organization or user that an event is about.
+fn of_place(payload: Payload<'_>) -> Result<&str, Refusal> {
+    payload.first_text(&["/repository/name", "/organization/login", "/sender/login"])
 }
 
 fn content(event: &str, payload: Payload<'_>, options: &Options<'_>) -> Result<String, Refusal> {
@@ -194,14 +200,22 @@ fn content(event: &str, payload: Payload<'_>, options: &Options<'_>) -> Result<S
     }
 }
 
+/// The acting user. Pushes may have no sender.
 fn sender(payload: Payload<'_>) -> Result<&str, Refusal> {
-    payload.text("/sender/login")
+    payload.first_text(&["/sender/login", "/pusher/name"])
+}
+
+/// An account or a team as a link; a deleted one is null.
+fn account(account: Option<Payload<'_>>) -> String {
+    let text = |path: &str| account.and_then(|account| account.find_text(path));
+    let name = text("/login").or(text("/name")).unwrap_or(git::NO_NAME);
+    link(name, text("/html_url").unwrap_or_default())
 }
 
 fn push(payload: Payload<'_>) -> Result<String, Refusal> {
     let commits = payload.list("/commits")?.map(|commit| {
         Ok(Commit {
-            author: commit.first_text(&["/author/username", "/author/name"])?,
+            author: commit.first_text(&["/author/username", "/author/name"]).unwrap_or(git::NO_NAME),
             id: commit.text("/id")?,
             url: commit.text("/url")?,
             message: commit.text("/message")?,
@@ -231,7 +245,9 @@ fn pull_request(event: &str, payload: Payload<'_>, named: bool) -> Result<String
         "opened_pull_request" | "updated_pull_request" => {
             let (opened, text_changed) = (action == "opened", payload.find("/changes/body").is_some());
             let branches = if opened {
-                Some((request.text("/head/label")?, request.text("/base/label")?))
+                // A fork that was deleted has no label.
+                let head = request.first_text(&["/head/label", "/head/ref"])?;
+                Some((head, request.first_text(&["/base/label", "/base/ref"])?))
             } else {
                 None
             };
@@ -245,7 +261,7 @@ fn pull_request(event: &str, payload: Payload<'_>, named: bool) -> Result<String
             change.message()
         }
         "assigned_or_unassigned_pull_request" => {
-            Change { assigned: Some(payload.text("/assignee/login")?), ..change }.message()
+            Change { assigned: payload.find_text("/assignee/login"), ..change }.message()
         }
         "closed_pull_request" => {
             let action = if request.is_true("/merged") { "merged" } else { "closed without merge" };
@@ -268,13 +284,8 @@ fn pull_request(event: &str, payload: Payload<'_>, named: bool) -> Result<String
             format!("{} has locked {short}{reason} and limited conversation to collaborators.", label(user))
         }
         "pull_request_review_requested" => {
-            let reviewer = match payload.find("/requested_reviewer") {
-                Some(person) => link(person.text("/login")?, person.text("/html_url")?),
-                None => {
-                    let team = payload.at("/requested_team")?;
-                    link(team.text("/name")?, team.text("/html_url")?)
-                }
-            };
+            let reviewer =
+                account(payload.find("/requested_reviewer").or_else(|| payload.find("/requested_team")));
             let thing = match title {
                 Some(title) => link(&format!("PR #{number} {title}"), url),
                 None => short,
@@ -336,11 +347,11 @@ fn issue(event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refus
             let action = commented(action, comment.text("/html_url")?);
             Change { action: &action, text: comment.find_text("/body"), ..change }.message()
         }
-        "issue_labeled_or_unlabeled" => {
+        "issue_labeled_or_unlabeled" if payload.find("/label").is_some() => {
             let verb = if action == "labeled" { "added" } else { "removed" };
             git::labeled(user, verb, payload.text("/label/name")?, kind, number, title, url)
         }
-        "issue_milestoned_or_demilestoned" => {
+        "issue_milestoned_or_demilestoned" if payload.find("/milestone").is_some() => {
             let verb = if action == "milestoned" { "added" } else { "removed" };
             let milestone = (payload.text("/milestone/title")?, payload.text("/milestone/html_url")?);
             git::milestoned(user, verb, milestone, kind, number, title, url)
@@ -419,7 +430,7 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
     };
     let action = payload.find_text("/action").unwrap_or_default();
     Ok(match event {
-        "ping" => git::configured("GitHub", Some(sender(payload)?)),
+        "ping" => git::configured("GitHub", payload.find_text("/sender/login")),
         "commit_comment" => {
             let comment = payload.at("/comment")?;
             let url = comment.text("/html_url")?;
@@ -445,8 +456,10 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
             let id = run.text("/head_sha")?;
             let commit =
                 link(short_id(id), &format!("{}/commit/{id}", payload.text("/repository/html_url")?));
-            let (name, conclusion) =
-                (link(run.text("/name")?, run.text("/html_url")?), label(run.text("/conclusion")?));
+            let (name, conclusion) = (
+                link(run.text("/name")?, run.find_text("/html_url").unwrap_or_default()),
+                label(run.text("/conclusion")?),
+            );
             format!("Check {name} {} ({conclusion}). ({commit})", label(run.text("/status")?))
         }
         "status" => {
@@ -472,12 +485,12 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
             format!("{}:\n{}", user()?, pages.join("\n"))
         }
         "member" => {
-            let member = link(payload.text("/member/login")?, payload.text("/member/html_url")?);
+            let member = account(payload.find("/member"));
             let preposition = if action == "removed" { "from" } else { "to" };
             format!("{} {} {member} {preposition} {}.", user()?, label(action), repository()?)
         }
         "membership" => {
-            let member = link(payload.text("/member/login")?, payload.text("/member/html_url")?);
+            let member = account(payload.find("/member"));
             let preposition = if action == "removed" { "from" } else { "to" };
             let team = label(payload.text("/team/name")?);
             format!("{} {} {member} {preposition} the {team} team.", user()?, label(action))
@@ -492,7 +505,7 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
                 "built" => "has finished building".to_owned(),
                 other => format!("is {}", label(other)),
             };
-            let pusher = label(payload.text("/build/pusher/login")?);
+            let pusher = label(payload.find_text("/build/pusher/login").unwrap_or(git::NO_NAME));
             let end = if error.is_empty() { "." } else { "" };
             format!("GitHub Pages build, triggered by {pusher}, {status}{end}")
         }
@@ -506,7 +519,7 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
         "repository" => format!("{} {} the repository {}.", user()?, label(action), repository()?),
         "star" => {
             let verb = if action == "created" { "starred" } else { "unstarred" };
-            let user = link(sender(payload)?, payload.text("/sender/html_url")?);
+            let user = account(payload.find("/sender"));
             format!("{user} {verb} the repository {}.", repository()?)
         }
         "team_add" => {
