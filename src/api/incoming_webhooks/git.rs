@@ -106,7 +106,7 @@ impl Commit<'_> {
 pub struct Change<'a> {
     /// The acting user.
     pub user: &'a str,
-    /// The action: `opened`, or Markdown as of [`commented`].
+    /// The action, as Markdown: `opened`, or that of [`commented`].
     pub action: &'a str,
     /// The kind of object: `PR`, `MR`, `issue`.
     pub kind: &'a str,

@@ -176,7 +176,7 @@ fn created_or_deleted(event: &str, payload: Payload<'_>, name: &str) -> Result<S
 fn changed(payload: Payload<'_>, thing: Payload<'_>, kind: &str, named: bool) -> Result<String, Refusal> {
     let (number, url) = (thing.integer("/number")?, &*url_of(payload, thing, kind)?);
     let title = if named { Some(thing.text("/title")?) } else { None };
-    let action = payload.text("/action")?;
+    let action = &*label(payload.text("/action")?);
     let user = user(payload)?;
     let milestone = |verb| {
         let name = thing.find_text("/milestone/title").or(payload.find_text("/changes/milestone/from"));

@@ -236,7 +236,7 @@ fn push(payload: Payload<'_>) -> Result<String, Refusal> {
 
 fn pull_request(event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
     let request = payload.at("/pull_request")?;
-    let (user, action) = (sender(payload)?, payload.text("/action")?);
+    let (user, action) = (sender(payload)?, &*label(payload.text("/action")?));
     let (number, url) = (request.integer("/number")?, request.text("/html_url")?);
     let title = if named { Some(request.text("/title")?) } else { None };
     let change = Change { user, action, kind: "PR", number: Some(number), title, url, ..Change::default() };
@@ -336,7 +336,7 @@ fn pull_request(event: &str, payload: Payload<'_>, named: bool) -> Result<String
 
 fn issue(event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
     let issue = payload.at("/issue")?;
-    let (user, action) = (sender(payload)?, payload.text("/action")?);
+    let (user, action) = (sender(payload)?, &*label(payload.text("/action")?));
     let (number, url) = (issue.integer("/number")?, issue.text("/html_url")?);
     let title = if named { Some(issue.text("/title")?) } else { None };
     let kind = if issue.find("/pull_request").is_some() { "PR" } else { "issue" };

@@ -82,7 +82,7 @@ fn older(payload: Payload<'_>) -> Result<Post, Refusal> {
         "no_data" | "paused" | "pending" | "unknown" => ":info:",
         _ => return Err(Refusal::Anomalous),
     };
-    let rule = link(payload.text("/ruleName")?, payload.text("/ruleUrl")?);
+    let rule = start(&link(payload.text("/ruleName")?, payload.find_text("/ruleUrl").unwrap_or_default()));
     let mut text = format!("{icon} **{}**\n\n{rule}\n\n", state.to_uppercase());
     if let Some(message) = payload.find_text("/message") {
         let lines: Vec<String> = message.lines().map(start).collect();
