@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::budgets::Reservation;
 use crate::error::ApiError;
 use crate::types::UploadedFile;
+use crate::types::charset::{Charset, CharsetError};
 use bytes::Bytes;
 use futures_util::{FutureExt, stream};
 use thiserror::Error;
@@ -28,9 +29,12 @@ pub(super) const CLIENT: &str = "client";
 /// The parameters of a request could not be decoded. The response has status 400.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FormError {
-    /// A name or value is not UTF-8 after percent-decoding.
-    #[error("Request parameters are not valid UTF-8")]
-    InvalidUtf8,
+    /// A name or value is not text in its charset after percent-decoding.
+    #[error("Request parameters are not valid {0}")]
+    InvalidText(Charset),
+    /// A body or a part of it names a charset that does not exist.
+    #[error("Unknown charset: {0}")]
+    UnknownCharset(String),
     /// There are more than [`MAX_PARAMETERS`].
     #[error("Too many request parameters (limit: {MAX_PARAMETERS})")]
     TooManyParameters,
@@ -42,6 +46,15 @@ pub enum FormError {
 impl From<FormError> for ApiError {
     fn from(error: FormError) -> Self {
         Self::bad_request(error.to_string())
+    }
+}
+
+impl From<CharsetError> for FormError {
+    fn from(error: CharsetError) -> Self {
+        match error {
+            CharsetError::Unknown(name) => Self::UnknownCharset(name),
+            CharsetError::Malformed(charset) => Self::InvalidText(charset),
+        }
     }
 }
 
@@ -89,7 +102,7 @@ impl Form {
         }
         match content_type {
             Some(content_type) if is_media_type(content_type, "application/x-www-form-urlencoded") => {
-                form.add_urlencoded(&body)?;
+                form.add_urlencoded_body(content_type, &body)?;
             }
             // An empty body is no parameters: a client that always sends multipart bodies has none to send.
             Some(content_type) if is_multipart(content_type) && !body.is_empty() => {
@@ -207,13 +220,37 @@ impl Form {
         // The parser replaces invalid UTF-8 with U+FFFD, which may also have been sent. Decoding the whole input is
         // enough: separators are ASCII, so no sequence can span two values.
         if replaced && percent_encoding::percent_decode(input).decode_utf8().is_err() {
-            return Err(FormError::InvalidUtf8);
+            return Err(FormError::InvalidText(Charset::utf_8()));
+        }
+        Ok(())
+    }
+
+    /// Reads a body in the charset of its `Content-Type`, both where it is percent-encoded and where it is not.
+    fn add_urlencoded_body(&mut self, content_type: &str, body: &[u8]) -> Result<(), FormError> {
+        if body.is_empty() {
+            return Ok(());
+        }
+        let charset = Charset::of(content_type)?.unwrap_or_else(Charset::utf_8);
+        if charset.is_utf_16() {
+            // Separators take two bytes, too.
+            return self.add_urlencoded(charset.decode(body)?.as_bytes());
+        }
+        // The body of a file that an editor wrote.
+        let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+        if charset.is_utf_8() {
+            return self.add_urlencoded(body);
+        }
+        for pair in body.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
+            let mut parts = pair.splitn(2, |byte| *byte == b'=').map(percent_decoded);
+            let (name, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+            self.add(&charset.decode_part(&name)?, &charset.decode_part(&value)?)?;
         }
         Ok(())
     }
 
     fn add_multipart(&mut self, content_type: &str, body: Bytes) -> Result<(), FormError> {
         let boundary = multer::parse_boundary(content_type).map_err(malformed)?;
+        let charset_of_body = Charset::of(content_type)?;
         let body = stream::iter([Ok::<Bytes, Infallible>(body)]);
         let mut multipart = multer::Multipart::new(body, boundary);
         while let Some(field) = poll_once(multipart.next_field())? {
@@ -223,9 +260,11 @@ impl Form {
                 continue;
             };
             let Some(file_name) = file_name_of(&field)? else {
+                let own_charset =
+                    field.content_type().map(|own| Charset::of(own.as_ref())).transpose()?.flatten();
+                let charset = own_charset.or(charset_of_body).unwrap_or_else(Charset::utf_8);
                 let value = poll_once(field.bytes())?;
-                let value = std::str::from_utf8(&value).map_err(|_| FormError::InvalidUtf8)?;
-                self.add(&field_name, value)?;
+                self.add(&field_name, &charset.decode(&value)?)?;
                 continue;
             };
             let content_type = field.content_type().map(ToString::to_string);
@@ -261,6 +300,12 @@ fn is_media_type(content_type: &str, media_type: &str) -> bool {
     essence.trim().eq_ignore_ascii_case(media_type)
 }
 
+/// The bytes of a name or value of a form.
+fn percent_decoded(text: &[u8]) -> Vec<u8> {
+    let spaced: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+    percent_encoding::percent_decode(&spaced).collect()
+}
+
 /// Runs a step of the multipart parser. The whole body is in memory, so the parser waits only if the body has no end.
 fn poll_once<T>(step: impl Future<Output = multer::Result<T>>) -> Result<T, FormError> {
     match step.now_or_never() {
@@ -274,23 +319,28 @@ pub(super) fn malformed(error: multer::Error) -> FormError {
 }
 
 /// The file name of a part. `filename*=utf-8''caf%C3%A9.png` (RFC 5987) takes precedence over `filename`: older HTTP
-/// packages of Python send names outside ASCII only so.
+/// packages of Python send names outside ASCII only so. `filename` is for those who do not know the charset.
 pub(super) fn file_name_of(field: &multer::Field<'_>) -> Result<Option<String>, FormError> {
     let plain = field.file_name();
     let disposition = field.headers().get("content-disposition").map_or(&[][..], |value| value.as_bytes());
     let extended = std::str::from_utf8(disposition).ok().and_then(|disposition| {
         // ASCII lower case keeps byte positions.
         let lower = disposition.to_ascii_lowercase();
-        let marker = "filename*=utf-8''";
+        let marker = "filename*=";
         let start = lower.find(marker)? + marker.len();
-        disposition.get(start..)?.split([';', ' ']).next()
+        let value = disposition.get(start..)?.split([';', ' ']).next()?.trim_matches('"');
+        // Charset, language and name.
+        let (charset, rest) = value.split_once('\'')?;
+        let (_, encoded) = rest.split_once('\'')?;
+        Some((Charset::named(charset), encoded))
     });
-    match extended {
-        Some(encoded) => percent_encoding::percent_decode_str(encoded.trim_matches('"'))
-            .decode_utf8()
-            .map(|name| Some(name.into_owned()))
-            .map_err(|_| FormError::InvalidUtf8),
-        None => Ok(plain.map(str::to_owned)),
+    match (extended, plain) {
+        (Some((Err(_), _)) | None, Some(plain)) => Ok(Some(plain.to_owned())),
+        (Some((charset, encoded)), _) => {
+            let name: Vec<u8> = percent_encoding::percent_decode_str(encoded).collect();
+            Ok(Some(charset?.decode_part(&name)?.into_owned()))
+        }
+        (None, None) => Ok(None),
     }
 }
 
@@ -357,17 +407,85 @@ mod tests {
     #[test]
     fn text_that_is_not_utf8_is_refused_and_a_sent_replacement_character_is_not() {
         for query in ["a=%FF", "%C3=%A9", "a=%C3&b=%A9"] {
-            assert_eq!(
-                Form::new(Some(query), None, Bytes::new(), vec![]).unwrap_err(),
-                FormError::InvalidUtf8
-            );
+            let error = Form::new(Some(query), None, Bytes::new(), vec![]).unwrap_err();
+            assert_eq!(error, FormError::InvalidText(Charset::utf_8()));
         }
         let raw = Bytes::from_static(b"a=\xff");
-        assert_eq!(Form::new(None, URLENCODED, raw, vec![]).unwrap_err(), FormError::InvalidUtf8);
+        let error = Form::new(None, URLENCODED, raw, vec![]).unwrap_err();
+        assert_eq!(error.to_string(), "Request parameters are not valid UTF-8");
         let form = Form::new(Some("a=%EF%BF%BD"), None, Bytes::new(), vec![]).unwrap();
         assert_eq!(form.get("a"), Some("\u{FFFD}"));
         let broken_percent = Form::new(Some("a=100%&b=%zz"), None, Bytes::new(), vec![]).unwrap();
         assert_eq!((broken_percent.get("a"), broken_percent.get("b")), (Some("100%"), Some("%zz")));
+    }
+
+    #[test]
+    fn bodies_are_read_in_the_charset_of_their_content_type() {
+        let read = |charset: &str, body: &'static [u8]| {
+            let content_type = format!("application/x-www-form-urlencoded; charset={charset}");
+            Form::new(Some("q=%C3%A9"), Some(&content_type), Bytes::from_static(body), vec![])
+        };
+        let cases: [(&str, &[u8]); 5] = [
+            ("utf-8", b"\xef\xbb\xbfa=caf%C3%A9+%2B&b=1"),
+            ("iso-8859-1", b"a=caf%E9+%2B&&b=1"),
+            ("windows-1252", b"a=caf\xe9%20%2b&b=1"),
+            ("utf-16le", b"a\0=\0c\0a\0f\0\xe9\0+\0%\x002\0B\0&\0b\0=\x001\0"),
+            ("utf-16", b"\xfe\xff\0a\0=\0c\0a\0f\0%\0C\x003\0%\0A\x009\0+\0%\x002\0B\0&\0b\0=\x001"),
+        ];
+        for (charset, body) in cases {
+            let form = read(charset, body).unwrap();
+            let found = ["a", "b", "q"].map(|name| form.get(name));
+            assert_eq!(found, [Some("café +"), Some("1"), Some("é")], "{charset}");
+        }
+        assert!(read("klingon", b"").unwrap().get("a").is_none(), "there is nothing to decode");
+        for (charset, body, expected) in [
+            ("klingon", &b"a=1"[..], "Unknown charset: klingon"),
+            ("shift_jis", &b"a=%FF"[..], "Request parameters are not valid Shift_JIS"),
+            ("utf-16", &b"a=1"[..], "Request parameters are not valid UTF-16LE"),
+        ] {
+            assert_eq!(read(charset, body).unwrap_err().to_string(), expected);
+        }
+        let many = format!("{}b=1", "a=1&".repeat(MAX_PARAMETERS));
+        let content_type = Some("application/x-www-form-urlencoded; charset=latin1");
+        let error = Form::new(None, content_type, Bytes::from(many), vec![]).unwrap_err();
+        assert_eq!(error, FormError::TooManyParameters);
+    }
+
+    #[test]
+    fn parts_and_file_names_are_read_in_their_charset() {
+        let read = |charset_of_body: &str, head: &str, value: &[u8]| {
+            let head = format!("--edge\r\nContent-Disposition: form-data; name=\"a\"{head}\r\n\r\n");
+            let body = [head.as_bytes(), value, b"\r\n--edge--\r\n"].concat();
+            let content_type = format!("multipart/form-data; boundary=edge{charset_of_body}");
+            Form::new(None, Some(&content_type), Bytes::from(body), vec![])
+        };
+        let latin = "\r\nContent-Type: text/plain; charset=iso-8859-1";
+        for (of_body, head, value) in [
+            ("", latin, &b"caf\xe9"[..]),
+            ("; charset=windows-1251", latin, &b"caf\xe9"[..]),
+            ("; charset=iso-8859-1", "", &b"caf\xe9"[..]),
+            ("; charset=iso-8859-1", "\r\nContent-Type: text/plain", &b"caf\xe9"[..]),
+            ("", "\r\nContent-Type: text/plain; charset=utf-16", &b"c\0a\0f\0\xe9\0"[..]),
+            ("", "", &b"\xef\xbb\xbfcaf\xc3\xa9"[..]),
+        ] {
+            assert_eq!(read(of_body, head, value).unwrap().get("a"), Some("café"), "{of_body} {head}");
+        }
+        let unknown = read("", "\r\nContent-Type: text/plain; charset=klingon", b"a").unwrap_err();
+        assert_eq!(unknown, FormError::UnknownCharset("klingon".to_owned()));
+
+        let file_name = |head: &str| {
+            let form = read("", head, b"content");
+            form.map(|form| form.files().iter().map(|file| file.file_name.clone()).collect::<Vec<_>>())
+        };
+        for (head, expected) in [
+            ("; filename*=iso-8859-1''caf%E9.png", "café.png"),
+            ("; filename=\"cafe.png\"; filename*=UTF-8'fr'caf%C3%A9.png", "café.png"),
+            ("; filename=\"cafe.png\"; filename*=klingon''caf%E9.png", "cafe.png"),
+        ] {
+            assert_eq!(file_name(head), Ok(vec![expected.to_owned()]), "{head}");
+        }
+        let unknown = file_name("; filename*=klingon''caf%E9.png").unwrap_err();
+        assert_eq!(unknown, FormError::UnknownCharset("klingon".to_owned()));
     }
 
     #[test]
@@ -429,7 +547,7 @@ mod tests {
         let bytes = b"--edge\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\xff\r\n--edge--\r\n";
         let content_type = Some("multipart/form-data; boundary=edge");
         let error = Form::new(None, content_type, Bytes::from_static(bytes), vec![]).unwrap_err();
-        assert_eq!(error, FormError::InvalidUtf8);
+        assert_eq!(error, FormError::InvalidText(Charset::utf_8()));
     }
 
     #[test]

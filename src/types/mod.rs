@@ -3,6 +3,7 @@
 //! They do not depend on HTTP, SQL statements or events.
 
 mod bot_type;
+pub mod charset;
 mod clock;
 mod digest;
 mod email_visibility;

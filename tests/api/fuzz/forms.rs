@@ -9,6 +9,9 @@ use teamchat::http::form::{Form, MAX_PARAMETERS};
 const CONTENT_TYPES: &[&str] = &[
     "application/x-www-form-urlencoded",
     "application/x-www-form-urlencoded; charset=utf-8",
+    "application/x-www-form-urlencoded; charset=utf-16",
+    "application/x-www-form-urlencoded; charset=shift_jis",
+    "application/x-www-form-urlencoded; charset=windows-1251",
     "multipart/form-data; boundary=x",
     "multipart/form-data; boundary=\"x\"",
     "multipart/form-data",

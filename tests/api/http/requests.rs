@@ -82,6 +82,64 @@ async fn broken_encodings_are_refused_in_words() {
     }
 }
 
+// conformance: conv-85
+#[tokio::test]
+async fn forms_and_their_parts_are_read_in_their_charset() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let send = |content_type: &str, body: Vec<u8>| {
+        ada.request(Method::POST, "/messages").body(content_type, body).send()
+    };
+    let form = format!("type=direct&to=[{}]&content=", ada.user_id);
+    let marked = format!("\u{feff}{form}");
+    let utf_16: Vec<u8> = format!("{form}café").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let part = |name: &str, head: &str, value: &[u8]| {
+        let head = format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"{head}\r\n\r\n");
+        [head.as_bytes(), value, b"\r\n"].concat()
+    };
+    let multipart = |head: &str, content: &[u8]| {
+        let to = format!("[{}]", ada.user_id);
+        let parts =
+            [part("type", "", b"direct"), part("to", "", to.as_bytes()), part("content", head, content)];
+        [parts.concat(), b"--x--\r\n".to_vec()].concat()
+    };
+    let urlencoded = |charset: &str| format!("application/x-www-form-urlencoded; charset={charset}");
+    let in_parts = |charset: &str| format!("multipart/form-data; boundary=x{charset}");
+    let latin = "\r\nContent-Type: text/plain; charset=iso-8859-1";
+    let cases = [
+        (urlencoded("iso-8859-1"), [form.as_bytes(), b"caf%E9"].concat()),
+        (urlencoded("\"Windows-1252\""), [form.as_bytes(), b"caf\xe9"].concat()),
+        (urlencoded("utf-8"), [marked.as_bytes(), b"caf%C3%A9"].concat()),
+        (urlencoded("us-ascii"), [form.as_bytes(), b"caf%C3%A9"].concat()),
+        (urlencoded("utf-16"), utf_16),
+        (in_parts(""), multipart(latin, b"caf\xe9")),
+        (in_parts("; charset=iso-8859-1"), multipart("", b"caf\xe9")),
+        (in_parts(""), multipart("", b"\xef\xbb\xbfcaf\xc3\xa9")),
+    ];
+    for (content_type, body) in cases {
+        let sent = send(&content_type, body).await.ok();
+        let message = ada.message(sent["id"].as_i64().unwrap()).await;
+        assert_eq!(message["content"], "<p>café</p>", "{content_type}");
+    }
+    let unknown = "\r\nContent-Type: text/plain; charset=klingon";
+    for (content_type, body, msg) in [
+        (urlencoded("klingon"), form.clone().into_bytes(), "Unknown charset: klingon"),
+        (in_parts(""), multipart(unknown, b"cafe"), "Unknown charset: klingon"),
+        (
+            urlencoded("shift_jis"),
+            [form.as_bytes(), b"%FF"].concat(),
+            "Request parameters are not valid Shift_JIS",
+        ),
+        (
+            urlencoded("utf-8"),
+            [form.as_bytes(), b"caf%E9"].concat(),
+            "Request parameters are not valid UTF-8",
+        ),
+    ] {
+        send(&content_type, body).await.error(400, "BAD_REQUEST", msg);
+    }
+}
+
 // conformance: conv-27
 #[tokio::test]
 async fn long_answers_are_compressed_on_request() {
