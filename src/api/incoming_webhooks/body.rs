@@ -2,8 +2,8 @@
 
 use super::payload::Refusal;
 use super::table::Body;
-use crate::http::form::Form;
-use crate::types::{MAX_JSON_VALUES, has_more_values};
+use crate::http::form::{Form, FormError};
+use crate::types::{MAX_JSON_VALUES, charset, has_more_values};
 use bytes::Bytes;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -12,41 +12,54 @@ use teamchat_markdown::without_controls;
 /// The fields of forms that have JSON: Slack's and GitHub's, and Uptime Kuma's.
 const JSON_FIELDS: [&str; 2] = ["payload", "data"];
 
+/// The byte order mark, as programs write it before JSON.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// The fields of forms that have a text.
 const TEXT_FIELDS: [&str; 3] = ["text", "content", "message"];
 
 /// Reads a body. A text is a JSON string.
 ///
 /// JSON is recognized regardless of the content type: programs that send JSON as a form are common. JSON that is nested
-/// more than 128 levels deep is refused by the parser.
+/// more than 128 levels deep is refused by the parser. The charset is that of the content type or of a part of the form.
 pub fn read(kind: Body, content_type: Option<&str>, body: &Bytes) -> Result<Value, Refusal> {
-    let form = || Form::new(None, content_type, body.clone(), Vec::new()).ok();
-    let field = |names: &[&str]| {
-        let form = form()?;
-        names.iter().find_map(|name| form.get(name).map(str::to_owned))
+    let whole = charset::decode(content_type, body).map_err(FormError::from);
+    let field = |names: &[&str]| match Form::new(None, content_type, body.clone(), Vec::new()) {
+        Ok(form) => Ok(names.iter().find_map(|name| form.get(name).map(str::to_owned))),
+        Err(error @ FormError::UnknownCharset(_)) => Err(Refusal::Charset(error)),
+        Err(_) => Ok(None),
     };
     match kind {
         Body::Json => {
-            let start = body.iter().find(|byte| !byte.is_ascii_whitespace());
-            let text = if matches!(start, Some(b'{' | b'[')) { None } else { field(&JSON_FIELDS) };
-            let json = text.as_ref().map_or(&body[..], |text| text.as_bytes());
-            if has_more_values(json, MAX_JSON_VALUES) {
+            let is_json = |text: &Cow<'_, str>| text.trim_ascii_start().starts_with(['{', '[']);
+            let text = if whole.as_ref().is_ok_and(is_json) { None } else { field(&JSON_FIELDS)? };
+            let json = match text {
+                Some(text) => Cow::Owned(text),
+                None => whole.map_err(|error| refusal(error, Refusal::InvalidJson))?,
+            };
+            // That of the whole body is gone already.
+            let json = json.trim_start_matches(BYTE_ORDER_MARK);
+            if has_more_values(json.as_bytes(), MAX_JSON_VALUES) {
                 return Err(Refusal::Invalid("Too many values in the payload"));
             }
-            let value = serde_json::from_slice(json).map_err(|_| Refusal::InvalidJson)?;
+            let value = serde_json::from_str(json).map_err(|_| Refusal::InvalidJson)?;
             Ok(readable(value))
         }
         Body::Text => {
-            let text = field(&TEXT_FIELDS);
-            let text = match text {
+            let text = match field(&TEXT_FIELDS)? {
                 Some(text) => text,
                 None => {
-                    std::str::from_utf8(body).map_err(|_| Refusal::Invalid("Malformed payload"))?.to_owned()
+                    whole.map_err(|error| refusal(error, Refusal::Invalid("Malformed payload")))?.into_owned()
                 }
             };
             Ok(readable(Value::String(text)))
         }
     }
+}
+
+/// The refusal of a body that is no text: with the name of an unknown charset, or with the usual words.
+fn refusal(error: FormError, otherwise: Refusal) -> Refusal {
+    if let FormError::UnknownCharset(_) = error { Refusal::Charset(error) } else { otherwise }
 }
 
 /// Returns the value with texts as the renderer reads them, except for tabs. The renderer omits some characters;
@@ -90,6 +103,56 @@ mod tests {
         }
         let deep = "[".repeat(100_000);
         assert_eq!(read(Body::Json, None, &Bytes::from(deep)), Err(Refusal::InvalidJson));
+    }
+
+    #[test]
+    fn charsets_and_byte_order_marks_are_read() {
+        let read = |kind, content_type, body: &'static [u8]| {
+            read(kind, Some(content_type), &Bytes::from_static(body))
+        };
+        let cases: [(&str, &[u8]); 8] = [
+            ("application/json; charset=iso-8859-1", b"{\"a\": \"caf\xe9\"}"),
+            ("application/json", b"\xef\xbb\xbf{\"a\": \"caf\xc3\xa9\"}"),
+            ("application/json; charset=utf-16", b"{\0\"\0a\0\"\0:\0\"\0c\0a\0f\0\xe9\0\"\0}\0"),
+            ("application/x-www-form-urlencoded; charset=iso-8859-1", b"{\"a\": \"caf\xe9\"}"),
+            ("application/x-www-form-urlencoded; charset=latin1", b"payload=%7B%22a%22:%22caf%E9%22%7D"),
+            ("application/x-www-form-urlencoded", b"payload=%EF%BB%BF%7B%22a%22:%22caf%C3%A9%22%7D"),
+            (
+                "multipart/form-data; boundary=x",
+                b"--x\r\nContent-Disposition: form-data; name=\"data\"\r\n\
+                  Content-Type: text/plain; charset=latin1\r\n\r\n{\"a\":\"caf\xe9\"}\r\n--x--\r\n",
+            ),
+            ("text/plain; charset=iso-8859-1", b" [{\"a\": \"caf\xe9\"}]"),
+        ];
+        for (content_type, body) in cases {
+            let found = read(Body::Json, content_type, body)
+                .map(|mut found| if found.is_array() { found[0].take() } else { found });
+            assert_eq!(found, Ok(json!({"a": "café"})), "{content_type}");
+        }
+        let cyrillic = "text/plain; charset=windows-1251";
+        assert_eq!(read(Body::Text, cyrillic, b"\xcf\xf0\xe8"), Ok(json!("При")));
+        assert_eq!(read(Body::Text, "text/plain", b"\xef\xbb\xbfhi"), Ok(json!("hi")));
+        assert_eq!(read(Body::Text, "text/plain", b"caf\xe9"), Err(Refusal::Invalid("Malformed payload")));
+        assert_eq!(read(Body::Json, "text/plain", b"{\"a\": \"\xe9\"}"), Err(Refusal::InvalidJson));
+        let part = b"--x\r\nContent-Disposition: form-data; name=\"data\"\r\n\
+                     Content-Type: text/plain; charset=klingon\r\n\r\n{}\r\n--x--\r\n";
+        let cases: [(&str, &[u8]); 4] = [
+            ("text/plain; charset=klingon", b"{}"),
+            ("application/json; charset=klingon", b"{}"),
+            ("application/x-www-form-urlencoded; charset=klingon", b"payload={}&text=x"),
+            ("multipart/form-data; boundary=x", part),
+        ];
+        for (content_type, body) in cases {
+            for kind in [Body::Json, Body::Text] {
+                let refusal = read(kind, content_type, body).unwrap_err();
+                let error = refusal.error("GitHub");
+                assert_eq!(
+                    (error.status(), error.msg()),
+                    (400, "Unknown charset: klingon"),
+                    "{content_type}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -188,9 +188,10 @@ impl Failure {
                          settings. Please make sure that you set the required parameters when configuring the {title} \
                          webhook."
                     )),
-                    Refusal::Invalid(msg) => {
-                        Some(format!("Your bot {{email}} received a {title} payload that was refused: {msg}"))
-                    }
+                    Refusal::Charset(_) | Refusal::Invalid(_) => Some(format!(
+                        "Your bot {{email}} received a {title} payload that was refused: {}",
+                        refusal.error(title).msg()
+                    )),
                 };
                 (refusal.error(title), text.map(Notice::Text))
             }

@@ -1,6 +1,7 @@
 //! Accessors for the payloads of other programs, and the messages made from them.
 
 use crate::error::ApiError;
+use crate::http::form::FormError;
 use serde_json::Value;
 
 /// Options of a delivery, besides its payload.
@@ -66,6 +67,8 @@ pub enum Refusal {
     Misconfigured,
     /// The body is not JSON.
     InvalidJson,
+    /// The charset of the body is unknown.
+    Charset(FormError),
     /// Any other reason.
     Invalid(&'static str),
 }
@@ -91,6 +94,7 @@ impl Refusal {
             }
             Self::Misconfigured => ApiError::bad_request("Invalid payload"),
             Self::InvalidJson => ApiError::new(400, "INVALID_JSON", "Malformed JSON"),
+            Self::Charset(error) => error.clone().into(),
             Self::Invalid(msg) => ApiError::bad_request(*msg),
         }
     }

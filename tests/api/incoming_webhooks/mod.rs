@@ -46,6 +46,45 @@ async fn json_is_shown_in_a_channel_or_to_the_owner() {
     assert_eq!(message["sender_full_name"], "Deliverer");
 }
 
+// conformance: conv-85
+#[tokio::test]
+async fn payloads_are_read_in_their_charset() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let api_key = key(&ada).await;
+    let deliver = |integration: &str, content_type: &str, body: &[u8]| {
+        let request = server.anonymous().request(Method::POST, &format!("/external/{integration}"));
+        request.query(json!({"api_key": api_key})).body(content_type, body.to_vec()).send()
+    };
+    let cases: [(&str, &str, &[u8], &str); 6] = [
+        ("json", "application/json; charset=iso-8859-1", b"\"caf\xe9 1\"", "```json\n\"café 1\"\n```"),
+        ("json", "application/json", b"\xef\xbb\xbf\"caf\xc3\xa9 2\"", "```json\n\"café 2\"\n```"),
+        ("json", "application/json; charset=utf-16", b"[\0\"\0\xe9\0\"\0]\0", "```json\n[\n  \"é\"\n]\n```"),
+        (
+            "json",
+            "application/x-www-form-urlencoded; charset=iso-8859-1",
+            b"payload=%22caf%E9+3%22",
+            "```json\n\"café 3\"\n```",
+        ),
+        ("text", "text/plain; charset=windows-1251", b"\xcf\xf0\xe8", "При"),
+        ("text", "text/plain", b"\xef\xbb\xbfcaf\xc3\xa9 4", "café 4"),
+    ];
+    for (integration, content_type, body, expected) in cases {
+        deliver(integration, content_type, body).await.ok();
+        assert_eq!(newest(&ada).await["content"], expected, "{content_type}");
+    }
+    for (integration, content_type) in
+        [("json", "application/json; charset=klingon"), ("text", "text/plain; charset=klingon")]
+    {
+        let refused = deliver(integration, content_type, b"{}").await;
+        refused.error(400, "BAD_REQUEST", "Unknown charset: klingon");
+    }
+    let notice = notices(&ada).await.remove(0);
+    assert!(notice.contains("Unknown charset") && notice.contains("klingon"), "{notice}");
+    deliver("json", "application/json", b"\"caf\xe9\"").await.error(400, "INVALID_JSON", "Malformed JSON");
+    deliver("text", "text/plain", b"caf\xe9").await.error(400, "BAD_REQUEST", "Malformed payload");
+}
+
 #[tokio::test]
 async fn undeliverable_messages_are_refused() {
     let server = TestServer::start().await;
