@@ -11,12 +11,14 @@ pub use self::allowed_hosts::{AllowedHost, Permission, permission};
 pub use self::tls::{
     CertificateError, TlsClient, check_certificates, client_config, host_name, trusted_roots,
 };
+use crate::types::charset::{self, CharsetError};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
-use hyper::{HeaderMap, Method, Request};
+use hyper::{HeaderMap, Method, Request, header};
 use hyper_util::rt::TokioIo;
+use std::borrow::Cow;
 use std::error::Error;
 use std::fs::File;
 use std::io::Write;
@@ -60,6 +62,23 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// The body; empty if it was not read, or was written to a file.
     pub body: Bytes,
+}
+
+impl Answer {
+    /// The `Content-Type`.
+    pub fn content_type(&self) -> Option<&str> {
+        self.headers.get(header::CONTENT_TYPE)?.to_str().ok()
+    }
+
+    /// The body as text, in the charset of the `Content-Type`.
+    pub fn text(&self) -> Result<Cow<'_, str>, CharsetError> {
+        charset::decode(self.content_type(), &self.body)
+    }
+
+    /// The body as text for people: U+FFFD replaces what cannot be decoded.
+    pub fn lossy_text(&self) -> Cow<'_, str> {
+        charset::decode_lossy(self.content_type(), &self.body)
+    }
 }
 
 /// The reason for the lack of a response.

@@ -19,13 +19,20 @@ struct Hook {
 
 impl Hook {
     fn answering(answers: &[(u16, &str)]) -> Self {
+        let answers: Vec<_> =
+            answers.iter().map(|(status, body)| (*status, "application/json", body.as_bytes())).collect();
+        Self::answering_in(&answers)
+    }
+
+    /// Answers with a status, a `Content-Type` and a body.
+    fn answering_in(answers: &[(u16, &str, &[u8])]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, requests) = channel();
-        let answers: Vec<(u16, String)> =
-            answers.iter().map(|(status, body)| (*status, (*body).to_owned())).collect();
+        let answers: Vec<(u16, String, Vec<u8>)> =
+            answers.iter().map(|(status, kind, body)| (*status, (*kind).to_owned(), body.to_vec())).collect();
         thread::spawn(move || {
-            for (status, body) in answers {
+            for (status, kind, body) in answers {
                 let (mut stream, _) = listener.accept().unwrap();
                 let mut reader = BufReader::new(stream.try_clone().unwrap());
                 let mut head = Vec::new();
@@ -43,8 +50,10 @@ impl Hook {
                 reader.read_exact(&mut sent).unwrap();
                 sender.send((head, String::from_utf8(sent).unwrap())).unwrap();
                 let length = body.len();
-                let answer = format!("HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n\r\n{body}");
-                stream.write_all(answer.as_bytes()).unwrap();
+                let head = format!(
+                    "HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
+                );
+                stream.write_all(&[head.as_bytes(), &body].concat()).unwrap();
             }
         });
         Self { address, requests }
@@ -126,6 +135,39 @@ async fn a_direct_message_is_posted_and_answered() {
     let said = messages(&mut queue, 2).await;
     assert_eq!(said[1], (bot, json!("OutgoingWebhookResponse"), "**pong**".to_owned()));
     assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
+}
+
+// conformance: conv-85
+#[tokio::test]
+async fn answers_are_read_in_their_charset() {
+    let server = server().await;
+    let ada = server.member("ada").await;
+    let cases: [(u16, &str, &[u8], &str); 5] = [
+        (200, "application/json; charset=iso-8859-1", b"{\"content\": \"caf\xe9\"}", "café"),
+        (200, "text/plain; charset=windows-1251", b"{\"content\": \"\xcf\xf0\xe8\"}", "При"),
+        (200, "application/json", b"\xef\xbb\xbf{\"content\": \"caf\xc3\xa9\"}", "café"),
+        (200, "application/json; charset=klingon", b"{}", "Failure! Unknown charset: klingon"),
+        (500, "text/plain; charset=iso-8859-1", b"caf\xe9", "Failure! Third party responded with 500"),
+    ];
+    let hook = Hook::answering_in(&cases.map(|(status, kind, body, _)| (status, kind, body)));
+    let bot = bot(&ada, &hook.url(), 1).await;
+    let mut queue = register(&ada).await;
+    for (status, kind, _, expected) in cases {
+        send_direct(&ada, bot, "ping").await;
+        hook.request();
+        // The failures are reported to the owner, too.
+        let is_failure = expected.starts_with("Failure!");
+        let said = messages(&mut queue, if is_failure { 3 } else { 2 }).await;
+        assert!(said.iter().any(|(sender, _, content)| *sender == bot && content == expected), "{said:?}");
+        if status == 500 {
+            assert!(said.iter().any(|(_, _, content)| content.contains("café")), "{said:?}");
+        }
+        if is_failure {
+            // The next failure is reported too.
+            ada.patch(&format!("/bots/{bot}"), json!({"service_payload_url": hook.url()})).await.ok();
+        }
+        assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"], "{kind}");
+    }
 }
 
 // conformance: send-46

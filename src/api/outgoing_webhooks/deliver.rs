@@ -153,10 +153,10 @@ fn outcome_of(interface: i64, answer: Result<Answer, Failure>) -> Outcome {
         Err(failure @ (Failure::TimedOut | Failure::NotConnected)) => Outcome::Later(failure),
         Err(failure) => Outcome::Failed(Report::unavailable(failure)),
         Ok(answer) if !(200..300).contains(&answer.status) => Outcome::Failed(Report::status(&answer)),
-        Ok(answer) => match payload::reply(interface, &answer.body) {
+        Ok(answer) => match payload::reply(interface, &answer) {
             Ok(None) => Outcome::Quiet,
             Ok(Some(content)) => Outcome::Reply(content, answer),
-            Err(msg) => Outcome::Failed(Report::refused(msg, &answer)),
+            Err(msg) => Outcome::Failed(Report::refused(&msg, &answer)),
         },
     }
 }

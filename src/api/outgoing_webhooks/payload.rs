@@ -9,8 +9,14 @@ use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::webhook_queue::QueuedRow;
 use crate::domain::rows::user::UserRow;
 use crate::http::{ApiError, ApiResult, Caller};
+use crate::http_client::Answer;
+use crate::types::charset::CharsetError;
 use rusqlite::Connection;
 use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// The published text about a response that is not JSON.
+const INVALID_JSON: Cow<'static, str> = Cow::Borrowed("Invalid JSON in response");
 
 /// The interface number of Zulip's format.
 const OWN: i64 = 1;
@@ -93,13 +99,17 @@ fn form(
 
 /// Parses the bot's reply, if any, from the response of the other server. Fails with the published message if the
 /// response is invalid.
-pub fn reply(interface: i64, answer: &[u8]) -> Result<Option<String>, &'static str> {
-    let answer: Value = serde_json::from_slice(answer).map_err(|_| "Invalid JSON in response")?;
+pub fn reply(interface: i64, answer: &Answer) -> Result<Option<String>, Cow<'static, str>> {
+    let text = answer.text().map_err(|error| match error {
+        CharsetError::Unknown(_) => Cow::Owned(error.to_string()),
+        CharsetError::Malformed(_) => INVALID_JSON,
+    })?;
+    let answer: Value = serde_json::from_str(&text).map_err(|_| INVALID_JSON)?;
     if answer == "" {
         // Older bot servers respond with an empty string if there is no reply.
         return Ok(None);
     }
-    let answer = answer.as_object().ok_or("Invalid response format")?;
+    let answer = answer.as_object().ok_or(Cow::Borrowed("Invalid response format"))?;
     let is_set =
         |name: &str| answer.get(name).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)));
     let text = if interface != OWN {
@@ -116,6 +126,30 @@ pub fn reply(interface: i64, answer: &[u8]) -> Result<Option<String>, &'static s
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hyper::HeaderMap;
+    use hyper::header::{CONTENT_TYPE, HeaderValue};
+
+    fn answer(content_type: &'static str, body: impl Into<bytes::Bytes>) -> Answer {
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(content_type))]);
+        Answer { status: 200, headers, body: body.into() }
+    }
+
+    #[test]
+    fn answers_are_read_in_their_charset() {
+        let cases: [(&str, &[u8], Result<&str, &str>); 6] = [
+            ("application/json", b"\xef\xbb\xbf{\"content\": \"caf\xc3\xa9\"}", Ok("café")),
+            ("application/json; charset=iso-8859-1", b"{\"content\": \"caf\xe9\"}", Ok("café")),
+            ("text/plain; charset=windows-1251", b"{\"content\": \"\xcf\xf0\xe8\"}", Ok("При")),
+            ("application/json", b"{\"content\": \"caf\xe9\"}", Err("Invalid JSON in response")),
+            ("application/json; charset=utf-16", b"{}\0", Err("Invalid JSON in response")),
+            ("application/json; charset=klingon", b"{}", Err("Unknown charset: klingon")),
+        ];
+        for (content_type, body, expected) in cases {
+            let found = reply(1, &answer(content_type, body));
+            let found = found.as_ref().map(|text| text.as_deref().unwrap()).map_err(|msg| &**msg);
+            assert_eq!(found, expected, "{content_type}");
+        }
+    }
 
     #[test]
     fn answers_are_read_in_both_formats() {
@@ -137,12 +171,9 @@ mod tests {
             (2, r#"{"content": "hi"}"#, Ok(None)),
         ];
         for (interface, answer, expected) in cases {
-            let found = reply(interface, answer.as_bytes());
-            assert_eq!(
-                found.as_ref().map(|text| text.as_deref()),
-                expected.as_ref().map(|text| *text),
-                "{answer}"
-            );
+            let found = reply(interface, &self::answer("application/json", answer));
+            let found = found.as_ref().map(|text| text.as_deref()).map_err(|msg| &**msg);
+            assert_eq!(found, expected, "{answer}");
         }
     }
 }

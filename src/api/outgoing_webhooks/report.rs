@@ -106,6 +106,6 @@ impl Report {
 
 /// The beginning of an answer, if it has one.
 fn shown(answer: &Answer) -> Option<String> {
-    let text = String::from_utf8_lossy(&answer.body);
+    let text = answer.lossy_text();
     (!text.trim().is_empty()).then(|| shortened(&text, SHOWN))
 }

@@ -7,6 +7,7 @@ use crate::http_client::{Answer, Outgoing, Permission};
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
+use crate::types::charset;
 use bytes::Bytes;
 use hyper::Method;
 use serde::Deserialize;
@@ -71,8 +72,7 @@ impl Api {
     /// Reads the token from a file.
     pub fn new(target: &Target, address: &str, token_file: &Path) -> ImportResult<Self> {
         let name = token_file.display().to_string();
-        let token =
-            std::fs::read_to_string(token_file).map_err(|error| ImportError::in_file(&name, error))?;
+        let token = charset::read_file(token_file).map_err(|error| ImportError::in_file(&name, error))?;
         let token = token.trim().to_owned();
         let is_plain = token.bytes().all(|byte| byte.is_ascii_graphic());
         if !is_plain || !["xoxb-", "xoxp-"].iter().any(|start| token.starts_with(start)) {
@@ -111,12 +111,12 @@ impl Api {
         if answer.status != 200 {
             return Err(failed(&format!("status {}", answer.status)));
         }
-        let status: Status =
-            serde_json::from_slice(&answer.body).map_err(|error| failed(&error.to_string()))?;
+        let text = answer.text().map_err(|error| failed(&error.to_string()))?;
+        let status: Status = serde_json::from_str(&text).map_err(|error| failed(&error.to_string()))?;
         if !status.ok {
             return Err(failed(&status.error));
         }
-        serde_json::from_slice(&answer.body).map_err(|error| failed(&error.to_string()))
+        serde_json::from_str(&text).map_err(|error| failed(&error.to_string()))
     }
 
     /// True if an address is one of the API's own server.
@@ -132,8 +132,7 @@ impl Api {
         let (name, file) = archive.new_scratch_file()?;
         let answer = self.get(&url, FILE_TIMEOUT, Some(file));
         let is_page = |answer: &Answer| {
-            let kind = answer.headers.get("content-type").and_then(|kind| kind.to_str().ok());
-            kind.is_some_and(|kind| kind.starts_with("text/html"))
+            answer.content_type().is_some_and(|kind| kind.starts_with("text/html"))
                 && Path::new(url.path()).extension().is_none_or(|ending| ending != "html")
         };
         // A page instead of a file asks for a login.

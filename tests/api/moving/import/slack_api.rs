@@ -54,8 +54,12 @@ fn answer(own: &str, path: &str, repeated: usize) -> (u16, &'static str, Vec<u8>
         "/api/users.list?limit=200&cursor=more%3D" => json(json!({"ok": true,
             "members": [{"id": "U7", "name": "eve", "real_name": "Eve", "profile": {"email": "eve@example.net"}}],
             "response_metadata": {"next_cursor": ""}})),
-        "/api/emoji.list" => json(json!({"ok": true, "emoji": {"anchor": format!("{own}/emoji/anchor.png"),
-            "hook": "alias:anchor", "yes": "alias:thumbsup", "gone": format!("{own}/emoji/gone.png")}})),
+        "/api/emoji.list" => {
+            let list = json!({"ok": true, "emoji": {"anchor": format!("{own}/emoji/anchor.png"),
+                "hook": "alias:anchor", "yes": "alias:thumbsup", "gone": format!("{own}/emoji/gone.png")}});
+            let utf_16 = list.to_string().encode_utf16().flat_map(u16::to_le_bytes).collect();
+            (200, "application/json; charset=utf-16", utf_16)
+        }
         "/emoji/anchor.png" => (200, "image/png", pictures::png(64, 64)),
         "/avatars/ada.png" => (200, "image/png", pictures::png(90, 90)),
         "/files/list.txt?t=xoxe-secret" => (200, "text/plain", b"oars".to_vec()),
@@ -72,7 +76,7 @@ fn export(own: &str) -> Import {
         {"id": "U3", "name": "cat", "real_name": "Cat", "profile": {
             "image_512": "https://secure.gravatar.com/avatar/1.jpg"}},
     ]);
-    import.write("users.json", users.to_string());
+    import.write("users.json", format!("\u{feff}{users}"));
     let file = |id: &str, path: &str| {
         json!({"id": id, "name": format!("{id}.txt"), "mimetype": "text/plain",
         "url_private": format!("{own}/files/{path}")})
@@ -92,7 +96,7 @@ async fn a_token_fetches_what_the_export_lacks() {
     let (own, seen) = start();
     let import = export(&own);
     let token = import.folder.path().join("archive-token");
-    std::fs::write(&token, format!("{TOKEN}\n")).unwrap();
+    std::fs::write(&token, format!("\u{feff}{TOKEN}\n")).unwrap();
     let api = format!("{own}/api");
     let report = import.run(&["--token-file", token.to_str().unwrap(), "--slack-api", &api]);
     assert_eq!(
