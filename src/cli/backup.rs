@@ -13,7 +13,7 @@ use teamchat::domain::backups::{
     Contents, Identities, Progress, Recipients, Request, Stage, Target, create, restore,
 };
 use teamchat::store::Database;
-use teamchat::types::Clock;
+use teamchat::types::{Clock, charset};
 
 #[derive(Args)]
 pub(super) struct BackupCommand {
@@ -105,7 +105,7 @@ impl RestoreCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let identities = match &self.identity {
             Some(path) => {
-                let text = std::fs::read_to_string(path);
+                let text = charset::read_file(path);
                 Identities::parse(&text.map_err(|error| format!("{}: {error}", path.display()))?)?
             }
             None => Identities::default(),

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use teamchat::server::tls::{Certificate, TlsOptions};
-use teamchat::types::{Clock, nearest_name};
+use teamchat::types::{Clock, charset, nearest_name};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -175,7 +175,7 @@ fn secrets_of_environment(
 /// Reads the first line of a file with a secret.
 fn read_secret(path: &Path) -> Result<String, String> {
     let text =
-        std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        charset::read_file(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     match text.lines().next() {
         Some(line) if !line.is_empty() => Ok(line.to_owned()),
         _ => Err(format!("{} is empty", path.display())),
@@ -200,7 +200,7 @@ fn refusal(text: impl std::fmt::Display) -> Error {
 
 /// Reads and checks a file. Errors name the line.
 fn read(path: &Path, command: &Command) -> Result<Vec<Entry>, Error> {
-    let text = std::fs::read_to_string(path)
+    let text = charset::read_file(path)
         .map_err(|error| refusal(format!("cannot read the configuration {}: {error}", path.display())))?;
     let at = |line: usize, what: &dyn std::fmt::Display| {
         refusal(format!("{}, line {line}: {what}", path.display()))
@@ -433,9 +433,10 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             path
         };
-        let secret = write("secret", "42\n");
+        // Some editors write a byte order mark before the text.
+        let secret = write("secret", "\u{feff}42\n");
         let by_key = write("key.toml", &format!("pin-file = {secret:?}"));
-        let by_value = write("value.toml", "pin = 43");
+        let by_value = write("value.toml", "\u{feff}pin = 43");
         let both = write("both.toml", &format!("pin = 1\npin-file = {secret:?}"));
         let wrong = write("wrong.toml", "pin = 4711");
         let empty = write("empty", "\n");

@@ -11,6 +11,7 @@ use teamchat::commands::Work;
 use teamchat::server::ListenAddress;
 use teamchat::store::Database;
 use teamchat::testing::{Fixtures, dump};
+use teamchat::types::charset;
 
 /// For authors of clients and bots; docs/testing.md shows their use.
 #[derive(Args)]
@@ -103,7 +104,7 @@ impl Flags {
     /// Reads the fixtures.
     pub fn read_fixtures(&self) -> Result<Option<Fixtures>, Failure> {
         let Some(path) = &self.fixtures else { return Ok(None) };
-        let text = std::fs::read_to_string(path)
+        let text = charset::read_file(path)
             .map_err(|error| UsageError(format!("cannot read {}: {error}", path.display())))?;
         let fixtures = Fixtures::parse(&text);
         Ok(Some(fixtures.map_err(|error| self.explain(&error))?))

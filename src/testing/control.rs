@@ -6,6 +6,7 @@ use super::fixtures::Date;
 use super::level::Level;
 use super::requests::{Pattern, RequestFilter};
 use crate::http::{ApiError, ApiResult, is_local};
+use crate::types::charset;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -102,6 +103,9 @@ async fn handle(double: &Double, request: Request<Incoming>) -> ApiResult<Value>
     let body = Limited::new(body, BODY_LIMIT).collect().await;
     let body = body.map_err(|error| ApiError::bad_request(format!("the body could not be read: {error}")))?;
     let body = body.to_bytes();
+    let content_type = head.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let body = charset::decode(content_type, &body)
+        .map_err(|error| ApiError::bad_request(format!("the body could not be read: {error}")))?;
     let success = || json!({"result": "success"});
     let answer = match (&head.method, path.as_str()) {
         (&Method::GET, "/requests") => requests(double, query).await?,
@@ -175,14 +179,14 @@ fn unknown(method: &Method, path: &str) -> ApiError {
     ApiError::new(404, "BAD_REQUEST", format!("there is no '{path}' here; there are {}", paths.join(", ")))
 }
 
-fn read<T: DeserializeOwned>(body: &Bytes) -> ApiResult<T> {
-    serde_json::from_slice(body)
+fn read<T: DeserializeOwned>(body: &str) -> ApiResult<T> {
+    serde_json::from_str(body)
         .map_err(|error| ApiError::bad_request(format!("the body is not the JSON that is expected: {error}")))
 }
 
 /// Like [`read`]; an empty body is an empty object.
-fn read_or_default<T: DeserializeOwned + Default>(body: &Bytes) -> ApiResult<T> {
-    if body.iter().all(u8::is_ascii_whitespace) { Ok(T::default()) } else { read(body) }
+fn read_or_default<T: DeserializeOwned + Default>(body: &str) -> ApiResult<T> {
+    if body.trim_ascii().is_empty() { Ok(T::default()) } else { read(body) }
 }
 
 /// The parameters of a query string.

@@ -2,6 +2,7 @@
 
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::progress::Progress;
+use crate::types::charset::Charset;
 use serde::de::{Deserialize, DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::cell::{Cell, RefCell};
@@ -67,8 +68,9 @@ pub fn read_lines(
     progress: &Progress,
     mut on_line: impl FnMut(Position, &str) -> ImportResult<()>,
 ) -> ImportResult<()> {
-    let mut reader = BufReader::new(open(path, name)?);
-    let (mut line, mut offset) = (Vec::new(), 0);
+    let (file, mut offset) = open_text(path, name)?;
+    progress.advance(offset);
+    let (mut reader, mut line) = (BufReader::new(file), Vec::new());
     for number in 1.. {
         line.clear();
         let length = (&mut reader).take(MAX_ROW + 1).read_until(b'\n', &mut line);
@@ -97,6 +99,22 @@ pub fn read_lines(
 /// Opens a file of an archive.
 pub fn open(path: &Path, name: &str) -> ImportResult<File> {
     File::open(path).map_err(|error| ImportError::in_file(name, error))
+}
+
+/// Opens a file of text behind its byte order mark. Returns the length of the mark, too.
+fn open_text(path: &Path, name: &str) -> ImportResult<(File, u64)> {
+    let mut file = open(path, name)?;
+    let mut start = Vec::new();
+    (&mut file).take(3).read_to_end(&mut start).map_err(|error| ImportError::in_file(name, error))?;
+    let length = match Charset::of_mark(&start) {
+        None => 0,
+        Some((charset, length)) if charset.is_utf_8() => length as u64,
+        Some((charset, _)) => {
+            return Err(ImportError::in_file(name, format!("it is {charset}, and has to be UTF-8")));
+        }
+    };
+    file.seek(SeekFrom::Start(length)).map_err(|error| ImportError::in_file(name, error))?;
+    Ok((file, length))
 }
 
 fn too_long() -> String {
@@ -138,8 +156,9 @@ fn read<S: for<'de> DeserializeSeed<'de, Value = ()>>(
 ) -> ImportResult<()> {
     let rows = Rows::default();
     rows.left.set(MAX_ROW);
-    let reader =
-        BufReader::with_capacity(1 << 16, Limited { file: open(path, name)?, rows: rows.clone(), progress });
+    let (file, mark) = open_text(path, name)?;
+    progress.advance(mark);
+    let reader = BufReader::with_capacity(1 << 16, Limited { file, rows: rows.clone(), progress });
     let mut deserializer = serde_json::Deserializer::from_reader(reader);
     let read = seed(rows.clone()).deserialize(&mut deserializer).and_then(|()| deserializer.end());
     read.map_err(|error| {

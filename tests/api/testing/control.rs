@@ -43,6 +43,30 @@ async fn requests_are_seen_with_their_parameters_and_status() {
 }
 
 #[tokio::test]
+async fn the_control_reads_bodies_in_their_charset() {
+    let server = Program::start(SMALL, &["--strict"]);
+    let put = async |content_type: &str, body: &[u8]| {
+        let request = server.http.put(format!("{}/clock", server.control));
+        let answer = request.header("Content-Type", content_type).body(body.to_vec()).send().await.unwrap();
+        (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
+    };
+    let utf_16: Vec<u8> = "{\"frozen\": true}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (content_type, body) in [
+        ("application/json", b"\xef\xbb\xbf{\"frozen\": true}".to_vec()),
+        ("application/json; charset=iso-8859-1", b"{\"frozen\": true}".to_vec()),
+        ("application/json; charset=utf-16", utf_16),
+    ] {
+        let (status, answer) = put(content_type, &body).await;
+        assert_eq!((status, &answer["frozen"]), (200, &json!(true)), "{content_type}: {answer}");
+    }
+    let (status, answer) = put("application/json; charset=klingon", b"{\"frozen\": true}").await;
+    assert_eq!(
+        (status, &answer["msg"]),
+        (400, &json!("the body could not be read: Unknown charset: klingon"))
+    );
+}
+
+#[tokio::test]
 async fn a_poll_that_waits_is_pending_and_ends_when_its_queue_expires() {
     let server = Program::start(SMALL, &[]);
     let queue = server.post("/register", BOT, json!({"event_types": "[\"message\"]"})).await;

@@ -44,7 +44,7 @@ struct Program {
 
 impl Program {
     /// Starts it on fixtures, with more flags.
-    fn start(fixtures: &str, more: &[&str]) -> Self {
+    fn start(fixtures: impl AsRef<[u8]>, more: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = write(&folder, fixtures);
         let mut child = command()
@@ -126,7 +126,7 @@ fn command() -> Command {
     command
 }
 
-fn write(folder: &TempDir, fixtures: &str) -> PathBuf {
+fn write(folder: &TempDir, fixtures: impl AsRef<[u8]>) -> PathBuf {
     let path = folder.path().join("fixtures.json");
     std::fs::write(&path, fixtures).unwrap();
     path

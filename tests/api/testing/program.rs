@@ -74,6 +74,17 @@ async fn the_fixtures_are_there_with_ids_in_order_and_keys_as_given() {
     assert_eq!(names, ["Verona"]);
 }
 
+/// Editors and shells write files with a byte order mark, some of them in UTF-16.
+#[tokio::test]
+async fn fixtures_may_have_a_byte_order_mark() {
+    let marked = format!("\u{feff}{SMALL}");
+    let utf_16: Vec<u8> = marked.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for fixtures in [marked.into_bytes(), utf_16] {
+        let server = Program::start(fixtures, &[]);
+        assert_eq!(server.get("/users/me", IAGO).await["full_name"], "Iago");
+    }
+}
+
 #[tokio::test]
 async fn wrong_fixtures_end_the_program_with_code_2_and_the_line() {
     let folder = tempfile::tempdir().unwrap();

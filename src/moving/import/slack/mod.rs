@@ -19,6 +19,7 @@ use crate::moving::import::progress::Progress;
 use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
+use crate::types::charset;
 use crate::types::whole_seconds;
 use api::Api;
 use model::{SlackAttachment, SlackChannel, SlackFile, SlackMessage, SlackUser, seconds};
@@ -134,7 +135,7 @@ fn is_day(file: &str) -> bool {
 /// Reads addresses: lines such as `U123,ada@example.com`.
 fn read_emails(path: &Path) -> ImportResult<HashMap<String, String>> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| ImportError::in_file(&name, error))?;
+    let text = charset::read_file(path).map_err(|error| ImportError::in_file(&name, error))?;
     let mut emails = HashMap::new();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let (who, email) =

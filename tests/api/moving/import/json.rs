@@ -169,6 +169,28 @@ async fn names_that_cannot_be_here_are_changed() {
     assert_eq!(realm["realm_name"], "Boat club");
 }
 
+/// Editors and shells write files with a byte order mark, some of them in UTF-16.
+#[tokio::test]
+async fn lines_may_begin_with_a_byte_order_mark() {
+    let import = Import::new("json");
+    import.write("ada.png", pictures::png(20, 20));
+    import.write("anchor.png", pictures::png(64, 64));
+    let mut lines: Vec<String> = people().iter().map(Value::to_string).collect();
+    let message = json!({"type": "message", "sender": "ada", "channel": "general", "topic": "boats", "content": "café",
+        "date": 1_746_093_600});
+    lines.push(message.to_string());
+    let marked = format!("\u{feff}{}", lines.join("\n"));
+    let utf_16: Vec<u8> = marked.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    import.write("messages.jsonl", utf_16);
+    assert_eq!(import.refused(&import.archive()), "messages.jsonl: it is UTF-16LE, and has to be UTF-8");
+    import.write("messages.jsonl", marked);
+    let report = import.run(&[]);
+    assert_eq!(report["messages"], 1, "{report}");
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    assert_eq!(messages(&ada, json!([])).await[0]["content"], "café");
+}
+
 #[test]
 fn wrong_lines_are_named() {
     let message = |other: Value| {

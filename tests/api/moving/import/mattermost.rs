@@ -71,6 +71,20 @@ async fn posts_become_messages_by_time_with_replies_in_topics() {
     assert_eq!(roles, [100, 400, 600]);
 }
 
+/// Posts are read again, at their place in the file.
+#[tokio::test]
+async fn an_export_may_begin_with_a_byte_order_mark() {
+    let import =
+        export(&[json!({"type": "post", "post": {"team": "boats", "channel": "town-square", "user": "ada",
+        "message": "hello", "create_at": 1_709_280_000_123_i64}})]);
+    let text = std::fs::read_to_string(import.archive().join("export.json")).unwrap();
+    import.write("export.json", format!("\u{feff}{text}"));
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    assert_eq!(messages(&ada, json!([])).await[0]["content"], "hello");
+}
+
 #[test]
 fn broken_lines_are_named() {
     let import =

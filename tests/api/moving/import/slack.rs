@@ -80,7 +80,8 @@ pub fn export() -> Import {
 async fn an_export_becomes_channels_with_topics() {
     let import = export();
     let emails = import.folder.path().join("archive-emails.csv");
-    std::fs::write(&emails, "U3,cat@example.org\n").unwrap();
+    // A spreadsheet writes a byte order mark before it.
+    std::fs::write(&emails, "\u{feff}U3,cat@example.org\n").unwrap();
     let report = import.run(&["--emails", emails.to_str().unwrap()]);
     assert_eq!(
         (&report["users"], &report["channels"], &report["messages"], &report["attachments"]),
