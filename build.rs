@@ -1,4 +1,5 @@
-//! Joins and compresses the files of the web client, writes the pages of the book, and compresses the API description.
+//! Joins and compresses the files of the web client, writes the pages of the book, and compresses the API description for
+//! releases.
 
 use std::collections::hash_map::DefaultHasher;
 use std::env;
@@ -64,9 +65,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     table.push_str("];\n");
     fs::write(out.join("web_files.rs"), table)?;
     write_book(&out, is_small)?;
-    let description = fs::read("docs/openapi.yaml")?;
-    println!("cargo::rerun-if-changed=docs/openapi.yaml");
-    Ok(fs::write(out.join("openapi.gzip"), teamchat_bundle::compress(&description, is_small)?.gzip)?)
+    write_description(&root.join("docs/openapi.yaml"), &out, is_small)
+}
+
+/// Writes the constants of the API description. Only a release includes the file: others read it when it is asked for, so
+/// that they are not built again each time that a test writes it.
+fn write_description(file: &Path, out: &Path, is_small: bool) -> Result<(), Box<dyn Error>> {
+    let (mut path, mut included) = (file.to_str().ok_or("the path is not UTF-8")?, "None".to_owned());
+    if env::var("PROFILE")? == "release" {
+        println!("cargo::rerun-if-changed={path}");
+        let packed = out.join("openapi.gzip");
+        fs::write(&packed, teamchat_bundle::compress(&fs::read(file)?, is_small)?.gzip)?;
+        included = format!("Some(include_bytes!({:?}))", packed.to_str().ok_or("OUT_DIR is not UTF-8")?);
+        path = "";
+    }
+    let constants = format!(
+        "/// The included file, compressed with gzip.\nconst INCLUDED: Option<&[u8]> = {included};\n\
+         /// Path of the file, if it is not included.\nconst FILE: &str = {path:?};\n"
+    );
+    Ok(fs::write(out.join("description.rs"), constants)?)
 }
 
 /// Writes the table of the pages of help: the book in `docs`.

@@ -3,7 +3,7 @@
 use crate::api::resource::Resource;
 use crate::domain::{access, images, realm};
 use crate::http::params::NoParams;
-use crate::http::{ANYONE, Anyone, ApiResult, OtherReply, Read, Reply, Route, unpacked};
+use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route, unpacked};
 use crate::types::version::Versions;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -24,17 +24,30 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// The description of the operations, which a test writes from the source, compressed with gzip by the build script.
-const DESCRIPTION: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/openapi.gzip"));
+// The description of the operations, which a test writes from the source: `INCLUDED` in a release, or `FILE`, which is read
+// when it is asked for.
+include!(concat!(env!("OUT_DIR"), "/description.rs"));
+
+static TAG_OF_INCLUDED: LazyLock<String> = LazyLock::new(|| tag_of(INCLUDED.unwrap_or_default()));
 
 /// The entity tag of the description. Its compressed form is another representation, with a tag of its own.
-static TAG: LazyLock<String> =
-    LazyLock::new(|| URL_SAFE_NO_PAD.encode(Sha256::digest(DESCRIPTION)).chars().take(16).collect());
+fn tag_of(description: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(description)).chars().take(16).collect()
+}
 
 /// `GET /api/openapi.yaml`: the operations and their parameters, for programs that read OpenAPI.
 fn description(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
     let is_packed = read.info.accepts_gzip;
-    let etag = format!("\"{}{}\"", *TAG, if is_packed { "-gzip" } else { "" });
+    let (file, tag) = match INCLUDED {
+        Some(packed) => (Bytes::from_static(packed), TAG_OF_INCLUDED.clone()),
+        None => {
+            // A program that runs away from its source has no file.
+            let file = std::fs::read(FILE).map_err(|_| ApiError::not_found())?;
+            let tag = tag_of(&file);
+            (Bytes::from(file), tag)
+        }
+    };
+    let etag = format!("\"{tag}{}\"", if is_packed { "-gzip" } else { "" });
     let known = read.info.conditions.as_ref().and_then(|conditions| conditions.if_none_match.as_deref());
     let is_known = known.is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == etag));
     let mut headers = vec![
@@ -46,10 +59,15 @@ fn description(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
     if is_known {
         return Ok(Reply::other(OtherReply { status: 304, content_type, headers, body: Bytes::new() }));
     }
-    if is_packed {
-        headers.push(("Content-Encoding", "gzip".to_owned()));
-    }
-    let body = if is_packed { Bytes::from_static(DESCRIPTION) } else { unpacked(DESCRIPTION) };
+    let body = match INCLUDED {
+        Some(_) if is_packed => {
+            headers.push(("Content-Encoding", "gzip".to_owned()));
+            file
+        }
+        Some(_) => unpacked(&file),
+        // Compressed with the response.
+        None => file,
+    };
     Ok(Reply::other(OtherReply { status: 200, content_type, headers, body }))
 }
 
