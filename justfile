@@ -12,6 +12,19 @@ run *arguments:
 test *arguments:
     cargo test {{ arguments }}
 
+# The checks before a commit: without the slow tests, which CI runs
+quick:
+    cargo fmt --check
+    cargo lint
+    cargo test --quiet --lib
+    cargo test --quiet --test api -- --skip leaks:: --skip messages::model --skip messages::moved_sync --skip fuzz:: \
+        --skip large_organization:: --skip permissions_follow_the_rules --skip events_of_all_operations \
+        --skip rows_of_others
+
+# Write all generated files again: snapshots, docs/openapi.yaml and others
+bless:
+    .ci/bless
+
 # Everything that CI checks
 ci:
     bash .ci/run

@@ -1,8 +1,8 @@
 //! `docs/interface.md` says of each endpoint and each event whether the server has it.
 //!
-//! `INSTA_UPDATE=always cargo test --test api interface` adds new routes and events and removes old ones. Unsupported
-//! ones and their reasons are written by hand.
+//! `.ci/bless` adds new routes and events and removes old ones. Unsupported ones and their reasons are written by hand.
 
+use crate::harness::generated::{BLESS, assert_generated, is_blessing};
 use regex::Regex;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,10 @@ use teamchat::api::events::EVENTS;
 use teamchat::api::routes;
 use teamchat::http::Route;
 
+const FILE: &str = "docs/interface.md";
+
 fn file() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/interface.md")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE)
 }
 
 /// The order of the rows of a path.
@@ -84,9 +86,9 @@ impl Table {
         let mut served = BTreeSet::new();
         for row in &self.rows {
             match row.is_served.as_str() {
-                "yes" => assert!(served.insert(row.name.clone()), "{:?} stands there twice", row.name),
-                "answers" | "no" => assert!(!row.note.is_empty(), "{:?} has a reason", row.name),
-                other => panic!("{:?} is served: {other}", row.name),
+                "yes" => assert!(served.insert(row.name.clone()), "{FILE} has {} twice", row.name.join(" ")),
+                "answers" | "no" => assert!(!row.note.is_empty(), "{} has a reason", row.name.join(" ")),
+                other => panic!("{} is served: {other}", row.name.join(" ")),
             }
             if row.is_served == "answers" {
                 served.insert(row.name.clone());
@@ -114,6 +116,11 @@ impl Table {
     }
 }
 
+/// Names of rows, one a line: `GET /users`.
+fn lines(names: &[&Vec<String>]) -> String {
+    names.iter().map(|name| format!("\n  {}", name.join(" "))).collect()
+}
+
 /// Methods and paths, below `/api/v1` or outside of it.
 fn known_routes(outside: bool) -> BTreeSet<Vec<String>> {
     let is_wanted = |route: &&Route| route.outside == outside;
@@ -127,11 +134,11 @@ fn the_page_of_the_interface_has_every_route_and_event_and_no_other() {
     let events: BTreeSet<Vec<String>> =
         EVENTS.kinds().iter().map(|kind| vec![kind.event_type.to_owned()]).collect();
     let known = [known_routes(false), known_routes(true), events];
-    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+    if is_blessing() {
         for (table, known) in [&mut page.below, &mut page.outside, &mut page.events].into_iter().zip(&known) {
             table.update(known);
         }
-        std::fs::write(file(), page.text()).unwrap();
+        assert_generated(FILE, &page.text());
     }
     for (table, known) in [&page.below, &page.outside, &page.events].into_iter().zip(&known) {
         let served = table.served();
@@ -139,7 +146,9 @@ fn the_page_of_the_interface_has_every_route_and_event_and_no_other() {
         let unknown: Vec<_> = served.difference(known).collect();
         assert!(
             missing.is_empty() && unknown.is_empty(),
-            "not on the page: {missing:?}\nnot in the server: {unknown:?}"
+            "{FILE} lacks:{}\nand has what the server does not have:{}\n{BLESS}",
+            lines(&missing),
+            lines(&unknown)
         );
     }
 }

@@ -1,8 +1,7 @@
 //! Checks of the source and of files that belong to it: imports between modules, statements, routes, the pages of
 //! `docs/conformance`, snapshots, prose, texts in other languages.
 //!
-//! When a snapshot changed for a good reason, write it again with
-//! `INSTA_UPDATE=always cargo test --test api architecture`.
+//! When a snapshot or another generated file changed for a good reason, `.ci/bless` writes it again.
 
 mod boundaries;
 mod conformance;

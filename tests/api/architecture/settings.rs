@@ -1,10 +1,10 @@
 //! `docs/settings.md`: the settings and permissions that the server does not act on, written from their tables.
 //!
-//! `INSTA_UPDATE=always cargo test --test api architecture` updates it.
+//! `.ci/bless` updates it.
 
 use super::source::files;
+use crate::harness::generated::assert_generated;
 use std::fmt::Write;
-use std::path::Path;
 use teamchat::domain::groups::permission::RealmGroup;
 use teamchat::domain::{realm, user_settings};
 use teamchat::types::{Effect, Property};
@@ -69,11 +69,7 @@ fn the_page_is_that_of_the_tables() {
     of_realm.extend(RealmGroup::ALL.map(RealmGroup::permission).map(|row| (row.name, row.about, row.effect)));
     let (of_realm, of_users) = (table(of_realm), table(rows(user_settings::table::PROPERTIES)));
     let page = format!("{HEAD}{of_realm}{OF_USERS}{of_users}{END}");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/settings.md");
-    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
-        std::fs::write(&path, &page).unwrap();
-    }
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), page);
+    assert_generated("docs/settings.md", &page);
 }
 
 #[test]

@@ -17,7 +17,7 @@ mod budget;
 mod chat;
 mod client;
 pub mod description;
-
+pub mod generated;
 mod matching;
 mod model;
 pub mod pictures;

@@ -1,10 +1,6 @@
 //! Permissions of all operations that change data. Each is tried by all kinds of users, on every kind of channel, and
 //! with several values of the group settings of its rule. The rules in `actions` define the expectations and generate
-//! the page `docs/permissions.md`. After a change of a rule, update the page and review the difference:
-//!
-//! ```sh
-//! WRITE_DOCS=1 cargo test --test api permissions
-//! ```
+//! the page `docs/permissions.md`. After a change of a rule, `.ci/bless` updates the page.
 
 mod actions;
 mod audited;
@@ -15,6 +11,7 @@ mod people;
 mod rules;
 mod settings;
 
+use crate::harness::generated::assert_generated;
 use crate::harness::{Answer, Client};
 use actions::{Action, Scope};
 use futures_util::StreamExt;
@@ -25,7 +22,6 @@ use rules::{Door, INVALID_KEY, NOT_LOGGED_IN, Refusal, judge, judge_at};
 use serde_json::json;
 use settings::{Holders, Setting};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use teamchat::domain::groups::permission::RealmGroup;
 use teamchat::domain::groups::permission::StreamSetting;
 use teamchat::domain::groups::permission::UserGroupSetting;
@@ -39,15 +35,7 @@ const PARTS: usize = 4;
 
 #[test]
 fn permissions_page_matches_the_rules() {
-    let page = page::write();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/permissions.md");
-    if std::env::var_os("WRITE_DOCS").is_some() {
-        std::fs::write(&path, &page).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    let differs = page.lines().zip(written.lines()).find(|(found, written)| found != written);
-    assert_eq!(differs, None, "the rules, and the page; see the head of tests/api/permissions/mod.rs");
-    assert_eq!(page.len(), written.len(), "the page is longer or shorter than it should be");
+    assert_generated("docs/permissions.md", &page::write());
 }
 
 // conformance: auth-22, delete-15, edit-23

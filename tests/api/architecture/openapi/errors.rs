@@ -5,6 +5,7 @@
 //! and the test below compares the list with it; with `INSTA_UPDATE=always` it updates the list.
 
 use super::types::Members;
+use crate::harness::generated::is_blessing;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -186,7 +187,7 @@ fn error_codes_of_operations_match_the_tests() {
     let seen = std::env::var("TEAMCHAT_SEEN_ERRORS").expect("TEAMCHAT_SEEN_ERRORS names a file");
     let text = std::fs::read_to_string(seen).unwrap();
     let seen: BTreeSet<&str> = text.lines().collect();
-    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+    if is_blessing() {
         let lines: Vec<&str> = seen.into_iter().collect();
         std::fs::write(file(), lines.join("\n") + "\n").unwrap();
         return;
@@ -197,6 +198,7 @@ fn error_codes_of_operations_match_the_tests() {
         [listed.difference(&seen), seen.difference(&listed)].map(Iterator::collect::<Vec<_>>);
     assert!(
         unseen.is_empty() && unlisted.is_empty(),
-        "no test sees these errors of errors.txt: {unseen:?}\nerrors.txt lacks these: {unlisted:?}"
+        "no test sees these errors of errors.txt; delete the lines, and run .ci/bless: {unseen:?}\n\
+         errors.txt lacks these; add the lines, and run .ci/bless: {unlisted:?}"
     );
 }

@@ -2,7 +2,7 @@
 //! table of routes, the structs of parameters, replies and events, and their documentation. The server sends the file at
 //! `/api/openapi.yaml`, and the tests hold each of its answers and events against it.
 //!
-//! `INSTA_UPDATE=always cargo test --test api openapi` updates it.
+//! `.ci/bless` updates it.
 
 mod described;
 mod errors;
@@ -11,9 +11,9 @@ mod types;
 
 use super::source::{SourceFile, files, files_below, is_for_tests};
 use crate::harness::description::yaml;
+use crate::harness::generated::assert_generated;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use tables::{schema_of_setting, settable};
@@ -671,7 +671,7 @@ fn written() -> String {
     let Value::Object(document) = document else { unreachable!() };
     let text = yaml::write(&document);
     assert_eq!(yaml::read(&text), Value::Object(document), "what is written is read again");
-    format!("# Written from the source by `INSTA_UPDATE=always cargo test --test api openapi`.\n{text}")
+    format!("# Written from the source by `.ci/bless`.\n{text}")
 }
 
 const INTRODUCTION: &str = "The operations of the interface with their parameters and answers. Values that are not texts \
@@ -790,14 +790,5 @@ fn take_description(schema: &mut Value) -> String {
 
 #[test]
 fn the_description_is_that_of_the_source() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.yaml");
-    let written = written();
-    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
-        std::fs::write(&path, &written).unwrap();
-        return;
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    let place = found.lines().zip(written.lines()).position(|(one, other)| one != other);
-    let line = place.map_or("", |place| written.lines().nth(place).unwrap());
-    assert!(found == written, "docs/openapi.yaml differs from line {place:?}: {line}");
+    assert_generated("docs/openapi.yaml", &written());
 }
