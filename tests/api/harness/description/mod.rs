@@ -3,11 +3,13 @@
 
 pub mod yaml;
 
+use super::generated::BLESS;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use teamchat::http::{Found, Router};
 use yaml::Member;
 
 static DESCRIPTION: LazyLock<Description> = LazyLock::new(Description::load);
@@ -19,8 +21,9 @@ struct Description {
     schemas: HashMap<&'static str, Member>,
     /// The schemas of events, by their `type`.
     events: OnceLock<HashMap<&'static str, Vec<&'static Value>>>,
-    /// The operations of each method.
-    operations: HashMap<String, Vec<Operation>>,
+    router: Router,
+    /// The operations by method and path.
+    operations: HashMap<(String, String), Operation>,
     /// The forms that schemas allow, by the address of the schema: most are asked for often.
     forms: Mutex<HashMap<usize, Forms>>,
 }
@@ -29,7 +32,6 @@ struct Description {
 struct Operation {
     /// The path, with names for variable segments.
     path: &'static str,
-    segments: Vec<&'static str>,
     described: Member,
 }
 
@@ -57,7 +59,8 @@ pub fn check(line: &str, names: Option<&[String]>, status: u16, answer: &Value) 
     if answer["result"] != "success" {
         return;
     }
-    let operation = operation.unwrap_or_else(|| panic!("docs/openapi.yaml has no {method} {path}"));
+    let operation =
+        operation.unwrap_or_else(|| panic!("{method} {path} is not in docs/openapi.yaml\n{BLESS}"));
     let described = operation.described.value();
     let schema = &described["responses"]["200"]["content"]["application/json"]["schema"];
     assert!(schema.is_object(), "docs/openapi.yaml has no JSON success for {method} {path}");
@@ -90,11 +93,11 @@ fn check_parameters(line: &str, operation: &Value, names: &[String], answer: &Va
     let is_taken = |name: &str| !ignored.is_some_and(|ignored| ignored.contains(&name.into()));
     for name in names.iter().filter(|name| *name != "client" && is_taken(name)) {
         let is_described = described.iter().any(|known| is_of(name, known));
-        assert!(is_described, "{line} takes {name}, which docs/openapi.yaml does not describe");
+        assert!(is_described, "{line} takes {name}, which docs/openapi.yaml does not describe\n{BLESS}");
     }
     for known in described.iter().filter(|(_, _, is_required)| *is_required) {
         let is_there = names.iter().any(|name| is_of(name, known));
-        assert!(is_there, "{line} succeeds without {}, which docs/openapi.yaml requires", known.0);
+        assert!(is_there, "{line} succeeds without {}, which docs/openapi.yaml requires\n{BLESS}", known.0);
     }
 }
 
@@ -111,7 +114,10 @@ fn check_error(name: &str, operation: &Member, status: u16, code: &str) {
         // Written in one piece, because other tests write too. A test at the end compares them with the list.
         return file.write_all(format!("{name} {status} {code}\n").as_bytes()).unwrap();
     }
-    assert!(is_listed, "tests/api/architecture/openapi/errors.txt has no {name} {status} {code}");
+    assert!(
+        is_listed,
+        "tests/api/architecture/openapi/errors.txt has no {name} {status} {code}; add the line\n{BLESS}"
+    );
 }
 
 /// Codes with which every operation can refuse: about credentials, limits, the form of the request and the server, and for a
@@ -141,14 +147,15 @@ impl Description {
         let mut components: HashMap<_, _> =
             parts.remove("components").unwrap().members().into_iter().collect();
         let schemas = components.remove("schemas").unwrap().members().into_iter().collect();
-        let mut operations: HashMap<String, Vec<Operation>> = HashMap::new();
+        let mut operations = HashMap::new();
         for (path, methods) in parts.remove("paths").unwrap().members() {
             for (method, described) in methods.members() {
-                let operation = Operation { path, segments: path.split('/').collect(), described };
-                operations.entry(method.to_ascii_uppercase()).or_default().push(operation);
+                operations
+                    .insert((method.to_ascii_uppercase(), path.to_owned()), Operation { path, described });
             }
         }
-        Self { schemas, events: OnceLock::new(), operations, forms: Mutex::default() }
+        let router = Router::new(teamchat::api::routes()).unwrap();
+        Self { schemas, events: OnceLock::new(), router, operations, forms: Mutex::default() }
     }
 
     fn schema(&'static self, name: &str) -> &'static Value {
@@ -170,25 +177,11 @@ impl Description {
         events.get(kind)
     }
 
-    /// Returns the operation of a request. Literal segments take precedence over parameters.
+    /// Returns the operation of a request: the one that describes its route.
     fn operation(&self, method: &str, path: &str) -> Option<&Operation> {
-        let wanted: Vec<&str> = path.trim_end_matches('/').split('/').collect();
-        let matching = self.operations.get(method)?.iter().filter_map(|operation| {
-            let segments = &operation.segments;
-            // The last name may stand for several segments.
-            let is_open = segments.last().is_some_and(|part| part.starts_with('{'));
-            let fits = segments.len() == wanted.len() || (is_open && segments.len() < wanted.len());
-            let mut literals = 0;
-            for (part, segment) in segments.iter().zip(&wanted) {
-                if part == segment {
-                    literals += 1;
-                } else if !part.starts_with('{') {
-                    return None;
-                }
-            }
-            fits.then_some(((segments.len() == wanted.len(), literals), operation))
-        });
-        matching.max_by_key(|(rank, _)| *rank).map(|(_, operation)| operation)
+        let path = format!("/api/v1{}", path.trim_end_matches('/'));
+        let Found::Route(route, _) = self.router.find(&method.parse().ok()?, &path) else { return None };
+        self.operations.get(&(route.method.to_string(), route.path.replace("...}", "}")))
     }
 
     #[track_caller]
@@ -196,7 +189,11 @@ impl Description {
         let mut problems = Vec::new();
         self.check(schema, answer, "", &mut problems);
         problems.truncate(12);
-        assert!(problems.is_empty(), "{line} differs from docs/openapi.yaml:\n{}", problems.join("\n"));
+        assert!(
+            problems.is_empty(),
+            "{line} differs from docs/openapi.yaml:\n{}\n{BLESS}",
+            problems.join("\n")
+        );
     }
 
     fn resolve(&'static self, schema: &'static Value) -> &'static Value {
@@ -326,6 +323,18 @@ impl Description {
             _ => {}
         }
     }
+}
+
+#[test]
+fn operations_describe_the_route_of_a_request() {
+    let path_of = |method, path| DESCRIPTION.operation(method, path).map(|operation| operation.path);
+    assert_eq!(path_of("GET", "/users/5"), Some("/users/{user_id_or_email}"));
+    assert_eq!(path_of("DELETE", "/users/5"), Some("/users/{user_id}"));
+    assert_eq!(path_of("GET", "/users/me"), Some("/users/me"));
+    assert_eq!(path_of("POST", "/realm/emoji/a/b"), Some("/realm/emoji/{emoji_name}"));
+    // A route that is not described is not held against the one above it.
+    assert_eq!(path_of("GET", "/users/5/nothing"), None);
+    assert_eq!(path_of("BREW", "/users/5"), None);
 }
 
 /// True if a value is of a type, or of one of several.
