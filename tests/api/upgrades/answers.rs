@@ -5,6 +5,7 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fmt::Write;
 use teamchat::http::Route;
@@ -111,13 +112,17 @@ impl Question {
         (answer.status, content)
     }
 
-    /// Differences between a kept answer and today's: the member, and both values. New members are ignored.
+    /// Differences between a kept answer and today's: the member, and both values. New members are ignored, and new items
+    /// of lists whose items have a key.
     pub fn differences(&self, (status, answer): &(u16, Value)) -> Vec<(String, String)> {
         let mut found = Vec::new();
         if self.status == *status {
             compare("", &self.answer, answer, &mut found);
         } else {
-            found.push(("status".to_owned(), format!("{} is {status}: {answer}", self.status)));
+            found.push((
+                "status".to_owned(),
+                format!("{} is {status}: {}", self.status, excerpt(&answer.to_string(), 0)),
+            ));
         }
         found
     }
@@ -136,6 +141,16 @@ fn content(answer: &Answer) -> Value {
     json!({"type": answer.header("content-type"), "location": answer.header("location"), "digest": hexadecimal})
 }
 
+/// Members by which the items of a list are recognized.
+const KEYS: [&str; 5] = ["id", "user_id", "stream_id", "message_id", "name"];
+
+/// True if every item of a list has a member, with a value of its own.
+fn has_key(list: &[Value], key: &str) -> bool {
+    let values: BTreeSet<String> =
+        list.iter().filter_map(|item| item.get(key)).map(Value::to_string).collect();
+    values.len() == list.len()
+}
+
 fn compare(member: &str, kept: &Value, found: &Value, differences: &mut Vec<(String, String)>) {
     match (kept, found) {
         (Value::Object(kept), Value::Object(found)) => {
@@ -144,14 +159,84 @@ fn compare(member: &str, kept: &Value, found: &Value, differences: &mut Vec<(Str
                 compare(&member, kept, found.get(name).unwrap_or(&json!("(missing)")), differences);
             }
         }
-        (Value::Array(kept), Value::Array(found)) if kept.len() == found.len() => {
-            for (kept, found) in kept.iter().zip(found) {
-                compare(member, kept, found, differences);
+        (Value::Array(kept_items), Value::Array(found_items)) => {
+            let key = KEYS.iter().find(|key| has_key(kept_items, key) && has_key(found_items, key));
+            if let Some(key) = key {
+                compare_by(key, member, kept_items, found_items, differences);
+            } else if kept_items.len() == found_items.len() {
+                for (kept, found) in kept_items.iter().zip(found_items) {
+                    compare(member, kept, found, differences);
+                }
+            } else {
+                differences.push((member.to_owned(), difference(member, kept, found)));
             }
         }
         _ if kept == found => {}
-        _ => differences.push((member.to_owned(), format!("{member} was {kept}, is {found}"))),
+        _ => differences.push((member.to_owned(), difference(member, kept, found))),
     }
+}
+
+/// Compares lists whose items have a key. New items are let pass; those that were there are still there, in their order.
+fn compare_by(
+    key: &str,
+    member: &str,
+    kept: &[Value],
+    found: &[Value],
+    differences: &mut Vec<(String, String)>,
+) {
+    let keys = |list: &[Value]| list.iter().map(|item| item[key].to_string()).collect::<BTreeSet<_>>();
+    let (of_kept, of_found) = (keys(kept), keys(found));
+    let (left, lost): (Vec<&Value>, Vec<&Value>) =
+        kept.iter().partition(|item| of_found.contains(&item[key].to_string()));
+    for item in lost {
+        differences.push((member.to_owned(), difference(member, item, &json!("(missing)"))));
+    }
+    let still = found.iter().filter(|item| of_kept.contains(&item[key].to_string()));
+    for (kept, found) in left.into_iter().zip(still) {
+        compare(member, kept, found, differences);
+    }
+}
+
+/// The most characters of a value that are shown.
+const SHOWN: usize = 200;
+
+/// Both values; of long ones the part where they differ.
+fn difference(member: &str, kept: &Value, found: &Value) -> String {
+    let (kept, found) = (kept.to_string(), found.to_string());
+    let same = kept.chars().zip(found.chars()).take_while(|(one, other)| one == other).count();
+    let is_long = [&kept, &found].iter().any(|text| text.chars().count() > SHOWN);
+    let start = if is_long { same.saturating_sub(SHOWN / 4) } else { 0 };
+    format!("{member}\n    was {}\n    is  {}", excerpt(&kept, start), excerpt(&found, start))
+}
+
+fn excerpt(text: &str, start: usize) -> String {
+    let shown: String = text.chars().skip(start).take(SHOWN).collect();
+    let is_cut = text.chars().count() > start + SHOWN;
+    format!("{}{shown}{}", if start > 0 { "..." } else { "" }, if is_cut { "..." } else { "" })
+}
+
+#[test]
+fn new_members_and_new_items_with_a_key_are_no_differences() {
+    let found = |kept: Value, found: Value| {
+        let mut differences = Vec::new();
+        compare("", &kept, &found, &mut differences);
+        differences.into_iter().map(|(member, _)| member).collect::<Vec<_>>()
+    };
+    let kept = json!({"bots": [{"name": "b", "x": 1}, {"name": "c", "x": 2}], "ids": [1, 2]});
+    let more = json!({"bots": [{"name": "a", "x": 0}, {"name": "b", "x": 1, "y": 5}, {"name": "c", "x": 2}],
+        "ids": [1, 2], "new": true});
+    assert_eq!(found(kept.clone(), more), [""; 0]);
+    let changed =
+        json!({"bots": [{"name": "a", "x": 0}, {"name": "b", "x": 7}, {"name": "c", "x": 2}], "ids": [1]});
+    assert_eq!(found(kept.clone(), changed), [".bots.x", ".ids"]);
+    let lost = json!({"bots": [{"name": "c", "x": 2}], "ids": [1, 2]});
+    assert_eq!(found(kept.clone(), lost), [".bots"]);
+    let turned = json!({"bots": [{"name": "c", "x": 2}, {"name": "b", "x": 1}], "ids": [1, 2]});
+    assert_eq!(found(kept, turned), [".bots.name", ".bots.x", ".bots.name", ".bots.x"]);
+    let long = |end: &str| json!(format!("{}{end}", "x".repeat(300)));
+    let text = difference(".a", &long("old"), &long("new"));
+    assert!(text.contains("old\"\n    is  ...x") && text.ends_with("new\"") && text.len() < 200, "{text}");
+    assert_eq!(difference(".a", &json!(1), &json!([2])), ".a\n    was 1\n    is  [2]");
 }
 
 impl Kept {
