@@ -123,14 +123,27 @@ mod tests {
         assert_eq!(answer, expected);
     }
 
+    /// Levels above our own are those of members that came later and are served all the same: no emulated server has them.
     #[test]
     fn the_table_is_well_formed_and_sorted() {
         let objects = ["server_settings", "register", "channel", "person", "group", "setting", "linkifier"];
+        let mut places = Vec::new();
         for line in FIELDS.lines() {
             let words: Vec<&str> = line.split(' ').collect();
-            let [object, _, level] = words.as_slice() else { panic!("{line}") };
-            assert!(objects.contains(object), "{line}");
-            assert!((2..=FEATURE_LEVEL).contains(&level.parse().unwrap()), "{line}");
+            let [object, _, level] = words.as_slice() else {
+                panic!("{line:?} is not an object, a member and a level: `register muted_users 48`")
+            };
+            let place = objects.iter().position(|known| known == object);
+            let place = place.unwrap_or_else(|| panic!("{line:?} begins with none of {objects:?}"));
+            let level: i64 =
+                level.parse().unwrap_or_else(|_| panic!("{line:?} does not end with a feature level"));
+            assert!(level >= 2, "{line:?}: every server has what came with level 1");
+            places.push((place, level, line));
+        }
+        for pair in places.windows(2) {
+            let [(one, level, before), (other, next, line)] = pair else { unreachable!() };
+            let is_sorted = (one, level) <= (other, next);
+            assert!(is_sorted, "{line:?} is not in order: by object, then by level; it follows {before:?}");
         }
     }
 }
