@@ -3,6 +3,9 @@
 use crate::channels::{channel, private_channel};
 use crate::harness::{Client, TestServer};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use teamchat::domain::realm;
+use teamchat::types::{ChangedBy, Kind};
 
 /// The value of a setting in `POST /register`.
 async fn shown(client: &Client, name: &str) -> Value {
@@ -59,6 +62,17 @@ fn of_owners() -> Vec<(&'static str, Value, Value)> {
         same("message_retention_days", json!(30)),
         same("waiting_period_threshold", json!(0)),
     ]
+}
+
+/// Channels have tests of their own.
+#[test]
+fn every_setting_is_tried() {
+    for (by, tried) in [(ChangedBy::Administrator, of_administrators()), (ChangedBy::Owner, of_owners())] {
+        let tried: BTreeSet<&str> = tried.iter().map(|(name, _, _)| *name).collect();
+        let rows = realm::settings::PROPERTIES.iter();
+        let rows = rows.filter(|row| row.changed_by == by && !matches!(row.kind, Kind::Channel));
+        assert_eq!(tried, rows.map(|row| row.name).collect(), "add a line for each new setting");
+    }
 }
 
 fn update(name: &str, value: &Value) -> Value {
