@@ -235,7 +235,7 @@ impl Form {
             // Separators take two bytes, too.
             return self.add_urlencoded(charset.decode(body)?.as_bytes());
         }
-        // The body of a file that an editor wrote.
+        // Some editors write a byte order mark before a file that is then sent.
         let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
         if charset.is_utf_8() {
             return self.add_urlencoded(body);
