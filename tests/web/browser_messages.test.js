@@ -180,7 +180,7 @@ describe("messages", () => {
     const { id } = await bench.server.send("Bob", "general", "styles", content);
     const ada = await as("Ada", await at("general", "styles"));
     await until(ada, (row, text) => document.querySelector(`[data-id="${row}"] .content p`).textContent === text, id, owed);
-    const found = await ada.$eval(`[data-id="${id}"] .content`, (element) => ({
+    const found = await onElement(ada, `[data-id="${id}"] .content`, (element) => ({
       code: element.querySelector("code").textContent,
       aligned: [...element.querySelectorAll("td")].map((cell) => getComputedStyle(cell).textAlign),
       styles: element.querySelectorAll("[style]").length,
@@ -209,9 +209,8 @@ describe("messages", () => {
     const widget_content = { widget_type: "zform", extra_data: { type: "choices", heading: "Well?", choices: [choice] } };
     const { id } = await bench.server.call("Bob", "POST", "/messages", { type: "channel", to: "general", topic: "choices", content: "Well?", widget_content });
     const ada = await as("Ada", await at("general", "choices"));
-    await ada.waitForSelector(`[data-id="${id}"] .widget button`);
-    assert.deepEqual(await ada.$eval(`[data-id="${id}"] .widget button`, (button) => [button.textContent, button.title]), ["A", "I agree to pay"]);
-    await ada.click(`[data-id="${id}"] .widget button`);
+    await untilEqual(ada, `[data-id="${id}"] .widget button`, (button) => [button.textContent, button.title], ["A", "I agree to pay"]);
+    await act(ada, `[data-id="${id}"] .widget button`, 0);
     await untilText(ada, ".message-row", "I agree to pay");
   });
 

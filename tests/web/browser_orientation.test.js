@@ -88,7 +88,7 @@ describe("the page", () => {
     await bench.server.call("Ada", "PATCH", "/users/me/profile_data", { data: [{ id: field.id, value: link }] });
     const ada = await as("Ada", await at("general", "links"));
     await ada.waitForSelector(`[data-id="${id}"] summary a`);
-    const lines = (selector) => ada.$$eval(selector, (links) => links.map((one) => getComputedStyle(one).textDecorationLine));
+    const lines = (selector) => onElements(ada, selector, (links) => links.map((one) => getComputedStyle(one).textDecorationLine));
     assert.deepEqual(await lines(`[data-id="${id}"] .content a`), Array(5).fill("underline"));
     assert.deepEqual(await axeViolations(ada, "link-in-text-block"), []);
     await go(ada, `#user/${bench.server.accounts.Ada.user_id}`);
