@@ -22,6 +22,7 @@ use super::buffer::{BufferedEvent, EventBuffer, ParsedEvents};
 use super::ids::{EventIdAllocator, Outcome};
 use super::pending::{CommittedEvent, PendingEvent};
 use super::poll::{PollResult, QueueError, QueueFigures, is_for};
+use super::queue_limit::max_queues_of_person;
 use super::{NewQueue, QueueId, Registration, Registry, log, queue_store};
 use crate::store::{Readers, StoreError};
 use crate::types::{EventId, UserId};
@@ -30,10 +31,6 @@ use rusqlite::Connection;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
-
-/// The most queues of a user with all their bots. Each event for the user looks at all of them. For one more, the queue that was not polled
-/// for the longest time expires.
-pub const MAX_QUEUES_PER_USER: usize = 1024;
 
 /// Maximum number of events that a queue can be behind. The log keeps all events that the slowest queue needs, so a
 /// client that never acknowledges would keep it forever.
@@ -145,11 +142,11 @@ impl Hub {
         Ok(Self { state: Mutex::new(state), parsed: ParsedEvents::default(), ids, registry, readers })
     }
 
-    /// Adds a queue, which gets all events after the one that is returned. Its user and others whose queues count with the
-    /// user's (`counted`) lose the one that was not polled for the longest time if they have too many.
-    pub fn add(&self, new: &NewQueue, counted: &[UserId], now: i64) -> EventId {
+    /// Adds a queue, which gets all events after the one that is returned. Its person (the accounts `own`) loses the one that
+    /// was not polled for the longest time if there are too many, or too many of all that count with them (`counted`).
+    pub fn add(&self, new: &NewQueue, own: &[UserId], counted: &[UserId], now: i64) -> EventId {
         let mut state = self.lock();
-        while let Some(oldest) = state.excess_queue(counted) {
+        while let Some(oldest) = state.excess_queue(own, counted) {
             tracing::warn!(user_id = %new.user_id, "a user has too many event queues; the oldest expires");
             state.remove(&oldest);
             state.expired.push(oldest);
@@ -522,13 +519,16 @@ impl State {
         self.queues.values().map(|queue| queue.low_watermark(self.head)).min().unwrap_or(self.head)
     }
 
-    /// Returns the queue that goes before users can have one more together: of those that no poll waits for, or else of
-    /// all, the one that was not polled for the longest time.
-    fn excess_queue(&self, user_ids: &[UserId]) -> Option<QueueId> {
-        let queues = user_ids.iter().filter_map(|user_id| self.by_user.get(user_id)).flatten();
+    fn queues_of<'a>(&'a self, user_ids: &'a [UserId]) -> impl Iterator<Item = &'a QueueId> {
+        user_ids.iter().filter_map(|user_id| self.by_user.get(user_id)).flatten()
+    }
+
+    /// Returns the queue that goes before a person can have one more: of those that no poll waits for, or else of all, the
+    /// one that was not polled for the longest time.
+    fn excess_queue(&self, own: &[UserId], counted: &[UserId]) -> Option<QueueId> {
         let last_use = |id: &&QueueId| self.queues.get(*id).map(|it| (it.is_waiting(), it.last_seen));
-        let is_full = queues.clone().count() >= MAX_QUEUES_PER_USER;
-        queues.min_by_key(last_use).filter(|_| is_full).cloned()
+        let limit = max_queues_of_person(self.queues_of(counted).count());
+        self.queues_of(own).min_by_key(last_use).filter(|_| self.queues_of(own).count() >= limit).cloned()
     }
 
     /// Adds an event to the buffer if it is for some queue: one that is added later starts after it.

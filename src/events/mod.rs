@@ -30,6 +30,7 @@ mod long_poll;
 mod maintenance;
 mod pending;
 mod poll;
+mod queue_limit;
 mod queue_store;
 mod registration;
 mod registry;
@@ -41,10 +42,11 @@ pub use audience::Audience;
 pub use emit::{EventSink, broadcast};
 pub(crate) use event::uniform_event;
 pub use event::{Event, Form, Members, Receiver, Registered, Routed};
-pub use hub::{Hub, MAX_EVENTS_BEHIND, MAX_QUEUES_PER_USER};
+pub use hub::{Hub, MAX_EVENTS_BEHIND};
 pub use long_poll::{Delivery, Poller};
 pub use maintenance::{run_maintenance, save_queues};
 pub use poll::QueueError;
+pub use queue_limit::MAX_QUEUES_PER_USER;
 pub use queue_store::{delete_queue, delete_queues_of, insert_queue};
 pub use registration::{
     Capabilities, DEFAULT_IDLE_SECONDS, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, NewQueue, QueueId,

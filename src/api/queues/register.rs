@@ -247,10 +247,12 @@ pub async fn new_queue(app: &App, caller: &Caller, params: &RegisterParams) -> A
     let registration = Arc::new(params.registration(caller, &app.hub)?);
     let queue = NewQueue { queue_id: QueueId::random(), user_id: caller.user_id, registration };
     let (user_id, now) = (queue.user_id, app.clock.seconds());
-    let counted = app.readers.read(|snapshot| -> ApiResult<Vec<UserId>> {
-        Ok(Accounts::of(snapshot, user_id, now)?.user_ids().to_vec())
+    let accounts = app.readers.read(|snapshot| -> ApiResult<(Vec<UserId>, Vec<UserId>)> {
+        let accounts = Accounts::of(snapshot, user_id, now)?;
+        Ok((accounts.own_user_ids().to_vec(), accounts.user_ids().to_vec()))
     });
-    let head = app.hub.add(&queue, &counted.await?, app.clock.monotonic());
+    let (own, counted) = accounts.await?;
+    let head = app.hub.add(&queue, &own, &counted, app.clock.monotonic());
     let (row, hub, queue_id) = (queue.clone(), Arc::clone(&app.hub), queue.queue_id.clone());
     let insert = move |tx: &mut Tx<'_>| -> ApiResult<()> { Ok(events::insert_queue(tx, &row, head)?) };
     let lost = move || {

@@ -97,14 +97,23 @@ impl<'a> Accounts<'a> {
         &self.all.user_ids
     }
 
+    /// The ids of one person's accounts among them.
+    pub fn own_user_ids(&self) -> &[UserId] {
+        &self.own().user_ids
+    }
+
     /// The ids as a JSON list, for statements.
     pub fn list(&self) -> &str {
         self.all.list()
     }
 
-    /// True if an account is one of them.
-    pub fn contains(&self, user_id: UserId) -> bool {
-        self.all.contains(user_id)
+    /// True if an account is of the same person.
+    pub fn is_own(&self, user_id: UserId) -> bool {
+        self.own().contains(user_id)
+    }
+
+    fn own(&self) -> &AccountSet {
+        self.own.as_ref().unwrap_or(&self.all)
     }
 
     /// True if a number is within a limit: for all of the accounts, or for a new one alone within its part of the limit.

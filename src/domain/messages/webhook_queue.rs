@@ -73,24 +73,24 @@ pub fn message_sent(
 }
 
 /// True if one more message may wait for a bot: in all for the bots of its person, and of one sender, so that others cannot
-/// take all places.
+/// take all places. Accounts that came by the same invitations are others, too.
 fn has_room(tx: &Tx<'_>, sender_id: UserId, bot_id: UserId) -> ApiResult<bool> {
     let owners = Accounts::of(tx, bot_id, tx.now())?;
     let statement = "SELECT count(*) FROM outgoing_webhook WHERE bot_id IN (SELECT value FROM json_each(?1))";
     if !owners.have_room(statement, 1, MAX_WAITING_WEBHOOKS)? {
         return Ok(false);
     }
-    if owners.contains(sender_id) {
+    if owners.is_own(sender_id) {
         return Ok(true);
     }
-    let senders = Accounts::of(tx, sender_id, tx.now())?;
-    let count: u32 = tx
-        .prepare_cached(
-            "SELECT count(*) FROM outgoing_webhook JOIN message ON message.id = message_id
-             WHERE bot_id IN (SELECT value FROM json_each(?1)) AND sender_id IN (SELECT value FROM json_each(?2))",
-        )?
-        .query_row((owners.list(), senders.list()), |row| row.get(0))?;
-    Ok((count as usize) < MAX_WAITING_WEBHOOKS_OF_SENDER)
+    let mut statement = tx.prepare_cached(
+        "SELECT count(*) FROM outgoing_webhook JOIN message ON message.id = message_id
+         WHERE bot_id IN (SELECT value FROM json_each(?1)) AND sender_id IN (SELECT value FROM json_each(?2))",
+    )?;
+    Accounts::of(tx, sender_id, tx.now())?.are_within(MAX_WAITING_WEBHOOKS_OF_SENDER, |senders| {
+        let count: u32 = statement.query_row((owners.list(), senders.list()), |row| row.get(0))?;
+        Ok(count as usize + 1)
+    })
 }
 
 fn bots(connection: &Connection) -> rusqlite::Result<Vec<UserId>> {

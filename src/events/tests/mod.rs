@@ -152,7 +152,7 @@ impl Bench {
     async fn register(&self, user_id: UserId, registration: Registration) -> QueueId {
         let queue = NewQueue { queue_id: QueueId::random(), user_id, registration: Arc::new(registration) };
         let queue_id = queue.queue_id.clone();
-        let head = self.hub.add(&queue, &[user_id], 0);
+        let head = self.hub.add(&queue, &[user_id], &[user_id], 0);
         self.writer.run(move |tx| insert_queue(tx, &queue, head)).await.unwrap();
         queue_id
     }
@@ -160,7 +160,7 @@ impl Bench {
     /// Adds a queue that is not in the file.
     fn add(&self, user_id: UserId, now: i64) -> QueueId {
         let queue = NewQueue { queue_id: QueueId::random(), user_id, registration: Arc::default() };
-        self.hub.add(&queue, &[user_id], now);
+        self.hub.add(&queue, &[user_id], &[user_id], now);
         queue.queue_id
     }
 

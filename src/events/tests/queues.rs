@@ -2,12 +2,13 @@
 
 use super::{ADA, BOB, Bench, Note, NoteRouting};
 use crate::events::{
-    Audience, MAX_EVENTS_BEHIND, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, MAX_QUEUES_PER_USER, QueueId,
-    Registration, Routed, run_maintenance,
+    Audience, MAX_EVENTS_BEHIND, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, MAX_QUEUES_PER_USER, NewQueue,
+    QueueId, Registration, Routed, run_maintenance,
 };
 use crate::store::{StoreError, Tx};
 use crate::types::{EventId, UserId};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 #[tokio::test]
 async fn excess_queues_replace_the_longest_idle_one() {
@@ -23,6 +24,29 @@ async fn excess_queues_replace_the_longest_idle_one() {
     }
     assert!(bench.hub.owner(&last).is_some() && bench.hub.owner(&of_bob).is_some());
     assert_eq!(bench.hub.take_expired(), [queues[1].clone()], "its row is to be deleted");
+    bench.close();
+}
+
+#[tokio::test]
+async fn excess_queues_of_accounts_that_count_together_are_those_of_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let add = |user_id: UserId, now: i64| {
+        let queue = NewQueue { queue_id: QueueId::random(), user_id, registration: Arc::default() };
+        bench.hub.add(&queue, &[user_id], &[ADA, BOB], now);
+        queue.queue_id
+    };
+    let share = MAX_QUEUES_PER_USER / 10;
+    let of_ada: Vec<QueueId> = (0..share as i64 - 1).map(|number| add(ADA, number)).collect();
+    let of_bob: Vec<QueueId> = (of_ada.len()..MAX_QUEUES_PER_USER).map(|_| add(BOB, 5000)).collect();
+    assert!(of_ada.iter().chain(&of_bob).all(|queue_id| bench.hub.owner(queue_id).is_some()));
+    let last_of_share = add(ADA, 6000);
+    assert!(bench.hub.take_expired().is_empty(), "each has a share");
+    add(ADA, 6000);
+    add(BOB, 6000);
+    let expired = bench.hub.take_expired();
+    assert!(expired.contains(&of_ada[0]) && !expired.contains(&last_of_share), "{expired:?}");
+    assert!(expired[1..].iter().all(|queue_id| of_bob.contains(queue_id)), "{expired:?}");
     bench.close();
 }
 

@@ -232,3 +232,68 @@ async fn queues_are_counted_with_those_of_the_bots() {
     assert_eq!(poll(&ada, &next.queue_id).await, 200);
     assert_eq!(poll(&bob, &others.queue_id).await, 200);
 }
+
+/// A new account ends none of the queues of its inviter and of others whom the same person invited.
+#[tokio::test]
+async fn queues_of_a_new_account_replace_its_own() {
+    let server = TestServer::start().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    invited(&server, &bob, &ada).await;
+    invited(&server, &cleo, &ada).await;
+    let new = json!({"fetch_event_types": []});
+    let (of_ada, of_cleo) = (ada.register(new.clone()).await, cleo.register(new.clone()).await);
+    let first = bob.register(new.clone()).await;
+    server.clock.advance(1);
+    let poll = async |client: &Client, queue_id: &str| {
+        let poll = json!({"queue_id": queue_id, "last_event_id": -1, "dont_block": true});
+        client.get("/events", poll).await.status
+    };
+    // With the two others, the last of these is one too many.
+    for _ in 0..teamchat::events::MAX_QUEUES_PER_USER - 2 {
+        bob.register(new.clone()).await;
+    }
+    assert_eq!(poll(&bob, &first.queue_id).await, 400);
+    assert_eq!(poll(&ada, &of_ada.queue_id).await, 200);
+    assert_eq!(poll(&cleo, &of_cleo.queue_id).await, 200);
+    // All are full, and the others register more.
+    let another = cleo.register(new.clone()).await;
+    let of_inviter = ada.register(new).await;
+    for (client, queue) in [(&cleo, &of_cleo), (&cleo, &another), (&ada, &of_ada), (&ada, &of_inviter)] {
+        assert_eq!(poll(client, &queue.queue_id).await, 200);
+    }
+}
+
+/// Whoever fills a limit leaves room for others whom the same person invited, in each kind of object.
+#[tokio::test]
+async fn a_new_account_leaves_room_for_the_others() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    assert_eq!(ada.user_id, ADA);
+    let (bob, cleo) = (server.member("bob").await, server.member("cleo").await);
+    let channel = server.channel("channel", &[&ada, &bob, &cleo]).await;
+    assert_eq!((channel, ada.send(channel, "topic", "hello").await), (1, 1));
+    server.sql("DELETE FROM user_topic").await;
+    invited(&server, &bob, &ada).await;
+    invited(&server, &cleo, &ada).await;
+    for owned in OWNED {
+        fill(&server, owned.fill, bob.user_id, owned.limit + 1).await;
+        too_many(&request(&bob, owned, 1).await, owned.what, owned.limit);
+        request(&cleo, owned, 2).await.ok();
+        request(&ada, owned, 3).await.ok();
+    }
+    let uploads = format!(
+        "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {})
+         INSERT INTO upload_content (content_id) SELECT number FROM one;
+         INSERT INTO attachment (user_id, path_id, name, content_type, size, create_time, content_id)
+         SELECT {}, content_id, 'x', 'text/plain', 0, 0, content_id FROM upload_content",
+        limits::MAX_FILES,
+        bob.user_id
+    );
+    server.sql(&uploads).await;
+    for (client, status) in [(&bob, 400), (&cleo, 200), (&ada, 200)] {
+        let request = client.request(Method::POST, "/user_uploads");
+        let answer = request.multipart((), &[("file", "empty.txt", b"")]).send().await;
+        assert_eq!(answer.status, status, "{answer}");
+    }
+}
