@@ -717,6 +717,16 @@ CREATE TABLE sent_name (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sent_name_message ON sent_name (sender_id, message_id);
 
+-- Notices that one person caused in a conversation within a day: a further one beyond their number is not sent.
+CREATE TABLE notice_budget (
+    causer_id       INTEGER NOT NULL,             -- the person; no references, since rows are deleted after a day
+    recipient_id    INTEGER NOT NULL,             -- the conversation with the notification bot, or the channel
+    since           INTEGER NOT NULL,             -- when the first notice was sent, in UNIX seconds
+    count           INTEGER NOT NULL,
+    PRIMARY KEY (causer_id, recipient_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX notice_budget_since ON notice_budget (since);
+
 -- Pending deliveries to outgoing webhooks: inserted with the message, deleted when the other server has answered.
 CREATE TABLE outgoing_webhook (
     outgoing_webhook_id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -748,7 +758,8 @@ CREATE TABLE invite (
     include_realm_default_subscriptions INTEGER NOT NULL,
     notify_referrer_on_join             INTEGER NOT NULL,
     welcome_message_custom_text         TEXT,                       -- null: the organization's; empty: none
-    is_revoked                          INTEGER NOT NULL DEFAULT 0
+    is_revoked                          INTEGER NOT NULL DEFAULT 0,
+    resent                              INTEGER                     -- when its link was last made again, in UNIX seconds
 ) STRICT;
 CREATE INDEX invite_inviter ON invite (invited_by_user_id);
 CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;

@@ -7,7 +7,7 @@ use crate::domain::messages::destination::Destination;
 use crate::domain::messages::markup::{Location, enumerated, framed, mentions_of_others, silent_mention};
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::notices::BotMessage;
+use crate::domain::notices::{BotMessage, budget};
 use crate::domain::rows::channel::{StreamRow, TopicsPolicy};
 use crate::domain::{realm, rows};
 use crate::http::params::BoundedText;
@@ -98,7 +98,10 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
     let report = report.await?;
     call.write(move |tx, caller| {
         MessageViewer::new(tx.ctx(caller)).find(message_id)?;
-        report.send(tx)
+        let sent = budget::send_within(tx, caller.user_id, report.destination(), |tx| report.send(tx))?;
+        sent.map_err(|used_up| {
+            ApiError::bad_request(format!("You have reported too many messages. {}", used_up.wait()))
+        })
     })
     .await?;
     Ok(Reply::ok())

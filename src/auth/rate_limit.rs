@@ -23,9 +23,6 @@ const REQUESTS_OF_USER: Rule = Rule { attempts: 200, window: MINUTE };
 /// Requests of all bots of one person together: 600 in a minute.
 const REQUESTS_OF_BOTS: Rule = Rule { attempts: 600, window: MINUTE };
 
-/// Requests of one user for links of email invitations: 60 in an hour. Each is sent to all administrators.
-const INVITATIONS_OF_USER: Rule = Rule { attempts: 60, window: 60 * MINUTE };
-
 /// Requests without a login from one address: 100 in a minute, as on the published server.
 const REQUESTS_OF_ADDRESS: Rule = Rule { attempts: 100, window: MINUTE };
 
@@ -53,7 +50,6 @@ pub struct RateLimiter {
     requests_of_addresses: Counter<IpAddr>,
     searches_of_addresses: Counter<IpAddr>,
     visits_of_files: Counter<String>,
-    invitations: Counter<UserId>,
 }
 
 impl RateLimiter {
@@ -97,15 +93,6 @@ impl RateLimiter {
         if of_all.rest_of_limit() < own.rest_of_limit() { of_all } else { own }
     }
 
-    /// Counts a request for links of email invitations. Fails if there were too many; administrators have no limit, since
-    /// the links are sent to themselves.
-    pub fn count_invitations(&self, caller: &Caller, clock: &Clock) -> ApiResult<()> {
-        if caller.role.is_administrator() {
-            return Ok(());
-        }
-        self.invitations.count(caller.user_id, INVITATIONS_OF_USER, clock).check()
-    }
-
     /// Forgets everything.
     pub fn clear(&self) {
         self.passwords.clear();
@@ -116,7 +103,6 @@ impl RateLimiter {
         self.requests_of_addresses.clear();
         self.searches_of_addresses.clear();
         self.visits_of_files.clear();
-        self.invitations.clear();
     }
 
     /// The number of refusals by each limit.
@@ -130,7 +116,6 @@ impl RateLimiter {
             ("requests_of_addresses", self.requests_of_addresses.refusals.get()),
             ("searches_of_addresses", self.searches_of_addresses.refusals.get()),
             ("visits_of_files", self.visits_of_files.refusals.get()),
-            ("invitations", self.invitations.refusals.get()),
         ]
     }
 
@@ -145,7 +130,6 @@ impl RateLimiter {
         self.requests_of_addresses.remove_expired(REQUESTS_OF_ADDRESS, now);
         self.searches_of_addresses.remove_expired(SEARCHES_OF_ADDRESS, now);
         self.visits_of_files.remove_expired(VISITS_OF_FILE, now);
-        self.invitations.remove_expired(INVITATIONS_OF_USER, now);
     }
 }
 

@@ -203,3 +203,17 @@ async fn invitations_are_forgotten_a_month_after_their_end() {
     pass(DAY).await;
     assert_eq!(left().await, [lasting]);
 }
+
+#[tokio::test]
+async fn budgets_of_notices_are_removed_after_a_day() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    owner.patch(&format!("/users/{}", ada.user_id), json!({"role": 300})).await.ok();
+    let left = async || server.column("SELECT count FROM notice_budget").await;
+    measure(&server).await;
+    assert_eq!(left().await, ["1"]);
+    server.clock.advance(24 * 60 * 60);
+    measure(&server).await;
+    measure(&server).await;
+    assert_eq!(left().await, [""; 0]);
+}

@@ -238,7 +238,8 @@ pub fn check_subgroups(connection: &Connection, groups: &[GroupId]) -> ApiResult
     Ok(distinct(groups.to_vec()))
 }
 
-/// Notifies people whom another user added or removed by direct message, unless they are many. Bots are not notified.
+/// Notifies people whom another user added or removed by direct message, unless they are many, or the user caused too many
+/// notices. Bots are not notified.
 fn notify(
     tx: &mut Tx<'_>,
     caller: &Caller,
@@ -256,7 +257,7 @@ fn notify(
             let address = notices::direct_address(tx, *user_id)?;
             let text = text(notices::language_of(tx, *user_id)?);
             let words = Words::filled(text, &[("by", by.clone()), ("group", group_mention(group))]);
-            notices::send_as_notification_bot(tx, address, words.into())?;
+            notices::budget::send_caused(tx, caller.user_id, address, words.into())?;
         }
     }
     Ok(())

@@ -223,7 +223,7 @@ async fn tell_owner(
         match (notice, stream) {
             (Notice::MissingChannel, Some(stream)) => notices::bots::missing_channel(tx, &caller, &stream),
             (Notice::MissingChannel, None) => Ok(()),
-            (Notice::Text(text), _) => notices::bots::notify_owner(tx, &caller, |bot, _| {
+            (Notice::Text(text), _) => notices::bots::notify_owner(tx, &caller, caller.user_id, |bot, _| {
                 let text = text.replace("{bot}", &bot.full_name);
                 match text.split_once("{email}") {
                     Some((before, after)) => {

@@ -124,6 +124,7 @@ pub fn new_invite(
         notify_referrer_on_join: true,
         welcome_message_custom_text,
         is_revoked: false,
+        resent: None,
     })
 }
 

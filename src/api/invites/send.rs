@@ -8,10 +8,12 @@ use crate::api::invites::new;
 use crate::api::invites::new::InviteParams;
 use crate::domain::allowed_domains::check_may_join;
 use crate::domain::audit::{Action, Entry};
+use crate::domain::channels::rules::SECONDS_PER_DAY;
 use crate::domain::groups::permission::RealmGroup;
 use crate::domain::invites::record::{InviteRow, random_key};
 use crate::domain::limits::MAX_EMAILS_PER_REQUEST;
 use crate::domain::notices;
+use crate::domain::notices::budget::{self, UsedUp};
 use crate::domain::notices::{direct_address, send_as_notification_bot};
 use crate::domain::realm::user_ids;
 use crate::domain::users::{emails, names};
@@ -22,6 +24,7 @@ use crate::types::{StreamId, UserId};
 use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use teamchat_markdown::{Composition, Words};
 
 /// Maximum number of links in a message of the notification bot, which bounds its length.
@@ -52,7 +55,6 @@ pub async fn send_invites(
     call: Call<User>,
     Params2(params, send): Params2<InviteParams, SendParams>,
 ) -> ApiResult<Reply> {
-    call.app.rate_limiter.count_invitations(&call.caller, &call.app.clock)?;
     let origin = link_origin(&call);
     let skipped = call
         .write(move |tx, caller| {
@@ -105,7 +107,7 @@ fn invite_all(
         invite.invite_id = invites::insert(tx, &invite)?;
         invites.push(invite);
     }
-    send_links(tx, caller, &invites, origin)?;
+    send_links(tx, caller, &invites, origin)?.map_err(too_many_today)?;
     invites::events::changed(tx, Some(caller.user_id))?;
     Ok(skipped)
 }
@@ -164,13 +166,27 @@ fn parse_emails(text: &str) -> Vec<String> {
 }
 
 /// Returns the error 400 `INVITATION_FAILED`.
-fn invitation_failed(msg: &'static str, errors: Vec<Skipped>, sent_invitations: bool) -> ApiError {
+fn invitation_failed(
+    msg: impl Into<Cow<'static, str>>,
+    errors: Vec<Skipped>,
+    sent_invitations: bool,
+) -> ApiError {
     let errors: Vec<Value> = errors.into_iter().map(|error| json!(error)).collect();
     ApiError::new(400, "INVITATION_FAILED", msg)
         .with("errors", errors)
         .with("sent_invitations", sent_invitations)
         .with("license_limit_reached", false)
         .with("daily_limit_reached", false)
+}
+
+/// The error for an inviter from whom the administrators got many links today.
+fn too_many_today(used_up: UsedUp) -> ApiError {
+    let msg = format!(
+        "To protect users, Zulip limits the number of invitations you can send in one day. Because you have reached \
+         the limit, no invitations were sent. {}",
+        used_up.wait()
+    );
+    invitation_failed(msg, Vec::new(), false).with("daily_limit_reached", true)
 }
 
 /// The base of invitation links. Other people get the links of members, so without `--public-url` these have no host: the
@@ -184,8 +200,14 @@ fn link_origin(call: &Call<User>) -> String {
 }
 
 /// Sends invitation links as direct messages of the notification bot: to the caller if they are an administrator, and
-/// otherwise to the administrators, with a notice to the caller.
-fn send_links(tx: &mut Tx<'_>, caller: &Caller, invites: &[InviteRow], origin: &str) -> ApiResult<()> {
+/// otherwise to the administrators, with a notice to the caller. Administrators who got too many from the caller today do
+/// not get them. Nothing is sent if that is true of all.
+fn send_links(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    invites: &[InviteRow],
+    origin: &str,
+) -> ApiResult<Result<(), UsedUp>> {
     let email = |invite: &InviteRow| Words::default().code(invite.email.as_deref().unwrap_or_default());
     let link =
         |invite: &InviteRow| email(invite).words(": ").address(&invite.link(origin).unwrap_or_default());
@@ -195,24 +217,34 @@ fn send_links(tx: &mut Tx<'_>, caller: &Caller, invites: &[InviteRow], origin: &
         let intro = Words::new(language.t(
             "This server does not send email. Please give each of these people their own invitation link:",
         ));
-        return send_lists(tx, caller.user_id, &intro, &links);
+        return send_lists(tx, caller.user_id, &intro, &links).map(Ok);
     }
     let full_name = rows::user::by_id(tx, caller.user_id)?.map(|user| user.full_name).unwrap_or_default();
     let name = Words::default().user(caller.user_id.0, &full_name);
+    let (mut sent, mut refusal) = (false, None);
     for administrator in user_ids::administrator_ids(tx)?.iter().take(MAX_ADMINISTRATORS_TOLD) {
         let administrator = UserId(administrator.into());
         let text = notices::language_of(tx, administrator)?.t(
             "{name} invites these people. This server does not send email: if you agree, please give each of them their \
              own invitation link:",
         );
-        send_lists(tx, administrator, &Words::filled(text, &[("name", name.clone())]), &links)?;
+        let intro = Words::filled(text, &[("name", name.clone())]);
+        let address = direct_address(tx, administrator)?;
+        let send = |tx: &mut Tx<'_>| send_lists(tx, administrator, &intro, &links);
+        match budget::send_within(tx, caller.user_id, &address, send)? {
+            Ok(()) => sent = true,
+            Err(used_up) => refusal = Some(used_up),
+        }
+    }
+    if let Some(used_up) = refusal.filter(|_| !sent) {
+        return Ok(Err(used_up));
     }
     let intro = Words::new(language.t(
         "This server does not send email. The administrators have the invitation links of these people, and one of them \
          passes the links on:",
     ));
     let emails: Vec<Words> = invites.iter().map(email).collect();
-    send_lists(tx, caller.user_id, &intro, &emails)
+    send_lists(tx, caller.user_id, &intro, &emails).map(Ok)
 }
 
 /// Sends lists of at most [`LINKS_PER_MESSAGE`] items to a user, as direct messages of the notification bot.
@@ -235,18 +267,31 @@ pub struct ResendParams {
 /// `POST /invites/{invite_id}/resend`: sends a new link to the caller if they are an administrator, else to the administrators.
 /// The old one stops working: only its digest is stored. The expiry does not change.
 pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiResult<Reply> {
-    call.app.rate_limiter.count_invitations(&call.caller, &call.app.clock)?;
     let origin = link_origin(&call);
     call.write(move |tx, caller| {
         let mut invite = new::find(tx, caller, params.invite_id, false)?;
+        check_not_resent(tx, caller, &invite)?;
         let key = random_key();
-        invites::set_key(tx, invite.invite_id, &key)?;
+        invites::set_key(tx, invite.invite_id, &key, tx.now())?;
         tx.audit(Entry::new(Action::InvitationSent, &invite))?;
         invite.key = Some(key);
-        send_links(tx, caller, &[invite], &origin)?;
+        send_links(tx, caller, &[invite], &origin)?.map_err(|used_up| {
+            ApiError::bad_request(format!("You have sent too many invitations. {}", used_up.wait()))
+        })?;
         Ok(Reply::ok())
     })
     .await
+}
+
+/// Refuses to send the link of an invitation again to the administrators within a day. An administrator who requests it is
+/// the only one who receives it.
+fn check_not_resent(tx: &Tx<'_>, caller: &Caller, invite: &InviteRow) -> ApiResult<()> {
+    let since = invite.resent.map_or(i64::MAX, |resent| tx.now() - resent);
+    if caller.role.is_administrator() || !(0..SECONDS_PER_DAY).contains(&since) {
+        return Ok(());
+    }
+    let wait = UsedUp { seconds: SECONDS_PER_DAY - since }.wait();
+    Err(ApiError::bad_request(format!("This invitation has been sent again within a day. {wait}")))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::domain::files;
 use crate::domain::invites;
+use crate::domain::notices::budget;
 use crate::domain::notices::operation::{self, Subject, Usage};
 use crate::domain::space::{self, Space};
 use crate::domain::upload_quota;
@@ -41,6 +42,7 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
     if app.jump_detector.is_steady(&app.clock) {
         while app.writer.run(delete_sent).await? == ROWS_PER_JOB as usize {}
         while app.writer.run(delete_ended_invites).await? == ROWS_PER_JOB as usize {}
+        while app.writer.run(delete_ended_budgets).await? == ROWS_PER_JOB as usize {}
     }
     let space = app.readers.read(|snapshot| Ok::<_, ApiError>(Space::of(snapshot)?)).await?;
     if space.can_shrink && space.has_much_free() {
@@ -94,4 +96,9 @@ fn delete_sent(tx: &mut Tx<'_>) -> ApiResult<usize> {
 /// Deletes invitations that ended long ago, with the addresses in them.
 fn delete_ended_invites(tx: &mut Tx<'_>) -> ApiResult<usize> {
     Ok(invites::delete_ended(tx, tx.now() - ENDED_INVITE_RETENTION, ROWS_PER_JOB)?)
+}
+
+/// Deletes budgets of notices whose day is over.
+fn delete_ended_budgets(tx: &mut Tx<'_>) -> ApiResult<usize> {
+    Ok(budget::delete_ended(tx, tx.now(), ROWS_PER_JOB)?)
 }

@@ -236,7 +236,7 @@ async fn fail(app: &App, row: QueuedRow, prepared: Prepared, report: Report) -> 
         }
         if let Some(reasons) = report.reasons {
             let url = Location::of(tx, &prepared.message)?;
-            notify_owner(tx, &prepared.caller, |bot, language| {
+            notify_owner(tx, &prepared.caller, prepared.message.sender_id, |bot, language| {
                 let message = Words::default().link(language.t("A message"), url.url());
                 let bot = Words::default().user(bot.user_id.0, &bot.full_name);
                 let text = language.t("{message} to your bot {bot} triggered an outgoing webhook.");

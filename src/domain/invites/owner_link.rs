@@ -35,6 +35,7 @@ pub fn create(tx: &Tx<'_>) -> ApiResult<Option<String>> {
         notify_referrer_on_join: false,
         welcome_message_custom_text: None,
         is_revoked: false,
+        resent: None,
     };
     sql::insert(tx, &invite)?;
     Ok(invite.link(""))

@@ -39,6 +39,8 @@ pub struct InviteRow {
     pub welcome_message_custom_text: Option<String>,
     /// True if it was revoked.
     pub is_revoked: bool,
+    /// When its link was last made again, in UNIX seconds; `None`: never.
+    pub resent: Option<i64>,
 }
 
 impl InviteRow {

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 const COLUMNS: &str = "invite_id, key, email, invited_by_user_id, invited, expiry_date, invited_as, stream_ids,
-    group_ids, include_realm_default_subscriptions, notify_referrer_on_join, welcome_message_custom_text, is_revoked";
+    group_ids, include_realm_default_subscriptions, notify_referrer_on_join, welcome_message_custom_text, is_revoked, resent";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<InviteRow> {
     Ok(InviteRow {
@@ -28,6 +28,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<InviteRow> {
         notify_referrer_on_join: row.get(10)?,
         welcome_message_custom_text: row.get(11)?,
         is_revoked: row.get(12)?,
+        resent: row.get(13)?,
     })
 }
 
@@ -126,10 +127,10 @@ impl From<&InviteRow> for Subject {
     }
 }
 
-/// Replaces the key of an invitation. The old link stops working.
-pub fn set_key(connection: &Connection, invite_id: i64, key: &str) -> rusqlite::Result<()> {
-    let statement = "UPDATE invite SET digest = ?2 WHERE invite_id = ?1";
-    connection.prepare_cached(statement)?.execute((invite_id, digest(key))).map(|_| ())
+/// Replaces the key of an invitation now. The old link stops working.
+pub fn set_key(connection: &Connection, invite_id: i64, key: &str, now: i64) -> rusqlite::Result<()> {
+    let statement = "UPDATE invite SET digest = ?2, resent = ?3 WHERE invite_id = ?1";
+    connection.prepare_cached(statement)?.execute((invite_id, digest(key), now)).map(|_| ())
 }
 
 /// Revokes a reusable link. The row stays, so that revoking it again can be refused with the reason.

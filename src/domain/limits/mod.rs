@@ -173,6 +173,10 @@ pub const MAX_EMAILS_PER_REQUEST: usize = 100;
 /// Maximum number of groups of an invitation.
 pub const MAX_GROUPS_OF_INVITE: usize = 100;
 
+/// Maximum number of notices that one person causes in a day to another person, or in a channel, with the notice that
+/// further ones are left out.
+pub const MAX_CAUSED_NOTICES: u32 = 30;
+
 /// Maximum number of usable invitations of a user.
 pub const MAX_INVITES: usize = 500;
 

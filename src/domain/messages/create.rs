@@ -399,7 +399,7 @@ fn can_read_any(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, topic_id: Topi
 }
 
 /// Returns the set of receivers. A new direct conversation may make its participants visible to guests among them.
-fn recipient(tx: &mut Tx<'_>, sender_id: UserId, destination: &Destination) -> ApiResult<RecipientId> {
+pub fn recipient(tx: &mut Tx<'_>, sender_id: UserId, destination: &Destination) -> ApiResult<RecipientId> {
     match destination {
         Destination::Direct(people) if sql::direct_recipient(tx, people)?.is_none() => {
             visibility::with_events(tx, Scope::Conversation(people), |tx| {

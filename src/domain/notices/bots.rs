@@ -3,13 +3,14 @@
 //! A broken program may fail every minute, so notices are rate limited.
 
 use crate::auth::Caller;
+use crate::domain::notices::budget;
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::rows::user::UserRow;
 use crate::domain::subscriptions::members;
 use crate::domain::{bots, notices, rows};
 use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::{JsonOrText, Language, is_unprintable};
+use crate::types::{JsonOrText, Language, UserId, is_unprintable};
 use serde_json::Value;
 use teamchat_markdown::{Composition, Words};
 
@@ -17,10 +18,12 @@ use teamchat_markdown::{Composition, Words};
 const OWNER_NOTICE_INTERVAL_SECONDS: i64 = 3600;
 
 /// Notifies the owner of a bot, if the caller is one, has an active owner, and that owner was not notified recently.
-/// `content` composes the message from the bot's row, in the language of the owner.
+/// `by` is the user whose message or request failed. `content` composes the message from the bot's row, in the language
+/// of the owner.
 pub fn notify_owner(
     tx: &mut Tx<'_>,
     caller: &Caller,
+    by: UserId,
     content: impl FnOnce(&UserRow, Language) -> Composition,
 ) -> ApiResult<()> {
     let Some(owner_id) = caller.bot_owner_id.filter(|_| caller.is_bot()) else { return Ok(()) };
@@ -32,7 +35,7 @@ pub fn notify_owner(
     }
     let address = notices::direct_address(tx, owner.user_id)?;
     let language = notices::language_of(tx, owner.user_id)?;
-    notices::send_as_notification_bot(tx, address, content(&bot, language)).map(|_| ())
+    budget::send_caused(tx, by, address, content(&bot, language))
 }
 
 /// Notifies the owner of a bot of a channel that does not exist: `to` is a name or an id.
@@ -42,7 +45,7 @@ pub fn missing_channel(tx: &mut Tx<'_>, caller: &Caller, to: &JsonOrText) -> Api
         JsonOrText::Json(one) => one.clone(),
         JsonOrText::Text(name) => Value::String(name.clone()),
     };
-    notify_owner(tx, caller, |bot, language| {
+    notify_owner(tx, caller, caller.user_id, |bot, language| {
         let bot = ("bot", Words::default().code(&bot.delivery_email));
         let words = match named {
             Value::Number(id) => {
@@ -70,7 +73,7 @@ pub fn channel_without_subscribers(tx: &mut Tx<'_>, caller: &Caller, stream: &St
     if !caller.is_bot() || !members::audience(tx, stream.stream_id)?.bitmap().is_empty() {
         return Ok(());
     }
-    notify_owner(tx, caller, |bot, language| {
+    notify_owner(tx, caller, caller.user_id, |bot, language| {
         let bot = Words::default().code(&bot.delivery_email);
         let channel = Words::default().channel(stream.stream_id.0, &stream.name);
         let text = language.t(

@@ -4,6 +4,7 @@ use crate::domain::groups::GroupRow;
 use crate::domain::groups::setting::GroupSetting;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::messages::destination::Destination;
+use crate::domain::notices::budget;
 use crate::domain::rows::channel::{StreamRow, TopicsPolicy};
 use crate::domain::{groups, notices, realm, rows};
 use crate::error::ApiResult;
@@ -26,24 +27,31 @@ pub struct Notice {
 pub enum NoticeDestination {
     /// A topic of a channel.
     Topic(StreamId, String),
+    /// A topic of another channel than the one that the notice is about.
+    Announcement(StreamId, String),
     /// A direct message to one user.
     Direct(UserId),
 }
 
-/// Sends notices about an action of the user `by`, in the job of the action. For that user they are marked as read.
+/// Sends notices about an action of the user `by`, in the job of the action. For that user they are marked as read. Those to
+/// people, and announcements, are left out if the user caused too many.
 pub fn send(tx: &mut Tx<'_>, notices: Vec<Notice>, by: UserId) -> ApiResult<()> {
     notices.into_iter().try_for_each(|notice| send_one(tx, notice, by))
 }
 
 fn send_one(tx: &mut Tx<'_>, notice: Notice, by: UserId) -> ApiResult<()> {
+    let has_budget = !matches!(notice.to, NoticeDestination::Topic(..));
     let address = match notice.to {
-        NoticeDestination::Topic(stream_id, topic) => {
+        NoticeDestination::Topic(stream_id, topic) | NoticeDestination::Announcement(stream_id, topic) => {
             // The announcement channel of the setting may not exist any more.
             let Some(stream) = rows::channel::by_id(tx, stream_id)? else { return Ok(()) };
             Destination::Channel(Box::new(stream), Topic::stored(topic))
         }
         NoticeDestination::Direct(user_id) => notices::direct_address(tx, user_id)?,
     };
+    if has_budget {
+        return budget::send_caused(tx, by, address, notice.content);
+    }
     notices::send_and_read(tx, address, notice.content, vec![by]).map(|_| ())
 }
 
@@ -80,7 +88,7 @@ pub fn announced(connection: &Connection, streams: &[StreamRow], by: &Words) -> 
         count,
     );
     let links = Words::joined(streams.iter().map(link), ", ");
-    let to = NoticeDestination::Topic(StreamId(target), language.t("new channels").to_owned());
+    let to = NoticeDestination::Announcement(StreamId(target), language.t("new channels").to_owned());
     let content = Words::filled(text, &[("by", by.clone()), ("channels", links)]);
     Ok(Some(Notice { to, content: content.into() }))
 }

@@ -5,6 +5,7 @@
 //! quoted as it was rendered for its author. So the job renders nothing.
 
 pub mod bots;
+pub mod budget;
 pub mod channels;
 pub mod operation;
 pub mod ownership;
@@ -124,6 +125,11 @@ impl BotMessage {
     pub fn new(ctx: Ctx<'_>, origin: &str, address: Destination, content: String) -> ApiResult<Self> {
         let rendered = render_for(ctx, origin, &content)?;
         Ok(Self { bot: bot(&ctx)?, draft: draft(address, content, rendered) })
+    }
+
+    /// The destination.
+    pub fn destination(&self) -> &Destination {
+        &self.draft.destination
     }
 
     /// Sends the message. Permissions are not checked.

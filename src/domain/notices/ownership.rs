@@ -1,6 +1,7 @@
 //! Notices to users about changes that others made to their accounts and bots.
 
 use crate::domain::notices;
+use crate::domain::notices::budget;
 use crate::domain::rows::user::UserRow;
 use crate::error::ApiResult;
 use crate::store::Tx;
@@ -146,5 +147,9 @@ fn tell(tx: &mut Tx<'_>, user: &UserRow, by: Actor, content: Words) -> ApiResult
         return Ok(());
     }
     let address = notices::direct_address(tx, user.user_id)?;
-    notices::send_as_notification_bot(tx, address, Composition::from(content)).map(|_| ())
+    let content = Composition::from(content);
+    match by {
+        Actor::User(by) => budget::send_caused(tx, by, address, content),
+        Actor::Operator => notices::send_as_notification_bot(tx, address, content).map(|_| ()),
+    }
 }

@@ -35,6 +35,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = &[
     ("0021_covering_index", include_str!("0021_covering_index.sql")),
     ("0022_message_html", include_str!("0022_message_html.sql")),
     ("0023_skeletons", include_str!("0023_skeletons.sql")),
+    ("0024_notice_budgets", include_str!("0024_notice_budgets.sql")),
 ];
 
 /// Makes the schema in an empty database.

@@ -176,24 +176,3 @@ async fn empty_files_are_limited_by_their_number() {
     }
     upload(&owner).await.ok();
 }
-
-/// Each request sends a message to all administrators.
-#[tokio::test]
-async fn links_of_email_invitations_are_limited() {
-    let server = TestServer::start().await;
-    let (owner, ada) = (server.owner().await, server.member("ada").await);
-    let invite = |email: &str| json!({"invitee_emails": email, "stream_ids": []});
-    ada.post("/invites", invite("new@example.com")).await.ok();
-    for _ in 1..60 {
-        ada.post("/invites/1/resend", ()).await.ok();
-    }
-    for (path, parameters) in [("/invites/1/resend", json!({})), ("/invites", invite("other@example.com"))] {
-        let answer = ada.post(path, parameters).await;
-        assert_eq!((answer.status, &answer["code"]), (429, &json!("RATE_LIMIT_HIT")), "{path}");
-    }
-    for _ in 0..61 {
-        owner.post("/invites/1/resend", ()).await.ok();
-    }
-    server.clock.advance(3600);
-    ada.post("/invites/1/resend", ()).await.ok();
-}

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod lists;
+mod notices;
 mod organization;
 mod permissions;
 mod texts;

@@ -65,7 +65,11 @@ fn members() -> Vec<(&'static str, Value, &'static str)> {
         ("allowed_methods", texts, "With status 405: the methods that the path has."),
         ("bad_value", text.clone(), "With `REQUEST_VARIABLE_INVALID`: the value."),
         ("channel_name", text.clone(), "With `CHANNEL_ALREADY_EXISTS`: the name."),
-        ("daily_limit_reached", boolean.clone(), "With `INVITATION_FAILED`: always false."),
+        (
+            "daily_limit_reached",
+            boolean.clone(),
+            "With `INVITATION_FAILED`: whether the caller sent too many today.",
+        ),
         ("desc", text.clone(), "With `BAD_NARROW`: what is wrong with the narrow."),
         ("entity", text.clone(), "With `CANNOT_DEACTIVATE_LAST_USER`: `user` or `organization owner`."),
         (

@@ -61,6 +61,8 @@ const NOBODYS: &[&str] = &[
     "linkifier",
     // Follows from the names of people, channels and groups.
     "name_skeleton",
+    // Names people by ids without references.
+    "notice_budget",
     "profile_field",
     "public_image",
     "push_key",

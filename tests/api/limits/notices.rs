@@ -1,0 +1,228 @@
+//! Notices that one person causes to another, or in a channel of others: a number in a day.
+
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+use teamchat::domain::limits::MAX_CAUSED_NOTICES;
+
+const HOUR: i64 = 60 * 60;
+const DAY: i64 = 24 * HOUR;
+
+/// The Markdown of messages of the notification bot, the oldest first.
+async fn notices(client: &Client, narrow: Value) -> Vec<String> {
+    let fetch = json!({"anchor": "newest", "num_before": 1000, "num_after": 0, "apply_markdown": false,
+        "narrow": [{"operator": "sender", "operand": "notification-bot@zulip.com"}, narrow]});
+    let messages = client.get("/messages", fetch).await.ok()["messages"].clone();
+    let texts =
+        messages.as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap().to_owned());
+    texts.collect()
+}
+
+async fn direct(client: &Client) -> Vec<String> {
+    notices(client, json!({"operator": "is", "operand": "dm"})).await
+}
+
+fn mention(client: &Client) -> String {
+    format!("@_**{}|{}**", client.full_name, client.user_id)
+}
+
+/// The beginning of the last notice of a person on a day.
+fn last_of(client: &Client) -> String {
+    let (name, count) = (mention(client), MAX_CAUSED_NOTICES);
+    format!("{name} caused {count} of my messages here within a day. Further ones are left out until <time:")
+}
+
+/// Subscribes others to a channel of the caller, and unsubscribes them.
+async fn subscribe_and_remove(client: &Client, channel: &str, others: &[&Client]) {
+    let others: Vec<i64> = others.iter().map(|other| other.user_id).collect();
+    let add = json!({"subscriptions": [{"name": channel}], "principals": others});
+    client.post("/users/me/subscriptions", add).await.ok();
+    let remove = json!({"subscriptions": [channel], "principals": others});
+    client.delete("/users/me/subscriptions", remove).await.ok();
+}
+
+async fn create_channel(client: &Client, name: &str, announce: bool) -> i64 {
+    let create = json!({"name": name, "subscribers": [client.user_id], "announce": announce});
+    client.post("/channels/create", create).await.ok()["id"].as_i64().unwrap()
+}
+
+#[tokio::test]
+async fn a_person_causes_a_number_of_notices_to_another_in_a_day() {
+    let server = TestServer::start().await;
+    let (ada, dora) = (server.member("ada").await, server.member("dora").await);
+    let (bob, cleo) = (server.member("bob").await, server.member("cleo").await);
+    create_channel(&ada, "den", false).await;
+    create_channel(&dora, "garden", false).await;
+    let (limit, text) =
+        (MAX_CAUSED_NOTICES as usize, format!("{} subscribed you to #**den**.", mention(&ada)));
+    for _ in 0..limit - 1 {
+        subscribe_and_remove(&ada, "den", &[&bob, &cleo]).await;
+    }
+    assert_eq!(direct(&bob).await, vec![text.clone(); limit - 1]);
+    for _ in 0..3 {
+        subscribe_and_remove(&ada, "den", &[&bob]).await;
+    }
+    let of_bob = direct(&bob).await;
+    assert_eq!((of_bob.len(), &of_bob[limit - 1]), (limit + 1, &text));
+    assert!(of_bob[limit].starts_with(&last_of(&ada)), "{of_bob:?}");
+    // Each recipient has a budget of their own.
+    subscribe_and_remove(&ada, "den", &[&cleo]).await;
+    let of_cleo = direct(&cleo).await;
+    assert_eq!((of_cleo.len(), &of_cleo[limit - 1]), (limit + 1, &text));
+
+    // Other kinds of notices count with them, and those of bots.
+    let group = json!({"name": "crew", "description": "", "members": [ada.user_id]});
+    let group = ada.post("/user_groups/create", group).await.ok()["group_id"].clone();
+    ada.post(&format!("/user_groups/{group}/members"), json!({"add": [bob.user_id]})).await.ok();
+    let helper = server.bot("helper", &ada).await;
+    let add = json!({"subscriptions": [{"name": "den"}], "principals": [bob.user_id]});
+    helper.post("/users/me/subscriptions", add).await.ok();
+    assert_eq!(direct(&bob).await.len(), limit + 1);
+    // Those of other people do not, nor those about the security of the account.
+    subscribe_and_remove(&dora, "garden", &[&bob]).await;
+    assert_eq!(direct(&bob).await[limit + 1], format!("{} subscribed you to #**garden**.", mention(&dora)));
+    let regenerated = bob.post("/users/me/api_key/regenerate", ()).await.ok();
+    let bob = bob.with_key(regenerated["api_key"].as_str().unwrap());
+    assert!(direct(&bob).await[limit + 2].starts_with("A new API key of your account was created"));
+
+    server.clock.advance(DAY - 1);
+    ada.delete("/users/me/subscriptions", json!({"subscriptions": ["den"], "principals": [bob.user_id]}))
+        .await
+        .ok();
+    subscribe_and_remove(&ada, "den", &[&bob]).await;
+    assert_eq!(direct(&bob).await.len(), limit + 3);
+    server.clock.advance(1);
+    for _ in 0..limit {
+        subscribe_and_remove(&ada, "den", &[&bob]).await;
+    }
+    let of_bob = direct(&bob).await;
+    assert_eq!((of_bob.len(), &of_bob[limit + 3]), (2 * limit + 4, &text));
+}
+
+#[tokio::test]
+async fn changes_of_roles_are_notices_that_another_person_causes() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    for number in 0..MAX_CAUSED_NOTICES + 2 {
+        let role = if number % 2 == 0 { 300 } else { 400 };
+        owner.patch(&format!("/users/{}", ada.user_id), json!({"role": role})).await.ok();
+    }
+    let told = direct(&ada).await;
+    assert_eq!(told.len(), MAX_CAUSED_NOTICES as usize + 1);
+    assert!(told.last().unwrap().starts_with(&last_of(&owner)), "{told:?}");
+}
+
+#[tokio::test]
+async fn announcements_of_one_person_are_limited() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let news = server.channel("news", &[&bob]).await;
+    server.set_realm_setting("new_stream_announcements_stream_id", json!(news)).await;
+    for number in 0..MAX_CAUSED_NOTICES + 2 {
+        create_channel(&ada, &format!("room {number}"), true).await;
+    }
+    let announced = async || notices(&bob, json!({"operator": "topic", "operand": "new channels"})).await;
+    let limit = MAX_CAUSED_NOTICES as usize;
+    let found = announced().await;
+    assert_eq!(found.len(), limit + 1);
+    assert!(found[limit].starts_with(&last_of(&ada)), "{found:?}");
+    create_channel(&bob, "attic", true).await;
+    assert_eq!(announced().await.len(), limit + 2);
+    server.clock.advance(DAY);
+    create_channel(&ada, "cellar", true).await;
+    let expected = format!("{} created a new channel #**cellar**.", mention(&ada));
+    assert_eq!(announced().await[limit + 2], expected);
+}
+
+/// A report that nobody reads is refused, and not left out.
+#[tokio::test]
+async fn reports_of_one_person_are_limited() {
+    let server = TestServer::start().await;
+    let moderator = server.moderator("moderator").await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let requests = server.private_channel("requests", &[&moderator]).await;
+    server.set_realm_setting("moderation_request_channel_id", json!(requests)).await;
+    let path = format!("/messages/{}/report", bob.send(general, "food", "soup").await);
+    let spam = json!({"report_type": "spam"});
+    for _ in 0..MAX_CAUSED_NOTICES {
+        ada.post(&path, &spam).await.ok();
+    }
+    let reports = async || notices(&moderator, json!({"operator": "channel", "operand": requests})).await;
+    let limit = MAX_CAUSED_NOTICES as usize;
+    assert_eq!(reports().await.len(), limit + 1);
+    let msg = "You have reported too many messages. Try again in 24 hours.";
+    ada.post(&path, &spam).await.error(400, "BAD_REQUEST", msg);
+    bob.post(&path, &spam).await.ok();
+    assert_eq!(reports().await.len(), limit + 2);
+    server.clock.advance(DAY - HOUR);
+    let msg = "You have reported too many messages. Try again in an hour.";
+    ada.post(&path, &spam).await.error(400, "BAD_REQUEST", msg);
+    server.clock.advance(HOUR);
+    ada.post(&path, &spam).await.ok();
+    assert_eq!(reports().await.len(), limit + 3);
+}
+
+/// The links go to the administrators, also those of an invitation that is made again after it was revoked.
+// conformance: invite-21
+#[tokio::test]
+async fn links_of_email_invitations_are_limited() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let invite = |email: &str| json!({"invitee_emails": email, "stream_ids": []});
+    let first = async |client: &Client| client.get("/invites", ()).await.ok()["invites"][0]["id"].clone();
+    for _ in 1..MAX_CAUSED_NOTICES {
+        ada.post("/invites", invite("new@example.com")).await.ok();
+        ada.delete(&format!("/invites/{}", first(&ada).await), ()).await.ok();
+    }
+    ada.post("/invites", invite("new@example.com")).await.ok();
+    let limit = MAX_CAUSED_NOTICES as usize;
+    let told = direct(&owner).await;
+    assert_eq!(told.len(), limit + 1);
+    assert!(told[limit].starts_with(&last_of(&ada)), "{told:?}");
+    let refused = ada.post("/invites", invite("other@example.com")).await;
+    let msg = "To protect users, Zulip limits the number of invitations you can send in one day. Because you have \
+               reached the limit, no invitations were sent. Try again in 24 hours.";
+    let refused = refused.error(400, "INVITATION_FAILED", msg);
+    let flags = ["daily_limit_reached", "sent_invitations"].map(|name| refused[name].clone());
+    assert_eq!(flags, [json!(true), json!(false)]);
+    let msg = "You have sent too many invitations. Try again in 24 hours.";
+    let again = format!("/invites/{}/resend", first(&ada).await);
+    ada.post(&again, ()).await.error(400, "BAD_REQUEST", msg);
+    assert_eq!(server.column("SELECT email FROM invite").await, ["new@example.com"]);
+    // The inviter got no notice of the refused ones, either.
+    assert_eq!((direct(&ada).await.len(), direct(&owner).await.len()), (limit, limit + 1));
+
+    // Administrators get the links themselves.
+    for number in 0..2 * limit {
+        owner.post("/invites", invite(&format!("person{number}@example.com"))).await.ok();
+    }
+    let bob = server.member("bob").await;
+    bob.post("/invites", invite("other@example.com")).await.ok();
+    server.clock.advance(DAY);
+    ada.post(&again, ()).await.ok();
+}
+
+// conformance: invite-22
+#[tokio::test]
+async fn an_invitation_is_sent_again_once_a_day() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let invite = json!({"invitee_emails": "one@example.com,two@example.com", "stream_ids": []});
+    ada.post("/invites", invite).await.ok();
+    let told = direct(&owner).await.len();
+    let refuse = async |path: &str, wait: &str| {
+        let msg = format!("This invitation has been sent again within a day. Try again in {wait}.");
+        ada.post(path, ()).await.error(400, "BAD_REQUEST", &msg);
+    };
+    ada.post("/invites/1/resend", ()).await.ok();
+    refuse("/invites/1/resend", "24 hours").await;
+    ada.post("/invites/2/resend", ()).await.ok();
+    assert_eq!(direct(&owner).await.len(), told + 2);
+    server.clock.advance(DAY - HOUR);
+    refuse("/invites/1/resend", "an hour").await;
+    server.clock.advance(HOUR);
+    ada.post("/invites/1/resend", ()).await.ok();
+    for _ in 0..3 {
+        owner.post("/invites/1/resend", ()).await.ok();
+    }
+}
