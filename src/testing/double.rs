@@ -323,8 +323,7 @@ impl Double {
     ) -> ApiResult<ClockState> {
         let app = self.app().await?;
         let _one_at_a_time = self.clock_change.lock().await;
-        let after =
-            |before: i64| now.map_or(before, Date::milliseconds).saturating_add(advance.unwrap_or(0));
+        let after = |before: i64| now.map_or(before, Date::milliseconds).saturating_add(advance.unwrap_or(0));
         if after(self.clock.milliseconds()).div_euclid(1000).saturating_abs() > LAST_SECOND {
             return Err(ApiError::bad_request("the clock cannot be beyond the year 9999"));
         }

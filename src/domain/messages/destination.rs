@@ -55,12 +55,7 @@ pub fn resolve(
 
 /// Resolves the destination of a request, to which the sender may have no access: [`check`] follows before anything of it is
 /// shown or used.
-pub fn find(
-    ctx: Ctx<'_>,
-    kind: MessageType,
-    to: &JsonOrText,
-    topic: Option<&str>,
-) -> ApiResult<Destination> {
+pub fn find(ctx: Ctx<'_>, kind: MessageType, to: &JsonOrText, topic: Option<&str>) -> ApiResult<Destination> {
     match kind {
         MessageType::Channel => {
             let stream = match ChannelQuery::of(to)? {

@@ -378,7 +378,8 @@ async fn repeated_sends_return_the_stored_message() {
     // The same destination by another name, even after a restart, but not a destination that there is not.
     server.restart().await;
     assert_eq!(channel_message(&ada, with(json!({"to": "Garden"}))).await, id);
-    let nowhere = ada.post("/messages", with(json!({"type": "channel", "topic": "t", "to": "nowhere"}))).await;
+    let nowhere =
+        ada.post("/messages", with(json!({"type": "channel", "topic": "t", "to": "nowhere"}))).await;
     nowhere.error(400, "STREAM_DOES_NOT_EXIST", "Channel 'nowhere' does not exist");
     // A message that was deleted is sent again.
     assert_eq!(server.column("SELECT count(*) FROM sent_name").await, ["10"]);
