@@ -13,13 +13,13 @@ use super::{
 use crate::pool::Pools;
 use crate::store::{Database, Readers, Snapshot, StoreError, Tx, WatchedTables, Writer};
 use crate::types::{Clock, EventId, UserId};
+use futures_util::FutureExt;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
 use tokio::task::JoinSet;
 
 /// An event without variants.
@@ -418,8 +418,7 @@ async fn events_that_are_not_logged_wait_for_the_group_before_them() {
         started.recv().unwrap();
         // While the first job runs, the others come into its group.
         let writer = bench.writer.clone();
-        let mut others = JoinSet::new();
-        others.spawn(async move {
+        let mut others = Box::pin(async move {
             let emits = writer.run(|tx| -> Result<(), StoreError> {
                 tx.emit(Ping { number: 1 }, Audience::user(ADA));
                 Ok(())
@@ -436,8 +435,8 @@ async fn events_that_are_not_logged_wait_for_the_group_before_them() {
             });
             tokio::join!(emits, ends)
         });
-        // The jobs are submitted when they are first polled.
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        // The first poll submits the jobs.
+        assert!(others.as_mut().now_or_never().is_none());
         open_first.send(()).unwrap();
         started.recv().unwrap();
         bench.broadcast(3).await;
@@ -445,7 +444,7 @@ async fn events_that_are_not_logged_wait_for_the_group_before_them() {
         assert!(bench.poll(&queue, ADA, last).await.unwrap().is_empty(), "a group has smaller numbers");
         open_last.send(()).unwrap();
         first.join_next().await.unwrap().unwrap().unwrap_or_else(|error| assert!(!succeeds, "{error}"));
-        let (emits, ends) = others.join_next().await.unwrap().unwrap();
+        let (emits, ends) = others.await;
         assert_eq!((emits.is_ok(), ends.is_ok()), (succeeds, succeeds));
         let events = bench.poll(&queue, ADA, last).await.unwrap();
         assert!(ids(&events).is_sorted_by(|one, other| one < other), "{events:?}");
