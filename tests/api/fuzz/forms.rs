@@ -223,7 +223,7 @@ fn routes() {
                 if source.below(8) == 0 { source.text(VALUES, 6) } else { source.pick(VALUES).to_owned() };
             parameters.push((name, value));
         }
-        let request = place.1.request_outside(method.clone(), &filled);
+        let request = place.1.request_outside(method.clone(), &filled).random();
         let request = if method == Method::GET || method == Method::HEAD {
             request.query(parameters.as_slice())
         } else {

@@ -115,7 +115,7 @@ impl Client {
             }
             None => Vec::new(),
         };
-        Request { builder, line, names: Some(names) }
+        Request { builder, line, names: Some(names), is_random: false }
     }
 
     /// Registers a queue.
@@ -182,6 +182,7 @@ pub struct Request {
     line: String,
     /// The names of the parameters; `None` for a raw body.
     names: Option<Vec<String>>,
+    is_random: bool,
 }
 
 fn names(pairs: &[(String, String)]) -> Vec<String> {
@@ -234,6 +235,12 @@ impl Request {
         self
     }
 
+    /// Marks a request of a random test, whose errors do not count as tested.
+    #[must_use]
+    pub fn random(self) -> Self {
+        Self { is_random: true, ..self }
+    }
+
     /// Adds a header.
     #[must_use]
     pub fn header(self, name: &str, value: &str) -> Self {
@@ -247,7 +254,7 @@ impl Request {
         let headers = response.headers().clone();
         let bytes = response.bytes().await.unwrap().to_vec();
         let json = json_of(&bytes);
-        description::check(&self.line, self.names.as_deref(), status, &json);
+        description::check(&self.line, self.names.as_deref(), status, &json, self.is_random);
         Answer { line: self.line, status, headers, bytes, json }
     }
 }

@@ -1,7 +1,7 @@
 //! The errors of the description: the meaning of each code and its members, and the codes of each operation.
 //!
-//! `errors.txt` lists the codes of the operations, as observed by all tests. An unlisted code fails the test that
-//! observes it. With `TEAMCHAT_SEEN_ERRORS`, a run of all tests writes the observed codes into the file named there,
+//! `errors.txt` lists the codes of the operations, as observed by all tests but random ones. An unlisted code fails the test
+//! that observes it. With `TEAMCHAT_SEEN_ERRORS`, a run of all tests writes the observed codes into the file named there,
 //! and the test below compares the list with it; with `INSTA_UPDATE=always` it updates the list.
 
 use super::types::Members;
