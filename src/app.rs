@@ -134,6 +134,8 @@ pub struct Options {
     pub web_push: WebPush,
     /// Maximum duration of a poll; `None` means 45 to 49.5 seconds.
     pub heartbeat: Option<Duration>,
+    /// Maximum duration of a request to a webhook or a push service; `None` means 10 seconds.
+    pub outgoing_timeout: Option<Duration>,
     /// The largest file that can be uploaded, in MiB; `None` means 100.
     pub max_file_upload_size_mib: Option<u64>,
     /// Limit on the size of all uploaded files, in MiB; `None` means no limit.

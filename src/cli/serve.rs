@@ -226,6 +226,7 @@ impl Serve {
                 .map_or(self.limits_requests(listeners), |switch| switch == Switch::On),
             connections_per_address: None,
             heartbeat: None,
+            outgoing_timeout: None,
             max_file_upload_size_mib: Some(self.max_file_upload_size_mib),
             upload_quota_mib: Some(self.upload_quota_mib),
             upload_quota_per_person_mib: self.upload_quota_per_person_mib,

@@ -1,6 +1,6 @@
 //! Outgoing webhooks, with a server of the test's own at the other end.
 
-use crate::harness::{Client, Queue, START, TestServer};
+use crate::harness::{Client, OUTGOING_TIMEOUT, Queue, ReservedPort, START, TestServer};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -69,9 +69,13 @@ impl Hook {
     }
 }
 
-async fn server() -> TestServer {
+fn options() -> Options {
     let webhook_hosts = vec!["127.0.0.1:*".to_owned()];
-    TestServer::start_with(Options { webhook_hosts, ..Options::default() }).await
+    Options { webhook_hosts, outgoing_timeout: Some(OUTGOING_TIMEOUT), ..Options::default() }
+}
+
+async fn server() -> TestServer {
+    TestServer::start_with(options()).await
 }
 
 /// A bot that posts to an address.
@@ -336,8 +340,8 @@ async fn invalid_replies_are_reported() {
 async fn a_server_that_is_down_is_tried_four_times() {
     let server = server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let bot = bot(&ada, &format!("http://{free}/"), 1).await;
+    let closed = ReservedPort::new();
+    let bot = bot(&ada, &url_of(&closed), 1).await;
     let (mut of_ada, mut of_bob) = (register(&ada).await, register(&bob).await);
     send_direct(&bob, bot, "hello").await;
     for tries in 1..=3 {
@@ -573,8 +577,9 @@ async fn a_slow_server_holds_up_only_the_bots_of_its_owner() {
 async fn new_owners_have_to_set_the_url() {
     let server = server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    // No server listens on this port, so the first message waits for a retry.
-    let id = bot(&ada, "http://127.0.0.1:1/hook", 1).await;
+    // No server listens there, so the first message waits for a retry.
+    let closed = ReservedPort::new();
+    let id = bot(&ada, &url_of(&closed), 1).await;
     send_direct(&ada, id, "waits").await;
     while server.column("SELECT failed_tries FROM outgoing_webhook").await != ["1"] {
         tokio::task::yield_now().await;
@@ -593,10 +598,9 @@ async fn new_owners_have_to_set_the_url() {
     queue.ignore();
 }
 
-/// An address that refuses connections: messages to it wait for their next attempt.
-fn closed() -> String {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    format!("http://{free}/")
+/// The URL of a port that refuses connections: messages to it wait for their next attempt.
+fn url_of(closed: &ReservedPort) -> String {
+    format!("http://{}/", closed.address())
 }
 
 async fn waiting(server: &TestServer) -> String {
@@ -607,10 +611,11 @@ async fn waiting(server: &TestServer) -> String {
 async fn a_message_is_posted_to_ten_bots() {
     let server = server().await;
     let ada = server.member("ada").await;
+    let closed = ReservedPort::new();
     let mut bots = Vec::new();
     for number in 0..12 {
         let params = json!({"full_name": format!("Hook {number}"), "short_name": format!("hook{number}"),
-            "bot_type": 3, "payload_url": closed()});
+            "bot_type": 3, "payload_url": url_of(&closed)});
         bots.push(ada.post("/bots", params).await.ok()["user_id"].clone());
     }
     ada.post("/messages", json!({"type": "direct", "to": bots, "content": "hello"})).await.ok();
@@ -627,7 +632,8 @@ async fn messages_that_wait_for_the_bots_of_a_person_are_limited() {
     let server = server().await;
     let (ada, bob, eve) =
         (server.member("ada").await, server.member("bob").await, server.member("eve").await);
-    let to = bot(&ada, &closed(), 1).await;
+    let closed = ReservedPort::new();
+    let to = bot(&ada, &url_of(&closed), 1).await;
     let fill = async |client: &Client, count: usize| {
         let id = send_direct(client, to, "hello").await;
         let numbers = format!("SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {}", count - 1);
@@ -674,9 +680,7 @@ async fn owners_are_notified_of_one_failure_in_an_hour() {
 
 #[tokio::test]
 async fn posts_count_as_requests_of_the_bot() {
-    let webhook_hosts = vec!["127.0.0.1:*".to_owned()];
-    let options = Options { webhook_hosts, rate_limit: true, ..Options::default() };
-    let server = TestServer::start_with(options).await;
+    let server = TestServer::start_with(Options { rate_limit: true, ..options() }).await;
     let ada = server.member("ada").await;
     let hook = Hook::answering(&[(200, r#"{"content": "pong"}"#)]);
     let bot = bot(&ada, &hook.url(), 1).await;

@@ -1,6 +1,6 @@
 //! The program: flags, output, and commands while a server runs.
 
-use crate::harness::{TestServer, pictures};
+use crate::harness::{ReservedPort, TestServer, pictures};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -564,7 +564,8 @@ async fn closed_standard_output_is_no_failure() {
 async fn the_health_of_a_server_is_a_code_and_no_output() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("chat.sqlite");
-    let serving = Serving::start(&db, &[]);
+    let port = ReservedPort::new();
+    let serving = Serving::start(&db, &["--listen", &port.address().to_string()]);
     let url = serving.value("listening").to_owned();
     let health = |url: &str| {
         Command::new(env!("CARGO_BIN_EXE_teamchat")).args(["health", "--url", url]).output().unwrap()

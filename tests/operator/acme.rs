@@ -4,10 +4,11 @@
 //! set: then they say so.
 
 use crate::authority::{Authority, Files, address_of, connect, exchange, request};
+use crate::ports::ReservedPort;
 use crate::program::Serving;
 use hyper::Version;
 use serde_json::{Value, json};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -28,16 +29,11 @@ struct Pebble {
     directory: String,
     management: String,
     /// The port at which it checks TLS, and that for HTTP.
-    tls_port: u16,
-    http_port: u16,
+    tls_port: ReservedPort,
+    http_port: ReservedPort,
     authority: Authority,
     certificate: Files,
     _folder: tempfile::TempDir,
-}
-
-/// A port that is free now.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 impl Pebble {
@@ -54,13 +50,14 @@ impl Pebble {
         let authority = Authority::new();
         let certificate = authority.issue(folder.path(), &["127.0.0.1", "localhost"], 9);
         std::fs::write(folder.path().join("ca.pem"), authority.pem()).unwrap();
-        let [listen, management, dns, dns_management, tls_port, http_port] =
-            std::array::from_fn(|_| free_port());
+        // They stay reserved until all programs listen.
+        let reserved: [ReservedPort; 4] = std::array::from_fn(|_| ReservedPort::new());
+        let [listen, management, dns, dns_management] = reserved.each_ref().map(ReservedPort::address);
+        let (tls_port, http_port) = (ReservedPort::new(), ReservedPort::new());
         let mut settings = json!({
-            "listenAddress": format!("127.0.0.1:{listen}"),
-            "managementListenAddress": format!("127.0.0.1:{management}"),
+            "listenAddress": listen, "managementListenAddress": management,
             "certificate": certificate.certificate, "privateKey": certificate.key,
-            "httpPort": http_port, "tlsPort": tls_port, "ocspResponderURL": "",
+            "httpPort": http_port.address().port(), "tlsPort": tls_port.address().port(), "ocspResponderURL": "",
         });
         settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let path = folder.path().join("pebble.json");
@@ -73,8 +70,8 @@ impl Pebble {
         let own =
             ["-dns01", "-management", "-defaultIPv4", "-defaultIPv6", "-http01", "-https01", "-tlsalpn01"];
         let values = [
-            format!("127.0.0.1:{dns}"),
-            format!("127.0.0.1:{dns_management}"),
+            dns.to_string(),
+            dns_management.to_string(),
             "127.0.0.1".to_owned(),
             String::new(),
             String::new(),
@@ -84,12 +81,12 @@ impl Pebble {
         let names: Vec<String> =
             own.iter().zip(values).flat_map(|(name, value)| [(*name).to_owned(), value]).collect();
         let of_pebble =
-            ["-config", path.to_str().unwrap(), "-dnsserver", &format!("127.0.0.1:{dns}")].map(str::to_owned);
+            ["-config", path.to_str().unwrap(), "-dnsserver", &dns.to_string()].map(str::to_owned);
         let processes = vec![start("pebble-challtestsrv", &names), start("pebble", &of_pebble)];
         let pebble = Self {
             processes,
-            directory: format!("https://127.0.0.1:{listen}/dir"),
-            management: format!("https://127.0.0.1:{management}"),
+            directory: format!("https://{listen}/dir"),
+            management: format!("https://{management}"),
             tls_port,
             http_port,
             authority,
@@ -112,9 +109,9 @@ impl Pebble {
     }
 
     /// Starts a server that gets its certificate here.
-    fn serve(&self, folder: &Path, names: &[&str], port: u16) -> Serving {
+    fn serve(&self, folder: &Path, names: &[&str], port: &ReservedPort) -> Serving {
         let ca = self.certificate.certificate.with_file_name("ca.pem");
-        let listen = format!("127.0.0.1:{port}");
+        let listen = port.address().to_string();
         let mut arguments = vec!["--listen", &listen, "--acme-email", "ada@example.com"];
         arguments.extend(["--acme-directory", &self.directory, "--acme-ca", ca.to_str().unwrap()]);
         for name in names {
@@ -161,7 +158,7 @@ fn mode(path: &Path) -> u32 {
 async fn a_certificate_is_issued_kept_and_renewed() {
     let Some(pebble) = Pebble::start(json!({ "certificateValidityPeriod": LIFETIME })).await else { return };
     let folder = tempfile::tempdir().unwrap();
-    let serving = pebble.serve(folder.path(), &[NAME], pebble.tls_port);
+    let serving = pebble.serve(folder.path(), &[NAME], &pebble.tls_port);
     let first = pebble.issued(&serving, None).await;
     assert!(
         serving.log().contains(&format!("a certificate was issued names=\"{NAME}\"")),
@@ -177,7 +174,7 @@ async fn a_certificate_is_issued_kept_and_renewed() {
 
     // A start with a certificate asks for none, and later ones come from the same account.
     serving.stop();
-    let serving = pebble.serve(folder.path(), &[NAME], pebble.tls_port);
+    let serving = pebble.serve(folder.path(), &[NAME], &pebble.tls_port);
     let second = pebble.issued(&serving, Some(&first)).await;
     let third = pebble.issued(&serving, Some(&second)).await;
     assert!(first != second && second != third);
@@ -191,7 +188,7 @@ async fn a_name_is_also_checked_over_http() {
     let Some(pebble) = Pebble::start(json!({})).await else { return };
     let folder = tempfile::tempdir().unwrap();
     // Only the port for HTTP leads here: the check by TLS fails, and the next attempt is by HTTP.
-    let serving = pebble.serve(folder.path(), &[NAME], pebble.http_port);
+    let serving = pebble.serve(folder.path(), &[NAME], &pebble.http_port);
     pebble.issued(&serving, None).await;
     let logged = serving.stop();
     assert!(logged.contains("no certificate was issued; the next attempt follows in "), "{logged}");
@@ -204,7 +201,7 @@ async fn a_refusal_is_logged_and_the_server_goes_on() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let serving = pebble.serve(folder.path(), &["blocked.example.net"], pebble.tls_port);
+    let serving = pebble.serve(folder.path(), &["blocked.example.net"], &pebble.tls_port);
     while !serving.log().contains("no certificate was issued") {
         tokio::task::yield_now().await;
     }

@@ -1,6 +1,7 @@
 //! `teamchat doctor`: each problem, made for real.
 
 use crate::authority::{Authority, Files, NAME};
+use crate::ports::ReservedPort;
 use crate::program::{Serving, command, words};
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -71,16 +72,11 @@ fn create_owner(folder: &Path) {
     assert!(command(&owner).arg(folder.join("chat.sqlite")).output().unwrap().status.success());
 }
 
-/// An address at which nothing listens.
-fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
-}
-
 /// A server at its public address.
 fn serve_public(folder: &Path, scheme: &str, host: &str, flags: &[&str]) -> (Serving, String) {
-    let address = free_address();
-    let url = format!("{scheme}://{host}:{}", address.port());
-    let own = ["--listen", &address.to_string(), "--public-url", &url, "--web-push", "off"];
+    let reserved = ReservedPort::new();
+    let url = format!("{scheme}://{host}:{}", reserved.address().port());
+    let own = ["--listen", &reserved.address().to_string(), "--public-url", &url, "--web-push", "off"];
     (Serving::start(folder, &[&own[..], flags].concat()), url)
 }
 
@@ -256,9 +252,10 @@ fn a_public_address_that_leads_elsewhere_is_named() {
     let folder = folder.path();
     let other = folder_with_database();
     let (other, other_url) = serve_public(other.path(), "http", "127.0.0.1", &[]);
+    let closed = ReservedPort::new();
     let at = |address: SocketAddr| format!("http://{address}");
     for (url, parts) in [
-        (at(free_address()), &["does not answer", "firewall"][..]),
+        (at(closed.address()), &["does not answer", "firewall"][..]),
         ("http://nowhere.invalid".to_owned(), &["nowhere.invalid has no address", "DNS"]),
         (other_url, &["another server of this kind"]),
         (at(answer_once("HTTP/1.1 200 OK\r\n\r\nhello")), &["something else answers", "status 200"]),
@@ -411,7 +408,8 @@ fn push_services_that_cannot_be_reached_are_named() {
         connection.execute(sql, [format!("https://{address}/push")]).unwrap();
     };
     let flags = ["--public-url", "https://chat.example.com"];
-    subscribe(free_address());
+    let closed = ReservedPort::new();
+    subscribe(closed.address());
     examine(folder, &flags).expect("warning", "web push", &["127.0.0.1 of some browsers cannot be reached"]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     subscribe(listener.local_addr().unwrap());

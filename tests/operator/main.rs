@@ -12,6 +12,8 @@ mod configuration;
 #[cfg(unix)]
 mod doctor;
 mod http2;
+#[path = "../api/harness/ports.rs"]
+mod ports;
 mod program;
 #[cfg(target_os = "linux")]
 mod proxies;

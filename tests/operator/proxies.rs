@@ -5,6 +5,7 @@
 
 use crate::authority::{Answer, Authority, Files, NAME, address_of, exchange, request, secure, with};
 use crate::doctor::examine;
+use crate::ports::ReservedPort;
 use crate::program::{Serving, command, words};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +15,7 @@ use hyper::{Request, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::Value;
 use std::io::Write;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tokio::net::{TcpSocket, TcpStream};
@@ -123,7 +124,8 @@ impl Proxied {
         let authority = Authority::new();
         let files = authority.issue(folder.path(), &[host], 90);
         let account = create_owner(folder.path());
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let reserved = ReservedPort::new();
+        let address = reserved.address();
         let url = format!("https://{host}:{}", address.port());
         let flags = [&["--listen", "127.0.0.1:0", "--public-url", &url], flags].concat();
         let serving = Serving::start(folder.path(), &flags);

@@ -110,7 +110,7 @@ async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
     let outcome = match &prepared.payload {
         None => Outcome::Failed(Report::no_direct_messages()),
         Some(payload) => {
-            let answer = post::post(&prepared.service.base_url, payload, &app.options.webhook_hosts).await;
+            let answer = post::post(&prepared.service.base_url, payload, &app.options).await;
             outcome_of(prepared.service.interface, answer)
         }
     };

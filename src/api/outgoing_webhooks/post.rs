@@ -1,6 +1,7 @@
 //! The HTTP client of outgoing webhooks.
 
 use crate::api::outgoing_webhooks::payload::Payload;
+use crate::app::Options;
 use crate::http_client;
 use crate::http_client::{Answer, Outgoing, Permission, permission};
 use crate::types::version::VERSION;
@@ -41,12 +42,12 @@ impl From<http_client::Failure> for Failure {
 }
 
 /// Posts to a URL on an allowed host.
-pub async fn post(address: &str, payload: &Payload, allowed: &[String]) -> Result<Answer, Failure> {
+pub async fn post(address: &str, payload: &Payload, options: &Options) -> Result<Answer, Failure> {
     if address.is_empty() {
         return Err(Failure::NoUrl);
     }
     let url = Url::parse(address).map_err(|_| Failure::NotConnected)?;
-    let permission = permission(&url, allowed);
+    let permission = permission(&url, &options.webhook_hosts);
     if permission == Permission::None {
         return Err(Failure::NotAllowed);
     }
@@ -64,7 +65,7 @@ pub async fn post(address: &str, payload: &Payload, allowed: &[String]) -> Resul
         permission,
         headers,
         body,
-        timeout: TIMEOUT,
+        timeout: options.outgoing_timeout.unwrap_or(TIMEOUT),
         answer_limit: Some(ANSWER_LIMIT),
         file: None,
         tls: None,

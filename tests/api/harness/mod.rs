@@ -21,24 +21,27 @@ pub mod generated;
 mod matching;
 mod model;
 pub mod pictures;
+mod ports;
 mod queue;
 mod rng;
 mod sync;
 mod tests;
 
 pub use blocked::{Blocked, until};
-pub use budget::budget;
+pub use budget::{budget, seed};
 pub use client::{Answer, Client, Request, cookies_of};
 pub use matching::{differences, mask};
 pub use model::SYSTEM_GROUPS;
+pub use ports::ReservedPort;
 pub use queue::{Queue, kind};
 pub use rng::Rng;
 pub use sync::Registered;
 
 use rusqlite::types::Value;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
+use std::time::Duration;
 use teamchat::app::{App, Options};
 use teamchat::commands;
 use teamchat::commands::{Command, CreatedUser};
@@ -53,11 +56,15 @@ use teamchat::server::{Engine, Server};
 use teamchat::store::{DatabaseCopy, StoreError, Tx};
 use teamchat::types::{BotType, Clock, Role, UserId};
 use tempfile::TempDir;
+use tokio::net::TcpSocket;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::OnceCell;
 
 /// When the clocks of test servers start: 2026-09-21, in UNIX seconds.
 pub const START: i64 = 1_790_000_000;
+
+/// The time limit of requests to servers of a test, which may be slow on a busy machine.
+pub const OUTGOING_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// All servers run here, apart from the tests' own runtimes: a test may block its thread, and needs no attribute beyond
 /// `#[tokio::test]`.
@@ -168,6 +175,15 @@ impl TestServer {
     /// The address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.running.as_ref().expect("the server runs").address().unwrap()
+    }
+
+    /// A connection of which the system holds little that is not read, however much it holds of others.
+    pub async fn connect_with_small_buffer(&self) -> TcpStream {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(256 << 10).unwrap();
+        let stream = socket.connect(self.address()).await.unwrap().into_std().unwrap();
+        stream.set_nonblocking(false).unwrap();
+        stream
     }
 
     /// Carries out a command as the command line does.

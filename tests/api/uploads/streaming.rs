@@ -73,7 +73,7 @@ async fn a_file_is_read_while_it_is_sent() {
     let ada = server.member("ada").await;
     let file = content(32 * MIB);
     let url = upload(&ada, "a.bin", &file).await;
-    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let mut stream = server.connect_with_small_buffer().await;
     let get = format!("GET {url} HTTP/1.1\r\nHost: x\r\n{}\r\n", authorization(&ada));
     stream.write_all(get.as_bytes()).unwrap();
     let head = read_head(&mut stream);

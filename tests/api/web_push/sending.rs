@@ -1,7 +1,7 @@
 //! Requests to push services: contents, order, failures, and what no service gets.
 
 use super::service::{Browser, PushService, Reply, claims_of};
-use crate::harness::{START, TestServer};
+use crate::harness::{ReservedPort, START, TestServer};
 use serde_json::{Value, json};
 use teamchat::domain::groups::system::SystemGroup;
 use teamchat::domain::limits::MAX_PUSH_NOTIFICATIONS;
@@ -290,9 +290,9 @@ async fn a_service_without_a_server_is_tried_again() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::log_in(&server, &ada).await;
     browser.client.get("/users/me/web_push", ()).await.ok();
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = ReservedPort::new();
     let mut subscription = browser.subscription(&service);
-    subscription["endpoint"] = json!(format!("https://{closed}/push"));
+    subscription["endpoint"] = json!(format!("https://{}/push", closed.address()));
     browser.client.post("/users/me/web_push", subscription).await.ok();
     bob.send_direct(&[&ada], "hello").await;
     teamchat::scheduler::settle(server.app()).await;

@@ -1,6 +1,6 @@
 //! A push service for tests, with TLS, and browsers that decrypt what it gets.
 
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, OUTGOING_TIMEOUT, TestServer};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -104,7 +104,8 @@ impl PushService {
     /// Options of a server that may ask the service.
     pub fn options(&self) -> Options {
         let (hosts, authorities) = (vec!["127.0.0.1:*".to_owned()], Some(self.certificate.clone()));
-        Options { web_push: WebPush { is_off: false, hosts, authorities }, ..Options::default() }
+        let web_push = WebPush { is_off: false, hosts, authorities };
+        Options { web_push, outgoing_timeout: Some(OUTGOING_TIMEOUT), ..Options::default() }
     }
 
     /// Waits for the next request.
