@@ -3,8 +3,12 @@
 
 #[cfg(target_os = "linux")]
 mod backups;
+#[path = "../api/harness/budget.rs"]
+mod budget;
 #[cfg(target_os = "linux")]
 mod checks;
+#[cfg(target_os = "linux")]
+mod disk;
 #[cfg(target_os = "linux")]
 mod faults;
 mod files;

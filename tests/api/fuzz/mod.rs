@@ -1,8 +1,8 @@
 //! Random input for all parsers of untrusted data. Each target turns bytes into input of its kind, and fails on a
 //! panic, a wrong result, and excessive time or memory.
 //!
-//! `cargo test --test api fuzz` runs each target for half a second on new input, with `TEAMCHAT_TEST_BUDGET=7200` for an hour.
-//! A failure is shrunk and prints its seed, with which it happens again: `BOLERO_RANDOM_SEED=1234`. With
+//! `cargo test --test api fuzz` runs each target on the same inputs each time, with `TEAMCHAT_TEST_BUDGET=100` on a hundred
+//! times as many, and with `TEAMCHAT_SEED=random` on new ones. A failure is shrunk, and prints its seed. With
 //! `tests/api/fuzz/run 3600` an engine that is guided by coverage looks for an hour: libFuzzer.
 
 mod event_rows;
@@ -13,14 +13,16 @@ mod narrows;
 mod ranges;
 mod source;
 
-use crate::harness::budget;
+use crate::harness::{budget, seed};
+use proptest::prelude::{ProptestConfig, any};
+use proptest::test_runner::{RngSeed, TestRunner};
 use source::Source;
+use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
-use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// Duration of a target, before the budget.
-const TIME: Duration = Duration::from_millis(500);
+/// Inputs of a target, before the budget.
+const CASES: usize = 100;
 
 /// Maximum processor time of a single input in seconds, without optimization and with other tests in the same process.
 const MAX_TIME: f64 = 20.0;
@@ -28,19 +30,35 @@ const MAX_TIME: f64 = 20.0;
 /// The most bytes of one input.
 const MAX_LENGTH: usize = 2048;
 
-/// Runs a target until its time is over.
+/// Runs a target, under libFuzzer until that ends it.
 macro_rules! fuzz {
     ($target:expr) => {
-        bolero::check!()
-            .with_test_time($crate::fuzz::test_time())
-            .with_max_len($crate::fuzz::MAX_LENGTH)
-            .for_each($crate::fuzz::timed($target))
+        let target = $crate::fuzz::timed($target);
+        // Set by `tests/api/fuzz/run`.
+        if std::env::var_os("BOLERO_LIBTEST_HARNESS").is_some() {
+            bolero::check!().with_max_len($crate::fuzz::MAX_LENGTH).for_each(target);
+        } else {
+            $crate::fuzz::run(target);
+        }
     };
 }
 use fuzz;
 
-fn test_time() -> Duration {
-    TIME.saturating_mul(u32::try_from(budget()).unwrap_or(u32::MAX))
+/// Runs a target on inputs that follow from the seed.
+fn run(target: impl FnMut(&[u8])) {
+    let config = ProptestConfig {
+        cases: u32::try_from(CASES * budget()).unwrap_or(u32::MAX),
+        rng_seed: RngSeed::Fixed(seed(0x5eed_0033)),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let target = RefCell::new(target);
+    let inputs = proptest::collection::vec(any::<u8>(), 0..=MAX_LENGTH);
+    let result = TestRunner::new(config).run(&inputs, |bytes| {
+        (target.borrow_mut())(&bytes);
+        Ok(())
+    });
+    result.unwrap_or_else(|failure| panic!("{failure:?}"));
 }
 
 /// A target that fails if one input takes too long.
