@@ -354,7 +354,7 @@ def summary(results):
 def parse():
     flags = argparse.ArgumentParser()
     root = pathlib.Path(__file__).resolve().parents[1]
-    flags.add_argument("--binary", default=os.environ.get("TEAMCHAT_BIN", str(root / "target/release/teamchat")))
+    flags.add_argument("--binary", default=os.environ.get("TEAMCHAT_BIN", str(root / "target/dist/teamchat")))
     flags.add_argument("--seconds", type=float, default=8, help="alone, and beside the attack")
     flags.add_argument("--memory", type=int, default=512, help="MiB")
     flags.add_argument("--no-limit", action="store_true", help="without a control group")

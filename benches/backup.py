@@ -3,7 +3,7 @@
 
     benches/backup.py [--messages 1000000] [--turns 3] [--directory DIR]
 
-TEAMCHAT_BIN names the program, target/release/teamchat by default.
+TEAMCHAT_BIN names the program, target/dist/teamchat by default.
 
 In each turn four people send for as long as a backup takes, once beside it and once alone. Prints the 99th percentiles
 and their ratio. The goal is at most 2.
@@ -66,7 +66,7 @@ def main():
     flags.add_argument("--directory")
     flags = flags.parse_args()
     root = pathlib.Path(__file__).resolve().parents[1]
-    program = os.environ.get("TEAMCHAT_BIN", str(root / "target/release/teamchat"))
+    program = os.environ.get("TEAMCHAT_BIN", str(root / "target/dist/teamchat"))
     with tempfile.TemporaryDirectory(dir=flags.directory) as folder:
         measure(program, pathlib.Path(folder), flags)
 

@@ -3,7 +3,7 @@
 
     benches/move.py [--messages 100000] [--seed 1] [--directory DIR] [--keep]
 
-TEAMCHAT_BIN names the program, target/release/teamchat by default.
+TEAMCHAT_BIN names the program, target/dist/teamchat by default.
 
 Prints the time and the peak memory of the import. The goals for a million messages are 10 minutes on two cores and 300 MiB.
 Fails if anything is lost: all messages of two people by id, and each member of a sample of messages, by the interface.
@@ -259,7 +259,7 @@ def main():
     flags.add_argument("--keep", action="store_true", help="keep the archive and the database in the directory")
     flags = flags.parse_args()
     root = pathlib.Path(__file__).resolve().parents[1]
-    program = os.environ.get("TEAMCHAT_BIN", str(root / "target/release/teamchat"))
+    program = os.environ.get("TEAMCHAT_BIN", str(root / "target/dist/teamchat"))
     if flags.directory:
         os.makedirs(flags.directory, exist_ok=True)
     if flags.keep:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A day of a team of 12 on a small machine: one slow core, 256 MiB, and a disk that takes 10 ms to write durably.
 
-    benches/small.py [--minutes 5] [--directory DIR]     TEAMCHAT_BIN names the program, target/release/teamchat by default
+    benches/small.py [--minutes 5] [--directory DIR]     TEAMCHAT_BIN names the program, target/dist/teamchat by default
 
 Needs root, for control groups, and strace, which delays fsync. The directory should be on a real disk. The day is that of clients:
 messages, files, reading, typing, and a presence every minute of eight hours. Then 100 polls wait for two minutes without any message.
@@ -185,7 +185,7 @@ def main():
     if os.getuid() != 0 or (flags.fsync and not shutil.which("strace")):
         sys.exit("benches/small.py needs root, and strace (on Debian: apt-get install strace)")
     root = pathlib.Path(__file__).resolve().parents[1]
-    program = os.environ.get("TEAMCHAT_BIN", str(root / "target/release/teamchat"))
+    program = os.environ.get("TEAMCHAT_BIN", str(root / "target/dist/teamchat"))
     if flags.directory:
         os.makedirs(flags.directory, exist_ok=True)
     group = Group(flags.memory << 20, flags.speed)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A year of a busy team, sent through the interface of the program with a moved clock: 12 people, 300 messages and 10 files a day.
 
-    benches/year.py [--days 365] [--directory DIR]     TEAMCHAT_BIN names the program, target/release/teamchat by default
+    benches/year.py [--days 365] [--directory DIR]     TEAMCHAT_BIN names the program, target/dist/teamchat by default
 
 Prints the size of the file, its growth, the time of a start, and time and size of a backup.
 """
@@ -77,7 +77,7 @@ def main():
     flags.add_argument("--directory")
     flags = flags.parse_args()
     root = pathlib.Path(__file__).resolve().parents[1]
-    program = os.environ.get("TEAMCHAT_BIN", str(root / "target/release/teamchat"))
+    program = os.environ.get("TEAMCHAT_BIN", str(root / "target/dist/teamchat"))
     if flags.directory:
         os.makedirs(flags.directory, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=flags.directory) as folder:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The functions that a server runs from its start to the first messages, as a linker script that puts them side by side.
 
-    cargo rustc --release --bin teamchat -- -C strip=none
-    packaging/startup.py target/release/teamchat >packaging/startup.ld
+    cargo rustc --profile dist --bin teamchat -- -C strip=none
+    packaging/startup.py target/dist/teamchat >packaging/startup.ld
 
 The kernel maps the pages around each function that runs. Functions that are spread over the whole program map most of it: 10 MiB
 for 2 MiB of functions. Names are without the hashes of a build, so that the list serves all architectures and later versions;

@@ -1,4 +1,4 @@
-//! The server under test: started from its release binary and spoken to as any client would.
+//! The server under test: started from its binary and spoken to as any client would.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
