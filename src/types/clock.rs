@@ -10,7 +10,8 @@ pub const LAST_SECOND: i64 = 253_402_300_799;
 
 /// Reads UNIX seconds with a fraction, which is cut off. `None` if they are not a time from 1970 to [`LAST_SECOND`].
 pub fn whole_seconds(seconds: f64) -> Option<i64> {
-    (0.0..LAST_SECOND as f64 + 1.0).contains(&seconds).then_some(seconds.floor() as i64)
+    let whole = seconds.floor() as i64;
+    (!seconds.is_nan() && (0..=LAST_SECOND).contains(&whole)).then_some(whole)
 }
 
 /// A time in UNIX seconds as one that can be written for people. Times beyond all calendars are the epoch.
