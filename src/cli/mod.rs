@@ -218,8 +218,8 @@ enum UserCommand {
     Sessions(SessionsCommand),
     /// Delete the content that a user and their bots created.
     ///
-    /// Works in small steps and informs clients of each. Deactivate the user first. Prints the counts and asks for
-    /// confirmation.
+    /// Works in small steps and informs clients of each. Prints the counts and asks for confirmation. The user has to be
+    /// deactivated before, unless it is for bots only.
     Purge(purge::PurgeCommand),
     /// Create, list and revoke the API keys of a user.
     #[command(subcommand)]

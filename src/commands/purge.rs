@@ -10,10 +10,11 @@ use crate::domain::audit;
 use crate::domain::audit::{Action, Entry};
 use crate::domain::limits::Accounts;
 use crate::domain::purge::{Batch, Kind};
-use crate::domain::{emoji, profile_values};
-use crate::http::ApiResult;
+use crate::domain::{emoji, profile_values, rows};
+use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::UserId;
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,6 +61,10 @@ impl Purge {
         let (kinds, invited) = (self.kinds, self.invited);
         let read = app.read_in(&app.pools.slow_reads, None, move |snapshot| {
             let accounts = Accounts::of_person(snapshot, user_id, now, invited)?;
+            // Bots are deactivated by the purge itself.
+            if self.place.is_some() && kinds.iter().any(|kind| *kind != Kind::Bots) {
+                check_deactivated(snapshot, &self.email, invited, accounts.user_ids())?;
+            }
             let mut counts = BTreeMap::new();
             if self.place.is_none() {
                 for kind in &kinds {
@@ -105,6 +110,25 @@ impl Purge {
         }
         Ok(purged)
     }
+}
+
+/// Refuses active accounts: they could go on writing, and the purge would leave what they write meanwhile.
+fn check_deactivated(
+    connection: &Connection,
+    email: &str,
+    invited: bool,
+    accounts: &[UserId],
+) -> ApiResult<()> {
+    let mut active = Vec::new();
+    for user_id in accounts {
+        active.extend(rows::user::by_id(connection, *user_id)?.filter(|user| user.is_active));
+    }
+    // Deactivating a person deactivates their bots.
+    let Some(user) = active.iter().min_by_key(|user| user.is_bot()) else { return Ok(()) };
+    let active = &user.delivery_email;
+    let of = if invited && !user.is_bot() { format!("{email} --invited") } else { active.clone() };
+    let msg = format!("{active} is active: run 'teamchat user deactivate --email {of}' before the purge");
+    Err(ApiError::bad_request(msg))
 }
 
 /// Removes the personal texts of one account; `from` is its position in the list. Limits keep them few.

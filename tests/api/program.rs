@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use teamchat::commands;
 use teamchat::store::Database;
 
 pub fn program(db: &Path, arguments: &[&str]) -> Command {
@@ -380,7 +381,9 @@ async fn purge_deletes_content_of_a_user() {
     }
     ada.send(shared, "topic", "spam").await;
     let kept = bob.send(shared, "topic", "mine").await;
-    ada.send(general, "topic", "spam").await;
+    let file = ada.request(reqwest::Method::POST, "/user_uploads");
+    let file = file.multipart((), &[("file", "a.txt", b"spam".as_slice())]).send().await.ok();
+    ada.send(general, "topic", &format!("[spam]({})", file["url"].as_str().unwrap())).await;
     ada.send_direct(&[&bob], "spam").await;
     let image = pictures::png(8, 8);
     for name in ["plain", "shown"] {
@@ -388,8 +391,6 @@ async fn purge_deletes_content_of_a_user() {
         request.multipart((), &[("file", "a.png", &image)]).send().await.ok();
     }
     bob.post(&format!("/messages/{kept}/reactions"), json!({"emoji_name": "shown"})).await.ok();
-    let file = ada.request(reqwest::Method::POST, "/user_uploads");
-    file.multipart((), &[("file", "a.txt", b"spam".as_slice())]).send().await.ok();
     for name in ["crowd", "team"] {
         let group = json!({"name": name, "description": "", "members": [ada.user_id, bob.user_id]});
         let id = ada.post("/user_groups/create", group).await.ok()["group_id"].clone();
@@ -425,13 +426,29 @@ async fn purge_deletes_content_of_a_user() {
     assert!(refused.contains("say what to remove: --all, or --messages"), "{refused}");
     let refused = error_of(&program(&["--emoji", "--bots"]).await);
     assert_eq!(refused, "error: nothing was removed; --yes removes 1 bots, 2 emoji of 2 accounts\n");
-    let found = json!({"bots": 1, "channels": 3, "emoji": 2, "files": 1, "groups": 2, "messages": 6,
+    let mut found = json!({"bots": 1, "channels": 3, "emoji": 2, "files": 1, "groups": 2, "messages": 6,
         "personal_texts": 0});
     let planned = json_of(&program(&["--all", "--dry-run", "--json"]).await);
     assert_eq!(planned, json!({"accounts": 2, "found": found}));
 
+    // A person who could go on writing keeps everything but bots.
+    let active =
+        "ada@example.com is active: run 'teamchat user deactivate --email ada@example.com' before the purge";
+    for (more, command) in
+        [(None, active.to_owned()), (Some("--invited"), active.replace("' b", " --invited' b"))]
+    {
+        let arguments: Vec<&str> = ["--all", "--yes"].into_iter().chain(more).collect();
+        let refused = error_of(&program(&arguments).await);
+        assert!(refused.contains(&command), "{refused}");
+    }
+    let bots = json_of(&program(&["--bots", "--yes", "--json"]).await);
+    assert_eq!(bots["removed"], json!({"bots": 1}));
+    assert_eq!(json_of(&program(&["--messages", "--dry-run", "--json"]).await)["found"]["messages"], 6);
+    server.command(commands::Command::SetActive { email: ada.email.clone(), is_active: false }).await;
+
+    found["bots"] = json!(0);
     let done = json_of(&program(&["--all", "--yes", "--json"]).await);
-    let removed = json!({"bots": 1, "channels": 2, "channels_archived": 1, "emoji": 1, "emoji_deactivated": 1,
+    let removed = json!({"channels": 2, "channels_archived": 1, "emoji": 1, "emoji_deactivated": 1,
         "files": 1, "groups": 1, "groups_in_use": 1, "messages": 6});
     assert_eq!(done, json!({"accounts": 2, "found": found, "removed": removed}));
     let poll = json!({"queue_id": queue.queue_id, "last_event_id": queue.last_event_id, "dont_block": true});

@@ -225,6 +225,7 @@ async fn the_number_of_subscriptions_is_kept() {
     check("a job failed").await;
     owner.delete(&format!("/users/{}", bob.user_id), ()).await.ok();
     check("an account was deactivated").await;
+    server.command(Command::SetActive { email: ada.email.clone(), is_active: false }).await;
     let place = Some(Place { kind: Kind::Channels, from: 0 });
     let purge = Purge { email: ada.email.clone(), kinds: vec![Kind::Channels], invited: false, place };
     server.command(Command::Purge(purge)).await;
