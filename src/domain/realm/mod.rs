@@ -13,7 +13,9 @@ pub const DUMMY_DOMAIN: &str = "bots.invalid";
 /// domain of an address. The host that a request names is not used: addresses are stored, and seen by others.
 pub fn bot_domain(public_url: Option<&str>) -> String {
     let url = public_url.and_then(|url| url::Url::parse(url).ok());
-    let domain = url.as_ref().and_then(url::Url::domain).filter(|domain| domain.contains('.'));
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+    let domain = url.as_ref().and_then(url::Url::domain);
+    let domain = domain.filter(|domain| domain.contains('.') && domain.bytes().all(is_letter));
     domain.unwrap_or(DUMMY_DOMAIN).to_owned()
 }
 

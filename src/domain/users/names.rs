@@ -12,6 +12,9 @@ use url::Host;
 /// The maximum length of a name, in characters.
 const MAX_NAME_LENGTH: usize = 100;
 
+/// The maximum length of a label of a domain, in bytes.
+const MAX_LABEL_LENGTH: usize = 63;
+
 /// Characters that are part of the syntax of mentions or quotes.
 const FORBIDDEN_IN_NAMES: &[char] = &['*', '`', '\\', '>', '"', '@'];
 
@@ -68,15 +71,30 @@ pub fn is_reserved(name: &str) -> bool {
 }
 
 /// True if a text can be the email of a new account: as on the published server, with a local part in ASCII and a valid
-/// host name as domain.
+/// host name as domain. Without backticks, because notices show emails as code.
 pub fn is_new_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
-    is_email(text)
-        && local.is_ascii()
-        && (domain.is_ascii() || matches!(Host::parse(domain), Ok(Host::Domain(_))))
+    is_email(text) && local.is_ascii() && !local.contains('`') && is_host_name(domain)
 }
 
-/// True if a text has the form of an email address: a local part, an `@`, and a domain.
+/// True if the labels of a domain are letters, digits and hyphens, in ASCII or as other alphabets are encoded in it.
+fn is_host_name(domain: &str) -> bool {
+    let ascii = if domain.is_ascii() {
+        domain.to_owned()
+    } else if let Ok(Host::Domain(ascii)) = Host::parse(domain) {
+        ascii
+    } else {
+        return false;
+    };
+    ascii.split('.').all(|label| {
+        (1..=MAX_LABEL_LENGTH).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    })
+}
+
+/// True if a text has the form of an email address, such as one of an existing account: a local part, an `@`, and a domain.
 pub fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let plain = |part: &str| {
@@ -155,13 +173,37 @@ mod tests {
     }
 
     #[test]
-    fn new_addresses_have_a_local_part_in_ascii() {
-        for good in ["ada@example.com", "ada@bücher.example", "ada@localhost"] {
+    fn new_addresses_have_a_local_part_in_ascii_and_a_host_name() {
+        let long = "x".repeat(63);
+        for good in [
+            "ada@example.com",
+            "ada@bücher.example",
+            "ada@localhost",
+            "a.b+c'd/e_f@x-1.example",
+            "ada@127.0.0.1",
+            &format!("ada@{long}.example"),
+        ] {
             assert!(is_new_email(good), "{good}");
         }
-        for bad in
-            ["оlga@example.com", "olga@x.example\u{200b}", "ol\u{ad}ga@x.example", "ada@exa\u{fe0f}mple.com"]
-        {
+        for bad in [
+            "оlga@example.com",
+            "olga@x.example\u{200b}",
+            "ol\u{ad}ga@x.example",
+            "ada@exa\u{fe0f}mple.com",
+            "a@evil.example/join",
+            "a@evil.example?x=y",
+            "a@evil.example#join",
+            "a`b`@x.example",
+            "a@`x`.example",
+            "a@x_y.example",
+            "a@x..example",
+            "a@-x.example",
+            "a@x-.example",
+            "a@bücher.example/join",
+            "a@x.example!",
+            "a@*x*.example",
+            &format!("ada@x{long}.example"),
+        ] {
             assert!(!is_new_email(bad), "{bad}");
         }
     }

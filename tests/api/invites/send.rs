@@ -93,11 +93,13 @@ async fn registered_emails_are_not_invited() {
         (&json!(false), &json!(false))
     );
 
-    let answer = send("new@example.com,nonsense,owner@example.com").await;
+    let answer = send("new@example.com,nonsense,owner@example.com,a@evil.example/join,a`b`@x.example").await;
     let msg = "Some emails did not validate, so we didn't send any invitations.";
     let failed = answer.error(400, "INVITATION_FAILED", msg);
     let errors = json!([
         ["nonsense", "Invalid address.", false],
+        ["a@evil.example/join", "Invalid address.", false],
+        ["a`b`@x.example", "Invalid address.", false],
         ["owner@example.com", "Already has an account.", false]
     ]);
     assert_eq!((&failed["errors"], &failed["sent_invitations"]), (&errors, &json!(false)));
