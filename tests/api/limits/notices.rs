@@ -133,7 +133,7 @@ async fn announcements_of_one_person_are_limited() {
     assert_eq!(announced().await[limit + 2], expected);
 }
 
-/// A report that nobody reads is refused, and not left out.
+/// A report without a recipient is refused, and not left out.
 #[tokio::test]
 async fn reports_of_one_person_are_limited() {
     let server = TestServer::start().await;
