@@ -148,6 +148,7 @@ describe("a small window", () => {
     await ada.setViewport({ width: 320, height: 256 });
     await until(ada, () => innerHeight === 256 && document.querySelector(".timeline__scroller").clientHeight >= 130);
     await until(ada, () => document.documentElement.scrollWidth === 320);
+    await focusOn(ada, "body");
     await focusOn(ada, ".composer .editor__text");
     await until(ada, () => {
       const { top, bottom } = document.querySelector(".composer .editor__text").getBoundingClientRect();
@@ -171,9 +172,11 @@ describe("what is sent later", () => {
     await bench.server.call("Ada", "POST", "/scheduled_messages", { type: "direct", to: [bench.server.accounts.Bob.user_id], content: "Happy birthday!", scheduled_delivery_timestamp: soon });
     const scheduled = async () => (await bench.server.call("Ada", "GET", "/scheduled_messages")).scheduled_messages;
     const ada = await as("Ada", "#scheduled");
+    const when = await onElement(ada, "dialog .row", (row) => row.textContent);
     await clickButton(ada, "Another time");
     await clickText(ada, "dialog .choices button", "Monday at 9");
     await eventually(async () => assert.notEqual((await scheduled())[0].scheduled_delivery_timestamp, soon));
+    await until(ada, (before) => document.querySelector("dialog .row").textContent !== before, when);
     const [{ scheduled_delivery_timestamp: time }] = await scheduled();
     await clickButton(ada, "Delete");
     await clickText(ada, ".toast button", "Undo");
