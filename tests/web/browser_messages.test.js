@@ -187,7 +187,7 @@ describe("messages", () => {
       formulas: element.querySelectorAll(".katex").length,
     }));
     // What the page's policy refuses would be an error of its console, which fails the test.
-    assert.deepEqual(found, { code: '<div style="color:red">', aligned: ["right", "center"], styles: 0, formulas: 1 });
+    assert.deepEqual(found, { code: '<div style="color:red">', aligned: ["end", "center"], styles: 0, formulas: 1 });
   });
 
   it("are answered in their topic from a view of several", async () => {

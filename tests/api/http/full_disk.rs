@@ -17,7 +17,7 @@ async fn a_full_disk_refuses_changes_and_nothing_else() {
         })
     };
     limit(1).await.unwrap();
-    let narrow = json!(vec![("topic", "x".repeat(1000)); 10]).to_string();
+    let narrow = json!(vec![("topic", "\u{1f600}".repeat(100)); 10]).to_string();
     let parameters = [("narrow", narrow.as_str()), ("fetch_event_types", "[]")];
     let msg = "The server could not save this change: its disk is full";
     for _ in 0..3 {

@@ -81,7 +81,8 @@ async fn the_host_of_a_request_is_in_no_answer_to_others() {
         send(&eve, Method::PATCH, "/settings", json!({"email_address_visibility": 5})).await.ok();
         let invitation = json!({"invitee_emails": format!("new{number}@example.com"), "stream_ids": []});
         send(&eve, Method::POST, "/invites", invitation).await.ok();
-        send(&eve, Method::POST, "/invites/1/resend", json!({})).await.ok();
+        let resend = format!("/invites/{}/resend", number + 1);
+        send(&eve, Method::POST, &resend, json!({})).await.ok();
         let description = format!("[file]({url}) #**general>soup**");
         let channel = json!({"name": format!("channel {number}"), "subscribers": [ada.user_id], "description": description});
         send(&eve, Method::POST, "/channels/create", channel).await.ok();
