@@ -220,7 +220,11 @@ function zform(app, message, extra) {
           "li",
           null,
           // The reply, which need not be what the name says, is a message of the person who presses the button.
-          h("button", { type: "button", class: "button button--small", title: reply, onclick: () => app.sendTo(message, reply) }, short_name),
+          h(
+            "button",
+            { type: "button", class: "button button--small", title: reply, onclick: () => app.sendTo(message, reply) },
+            short_name,
+          ),
           h("span", null, long_name),
         ),
       ),
