@@ -425,7 +425,15 @@ impl Growing {
         let mut by_email = more;
         by_email["invitee_emails"] = json!("later@example.com");
         self.owner.post("/invites", by_email).await.ok();
+        let again = json!({"invitee_emails": "again@example.com", "stream_ids": []});
+        self.ada.post("/invites", again).await.ok();
         let invites = self.owner.get("/invites", ()).await.ok();
+        let again = invites["invites"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|invite| invite["email"] == "again@example.com");
+        self.ada.post(&format!("/invites/{}/resend", again.unwrap()["id"]), ()).await.ok();
         let many = invites["invites"].as_array().unwrap().iter().find(|invite| invite["is_multiuse"] == true);
         self.owner.delete(&format!("/invites/multiuse/{}", many.unwrap()["id"]), ()).await.ok();
         self.owner.post(&format!("/users/{}/password_reset", self.guest.user_id), ()).await.ok();
