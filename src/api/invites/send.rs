@@ -221,7 +221,7 @@ fn send_links(
     }
     let full_name = rows::user::by_id(tx, caller.user_id)?.map(|user| user.full_name).unwrap_or_default();
     let name = Words::default().user(caller.user_id.0, &full_name);
-    let (mut sent, mut refusal) = (false, None);
+    let (mut is_sent, mut refusal) = (false, None);
     for administrator in user_ids::administrator_ids(tx)?.iter().take(MAX_ADMINISTRATORS_TOLD) {
         let administrator = UserId(administrator.into());
         let text = notices::language_of(tx, administrator)?.t(
@@ -232,11 +232,11 @@ fn send_links(
         let address = direct_address(tx, administrator)?;
         let send = |tx: &mut Tx<'_>| send_lists(tx, administrator, &intro, &links);
         match budget::send_within(tx, caller.user_id, &address, send)? {
-            Ok(()) => sent = true,
+            Ok(()) => is_sent = true,
             Err(used_up) => refusal = Some(used_up),
         }
     }
-    if let Some(used_up) = refusal.filter(|_| !sent) {
+    if let Some(used_up) = refusal.filter(|_| !is_sent) {
         return Ok(Err(used_up));
     }
     let intro = Words::new(language.t(
