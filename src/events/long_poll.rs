@@ -10,6 +10,16 @@ use crate::types::{Clock, EventId, UserId};
 use std::sync::Arc;
 use std::time::Duration;
 
+tokio::task_local! {
+    /// Called when a poll of the request that the task serves begins to wait.
+    static ON_WAIT: Box<dyn Fn() + Send>;
+}
+
+/// Serves a request, and calls `on_wait` whenever a poll in it begins to wait for events. Test servers use it.
+pub async fn observe_waits<F: Future>(on_wait: Box<dyn Fn() + Send>, request: F) -> F::Output {
+    ON_WAIT.scope(on_wait, request).await
+}
+
 /// The polling user, and the pool for slow work.
 #[derive(Clone, Copy)]
 pub struct Poller<'a> {
@@ -68,6 +78,7 @@ impl Hub {
             if until.is_some_and(|until| now >= until) {
                 return Ok(Delivery::TimedOut);
             }
+            let _unobserved = ON_WAIT.try_with(|on_wait| on_wait());
             match deadline {
                 Some(deadline) => match tokio::time::timeout_at(deadline, wake).await {
                     Ok(Ok(())) => {}

@@ -43,7 +43,7 @@ pub use emit::{EventSink, broadcast};
 pub(crate) use event::uniform_event;
 pub use event::{Event, Form, Members, Receiver, Registered, Routed};
 pub use hub::{Hub, MAX_EVENTS_BEHIND};
-pub use long_poll::{Delivery, Poller};
+pub use long_poll::{Delivery, Poller, observe_waits};
 pub use maintenance::{run_maintenance, save_queues};
 pub use poll::QueueError;
 pub use queue_limit::MAX_QUEUES_PER_USER;

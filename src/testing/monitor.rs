@@ -5,6 +5,7 @@ use super::har::{Exchange, Har};
 use super::level::Level;
 use super::requests::RequestLog;
 use crate::auth::credentials::parse_basic;
+use crate::events;
 use crate::http::error_response;
 use crate::http::{ApiError, BodyTap, Dropped, Intercepted, Interceptor, Next, Outcome, ResponseBody};
 use crate::types::Clock;
@@ -105,7 +106,7 @@ impl Monitor {
         let is_handled = answer.is_none() && fault.drop != Some(Cut::Request);
         let mut outcome = if is_handled {
             request.extensions_mut().insert(tap.clone());
-            let response = next(request).await;
+            let response = events::observe_waits(pending.on_wait(), next(request)).await;
             match level {
                 Some(level) => rewrite(response, &level, &path).await,
                 None => Ok(response),

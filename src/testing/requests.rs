@@ -2,6 +2,7 @@
 
 use crate::http::form::Form;
 use crate::http::{BodyTap, Outcome};
+use hyper::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
@@ -49,7 +50,7 @@ pub struct RequestFilter {
     pub path: Option<Pattern>,
     /// The email in the credentials.
     pub user: Option<String>,
-    /// Includes requests without a response yet, such as waiting polls.
+    /// Includes requests without a response yet; polls only once they wait for events.
     pub pending: bool,
 }
 
@@ -99,6 +100,8 @@ struct Entry {
     /// The body as far as it was read.
     body: BodyTap,
     is_pending: bool,
+    /// True for a poll that does not wait for events yet.
+    is_on_its_way: bool,
 }
 
 /// A request that is being handled. It counts as answered when this is dropped.
@@ -114,6 +117,12 @@ impl Pending {
     pub fn set_outcome(&mut self, status: u16, outcome: Outcome) {
         self.status = Some(status);
         self.outcome = outcome;
+    }
+
+    /// Notes that the request waits for events, whenever it is called.
+    pub fn on_wait(&self) -> Box<dyn Fn() + Send> {
+        let (log, id) = (Arc::clone(&self.log), self.id);
+        Box::new(move || log.change(id, |entry| entry.is_on_its_way = false))
     }
 }
 
@@ -151,20 +160,28 @@ impl RequestLog {
         if entries.list.len() >= CAPACITY {
             entries.list.pop_front();
         }
-        entries.list.push_back(Entry { request, content_type, body, is_pending: true });
+        let is_on_its_way = is_poll(head.method(), head.uri().path());
+        entries.list.push_back(Entry { request, content_type, body, is_pending: true, is_on_its_way });
         drop(entries);
         self.changed.send_replace(());
         Pending { log: Arc::clone(self), id, status: None, outcome: Outcome::default() }
     }
 
     fn finish(&self, id: u64, status: Option<u16>, outcome: Outcome) {
-        let mut entries = self.lock();
-        if let Some(entry) = entries.list.iter_mut().rev().find(|entry| entry.request.id == id) {
+        self.change(id, |entry| {
             entry.request.form = entry.form();
             entry.request.status = status;
             entry.request.code = outcome.code;
             entry.request.ignored = outcome.ignored;
             entry.is_pending = false;
+        });
+    }
+
+    /// Changes the entry of a request, unless it was removed.
+    fn change(&self, id: u64, change: impl FnOnce(&mut Entry)) {
+        let mut entries = self.lock();
+        if let Some(entry) = entries.list.iter_mut().rev().find(|entry| entry.request.id == id) {
+            change(entry);
         }
         drop(entries);
         self.changed.send_replace(());
@@ -221,7 +238,7 @@ impl Entry {
     fn matches(&self, filter: &RequestFilter) -> bool {
         let RequestFilter { method, path, user, pending } = filter;
         let request = &self.request;
-        (*pending || !self.is_pending)
+        (!self.is_pending || (*pending && !self.is_on_its_way))
             && method.as_ref().is_none_or(|method| method.eq_ignore_ascii_case(&request.method))
             && path.as_ref().is_none_or(|path| path.matches(&request.path))
             && user.as_ref().is_none_or(|user| {
@@ -232,6 +249,11 @@ impl Entry {
     fn form(&self) -> Map<String, Value> {
         form_of(&self.content_type, &self.body.bytes())
     }
+}
+
+/// True for a request that waits for events, under the prefix for API keys or the one for sessions.
+fn is_poll(method: &Method, path: &str) -> bool {
+    method == Method::GET && matches!(path, "/api/v1/events" | "/json/events")
 }
 
 /// The parameters in a body: names and values, and the names of files.

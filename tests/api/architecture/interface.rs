@@ -118,7 +118,8 @@ impl Table {
 
 /// Names of rows, one a line: `GET /users`.
 fn lines(names: &[&Vec<String>]) -> String {
-    names.iter().map(|name| format!("\n  {}", name.join(" "))).collect()
+    let names: Vec<String> = names.iter().map(|name| name.join(" ")).collect();
+    format!("\n  {}", names.join("\n  "))
 }
 
 /// Methods and paths, below `/api/v1` or outside of it.

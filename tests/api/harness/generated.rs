@@ -24,7 +24,8 @@ pub fn assert_generated(path: &str, expected: &str) {
     if is_blessing() {
         std::fs::write(&file, expected).unwrap();
         // Past the output that a passing test does not show.
-        writeln!(std::io::stderr(), "updated {path}").unwrap();
+        let mut output = std::io::stderr();
+        writeln!(output, "updated {path}").unwrap();
         return;
     }
     panic!("{}", difference(path, &found, expected));

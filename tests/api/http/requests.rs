@@ -117,8 +117,8 @@ async fn forms_and_their_parts_are_read_in_their_charset() {
         (in_parts(""), multipart("", b"\xef\xbb\xbfcaf\xc3\xa9")),
     ];
     for (content_type, body) in cases {
-        let sent = send(&content_type, body).await.ok();
-        let message = ada.message(sent["id"].as_i64().unwrap()).await;
+        let id = send(&content_type, body).await.ok()["id"].as_i64().unwrap();
+        let message = ada.message(id).await;
         assert_eq!(message["content"], "<p>café</p>", "{content_type}");
     }
     let unknown = "\r\nContent-Type: text/plain; charset=klingon";

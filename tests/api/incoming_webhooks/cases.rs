@@ -324,7 +324,7 @@ async fn rendered(
     for message in page["messages"].as_array().unwrap() {
         let index: usize = message["subject"].as_str().unwrap().parse().unwrap();
         let mark = if message["is_me_message"] == true { "me_message" } else { "" };
-        write!(htmls[index], "{}{mark}\n", message["content"].as_str().unwrap()).unwrap();
+        writeln!(htmls[index], "{}{mark}", message["content"].as_str().unwrap()).unwrap();
     }
     htmls
 }

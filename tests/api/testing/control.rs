@@ -90,6 +90,28 @@ async fn a_poll_that_waits_is_pending_and_ends_when_its_queue_expires() {
 }
 
 #[tokio::test]
+async fn a_poll_is_pending_only_once_it_waits() {
+    let server = Program::start(SMALL, &[]);
+    let queue = server.post("/register", BOT, json!({"event_types": "[\"message\"]"})).await;
+    let path = format!(
+        "/events?queue_id={}&last_event_id={}",
+        queue["queue_id"].as_str().unwrap(),
+        queue["last_event_id"]
+    );
+    // Holds the poll on its way to the queue.
+    server.control("POST", "/faults", json!({"path": "/events", "delay": 1})).await;
+    let advance = async {
+        let seen =
+            server.control("GET", "/requests?path=/events&pending=true&wait=1&timeout=60", Value::Null).await;
+        server.control("PUT", "/clock", json!({"advance": 3600})).await;
+        seen
+    };
+    let (answer, seen) = tokio::join!(server.get(&path, BOT), advance);
+    assert_eq!(facts(&seen), [json!(["GET", "/api/v1/events", BOT.0, null])]);
+    assert_eq!(answer["events"][0]["type"], "heartbeat", "a queue whose poll waits is kept: {answer}");
+}
+
+#[tokio::test]
 async fn faults_refuse_delay_and_cut_off() {
     let server = Program::start(SMALL, &[]);
     let fault = |fault: Value| server.control("POST", "/faults", fault);
@@ -227,7 +249,7 @@ async fn control_errors_have_a_reason() {
 
 #[tokio::test]
 async fn the_clock_moves_queues_and_scheduled_messages() {
-    let server = Program::start(&SMALL.replacen('{', "{\"clock\": \"2027-01-01T00:00:00Z\",", 1), &[]);
+    let server = Program::start(SMALL.replacen('{', "{\"clock\": \"2027-01-01T00:00:00Z\",", 1), &[]);
     let start = server.control("PUT", "/clock", json!({"frozen": true, "now": "2027-01-01T00:00:00Z"})).await;
     assert_eq!(start, json!({"now": "2027-01-01T00:00:00Z", "timestamp": 1_798_761_600.0, "frozen": true}));
     let verona = server.get("/get_stream_id?stream=Verona", IAGO).await["stream_id"].clone();
@@ -281,7 +303,7 @@ async fn messages_of_iago(server: &Program) -> Vec<(String, i64)> {
 
 #[tokio::test]
 async fn due_work_is_complete_when_the_clock_answers() {
-    let server = Program::start(&SMALL.replacen('{', "{\"clock\": \"2027-01-01T00:00:00Z\",", 1), &[]);
+    let server = Program::start(SMALL.replacen('{', "{\"clock\": \"2027-01-01T00:00:00Z\",", 1), &[]);
     let start = 1_798_761_600;
     server.control("PUT", "/clock", json!({"frozen": true, "now": start})).await;
     let to = server.get("/users/me", IAGO).await["user_id"].clone();
@@ -332,7 +354,7 @@ async fn presence_waiting_periods_and_activity_follow_the_clock() {
     const DAY: i64 = 24 * 3600;
     let start = 1_798_761_600;
     let fixtures = "{\"clock\": \"2027-01-01T00:00:00Z\", \"settings\": {\"waiting_period_threshold\": 3},";
-    let server = Program::start(&SMALL.replacen('{', fixtures, 1), &[]);
+    let server = Program::start(SMALL.replacen('{', fixtures, 1), &[]);
     server.control("PUT", "/clock", json!({"frozen": true, "now": start})).await;
     let groups = server.get("/user_groups", IAGO).await["user_groups"].clone();
     let full_members = groups.as_array().unwrap().iter().find(|group| group["name"] == "role:fullmembers");

@@ -149,7 +149,7 @@ async fn fixtures_are_for_a_new_file_and_are_written_back() {
     assert_eq!(written["users"][2]["api_key"], "echo-key");
     assert_eq!(written["messages"][0]["date"], "2026-01-01T00:00:00Z");
     // The written fixtures can be loaded.
-    let server = Program::start(&String::from_utf8(stopped.stdout).unwrap(), &[]);
+    let server = Program::start(String::from_utf8(stopped.stdout).unwrap(), &[]);
     assert_eq!(server.get("/users/me", BOT).await["full_name"], "Echo");
     let sample = command().args(["fixtures", "sample"]).output().unwrap();
     let sample: Value = serde_json::from_slice(&sample.stdout).unwrap();
