@@ -177,7 +177,7 @@ describe("exports", () => {
     // An export of private data needs the consent of an owner, which is given on the same page.
     await choose(ada, "What is exported", 2);
     await clickText(ada, "dialog label", "Let administrators export your private data");
-    await untilText(ada, "dialog .row", "Ada");
+    await untilText(ada, "dialog .muted", "2 of ");
     await clickText(ada, "dialog button", "Start the export");
     await untilText(ada, "dialog .row", "Complete");
     // Members have no such page.
