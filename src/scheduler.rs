@@ -2,7 +2,7 @@
 
 use crate::app::{App, SchedulerProgress, TaskProgress};
 use crate::http::{ApiError, ApiResult};
-use crate::store::Snapshot;
+use crate::store::{Snapshot, StoreError};
 use futures_util::FutureExt;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -66,6 +66,8 @@ pub fn run(
             let completed = app.scheduler_progress.borrow().requested;
             let (next_due, pause) = match guard(run_due(Arc::clone(&app))).await {
                 Ok(next) => (next, next.map_or(MAX_SLEEP, |next| until(&app, next))),
+                // Work in parts ends between two of them. The rest is due at the next start.
+                Err(_) if *stopped.borrow() => return,
                 Err(error) => {
                     tracing::warn!(%error, "scheduled work failed and will be tried again");
                     (None, RETRY_DELAY)
@@ -97,7 +99,8 @@ pub const DUE_START: DuePosition = (i64::MIN, i64::MIN);
 
 /// Calls `process` with one item after the other as long as the next one is due. `load_next` returns the first item
 /// after a position. An item that fails or panics stays where it is and does not stop others. Returns the time of the
-/// first item that is not due yet, in UNIX seconds, or the last error, so that failed items are retried.
+/// first item that is not due yet, in UNIX seconds, or the last error, so that failed items are retried. Fails between two
+/// items if the server stops.
 pub async fn process_due<T, F>(
     app: &App,
     load_next: impl Fn(&Snapshot<'_>, DuePosition) -> ApiResult<Option<(DuePosition, T)>> + Sync,
@@ -110,6 +113,9 @@ where
     let mut after = DUE_START;
     let mut failed = Ok(());
     loop {
+        if app.writer.background().is_stopping() {
+            return Err(StoreError::Stopped.into());
+        }
         match app.readers.read(|snapshot| load_next(snapshot, after)).await? {
             Some((position, item)) if position.0 <= app.clock.seconds() => {
                 if let Err(error) = guard(process(item)).await {

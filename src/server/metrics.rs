@@ -319,7 +319,21 @@ impl Figures {
         let group: &Distribution = &metrics.group_time.distribution();
         out.histograms("teamchat_writer_group_seconds", help, MICROSECONDS, &[(&[], group)])?;
         let sizes: &Distribution = &metrics.jobs_per_commit.distribution();
-        out.histograms("teamchat_writer_jobs_per_commit", "Changes that share a commit", 1.0, &[(&[], sizes)])
+        let help = "Changes that share a commit";
+        out.histograms("teamchat_writer_jobs_per_commit", help, 1.0, &[(&[], sizes)])?;
+        let background = self.server.app.writer.background().figures();
+        let labels: Vec<_> = background.iter().map(|(job, figures)| ([("job", *job)], figures)).collect();
+        let values: Vec<(Labels<'_>, u64)> =
+            labels.iter().map(|(labels, figures)| (&labels[..], figures.jobs)).collect();
+        out.counters(
+            "teamchat_writer_background_jobs",
+            "Parts of background work that the writer ran",
+            &values,
+        )?;
+        let values: Vec<(Labels<'_>, f64)> =
+            labels.iter().map(|(labels, figures)| (&labels[..], figures.longest.as_secs_f64())).collect();
+        let help = "The longest time of one part of background work";
+        out.gauges("teamchat_writer_background_longest_seconds", help, &values)
     }
 
     fn write_queues(&self, out: &mut Writer<'_>) -> fmt::Result {

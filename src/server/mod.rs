@@ -370,6 +370,7 @@ impl Server {
     pub async fn finish(mut self) -> Engine {
         // It fails only if all tasks have ended already.
         let _ended = self.stop.send(true);
+        self.engine.app.writer.background().stop();
         self.engine.app.hub.close();
         let ended =
             tokio::time::timeout(SHUTDOWN_GRACE, async { while self.tasks.join_next().await.is_some() {} });

@@ -4,6 +4,7 @@
 //! - `migrations`: the schema, and the steps from older ones to it;
 //! - [`Readers`]: a pool of read-only connections, with a [`Snapshot`] for each request;
 //! - [`Writer`]: one thread with the only writing connection, which runs jobs in groups;
+//! - [`Budget`]: the time that one background job of the writer may take;
 //! - [`Tx`]: the transaction of a job: rows, caches, and an outbox that is committed with the rows;
 //! - [`CommitSink`]: writes and publishes the outboxes;
 //! - [`WriterCaches`]: caches that jobs share;
@@ -17,6 +18,7 @@
 //!
 //! Nothing here knows events or resources.
 
+mod background;
 pub mod bitmap;
 mod copies;
 mod error;
@@ -40,6 +42,7 @@ mod writer;
 mod writer_cache;
 mod writer_metrics;
 
+pub use background::{BackgroundFigures, BackgroundJobs, Budget};
 pub use copies::DatabaseCopy;
 pub use error::{Cause, OpenError, StoreError};
 pub use file::{FileIdentity, beside, disk_usage, free_space, name_finished, private_file};

@@ -1,6 +1,7 @@
 //! A job and its transaction: the connection, caches, and an outbox that is committed or dropped with its rows.
 
 use super::StoreError;
+use super::background::{BackgroundJobs, Budget};
 use super::writer_cache::WriterCaches;
 use crate::error::ApiError;
 use crate::types::Origin;
@@ -8,6 +9,7 @@ use rusqlite::Connection;
 use std::any::Any;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// An item for the [`CommitSink`](super::CommitSink), which knows its type.
 pub type OutboxItem = Box<dyn Any + Send>;
@@ -32,6 +34,7 @@ pub(super) struct JobOutcome {
 pub struct Tx<'c> {
     connection: &'c Connection,
     caches: &'c mut WriterCaches,
+    background: &'c Arc<BackgroundJobs>,
     now: i64,
     origin: Origin,
     pub(super) left: JobOutput,
@@ -59,9 +62,24 @@ impl Deref for Tx<'_> {
 }
 
 impl<'c> Tx<'c> {
-    pub(super) fn new(connection: &'c Connection, caches: &'c mut WriterCaches, now: i64) -> Self {
+    pub(super) fn new(
+        connection: &'c Connection,
+        caches: &'c mut WriterCaches,
+        background: &'c Arc<BackgroundJobs>,
+        now: i64,
+    ) -> Self {
         let (origin, left) = (Origin::default(), JobOutput::default());
-        Self { connection, caches, now, origin, left, is_muted: false, failure: None }
+        Self { connection, caches, background, now, origin, left, is_muted: false, failure: None }
+    }
+
+    /// Starts the time of a part of some long work, of which the rest comes in further jobs ([`Self::then`]).
+    pub fn budget(&self, name: &'static str) -> Budget {
+        self.background.budget(name)
+    }
+
+    /// Returns the background jobs, for work at the end of the group ([`Self::before_commit`]).
+    pub fn background(&self) -> Arc<BackgroundJobs> {
+        Arc::clone(self.background)
     }
 
     /// Returns the time in UNIX seconds, the same for the whole job.

@@ -1,5 +1,6 @@
 //! The one way to change the file: a thread that runs jobs in groups and commits each group once.
 
+use super::background::{BackgroundJobs, Budget};
 use super::copies::{self, DatabaseCopy};
 use super::file::{FileIdentity, beside, disk_usage, free_space};
 use super::sink::CommitSink;
@@ -29,6 +30,7 @@ pub struct Writer {
     failure: watch::Receiver<bool>,
     identity: FileIdentity,
     metrics: Arc<WriterMetrics>,
+    background: Arc<BackgroundJobs>,
 }
 
 /// Work of the thread: jobs in groups, and operations on the whole file on their own.
@@ -93,9 +95,11 @@ impl Writer {
         let task_wakeup = watch::Sender::new(());
         let (failed, failure) = watch::channel(false);
         let metrics = Arc::new(WriterMetrics::default());
+        let background = Arc::new(BackgroundJobs::default());
         let writer = WriterThread {
             connection,
             metrics: Arc::clone(&metrics),
+            background: Arc::clone(&background),
             identity: database.identity().clone(),
             caches: WriterCaches::default(),
             sink,
@@ -114,7 +118,7 @@ impl Writer {
             })
             .map_err(|error| StoreError::Panicked(error.to_string()))?;
         let identity = database.identity().clone();
-        Ok((Self { tasks, table_version, task_wakeup, failure, identity, metrics }, thread))
+        Ok((Self { tasks, table_version, task_wakeup, failure, identity, metrics, background }, thread))
     }
 
     /// Checks that the path of the database still leads to the open file. The writer checks it before each commit.
@@ -156,6 +160,11 @@ impl Writer {
         &self.metrics
     }
 
+    /// The background jobs.
+    pub fn background(&self) -> &Arc<BackgroundJobs> {
+        &self.background
+    }
+
     /// Returns the sizes of the file and of its log, in bytes.
     pub fn file_sizes(&self) -> (u64, u64) {
         (std::fs::metadata(self.path()).map_or(0, |metadata| metadata.len()), self.log_size())
@@ -193,6 +202,33 @@ impl Writer {
         E: From<StoreError> + Send + 'static,
     {
         self.submit(work).await.unwrap_or_else(|_| Err(StoreError::Stopped.into()))
+    }
+
+    /// Runs background work in as many jobs as it takes, each for a short time, with the jobs of others between them. `work`
+    /// asks its budget before each step, and returns true when all is done. Fails between two jobs if the server stops.
+    pub async fn run_in_parts<E>(
+        &self,
+        name: &'static str,
+        mut work: impl FnMut(&mut Tx<'_>, &mut Budget) -> Result<bool, E> + Send + 'static,
+    ) -> Result<(), E>
+    where
+        E: From<StoreError> + Send + 'static,
+    {
+        loop {
+            if self.background.is_stopping() {
+                return Err(StoreError::Stopped.into());
+            }
+            let job = move |tx: &mut Tx<'_>| {
+                let mut budget = tx.budget(name);
+                let is_done = work(tx, &mut budget)?;
+                Ok::<_, E>((work, is_done))
+            };
+            let (next, is_done) = self.run(job).await?;
+            if is_done {
+                return Ok(());
+            }
+            work = next;
+        }
     }
 
     fn submit<T, E>(
@@ -304,6 +340,7 @@ fn guard<T>(work: impl FnOnce() -> T) -> Result<T, StoreError> {
 /// The writer's thread.
 struct WriterThread<S> {
     metrics: Arc<WriterMetrics>,
+    background: Arc<BackgroundJobs>,
     identity: FileIdentity,
     caches: WriterCaches,
     sink: S,
@@ -422,7 +459,7 @@ impl<S: CommitSink> WriterThread<S> {
     /// fails: a full disk makes SQLite roll back the whole transaction.
     fn run_job(&mut self, job: Job) -> JobResult {
         let started = execute(&self.connection, "SAVEPOINT job");
-        let mut tx = Tx::new(&self.connection, &mut self.caches, self.clock.seconds());
+        let mut tx = Tx::new(&self.connection, &mut self.caches, &self.background, self.clock.seconds());
         let outcome = match started {
             Ok(()) => job(Ok(&mut tx)),
             Err(error) => {
