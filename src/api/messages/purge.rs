@@ -3,9 +3,10 @@
 use crate::api::resource::Background;
 use crate::app::App;
 use crate::domain::search::purge;
+use crate::domain::search::purge::Candidates;
 use crate::http::ApiResult;
 use crate::scheduler;
-use crate::store::Tx;
+use crate::store::{Budget, Snapshot, StoreError, Tx};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,31 +18,74 @@ pub const BACKGROUND: Background = |app, stopped| {
 /// Purges if that is due, in many short jobs. Returns when the next purge is due, in UNIX seconds.
 async fn purge_due(app: &App) -> ApiResult<Option<i64>> {
     let now = app.clock.seconds();
-    let due = app.readers.read(|snapshot| ApiResult::Ok(purge::next_due(snapshot)?)).await?;
+    let next =
+        |snapshot: &Snapshot<'_>| ApiResult::Ok((purge::next_due(snapshot)?, purge::sweeps(snapshot)?));
+    let (due, sweeps) = app.readers.read(next).await?;
     if due.is_none_or(|due| due > now) {
         return Ok(due);
     }
-    while app.writer.run(purge::remove_words).await? {}
-    let mut after = Some(0);
-    while let Some(last) = after {
-        let remove = move |tx: &mut Tx<'_>| ApiResult::Ok(purge::remove_topics(tx, last)?);
-        after = app.writer.run(remove).await?;
+    if sweeps != 0 {
+        remove_words(app, Candidates::All).await?;
+        app.writer.run(move |tx| ApiResult::Ok(purge::finish_sweep(tx, sweeps)?)).await?;
     }
+    remove_words(app, Candidates::Retired).await?;
+    let mut after = 0;
+    let remove_topics = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
+        while budget.next_step() {
+            match purge::remove_topics(tx, after)? {
+                Some(last) => after = last,
+                None => return Ok(true),
+            }
+        }
+        Ok(false)
+    };
+    app.writer.run_in_parts("search_topics", remove_topics).await?;
     let mut begins = true;
-    while merge_some(app, begins).await? {
+    while !merge_some(app, begins).await? {
         begins = false;
     }
     app.writer.run(move |tx| ApiResult::Ok(purge::finish(tx, now)?)).await?;
-    app.readers.read(|snapshot| ApiResult::Ok(purge::next_due(snapshot)?)).await
+    Ok(app.readers.read(next).await?.0)
 }
 
+/// Removes the words that no message has: some are looked up in a snapshot, then deleted by the writer, and so on.
+async fn remove_words(app: &App, candidates: Candidates) -> ApiResult<()> {
+    let mut after = String::new();
+    loop {
+        let next = |snapshot: &Snapshot<'_>| ApiResult::Ok(purge::words_after(snapshot, candidates, &after)?);
+        let words = app.readers.read(next).await?;
+        if words.is_empty() {
+            return Ok(());
+        }
+        let watched = words.clone();
+        app.writer
+            .run(move |tx| {
+                purge::watch(tx, &watched);
+                ApiResult::Ok(())
+            })
+            .await?;
+        let look_up = move |snapshot: &Snapshot<'_>| Ok(purge::look_up(snapshot, words)?);
+        let mut looked_up = app.read_in(&app.pools.slow_reads, None, look_up).await?;
+        if let Some(last) = looked_up.back() {
+            after.clone_from(&last.word);
+        }
+        let remove =
+            move |tx: &mut Tx<'_>, budget: &mut Budget| purge::remove_words(tx, budget, &mut looked_up);
+        app.writer.run_in_parts("search_words", remove).await?;
+    }
+}
+
+/// Merges a part of the index. Returns whether that was the last.
 async fn merge_some(app: &App, begins: bool) -> ApiResult<bool> {
-    let has_merged = Arc::new(AtomicBool::new(false));
-    let tell = Arc::clone(&has_merged);
+    if app.writer.background().is_stopping() {
+        return Err(StoreError::Stopped.into());
+    }
+    let is_done = Arc::new(AtomicBool::new(false));
+    let report = Arc::clone(&is_done);
     let merge = move |tx: &mut Tx<'_>| -> ApiResult<()> {
-        purge::merge(tx, begins, tell);
+        purge::merge(tx, begins, report);
         Ok(())
     };
     app.writer.run(merge).await?;
-    Ok(has_merged.load(Ordering::Relaxed))
+    Ok(is_done.load(Ordering::Relaxed))
 }

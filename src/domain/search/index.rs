@@ -9,22 +9,25 @@ use crate::domain::search::emoji::with_words;
 use crate::domain::search::stem::stem;
 use crate::domain::search::text::{fold_into, index_text, words};
 use crate::error::ApiResult;
-use crate::store::{Snapshot, Tx, WriterCaches};
+use crate::store::{BackgroundJobs, Snapshot, Tx, WriterCaches};
 use crate::types::MessageId;
 use rusqlite::Connection;
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 /// The most messages that wait. A search that has to index them takes a few milliseconds longer.
 const MAX_WAITING: i64 = 256;
 
-/// Messages that are indexed in one job. More only wait in a file that is damaged.
+/// Messages that are read at a time. More only wait in a file that is damaged, or if their words take long.
 const MAX_PER_JOB: i64 = 1000;
 
 /// Has a new message indexed, once enough of them wait or a search needs it.
 pub fn add(tx: &mut Tx<'_>, id: MessageId) {
+    let background = tx.background();
     tx.before_commit(move |connection, caches| {
         let waiting = id.0 - last_indexed(connection, caches)?.0;
-        if waiting < MAX_WAITING { Ok(()) } else { add_waiting(connection, caches) }
+        if waiting < MAX_WAITING { Ok(()) } else { add_waiting(connection, caches, &background) }
     });
 }
 
@@ -58,7 +61,8 @@ pub async fn catch_up(app: &App) -> ApiResult<()> {
             return Ok(());
         }
         let index = |tx: &mut Tx<'_>| -> ApiResult<()> {
-            tx.before_commit(add_waiting);
+            let background = tx.background();
+            tx.before_commit(move |connection, caches| add_waiting(connection, caches, &background));
             Ok(())
         };
         app.writer.run(index).await?;
@@ -91,13 +95,20 @@ fn read_last_indexed(connection: &Connection) -> rusqlite::Result<MessageId> {
         .query_row([], |row| row.get(0))
 }
 
-/// Indexes the messages that wait.
-fn add_waiting(connection: &Connection, caches: &mut WriterCaches) -> rusqlite::Result<()> {
+/// Indexes messages that wait, as many as there is time for. The next message and the next search go on with the others.
+fn add_waiting(
+    connection: &Connection,
+    caches: &mut WriterCaches,
+    background: &Arc<BackgroundJobs>,
+) -> rusqlite::Result<()> {
+    let mut budget = background.budget("search_index");
     let mut last = last_indexed(connection, caches)?;
     let mut statement = connection
         .prepare_cached("SELECT id, content, subject FROM message WHERE id > ?1 ORDER BY id LIMIT ?2")?;
     let mut rows = statement.query((last, MAX_PER_JOB))?;
-    while let Some(row) = rows.next()? {
+    while budget.next_step()
+        && let Some(row) = rows.next()?
+    {
         last = row.get(0)?;
         let texts = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
         put(connection, caches.cache_mut(), last, texts, Entry::New)?;
@@ -176,21 +187,45 @@ pub(super) struct KnownWords {
     /// The digest of the last word of each slot; 0 for none.
     digests: Vec<u64>,
     folded: String,
+    /// Words that a purge looks up in a snapshot. A word that is written or retired again is not watched any more: the
+    /// snapshot may lack that.
+    watched: HashSet<String>,
+    /// The number of retired words, once it is known.
+    retired: Option<i64>,
 }
 
 impl Default for KnownWords {
     fn default() -> Self {
         // A quarter of a MiB, of which untouched pages take no memory.
-        Self { digests: vec![0; 1 << 15], folded: String::new() }
+        Self { digests: vec![0; 1 << 15], folded: String::new(), watched: HashSet::new(), retired: None }
     }
 }
 
 impl KnownWords {
-    /// Forgets a word, which may no longer be in the list.
-    pub(super) fn forget(&mut self, word: &str) {
-        let (slot, digest) = self.slot(word);
-        if self.digests[slot] == digest {
-            self.digests[slot] = 0;
+    /// Watches words, and no others. They are forgotten, so that writing one is noticed.
+    pub(super) fn watch(&mut self, words: &[String]) {
+        for word in words {
+            let (slot, digest) = self.slot(word);
+            if self.digests[slot] == digest {
+                self.digests[slot] = 0;
+            }
+        }
+        self.watched = words.iter().cloned().collect();
+    }
+
+    /// Ends watching a word. Returns whether it was watched: then it was neither written nor retired since.
+    pub(super) fn unwatch(&mut self, word: &str) -> bool {
+        !self.watched.is_empty() && self.watched.remove(word)
+    }
+
+    /// The number of retired words, which `count` returns at first.
+    pub(super) fn retired(
+        &mut self,
+        count: impl FnOnce() -> rusqlite::Result<i64>,
+    ) -> rusqlite::Result<&mut i64> {
+        match self.retired {
+            Some(ref mut known) => Ok(known),
+            None => Ok(self.retired.insert(count()?)),
         }
     }
 
@@ -212,6 +247,9 @@ impl KnownWords {
             if self.digests[slot] != digest {
                 insert.execute((&self.folded, stem(&self.folded)))?;
                 self.digests[slot] = digest;
+                if !self.watched.is_empty() {
+                    self.watched.remove(&self.folded);
+                }
             }
         }
         Ok(())

@@ -58,7 +58,7 @@ pub fn store(
     let is_channel = before.topic_id.is_some();
     let files = references::change(tx, caller, before.sender_id, id, &rendered.attachment_path_ids)?;
     let attributes = attribute::IS_EDITED | attributes_of(rendered, is_channel, files.has_attachment);
-    purge::retire(tx, id)?;
+    purge::retire_content(tx, id, content)?;
     messages::update_content(tx, id, content, &rendered.html, attributes, now)?;
     index::renew(tx, id);
     let message = messages::by_id(tx, id)?
