@@ -24,10 +24,11 @@ use crate::http::{
     ANYONE, Anyone, ApiError, ApiResult, Call, OtherReply, Read, Reply, Route, USER, User, success_body,
 };
 use crate::scheduler;
-use crate::store::Tx;
+use crate::store::{Budget, Tx};
 use crate::types::{Origin, UserId};
 use hyper::Method;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -349,22 +350,29 @@ async fn delete_ended_sessions(app: &App) -> ApiResult<()> {
     let now = app.clock.seconds();
     loop {
         let ended = app.read_in(&app.pools.slow_reads, None, move |snapshot| sessions::ended(snapshot, now));
-        let ended = ended.await?;
+        let mut ended = ended.await?;
         if ended.is_empty() {
             return Ok(());
         }
-        app.writer.run(move |tx| sessions::delete_ended(tx, &ended)).await?;
+        let delete = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
+            while !ended.is_empty() && budget.next_step() {
+                ended.pop().map_or(Ok(()), |id| sessions::delete_ended(tx, id))?;
+            }
+            Ok(ended.is_empty())
+        };
+        app.writer.run_in_parts("ended_sessions", delete).await?;
     }
 }
 
 /// Saves when keys and sessions were used.
 pub async fn save_uses(app: &App) -> ApiResult<()> {
-    let uses = app.credential_cache.take_unsaved_uses();
+    let mut uses = VecDeque::from(app.credential_cache.take_unsaved_uses());
     if uses.is_empty() {
         return Ok(());
     }
-    let job = move |tx: &mut Tx<'_>| {
-        for CredentialUse { credential, time, address } in uses {
+    let save = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
+        while !uses.is_empty() && budget.next_step() {
+            let Some(CredentialUse { credential, time, address }) = uses.pop_front() else { break };
             match credential {
                 Credential::ApiKey(id) => {
                     set_last_used(tx, id, time)?;
@@ -374,7 +382,7 @@ pub async fn save_uses(app: &App) -> ApiResult<()> {
                 Credential::Server | Credential::Visitor => {}
             }
         }
-        Ok(())
+        Ok(uses.is_empty())
     };
-    app.writer.run(job).await
+    app.writer.run_in_parts("credential_uses", save).await
 }

@@ -91,10 +91,21 @@ impl Purge {
                         if from == 0 {
                             tx.audit(Entry::new(Action::AccountPurged, user_id).after(kind.name()))?;
                         }
-                        match kind {
-                            Kind::Personal => remove_personal(tx, &of, from),
-                            _ => kind.remove(tx, &of, from, &shown),
+                        let mut budget = tx.budget("user_purge");
+                        let mut removed = Batch { next: Some(from), ..Batch::default() };
+                        while let Some(from) = removed.next
+                            && budget.next_step()
+                        {
+                            removed.add(match kind {
+                                Kind::Personal => remove_personal(tx, &of, from)?,
+                                _ => kind.remove(tx, &of, from, &shown)?,
+                            });
+                            // Which emoji are shown is read before each batch.
+                            if kind == Kind::Emoji {
+                                break;
+                            }
                         }
+                        Ok(removed)
                     })
                 })
                 .await?;

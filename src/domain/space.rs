@@ -3,12 +3,12 @@
 
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
-use crate::store::{Tx, release_pages};
+use crate::store::{Budget, Tx, release_pages};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-/// Pages that one job gives back: one more page each may have to be moved and written.
-const PAGES_PER_JOB: u32 = 64;
+/// Pages that one step gives back: one more page each may have to be moved and written.
+const PAGES_PER_STEP: u32 = 8;
 
 /// Space is much if it is a quarter of the file, and at least this many bytes.
 const MIN_FREE: i64 = 64 << 20;
@@ -53,18 +53,18 @@ pub async fn release(app: &App) -> ApiResult<(Space, Space)> {
                    stop the server, and run `teamchat compact` once";
         return Err(ApiError::bad_request(msg));
     }
-    loop {
-        let after = app.writer.run(release_some).await?;
-        if after.free == 0 {
-            return Ok((before, after));
+    let release = |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
+        while budget.next_step() {
+            release_pages(tx, PAGES_PER_STEP)?;
+            if Space::of(tx)?.free == 0 {
+                return Ok(true);
+            }
         }
-    }
-}
-
-/// Gives some free pages back.
-fn release_some(tx: &mut Tx<'_>) -> ApiResult<Space> {
-    release_pages(tx, PAGES_PER_JOB)?;
-    Ok(Space::of(tx)?)
+        Ok(false)
+    };
+    app.writer.run_in_parts("free_space", release).await?;
+    let after = app.readers.read(|snapshot| Ok::<_, ApiError>(Space::of(snapshot)?)).await?;
+    Ok((before, after))
 }
 
 #[cfg(test)]

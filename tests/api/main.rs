@@ -9,6 +9,7 @@ mod architecture;
 mod audit_log;
 mod audited_commands;
 mod audited_operations;
+mod background_jobs;
 mod bot_storage;
 mod bots;
 mod channel_folders;

@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::domain::messages::channel_summary;
 use crate::http::ApiResult;
 use crate::scheduler;
+use crate::store::{Budget, Snapshot, Tx};
 
 /// The task.
 pub const BACKGROUND: Background = |app, stopped| {
@@ -15,9 +16,22 @@ pub const BACKGROUND: Background = |app, stopped| {
 /// Emits the channels that have become silent, if it is time to look, and returns when it is the next time, in UNIX
 /// seconds.
 pub async fn emit_silent_channels(app: &App) -> ApiResult<Option<i64>> {
+    let now = app.clock.seconds();
     let next = app.readers.read(|snapshot| channel_summary::next_look(snapshot)).await?;
-    match next {
-        Some(time) if time > app.clock.seconds() => Ok(next),
-        _ => app.writer.run(channel_summary::emit_silent).await.map(Some),
+    if next.is_some_and(|time| time > now) {
+        return Ok(next);
     }
+    let find = move |snapshot: &Snapshot<'_>| channel_summary::silent_channels(snapshot, now);
+    let mut silent = app.read_in(&app.pools.slow_reads, None, find).await?;
+    let emit = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
+        while budget.next_step() {
+            match silent.pop() {
+                Some(recipient_id) => channel_summary::emit_silent(tx, recipient_id, now)?,
+                None => return channel_summary::set_looked(tx, now).map(|()| true),
+            }
+        }
+        Ok(false)
+    };
+    app.writer.run_in_parts("silent_channels", emit).await?;
+    app.readers.read(|snapshot| channel_summary::next_look(snapshot)).await
 }

@@ -9,7 +9,7 @@ use crate::domain::space::{self, Space};
 use crate::domain::upload_quota;
 use crate::domain::upload_quota::{ALMOST_FULL, PersonUsage, UploadQuota};
 use crate::http::{ApiError, ApiResult};
-use crate::store::{Snapshot, Tx};
+use crate::store::{Budget, Snapshot, Tx};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -22,8 +22,8 @@ const SENT_RETENTION: i64 = 30 * 24 * 60 * 60;
 /// Retention of an invitation that has expired, or was revoked, in seconds.
 const ENDED_INVITE_RETENTION: i64 = 30 * 24 * 60 * 60;
 
-/// The most rows of one kind that one job deletes.
-const ROWS_PER_JOB: i64 = 1000;
+/// The most rows of one kind that one step deletes.
+const ROWS_PER_STEP: i64 = 50;
 
 /// Warns of space that runs out, removes old rows, and gives free pages back, from time to time. Nothing is due at a time of
 /// its own: a clock that test servers advance would stop at each.
@@ -40,9 +40,13 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
     app.writer.run(move |tx: &mut Tx<'_>| warn(tx, quota, disk)).await?;
     app.writer.run(move |tx: &mut Tx<'_>| warn_people(tx, &people)).await?;
     if app.jump_detector.is_steady(&app.clock) {
-        while app.writer.run(delete_sent).await? == ROWS_PER_JOB as usize {}
-        while app.writer.run(delete_ended_invites).await? == ROWS_PER_JOB as usize {}
-        while app.writer.run(delete_ended_budgets).await? == ROWS_PER_JOB as usize {}
+        app.writer.run_in_parts("sent_messages", |tx, budget| in_steps(tx, budget, delete_sent)).await?;
+        app.writer
+            .run_in_parts("ended_invites", |tx, budget| in_steps(tx, budget, delete_ended_invites))
+            .await?;
+        app.writer
+            .run_in_parts("ended_notice_budgets", |tx, budget| in_steps(tx, budget, delete_ended_budgets))
+            .await?;
     }
     let space = app.readers.read(|snapshot| Ok::<_, ApiError>(Space::of(snapshot)?)).await?;
     if space.can_shrink && space.has_much_free() {
@@ -83,6 +87,20 @@ fn warn_people(tx: &mut Tx<'_>, people: &[PersonUsage]) -> ApiResult<()> {
     })
 }
 
+/// Deletes rows in steps. Returns true when none are left.
+fn in_steps(
+    tx: &mut Tx<'_>,
+    budget: &mut Budget,
+    delete: fn(&mut Tx<'_>) -> ApiResult<usize>,
+) -> ApiResult<bool> {
+    while budget.next_step() {
+        if delete(tx)? < ROWS_PER_STEP as usize {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Deletes scheduled messages that were sent long ago.
 fn delete_sent(tx: &mut Tx<'_>) -> ApiResult<usize> {
     let mut statement = tx.prepare_cached(
@@ -90,15 +108,15 @@ fn delete_sent(tx: &mut Tx<'_>) -> ApiResult<usize> {
              SELECT scheduled_message_id FROM scheduled_message WHERE sent AND scheduled_delivery_timestamp < ?1
              AND scheduled_message_id NOT IN (SELECT scheduled_message_id FROM attachment_scheduled_message) LIMIT ?2)",
     )?;
-    Ok(statement.execute((tx.now() - SENT_RETENTION, ROWS_PER_JOB))?)
+    Ok(statement.execute((tx.now() - SENT_RETENTION, ROWS_PER_STEP))?)
 }
 
 /// Deletes invitations that ended long ago, with the addresses in them.
 fn delete_ended_invites(tx: &mut Tx<'_>) -> ApiResult<usize> {
-    Ok(invites::delete_ended(tx, tx.now() - ENDED_INVITE_RETENTION, ROWS_PER_JOB)?)
+    Ok(invites::delete_ended(tx, tx.now() - ENDED_INVITE_RETENTION, ROWS_PER_STEP)?)
 }
 
 /// Deletes budgets of notices whose day is over.
 fn delete_ended_budgets(tx: &mut Tx<'_>) -> ApiResult<usize> {
-    Ok(budget::delete_ended(tx, tx.now(), ROWS_PER_JOB)?)
+    Ok(budget::delete_ended(tx, tx.now(), ROWS_PER_STEP)?)
 }

@@ -6,18 +6,19 @@ use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{delete, topic_sql};
 use crate::domain::{access, messages};
 use crate::http::{Administrator, ApiError, ApiResult, Call, Caller, Reply};
-use crate::store::Tx;
+use crate::store::{Budget, Tx};
 use crate::types::Origin;
 use crate::types::{StreamId, Topic};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The most messages that are deleted in one job, so that no request waits long for it.
-const BATCH: usize = 500;
+/// The most messages that are deleted in one step, fewer if they are long.
+const STEP: usize = 50;
 
-/// The most jobs for one request. Clients repeat the request for larger topics.
-const MAX_BATCHES: usize = 20;
+/// The messages after which a request ends. Clients repeat it for larger topics.
+const MAX_MESSAGES: usize = 10_000;
 
 /// Parameters of `POST /streams/{stream_id}/delete_topic`.
 #[derive(Deserialize)]
@@ -41,26 +42,29 @@ pub async fn delete_topic(
     call: Call<Administrator>,
     params: DeleteTopicParams,
 ) -> ApiResult<Reply<DeletedTopic>> {
-    let topic = Arc::new(read_topic(&params.topic_name)?);
+    let topic = read_topic(&params.topic_name)?;
     let (app, caller) = (Arc::clone(&call.app), call.caller.clone());
     let origin = Origin::request(Some(caller.user_id), call.info.peer);
-    let mut complete = false;
-    for _ in 0..MAX_BATCHES {
-        let (caller, topic) = (caller.clone(), Arc::clone(&topic));
-        let batch = move |tx: &mut Tx<'_>| {
-            tx.set_origin(origin);
-            delete_batch(tx, caller, params.stream_id, &topic)
-        };
-        complete = app.writer.run(batch).await?;
-        if complete {
-            break;
-        }
-    }
-    Reply::data(&DeletedTopic { complete })
+    let is_complete = Arc::new(AtomicBool::new(false));
+    let (complete, mut room) = (Arc::clone(&is_complete), MAX_MESSAGES);
+    let delete = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
+        tx.set_origin(origin);
+        let is_all = delete_some(tx, budget, caller.clone(), (params.stream_id, &topic), &mut room)?;
+        complete.store(is_all, Ordering::Relaxed);
+        Ok(is_all || room == 0)
+    };
+    app.writer.run_in_parts("delete_topic", delete).await?;
+    Reply::data(&DeletedTopic { complete: is_complete.load(Ordering::Relaxed) })
 }
 
-/// Deletes the newest messages of a topic. Returns whether those were all.
-fn delete_batch(tx: &mut Tx<'_>, mut caller: Caller, stream_id: StreamId, topic: &Topic) -> ApiResult<bool> {
+/// Deletes the newest messages of a topic, as many as there is time and room for. Returns whether those were all.
+fn delete_some(
+    tx: &mut Tx<'_>,
+    budget: &mut Budget,
+    mut caller: Caller,
+    (stream_id, topic): (StreamId, &Topic),
+    room: &mut usize,
+) -> ApiResult<bool> {
     caller.reload(tx)?;
     if !caller.role.is_administrator() {
         return Err(ApiError::administrators_only());
@@ -70,17 +74,25 @@ fn delete_batch(tx: &mut Tx<'_>, mut caller: Caller, stream_id: StreamId, topic:
         return Err(access::channels::no_such_channel());
     }
     let Some(topic_id) = access::messages::topic(tx, stream_id, &topic.key())? else { return Ok(true) };
-    let view = MessageViewer::new(tx.ctx(&caller)).channel(&stream)?;
-    // Find one more than is deleted, to know whether there are more.
-    let mut batch = topic_sql::newest_ids(tx, topic_id, &view.visible, BATCH + 1)?;
-    let count = messages::count_for_one_job(tx, batch.iter().rev().take(BATCH).copied())?;
-    let complete = batch.len() <= count;
-    batch.drain(..batch.len() - count);
-    if let Some(newest) = batch.last() {
-        let facts = json!({ "messages": batch.len(), "newest_id": newest });
-        tx.audit(Entry::new(Action::TopicDeleted, stream_id).before(facts))?;
-        let subject = messages::subject_of(tx, *newest)?;
-        delete::from_channel(tx, &stream, &subject, &batch, Some(caller.user_id))?;
+    let visible = MessageViewer::new(tx.ctx(&caller)).channel(&stream)?.visible.clone();
+    let (mut deleted, mut newest, mut is_all) = (0, None, false);
+    while !is_all && *room > 0 && budget.next_step() {
+        let limit = STEP.min(*room);
+        // Find one more than is deleted, to know whether there are more.
+        let mut some = topic_sql::newest_ids(tx, topic_id, &visible, limit + 1)?;
+        let count = messages::count_for_one_step(tx, some.iter().rev().take(limit).copied())?;
+        is_all = some.len() <= count;
+        some.drain(..some.len() - count.min(some.len()));
+        let Some(last) = some.last().copied() else { break };
+        newest.get_or_insert(last);
+        deleted += some.len();
+        *room -= some.len();
+        let subject = messages::subject_of(tx, last)?;
+        delete::from_channel(tx, &stream, &subject, &some, Some(caller.user_id))?;
     }
-    Ok(complete)
+    if let Some(newest) = newest {
+        let facts = json!({ "messages": deleted, "newest_id": newest });
+        tx.audit(Entry::new(Action::TopicDeleted, stream_id).before(facts))?;
+    }
+    Ok(is_all)
 }

@@ -31,10 +31,18 @@ fn next_removal(snapshot: &Snapshot<'_>, after: DuePosition) -> ApiResult<Option
 }
 
 fn clean_some(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let mut budget = tx.budget("deleted_files");
+    while budget.next_step() && clean_step(tx)? {}
+    Ok(())
+}
+
+/// Deletes a file, or a chunk of one. Returns whether there was something to delete.
+fn clean_step(tx: &mut Tx<'_>) -> ApiResult<bool> {
     if let Some((file, since)) = files::longest_unclaimed(tx)?
         && since + UNREFERENCED_RETENTION <= tx.now()
     {
         references::delete(tx, &file)?;
+        return Ok(true);
     }
     blobs::delete_some(tx)
 }

@@ -12,17 +12,18 @@ use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::{messages, rows, user_settings, user_topics};
 use crate::error::ApiResult;
 use crate::events::Hub;
-use crate::store::Tx;
+use crate::store::{Budget, Tx};
 use crate::types::{MessageId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Messages that are decided in one snapshot.
 const MESSAGES_PER_SNAPSHOT: i64 = 100;
 
-/// Held messages that are checked in one job.
-const HELD_PER_JOB: i64 = 500;
+/// Held messages that are checked in one step.
+const HELD_PER_STEP: i64 = 10;
 
 /// Seconds between two checks of a held message.
 const CHECK_INTERVAL: i64 = 60;
@@ -39,9 +40,9 @@ struct Notified {
 /// Decisions about some messages.
 #[derive(Debug, Default)]
 struct Decisions {
-    notified: Vec<Notified>,
+    notified: VecDeque<Notified>,
     /// Users, and messages of which they are notified only if no client of theirs receives them.
-    held: Vec<(UserId, MessageId)>,
+    held: VecDeque<(UserId, MessageId)>,
     /// The last waiting message that was decided.
     until: Option<i64>,
 }
@@ -56,27 +57,26 @@ pub async fn decide_waiting(app: &App) -> ApiResult<()> {
         }
         let (hub, now) = (Arc::clone(&app.hub), app.clock.seconds());
         let decided = app.read_in(&app.pools.slow_reads, None, move |snapshot| decide(snapshot, &hub, now));
-        let decisions = decided.await?;
+        let mut decisions = decided.await?;
         let hub = Arc::clone(&app.hub);
-        let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
-            for Notified { user_id, tag, message_id } in &decisions.notified {
-                queue::add(tx, *user_id, tag, *message_id)?;
-            }
+        let store = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
             // The writer has published the events of the messages before it runs this job.
             let delivered_with = hub.head();
-            for (user_id, message_id) in decisions.held {
-                queue::hold(
-                    tx,
-                    &HeldMessage { user_id, message_id, delivered_with },
-                    tx.now() + CHECK_INTERVAL,
-                )?;
+            while budget.next_step() {
+                if let Some(Notified { user_id, tag, message_id }) = decisions.notified.pop_front() {
+                    queue::add(tx, user_id, &tag, message_id)?;
+                } else if let Some((user_id, message_id)) = decisions.held.pop_front() {
+                    let held = HeldMessage { user_id, message_id, delivered_with };
+                    queue::hold(tx, &held, tx.now() + CHECK_INTERVAL)?;
+                } else {
+                    // Until here, a crash repeats the decisions.
+                    decisions.until.map_or(Ok(()), |until| queue::remove_waiting(tx, until))?;
+                    return Ok(true);
+                }
             }
-            if let Some(until) = decisions.until {
-                queue::remove_waiting(tx, until)?;
-            }
-            Ok(())
+            Ok(false)
         };
-        app.writer.run(job).await?;
+        app.writer.run_in_parts("push_decisions", store).await?;
     }
 }
 
@@ -123,9 +123,9 @@ fn decide_one(
             || user_settings::ENABLE_ONLINE_PUSH_NOTIFICATIONS.get(connection, user_id)?
         {
             let tag = tag_of(connection, (&message, stream_id), user_id)?;
-            decisions.notified.push(Notified { user_id, tag, message_id });
+            decisions.notified.push_back(Notified { user_id, tag, message_id });
         } else {
-            decisions.held.push((user_id, message_id));
+            decisions.held.push_back((user_id, message_id));
         }
     }
     Ok(())
@@ -173,23 +173,35 @@ pub async fn check_held(app: &App) -> ApiResult<Option<i64>> {
         return next_check().await;
     }
     let hub = Arc::clone(&app.hub);
-    let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
-        for held in queue::held_messages(tx, tx.now(), HELD_PER_JOB)? {
-            if hub.has_delivered(held.user_id, held.delivered_with) {
-                queue::release(tx, &held)?;
-            } else if hub.receives_messages(held.user_id) {
-                queue::postpone_check(tx, &held, tx.now() + CHECK_INTERVAL)?;
-            } else {
-                queue::release(tx, &held)?;
-                if let Some(message) = messages::by_id(tx, held.message_id)? {
-                    let stream_id = stream_of(tx, message.recipient_id)?;
-                    let tag = tag_of(tx, (&message, stream_id), held.user_id)?;
-                    queue::add(tx, held.user_id, &tag, held.message_id)?;
-                }
+    let check = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
+        while budget.next_step() {
+            let due = queue::held_messages(tx, tx.now(), HELD_PER_STEP)?;
+            for held in &due {
+                check_one(tx, &hub, held)?;
+            }
+            if due.is_empty() {
+                return Ok(true);
             }
         }
-        Ok(())
+        Ok(false)
     };
-    app.writer.run(job).await?;
+    app.writer.run_in_parts("push_checks", check).await?;
     next_check().await
+}
+
+/// Checks a held message, and sets when it is checked next if it stays.
+fn check_one(tx: &Tx<'_>, hub: &Hub, held: &HeldMessage) -> ApiResult<()> {
+    if hub.has_delivered(held.user_id, held.delivered_with) {
+        queue::release(tx, held)?;
+    } else if hub.receives_messages(held.user_id) {
+        queue::postpone_check(tx, held, tx.now() + CHECK_INTERVAL)?;
+    } else {
+        queue::release(tx, held)?;
+        if let Some(message) = messages::by_id(tx, held.message_id)? {
+            let stream_id = stream_of(tx, message.recipient_id)?;
+            let tag = tag_of(tx, (&message, stream_id), held.user_id)?;
+            queue::add(tx, held.user_id, &tag, held.message_id)?;
+        }
+    }
+    Ok(())
 }

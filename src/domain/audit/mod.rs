@@ -17,6 +17,7 @@ pub use subject::Subject;
 
 use crate::app::App;
 use crate::error::ApiResult;
+use crate::store::{Budget, Tx};
 
 /// Days for which entries are kept by default.
 pub const DEFAULT_KEEP_DAYS: u32 = 400;
@@ -25,8 +26,16 @@ pub const DEFAULT_KEEP_DAYS: u32 = 400;
 pub async fn prune_old(app: &App) -> ApiResult<()> {
     let days = app.options.audit_keep_days.unwrap_or(DEFAULT_KEEP_DAYS);
     let until = app.clock.seconds() - i64::from(days) * 24 * 60 * 60;
-    while app.readers.read(|snapshot| sql::is_prunable(snapshot, until)).await? {
-        app.writer.run(move |tx| sql::prune(tx, until)).await?;
+    if !app.readers.read(|snapshot| sql::is_prunable(snapshot, until)).await? {
+        return Ok(());
     }
-    Ok(())
+    let prune = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
+        while budget.next_step() {
+            if sql::prune(tx, until)? == 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    app.writer.run_in_parts("audit_log", prune).await
 }

@@ -114,13 +114,14 @@ pub fn is_prunable(connection: &Connection, until: i64) -> ApiResult<bool> {
     Ok(connection.prepare_cached(statement)?.query_row([until], |row| row.get(0))?)
 }
 
-/// Deletes entries from before a time in UNIX seconds, at most [`MAX_ENTRIES`] of them.
-pub fn prune(tx: &Tx<'_>, until: i64) -> ApiResult<()> {
+/// The most entries that one step deletes.
+const PRUNED_PER_STEP: i64 = 50;
+
+/// Deletes entries from before a time in UNIX seconds, at most [`PRUNED_PER_STEP`] of them. Returns their number.
+pub fn prune(tx: &Tx<'_>, until: i64) -> ApiResult<usize> {
     let statement = "DELETE FROM audit_entry
          WHERE id IN (SELECT id FROM audit_entry WHERE time < ?1 ORDER BY time LIMIT ?2)";
-    let limit = i64::try_from(MAX_ENTRIES).unwrap_or(i64::MAX);
-    tx.prepare_cached(statement)?.execute((until, limit))?;
-    Ok(())
+    Ok(tx.prepare_cached(statement)?.execute((until, PRUNED_PER_STEP))?)
 }
 
 /// Removes the earlier emails and names of a user whose content is deleted, and the email that they were invited by.

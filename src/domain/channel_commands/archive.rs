@@ -16,7 +16,7 @@ use crate::store::Tx;
 use crate::types::UserId;
 
 /// Users for whom one job marks messages as read. Each takes about six microseconds.
-const READERS_PER_JOB: usize = 1000;
+const READERS_PER_JOB: usize = 500;
 
 /// Archives or unarchives a channel. Archiving also takes it out of the default channels.
 pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {

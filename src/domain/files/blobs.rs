@@ -20,9 +20,6 @@ const UPLOAD_TIMEOUT: i64 = 10 * 60;
 /// Seconds without data after which an unfinished upload no longer counts for the quota of others.
 const SILENCE: i64 = 15;
 
-/// The most chunks that one job deletes, which overwrites them.
-const DELETED_PER_JOB: i64 = 8;
-
 /// The content of an upload in progress. It is not visible before a file refers to it.
 pub struct Incoming {
     app: Arc<App>,
@@ -145,20 +142,20 @@ pub fn read_all(app: &App, content_id: i64, size: u64) -> ApiResult<Vec<u8>> {
     Ok(whole)
 }
 
-/// Deletes some chunks of a content whose deletion is due.
-pub fn delete_some(tx: &mut Tx<'_>) -> ApiResult<()> {
+/// Deletes a chunk, which overwrites it, of a content whose deletion is due. Returns whether there is such a content.
+pub fn delete_some(tx: &mut Tx<'_>) -> ApiResult<bool> {
     let next = next_deletion(tx)?;
-    let Some((content_id, _)) = next.filter(|(_, from)| *from <= tx.now()) else { return Ok(()) };
+    let Some((content_id, _)) = next.filter(|(_, from)| *from <= tx.now()) else { return Ok(false) };
     let removed = tx
         .prepare_cached(
             "DELETE FROM upload_piece WHERE content_id = ?1 AND number IN
-                 (SELECT number FROM upload_piece WHERE content_id = ?1 ORDER BY number LIMIT ?2)",
+                 (SELECT number FROM upload_piece WHERE content_id = ?1 ORDER BY number LIMIT 1)",
         )?
-        .execute((content_id, DELETED_PER_JOB))?;
-    if (removed as i64) < DELETED_PER_JOB {
+        .execute([content_id])?;
+    if removed == 0 {
         tx.prepare_cached("DELETE FROM upload_content WHERE content_id = ?1")?.execute([content_id])?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The next content to be deleted, and when, in UNIX seconds.

@@ -336,9 +336,12 @@ pub const MAX_DIRECT_CONVERSATIONS: usize = 5000;
 /// Maximum number of messages moved by one request of a user who is not a moderator. Each is rewritten.
 pub const MAX_MOVED_MESSAGES: usize = 5000;
 
-/// Maximum total length of the messages moved or deleted by one job, in bytes of Markdown, HTML and earlier versions; a
-/// single message may be longer. Moves by moderators are not limited.
+/// Maximum total length of the messages moved by one job, in bytes of Markdown, HTML and earlier versions; a single message
+/// may be longer. Moves by moderators are not limited.
 pub const MAX_REWRITTEN_LENGTH: i64 = 32 << 20;
+
+/// The same for the messages deleted in one step of a job, which asks before each step whether it has time for it.
+pub const MAX_DELETED_LENGTH: i64 = 64 << 10;
 
 /// Maximum number of user groups mentioned in a message: each is looked up, with its permission, while other senders
 /// wait. A wildcard mention reaches more people.

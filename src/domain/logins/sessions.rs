@@ -69,13 +69,13 @@ pub fn ended(connection: &Connection, now: i64) -> ApiResult<Vec<i64>> {
     Ok(ids.collect::<Result<_, _>>()?)
 }
 
-/// Deletes the rows of sessions that have ended. One that was used in the meantime stays.
-pub fn delete_ended(tx: &Tx<'_>, ids: &[i64]) -> ApiResult<()> {
+/// Deletes the row of a session that has ended. One that was used in the meantime stays.
+pub fn delete_ended(tx: &Tx<'_>, id: i64) -> ApiResult<()> {
     let mut statement = tx.prepare_cached(
         "DELETE FROM session WHERE id = ?1
              AND EXISTS (SELECT 1 FROM session_use WHERE session_id = ?1 AND last_used <= ?2)",
     )?;
-    ids.iter().try_for_each(|id| statement.execute((id, tx.now() - IDLE - ENDED_FOR)).map(|_| ()))?;
+    statement.execute((id, tx.now() - IDLE - ENDED_FOR))?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use crate::domain::{access, channels};
 use crate::error::ApiResult;
 use crate::events::Audience;
 use crate::store::Tx;
-use crate::types::MessageId;
+use crate::types::{MessageId, RecipientId};
 use rusqlite::{Connection, OptionalExtension};
 
 /// The derived members of a channel's record.
@@ -54,26 +54,44 @@ const COUNTER: &str = "recently_active";
 /// Interval in seconds between checks of all channels.
 const LOOK_INTERVAL: i64 = 60 * 60;
 
-/// When [`emit_silent`] has to be called next, in UNIX seconds; `None` if it never was.
+/// When to look for silent channels next, in UNIX seconds; `None` if that was never done.
 pub fn next_look(connection: &Connection) -> ApiResult<Option<i64>> {
     Ok(looked_until(connection)?.map(|until| until + LOOK_INTERVAL))
 }
 
-/// Emits the channels that have become silent since this was called last. Returns when to call it again.
-pub fn emit_silent(tx: &mut Tx<'_>) -> ApiResult<i64> {
-    let now = tx.now();
-    if let Some(since) = looked_until(tx)? {
-        for stream in channels::all(tx)? {
-            let newest = channels::newest_timestamp(tx, stream.recipient_id)?;
-            let is_active_at = |time| channels::rules::is_recently_active(time, stream.date_created, newest);
-            if is_active_at(since) && !is_active_at(now) {
-                emit(tx, &stream, vec![StreamChange::IsRecentlyActive { value: false }])?;
+/// The channels that have become silent since the last look.
+pub fn silent_channels(connection: &Connection, now: i64) -> ApiResult<Vec<RecipientId>> {
+    let mut silent = Vec::new();
+    if let Some(since) = looked_until(connection)? {
+        for stream in channels::all(connection)? {
+            if is_active(connection, &stream, since)? && !is_active(connection, &stream, now)? {
+                silent.push(stream.recipient_id);
             }
         }
     }
+    Ok(silent)
+}
+
+/// Emits a channel that has become silent, if it still is.
+pub fn emit_silent(tx: &mut Tx<'_>, recipient_id: RecipientId, now: i64) -> ApiResult<()> {
+    match channels::by_recipient(tx, recipient_id)? {
+        Some(stream) if !is_active(tx, &stream, now)? => {
+            emit(tx, &stream, vec![StreamChange::IsRecentlyActive { value: false }])
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_active(connection: &Connection, stream: &StreamRow, time: i64) -> ApiResult<bool> {
+    let newest = channels::newest_timestamp(connection, stream.recipient_id)?;
+    Ok(channels::rules::is_recently_active(time, stream.date_created, newest))
+}
+
+/// Records that all silent channels were emitted.
+pub fn set_looked(tx: &Tx<'_>, now: i64) -> ApiResult<()> {
     tx.prepare_cached("INSERT OR REPLACE INTO counter (name, value) VALUES (?1, ?2)")?
         .execute((COUNTER, now))?;
-    Ok(now + LOOK_INTERVAL)
+    Ok(())
 }
 
 fn looked_until(connection: &Connection) -> rusqlite::Result<Option<i64>> {

@@ -2,7 +2,7 @@
 //! rule.
 
 use crate::domain::access;
-use crate::domain::limits::{MAX_EDITS, MAX_EDITS_LENGTH, MAX_REWRITTEN_LENGTH};
+use crate::domain::limits::{MAX_DELETED_LENGTH, MAX_EDITS, MAX_EDITS_LENGTH, MAX_REWRITTEN_LENGTH};
 use crate::domain::messages::record::{
     EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute,
 };
@@ -337,10 +337,26 @@ pub fn trim_edits(connection: &Connection, id: MessageId) -> rusqlite::Result<()
     Ok(())
 }
 
-/// Number of the messages that one job may move or delete: one at least, and as many as are short enough together.
+/// Number of the messages that one job may move: one at least, and as many as are short enough together.
 pub fn count_for_one_job(
     connection: &Connection,
     ids: impl Iterator<Item = MessageId>,
+) -> rusqlite::Result<usize> {
+    count_of_length(connection, ids, MAX_REWRITTEN_LENGTH)
+}
+
+/// Number of the messages that may be deleted in one step of a job: one at least, and as many as are short enough together.
+pub fn count_for_one_step(
+    connection: &Connection,
+    ids: impl Iterator<Item = MessageId>,
+) -> rusqlite::Result<usize> {
+    count_of_length(connection, ids, MAX_DELETED_LENGTH)
+}
+
+fn count_of_length(
+    connection: &Connection,
+    ids: impl Iterator<Item = MessageId>,
+    limit: i64,
 ) -> rusqlite::Result<usize> {
     let mut statement = connection.prepare_cached(
         "SELECT octet_length(content) + octet_length(html) + coalesce((
@@ -351,7 +367,7 @@ pub fn count_for_one_job(
     let (mut count, mut total) = (0, 0);
     for id in ids {
         total += statement.query_row([id], |row| row.get::<_, i64>(0)).optional()?.unwrap_or(0);
-        if total > MAX_REWRITTEN_LENGTH && count > 0 {
+        if total > limit && count > 0 {
             break;
         }
         count += 1;
@@ -478,36 +494,6 @@ pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
         tx.prepare_cached(statement)?.execute([id])?;
     }
     Ok(())
-}
-
-/// The oldest messages of a channel below an id, each with its topic and its spelling of the topic.
-pub fn in_channel_before(
-    connection: &Connection,
-    recipient_id: RecipientId,
-    before: MessageId,
-    limit: i64,
-) -> rusqlite::Result<Vec<(MessageId, TopicId, String)>> {
-    connection
-        .prepare_cached(
-            "SELECT id, topic_id, subject FROM message WHERE recipient_id = ?1 AND id < ?2 ORDER BY id LIMIT ?3",
-        )?
-        .query_map((recipient_id, before, limit), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect()
-}
-
-/// Direct messages below an id, by conversation.
-pub fn direct_before(
-    connection: &Connection,
-    before: MessageId,
-    limit: i64,
-) -> rusqlite::Result<Vec<(MessageId, RecipientId)>> {
-    connection
-        .prepare_cached(
-            "SELECT message.id, recipient_id FROM recipient CROSS JOIN message USING (recipient_id)
-             WHERE user_ids IS NOT NULL AND message.id < ?1 LIMIT ?2",
-        )?
-        .query_map((before, limit), |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect()
 }
 
 /// The newest message of all, 0 if there is none.

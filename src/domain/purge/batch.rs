@@ -1,4 +1,4 @@
-//! A batch of deletions, in one job of the writer.
+//! A batch of deletions: a step of a job of the writer.
 
 use crate::domain::channels;
 use crate::domain::messages::delete;
@@ -8,11 +8,11 @@ use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, TopicId, UserId};
 use std::collections::BTreeMap;
 
-/// Maximum number of messages deleted by one batch, and of rows of an account checked.
-pub const MESSAGES: i64 = 200;
+/// Maximum number of messages deleted by one batch, fewer if they are long, and of rows of an account checked.
+pub const MESSAGES: i64 = 50;
 
 /// Maximum number of files, groups and bots deleted by one batch. Events are sent to all users.
-pub const OTHERS: usize = 20;
+pub const OTHERS: usize = 5;
 
 /// Result of a batch.
 #[derive(Debug, Default)]
@@ -31,6 +31,15 @@ impl Batch {
         if number > 0 {
             *self.done.entry(what).or_default() += number as u64;
         }
+    }
+
+    /// Adds the batch that follows this one.
+    pub fn add(&mut self, other: Self) {
+        for (what, number) in other.done {
+            *self.done.entry(what).or_default() += number;
+        }
+        self.next = other.next;
+        self.deactivated.extend(other.deactivated);
     }
 }
 

@@ -16,7 +16,7 @@ use crate::types::{GroupId, StreamId, UserId};
 use rusqlite::Connection;
 
 /// Maximum number of channels deleted by one batch: for each, SQLite searches the subscriptions that reference it.
-const CHANNELS: usize = 2;
+const CHANNELS: usize = 1;
 
 /// Removes a batch of channels.
 pub fn remove(tx: &mut Tx<'_>, accounts: &[UserId], from: i64) -> ApiResult<Batch> {
@@ -35,7 +35,7 @@ pub fn remove(tx: &mut Tx<'_>, accounts: &[UserId], from: i64) -> ApiResult<Batc
             continue;
         }
         let mut notices = sql::of_recipient(tx, stream.recipient_id, MESSAGES)?;
-        notices.truncate(messages::count_for_one_job(tx, notices.iter().map(|notice| notice.id))?);
+        notices.truncate(messages::count_for_one_step(tx, notices.iter().map(|notice| notice.id))?);
         if !notices.is_empty() {
             // The channel itself is for the next batch.
             delete_messages(tx, notices)?;

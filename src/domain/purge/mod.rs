@@ -1,7 +1,7 @@
 //! Deletion of the content that one person and their bots created, for operators of a flooded organization.
 //!
-//! Deletions run in batches, each a job of the writer, so that other requests are not delayed. A batch behaves like the
-//! usual operations: it emits the events, and keeps objects that others use.
+//! Deletions run in batches, of which a job of the writer runs as many as it has time for, so that other requests are not
+//! delayed. A batch behaves like the usual operations: it emits the events, and keeps objects that others use.
 
 mod batch;
 mod channels;
@@ -126,7 +126,7 @@ fn remove_messages(tx: &mut Tx<'_>, accounts: &[UserId]) -> ApiResult<Batch> {
     let mut batch = Batch::default();
     for user_id in accounts {
         let mut found = sql::of_sender(tx, *user_id, MESSAGES)?;
-        found.truncate(messages::count_for_one_job(tx, found.iter().map(|found| found.id))?);
+        found.truncate(messages::count_for_one_step(tx, found.iter().map(|found| found.id))?);
         if !found.is_empty() {
             batch.count("messages", found.len());
             delete_messages(tx, found)?;

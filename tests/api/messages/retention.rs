@@ -117,10 +117,11 @@ async fn many_messages_are_many_jobs_also_over_a_restart() {
     let mut queue = ada.register(bulk).await;
     server.crash().await;
     server.remove_expired().await;
-    let events = queue.expect_kinds(&["delete_message"; 3]).await;
+    let events = queue.events().await;
     let sizes: Vec<usize> =
         events.iter().map(|event| event["message_ids"].as_array().unwrap().len()).collect();
-    assert_eq!(sizes, [500, 500, 200]);
+    assert!(sizes.iter().all(|size| *size <= 50), "{sizes:?}");
+    assert_eq!(sizes.iter().sum::<usize>(), 1200);
     assert_eq!(ids(&ada).await, [0; 0]);
     let stream = ada.get(&format!("/streams/{id}"), ()).await.ok();
     assert_eq!(stream["stream"]["first_message_id"], Value::Null);

@@ -39,7 +39,10 @@ impl BulkReadEvents {
     /// Emits to users which messages became read: as many lists as fit into this job, and the others in jobs of their own.
     pub fn emit(mut self, tx: &mut Tx<'_>) -> ApiResult<()> {
         let mut listed = 0;
+        let mut budget = tx.budget("read_events");
         while listed < LISTED_PER_JOB
+            && !self.by_gaps.is_empty()
+            && budget.next_step()
             && let Some(((recipient_id, gaps), users)) = self.by_gaps.pop_first()
         {
             let ids = newest_ids(tx, recipient_id, &gaps)?;
