@@ -56,7 +56,8 @@ CREATE TABLE onboarding_step (
 -- Counters that never decrease, also across a crash. `event` is the end of the reserved block of event numbers: the
 -- writer reserves them in blocks, so that an event that is not stored never shares its number with another.
 -- `waiting_period` is the time (UNIX seconds) up to which the ends of waiting periods have been announced,
--- `recently_active` the same for channels that have become silent. Those that begin with `told_` do change: the level of a
+-- `recently_active` the same for channels that have become silent. `search_sweep` exists if more words were retired than
+-- `retired_word` may have: the next purge looks up all. Those that begin with `told_` do change: the level of a
 -- warning that the owners, or a person, were told.
 CREATE TABLE counter (
     name            TEXT    PRIMARY KEY,
@@ -499,7 +500,7 @@ CREATE TABLE search_word (
     stem                    TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Words of deleted and changed messages, until it is known whether another message has them.
+-- Words of deleted and changed messages, until it is known whether another message has them; at most 100,000.
 CREATE TABLE retired_word (
     word                    TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
@@ -630,6 +631,7 @@ CREATE TABLE reminder (
     failed                          INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX reminder_user ON reminder (user_id, scheduled_delivery_timestamp);
+CREATE INDEX reminder_message ON reminder (message_id);
 CREATE INDEX reminder_due ON reminder (scheduled_delivery_timestamp) WHERE NOT failed;
 
 -- Read state of a user in a conversation (a channel, or a direct conversation): all messages up to `read_until` are
@@ -830,7 +832,7 @@ CREATE TABLE upload_state (
 ) STRICT;
 
 -- The event log. `audience` is the set of receiving users: inline when small, else in `event_audience`. Rows that no
--- queue can still ask for are removed.
+-- queue can still ask for are removed. A row whose message was deleted stays without receivers and members.
 CREATE TABLE event (
     id              INTEGER PRIMARY KEY,
     type            TEXT    NOT NULL,             -- on the wire; what queues filter by
@@ -839,9 +841,12 @@ CREATE TABLE event (
     audience        BLOB,
     audience_id     INTEGER,                      -- a row of event_audience
     also_public     INTEGER NOT NULL,             -- also for queues that asked for all public channels
+    message_id      INTEGER,                      -- the message whose text it has, until that is deleted
     payload         TEXT    NOT NULL,             -- members of the event, JSON
     routing         TEXT                          -- decides about delivery, is never sent; JSON
 ) STRICT;
+CREATE INDEX event_message ON event (message_id) WHERE message_id IS NOT NULL;
+CREATE INDEX event_large_audience ON event (audience_id) WHERE audience_id IS NOT NULL;
 
 -- Large audiences, stored once for all events that share one.
 CREATE TABLE event_audience (

@@ -44,6 +44,17 @@ pub struct BufferedEvent {
     value: Mutex<Option<Arc<dyn Deliverable>>>,
 }
 
+/// A change of an event whose text was withdrawn.
+#[derive(Debug)]
+pub enum Change {
+    /// No queue gets it.
+    Removed,
+    /// Its members are others now.
+    Payload(Box<str>),
+    /// It has fewer receivers.
+    Audience(Audience),
+}
+
 /// An event cannot be delivered to a queue that must not miss it.
 #[derive(Debug)]
 pub struct Undeliverable;
@@ -65,6 +76,22 @@ impl BufferedEvent {
         let event =
             kind.ok().map(|kind| SerializedEvent { kind, payload: row.payload, routing: row.routing });
         Self { id, event_type: event_type.into(), audience, event, value: Mutex::default() }
+    }
+
+    /// Returns the event as it is after a change; `None` if no queue gets it any more.
+    fn changed(&self, change: Change) -> Option<Self> {
+        let (mut event, mut audience) = (self.event.clone(), self.audience.clone());
+        match change {
+            Change::Removed => return None,
+            Change::Payload(payload) => {
+                if let Some(event) = &mut event {
+                    event.payload = payload;
+                }
+            }
+            Change::Audience(fewer) => audience = fewer,
+        }
+        let event_type = self.event_type.clone();
+        Some(Self { id: self.id, event_type, audience, event, value: Mutex::default() })
     }
 
     /// Returns how long its text is in bytes.
@@ -184,12 +211,7 @@ impl EventBuffer {
 
     /// Adds the newest event and removes the oldest ones that have no room any more.
     pub fn push(&mut self, event: Arc<BufferedEvent>) {
-        self.bytes += OVERHEAD + event.size();
-        let sharing = self.audiences.entry(event.audience.serial()).or_default();
-        if *sharing == 0 {
-            self.bytes += event.audience.size();
-        }
-        *sharing += 1;
+        self.count(&event);
         self.events.push_back(event);
         while self.events.len() > MAX_EVENTS || (self.bytes > MAX_BYTES && self.events.len() > 1) {
             self.pop();
@@ -205,16 +227,40 @@ impl EventBuffer {
         self.audiences.shrink_to_fit();
     }
 
+    /// Changes an event, if it is in the buffer. Polls that have found it deliver it as it was.
+    pub fn change(&mut self, id: EventId, change: Change) {
+        let Ok(index) = self.events.binary_search_by_key(&id, |event| event.id) else { return };
+        let Some(before) = self.events.remove(index) else { return };
+        self.discount(&before);
+        if let Some(after) = before.changed(change) {
+            self.count(&after);
+            self.events.insert(index, Arc::new(after));
+        }
+    }
+
     fn pop(&mut self) {
         let Some(oldest) = self.events.pop_front() else { return };
         self.base = oldest.id;
-        self.bytes -= OVERHEAD + oldest.size();
-        let serial = oldest.audience.serial();
+        self.discount(&oldest);
+    }
+
+    fn count(&mut self, event: &BufferedEvent) {
+        self.bytes += OVERHEAD + event.size();
+        let sharing = self.audiences.entry(event.audience.serial()).or_default();
+        if *sharing == 0 {
+            self.bytes += event.audience.size();
+        }
+        *sharing += 1;
+    }
+
+    fn discount(&mut self, event: &BufferedEvent) {
+        self.bytes -= OVERHEAD + event.size();
+        let serial = event.audience.serial();
         if let Some(sharing) = self.audiences.get_mut(&serial) {
             *sharing -= 1;
             if *sharing == 0 {
                 self.audiences.remove(&serial);
-                self.bytes -= oldest.audience.size();
+                self.bytes -= event.audience.size();
             }
         }
     }

@@ -1,13 +1,16 @@
 //! Emitting events: from a job, with its rows, or without the writer.
 
 use super::audience::Audience;
+use super::buffer::Change;
 use super::event::{Registered, Routed};
 use super::hub::Hub;
 use super::ids::{GroupIds, Outcome};
 use super::log;
 use super::pending::{CommittedEvent, PendingEvent};
 use super::serialized::SerializedEvent;
+use super::withdraw::Withdrawal;
 use crate::store::{CommitSink, OutboxItem, StoreError, Tx, Writer, WriterCaches};
+use crate::types::EventId;
 use rusqlite::Connection;
 use std::sync::Arc;
 
@@ -61,7 +64,10 @@ impl Tx<'_> {
             return;
         }
         match SerializedEvent::new(&routed) {
-            Ok(event) => self.push_outbox(Box::new(PendingEvent { audience, event, is_logged })),
+            Ok(event) => {
+                let message_id = routed.event.message_id();
+                self.push_outbox(Box::new(PendingEvent { audience, event, message_id, is_logged }));
+            }
             Err(error) => {
                 tracing::error!(%error, name = E::NAME, "an event could not be serialized");
                 self.fail(error.into());
@@ -83,7 +89,7 @@ pub async fn broadcast<E: Registered>(
         return Ok(());
     }
     let event = SerializedEvent::new(&event.into())?;
-    match hub.publish_unlogged(PendingEvent { audience, event, is_logged: false }) {
+    match hub.publish_unlogged(PendingEvent { audience, event, message_id: None, is_logged: false }) {
         Outcome::Published | Outcome::Deferred => Ok(()),
         Outcome::NeedsBlock => writer.run(|_| Ok(())).await,
         Outcome::Closed => Err(StoreError::Stopped),
@@ -100,6 +106,8 @@ pub struct EventSink {
 struct Group {
     ids: GroupIds,
     events: Vec<CommittedEvent>,
+    /// Changes of events that were published before.
+    changes: Vec<(EventId, Change)>,
 }
 
 impl EventSink {
@@ -111,7 +119,19 @@ impl EventSink {
 
 impl Group {
     fn open(hub: &Hub) -> Self {
-        Self { ids: hub.ids.open_group(), events: Vec::new() }
+        Self { ids: hub.ids.open_group(), events: Vec::new(), changes: Vec::new() }
+    }
+
+    /// Changes an event of the group, or else one that was published before.
+    fn change(&mut self, id: EventId, change: Change) {
+        match self.events.binary_search_by_key(&id, |event| event.id) {
+            Err(_) => self.changes.push((id, change)),
+            Ok(index) => match change {
+                Change::Removed => drop(self.events.remove(index)),
+                Change::Payload(payload) => self.events[index].event.payload = payload,
+                Change::Audience(audience) => self.events[index].audience = audience,
+            },
+        }
     }
 }
 
@@ -124,12 +144,22 @@ impl CommitSink for EventSink {
     ) -> rusqlite::Result<()> {
         let group = self.group.get_or_insert_with(|| Group::open(&self.hub));
         for item in outbox {
-            let Ok(pending) = item.downcast::<PendingEvent>() else { continue };
-            let id = group.ids.take(connection)?;
-            if pending.is_logged {
-                log::append(connection, caches.cache_mut(), id, &pending.audience, &pending.event)?;
+            match item.downcast::<PendingEvent>() {
+                Ok(pending) => {
+                    let id = group.ids.take(connection)?;
+                    if pending.is_logged {
+                        let columns = (&pending.audience, pending.message_id);
+                        log::append(connection, caches.cache_mut(), id, &pending.event, columns)?;
+                    }
+                    group.events.push(pending.numbered(id));
+                }
+                Err(item) => {
+                    let Ok(withdrawal) = item.downcast::<Withdrawal>() else { continue };
+                    for (id, change) in withdrawal.apply(connection, caches.cache_mut(), self.hub.registry)? {
+                        group.change(id, change);
+                    }
+                }
             }
-            group.events.push(pending.numbered(id));
         }
         Ok(())
     }
@@ -145,10 +175,13 @@ impl CommitSink for EventSink {
     }
 
     fn committed(&mut self) {
-        if let Some(Group { ids, events }) = self.group.take() {
+        if let Some(Group { ids, events, changes }) = self.group.take() {
             self.hub.ids.commit_group(
                 ids,
-                || self.hub.publish(events),
+                || {
+                    self.hub.change(changes);
+                    self.hub.publish(events);
+                },
                 |id, pending| self.hub.publish([pending.numbered(id)]),
             );
         }

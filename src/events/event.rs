@@ -1,7 +1,7 @@
 //! The trait of events: storage, delivery, and wire format.
 
 use super::{QueueId, Registration};
-use crate::types::UserId;
+use crate::types::{MessageId, UserId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Write;
@@ -41,6 +41,20 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
 
     /// Writes members that only this receiver gets, after those of the variant.
     fn personal(&self, _routing: &Self::Routing, _receiver: &Receiver<'_>, _members: &mut Members<'_>) {}
+
+    /// The message whose text the event has. Queues that have not got the event when the message is deleted do not get the
+    /// text: see [`Self::without_text`].
+    fn message_id(&self) -> Option<MessageId> {
+        None
+    }
+
+    /// The event without the text of its message; `None` if it is about nothing else.
+    fn without_text(self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 /// An [`Event`] in the list of all events. Only these can be emitted, because others could not be read back from the

@@ -18,23 +18,21 @@
 //! - `base`: the buffer has every logged event after it. Older events are read from the table.
 //! - `head`: the newest event that any queue can have seen.
 
-use super::buffer::{BufferedEvent, EventBuffer, ParsedEvents};
+use super::buffer::{BufferedEvent, Change, EventBuffer, ParsedEvents};
 use super::ids::{EventIdAllocator, Outcome};
+use super::needs::Needs;
 use super::pending::{CommittedEvent, PendingEvent};
 use super::poll::{PollResult, QueueError, QueueFigures, is_for};
-use super::queue_limit::max_queues_of_person;
+use super::state::{Queue, State};
 use super::{NewQueue, QueueId, Registration, Registry, log, queue_store};
 use crate::store::{Readers, StoreError};
 use crate::types::{EventId, UserId};
-use roaring::RoaringBitmap;
 use rusqlite::Connection;
-use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
-/// Maximum number of events that a queue can be behind. The log keeps all events that the slowest queue needs, so a
-/// client that never acknowledges would keep it forever.
-pub const MAX_EVENTS_BEHIND: i64 = 1 << 19;
+/// The most queues of a user with all their bots that live for days without polls.
+const MAX_LONG_LIVED_QUEUES: usize = 5;
 
 /// The most queues that are removed, or whose positions are collected, while the lock is held once.
 const MAX_QUEUES_PER_LOCK: usize = 1000;
@@ -50,39 +48,6 @@ pub struct Hub {
     pub(super) ids: EventIdAllocator<PendingEvent>,
     pub(super) registry: &'static Registry,
     pub(super) readers: Arc<Readers>,
-}
-
-struct State {
-    buffer: EventBuffer,
-    head: EventId,
-    queues: HashMap<QueueId, Queue>,
-    by_user: HashMap<UserId, HashSet<QueueId>>,
-    /// The users in `by_user`: an intersection with an audience is quicker than walking either.
-    listening: RoaringBitmap,
-    /// Queues that asked for all public channels.
-    public: HashSet<QueueId>,
-    /// Queues that have expired and may still have rows.
-    expired: Vec<QueueId>,
-    /// Polls of queues that got events.
-    to_wake: Vec<oneshot::Sender<()>>,
-    /// Set when the server stops: no poll waits any more.
-    closed: bool,
-}
-
-struct Queue {
-    user_id: UserId,
-    registration: Arc<Registration>,
-    acknowledged: EventId,
-    /// True if a poll found events that are not acknowledged yet.
-    is_answered: bool,
-    pruned: Option<EventId>,
-    saved: EventId,
-    first: EventId,
-    newest: EventId,
-    /// Wakes the poll that waits. Dropped when a second poll comes, which ends the first.
-    waiter: Option<oneshot::Sender<()>>,
-    /// When the last poll came, in milliseconds of the monotonic clock.
-    last_seen: i64,
 }
 
 impl Hub {
@@ -102,17 +67,7 @@ impl Hub {
         let oldest = stored.iter().map(|queue| queue.acknowledged).min().unwrap_or(head);
         let rows = log::read_newest(connection, oldest, MAX_EVENTS_PER_POLL)?;
         let base = rows.first().map_or(oldest, |row| EventId(row.id.0 - 1));
-        let mut state = State {
-            buffer: EventBuffer::after(base),
-            head,
-            queues: HashMap::new(),
-            by_user: HashMap::new(),
-            listening: RoaringBitmap::new(),
-            public: HashSet::new(),
-            expired: Vec::new(),
-            to_wake: Vec::new(),
-            closed: false,
-        };
+        let mut state = State::new(head, EventBuffer::after(base));
         for row in rows {
             state.buffer.push(Arc::new(BufferedEvent::logged(row, registry)));
         }
@@ -272,6 +227,14 @@ impl Hub {
         }
     }
 
+    /// Changes events of the buffer as their rows were changed.
+    pub(super) fn change(&self, changes: Vec<(EventId, Change)>) {
+        let mut state = self.lock();
+        for (id, change) in changes {
+            state.buffer.change(id, change);
+        }
+    }
+
     /// Wakes the polls that wait for events that were published.
     pub(super) fn wake(&self) {
         let waiters = std::mem::take(&mut self.lock().to_wake);
@@ -337,6 +300,10 @@ impl Hub {
                     .cloned(),
             );
             queue.is_answered |= !result.is_empty();
+            if result.is_empty() {
+                // The events that were pending have been withdrawn.
+                queue.newest = queue.acknowledged;
+            }
         }
         if wait && result.events.is_empty() && result.behind.is_none() && !state.closed {
             let (sender, receiver) = oneshot::channel();
@@ -431,9 +398,16 @@ impl Hub {
         QueueFigures::of(state.head, queues)
     }
 
-    /// Returns the event up to which no queue needs the log: all have it, or it was not for them.
-    pub fn low_watermark(&self) -> EventId {
-        self.lock().low_watermark()
+    /// Returns which events the queues need, of those so far.
+    pub fn needs(&self, now: i64) -> Needs {
+        self.lock().needs(now)
+    }
+
+    /// Returns the lifetime without polls of a new queue, in seconds, of which `wanted` is requested: `usual` at most, if users
+    /// whose queues count together have as many as they may of a longer one.
+    pub fn allowed_idle_seconds(&self, user_ids: &[UserId], wanted: i64, usual: i64) -> i64 {
+        let has_room = || self.lock().long_lived_queues(user_ids, usual) < MAX_LONG_LIVED_QUEUES;
+        if wanted <= usual || has_room() { wanted } else { usual }
     }
 
     /// Frees the memory of events that all queues have, and of the values of the others.
@@ -484,117 +458,9 @@ impl Hub {
     }
 }
 
-impl State {
-    fn insert(&mut self, queue_id: QueueId, queue: Queue) {
-        self.by_user.entry(queue.user_id).or_default().insert(queue_id.clone());
-        self.listening.extend(queue.user_id.bit());
-        if queue.registration.all_public_streams {
-            self.public.insert(queue_id.clone());
-        }
-        self.queues.insert(queue_id, queue);
-    }
-
-    fn remove(&mut self, queue_id: &QueueId) -> bool {
-        let Some(queue) = self.queues.remove(queue_id) else { return false };
-        self.public.remove(queue_id);
-        if let Some(queues) = self.by_user.get_mut(&queue.user_id) {
-            queues.remove(queue_id);
-            if queues.is_empty() {
-                self.by_user.remove(&queue.user_id);
-                if let Some(bit) = queue.user_id.bit() {
-                    self.listening.remove(bit);
-                }
-            }
-        }
-        true
-    }
-
-    /// The queues of a user that get messages.
-    fn message_queues(&self, user_id: UserId) -> impl Iterator<Item = &Queue> {
-        let queues = self.by_user.get(&user_id).into_iter().flatten().filter_map(|id| self.queues.get(id));
-        queues.filter(|queue| queue.registration.wants("message"))
-    }
-
-    fn low_watermark(&self) -> EventId {
-        self.queues.values().map(|queue| queue.low_watermark(self.head)).min().unwrap_or(self.head)
-    }
-
-    fn queues_of<'a>(&'a self, user_ids: &'a [UserId]) -> impl Iterator<Item = &'a QueueId> {
-        user_ids.iter().filter_map(|user_id| self.by_user.get(user_id)).flatten()
-    }
-
-    /// Returns the queue that goes before a person can have one more: of those that no poll waits for, or else of all, the
-    /// one that was not polled for the longest time.
-    fn excess_queue(&self, own: &[UserId], counted: &[UserId]) -> Option<QueueId> {
-        let last_use = |id: &&QueueId| self.queues.get(*id).map(|it| (it.is_waiting(), it.last_seen));
-        let limit = max_queues_of_person(self.queues_of(counted).count());
-        self.queues_of(own).min_by_key(last_use).filter(|_| self.queues_of(own).count() >= limit).cloned()
-    }
-
-    /// Adds an event to the buffer if it is for some queue: one that is added later starts after it.
-    fn publish(&mut self, event: CommittedEvent) {
-        self.head = self.head.max(event.id);
-        let event = BufferedEvent::published(event);
-        let mut is_wanted = false;
-        let mut wake = |queue: &mut Queue| {
-            is_wanted = true;
-            if queue.newest <= queue.acknowledged {
-                queue.first = event.id;
-            }
-            queue.newest = event.id;
-            self.to_wake.extend(queue.waiter.take());
-        };
-        if let Some(queue_id) = event.audience.only_queue() {
-            if let Some(queue) = self.queues.get_mut(queue_id) {
-                wake(queue);
-            }
-        } else {
-            for bit in event.audience.bitmap() & &self.listening {
-                for queue_id in self.by_user.get(&UserId::from(bit)).into_iter().flatten() {
-                    if let Some(queue) = self.queues.get_mut(queue_id)
-                        && queue.registration.wants(&event.event_type)
-                    {
-                        wake(queue);
-                    }
-                }
-            }
-            if event.audience.is_also_public() {
-                for queue_id in &self.public {
-                    if let Some(queue) = self.queues.get_mut(queue_id)
-                        && !event.audience.contains(queue.user_id)
-                        && queue.registration.wants(&event.event_type)
-                    {
-                        wake(queue);
-                    }
-                }
-            }
-        }
-        if is_wanted {
-            self.buffer.push(Arc::new(event));
-        }
-    }
-}
-
 fn wake(waiters: Vec<oneshot::Sender<()>>) {
     for waiter in waiters {
         // A poll whose client has left no longer listens.
         let _gone = waiter.send(());
-    }
-}
-
-impl Queue {
-    fn is_waiting(&self) -> bool {
-        self.waiter.as_ref().is_some_and(|waiter| !waiter.is_closed())
-    }
-
-    /// The event up to which the queue does not need the log.
-    fn low_watermark(&self, head: EventId) -> EventId {
-        if self.newest <= self.acknowledged { head } else { EventId(self.first.0 - 1).max(self.acknowledged) }
-    }
-
-    fn must_expire(&self, now: i64, head: EventId) -> bool {
-        let behind = head.0 - self.low_watermark(head).0;
-        let is_idle = !self.is_waiting() && self.registration.is_idle_too_long(now - self.last_seen, behind);
-        is_idle || behind > MAX_EVENTS_BEHIND
     }
 }

@@ -3,9 +3,11 @@
 use super::Audience;
 use super::serialized::SerializedEvent;
 use crate::store::bitmap;
-use crate::types::EventId;
-use rusqlite::{Connection, Row};
+use crate::types::{EventId, MessageId};
+use roaring::RoaringBitmap;
+use rusqlite::{Connection, OptionalExtension, Row};
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 /// Audiences up to this size are stored in the event's own row.
 const MAX_INLINE: u64 = 24;
@@ -41,16 +43,14 @@ pub fn append(
     connection: &Connection,
     stored: &mut StoredAudiences,
     id: EventId,
-    audience: &Audience,
     event: &SerializedEvent,
+    (audience, message_id): (&Audience, Option<MessageId>),
 ) -> rusqlite::Result<()> {
-    let users = audience.bitmap();
-    let inline = (users.len() <= MAX_INLINE).then(|| bitmap::to_blob(users));
-    let reference = if inline.is_some() { None } else { Some(store_audience(connection, stored, audience)?) };
+    let (inline, reference) = audience_columns(connection, stored, audience)?;
     connection
         .prepare_cached(
-            "INSERT INTO event (id, type, name, version, audience, audience_id, also_public, payload, routing)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO event (id, type, name, version, audience, audience_id, also_public, message_id, payload, routing)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute((
             id,
@@ -60,10 +60,24 @@ pub fn append(
             inline,
             reference,
             audience.is_also_public(),
+            message_id,
             &event.payload,
             &event.routing,
         ))?;
     Ok(())
+}
+
+/// The columns `audience` and `audience_id` of an event. A large audience is stored if it is not yet.
+fn audience_columns(
+    connection: &Connection,
+    stored: &mut StoredAudiences,
+    audience: &Audience,
+) -> rusqlite::Result<(Option<Vec<u8>>, Option<i64>)> {
+    let users = audience.bitmap();
+    if users.len() <= MAX_INLINE {
+        return Ok((Some(bitmap::to_blob(users)), None));
+    }
+    Ok((None, Some(store_audience(connection, stored, audience)?)))
 }
 
 fn store_audience(
@@ -92,10 +106,6 @@ pub fn last_event_id(connection: &Connection) -> rusqlite::Result<EventId> {
 
 /// Maximum number of bytes of events read at a time. An event can have as much HTML as a message.
 const MAX_READ_BYTES: usize = 4 << 20;
-
-/// Maximum number of bytes of events removed in one job, which overwrites them. The event that reaches it is removed
-/// too.
-const MAX_TRIMMED_BYTES: i64 = 4 << 20;
 
 /// Some events of the log.
 pub struct LogPage {
@@ -183,8 +193,7 @@ impl Rows {
 
 /// Reads an audience from a column, and from the next whether public queues belong to it.
 fn audience(row: &Row<'_>, column: usize) -> rusqlite::Result<Audience> {
-    let users = row.get_ref(column)?.as_blob_or_null()?.unwrap_or_default();
-    let audience = Audience::set(bitmap::from_blob(column, users)?);
+    let audience = audience_of(row.get_ref(column)?.as_blob_or_null()?, column)?;
     Ok(if row.get(column + 1)? { audience.and_public_queues() } else { audience })
 }
 
@@ -200,34 +209,174 @@ fn row(row: &Row<'_>) -> rusqlite::Result<LogRow> {
     })
 }
 
-/// Removes up to `limit` of the events that no queue needs, fewer if they are large, and returns their number. The
-/// newest event stays: it marks the end of the log for `POST /register`.
-pub fn trim(connection: &Connection, until: EventId, limit: usize) -> rusqlite::Result<usize> {
-    connection
-        .prepare_cached(
-            "DELETE FROM event WHERE id IN (
-                 SELECT id FROM (
-                     SELECT id, sum(octet_length(payload)) OVER
-                         (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS length_before
-                     FROM event WHERE id <= ?1 AND id < (SELECT max(id) FROM event) ORDER BY id LIMIT ?2)
-                 WHERE coalesce(length_before, 0) < ?3)",
-        )?
-        .execute((until, limit as i64, MAX_TRIMMED_BYTES))
+/// An event without its content.
+pub struct EventHead {
+    /// Its number.
+    pub id: EventId,
+    /// The event's `type` on the wire.
+    pub event_type: String,
+    /// The receivers.
+    pub audience: Audience,
+    /// The length of its payload.
+    pub bytes: i64,
 }
 
-/// Removes the stored audiences that no event of the log has any more. Reads the whole log.
-pub fn remove_unused_audiences(
+/// Looks at up to `limit` events with `after < id <= until`, but for the newest of the log: it marks the end for `POST
+/// /register`, and is never removed.
+pub fn read_heads(
+    connection: &Connection,
+    after: EventId,
+    until: EventId,
+    limit: usize,
+) -> rusqlite::Result<Vec<EventHead>> {
+    let mut heads = connection.prepare_cached(
+        "SELECT id, type, audience, audience_id, also_public, octet_length(payload) FROM event
+         WHERE id > ?1 AND id <= ?2 AND id < (SELECT max(id) FROM event) ORDER BY id LIMIT ?3",
+    )?;
+    let mut large = connection.prepare_cached("SELECT user_ids FROM event_audience WHERE id = ?1")?;
+    let mut audiences: HashMap<i64, Audience> = HashMap::new();
+    let mut heads = heads.query((after, until, limit as i64))?;
+    let mut found = Vec::new();
+    while let Some(head) = heads.next()? {
+        let audience_id: Option<i64> = head.get(3)?;
+        let users = match audience_id {
+            None => audience_of(head.get_ref(2)?.as_blob_or_null()?, 2)?,
+            Some(id) => match audiences.get(&id) {
+                Some(known) => known.clone(),
+                None => {
+                    let users: Option<Vec<u8>> = large.query_row([id], |row| row.get(0)).optional()?;
+                    let users = audience_of(users.as_deref(), 0)?;
+                    audiences.insert(id, users.clone());
+                    users
+                }
+            },
+        };
+        let audience = if head.get(4)? { users.and_public_queues() } else { users };
+        found.push(EventHead { id: head.get(0)?, event_type: head.get(1)?, audience, bytes: head.get(5)? });
+    }
+    Ok(found)
+}
+
+fn audience_of(users: Option<&[u8]>, column: usize) -> rusqlite::Result<Audience> {
+    Ok(Audience::set(bitmap::from_blob(column, users.unwrap_or_default())?))
+}
+
+/// Removes an event.
+pub fn remove(connection: &Connection, id: EventId) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM event WHERE id = ?1")?.execute([id]).map(|_| ())
+}
+
+/// Up to `limit` of the stored audiences after one that no event of the log has any more.
+pub fn unused_audiences(connection: &Connection, after: i64, limit: usize) -> rusqlite::Result<Vec<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT id FROM event_audience WHERE id > ?1
+             AND NOT EXISTS (SELECT 1 FROM event WHERE audience_id = event_audience.id) ORDER BY id LIMIT ?2",
+        )?
+        .query_map((after, limit as i64), |row| row.get(0))?
+        .collect()
+}
+
+/// Removes a stored audience, unless an event has it again.
+pub fn remove_audience(
     connection: &Connection,
     stored: &mut StoredAudiences,
+    id: i64,
 ) -> rusqlite::Result<()> {
     let removed = connection
         .prepare_cached(
-            "DELETE FROM event_audience WHERE id NOT IN (
-                 SELECT audience_id FROM event WHERE audience_id IS NOT NULL)",
+            "DELETE FROM event_audience WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM event WHERE audience_id = ?1)",
         )?
-        .execute([])?;
+        .execute([id])?;
     if removed > 0 {
         stored.0.clear();
     }
     Ok(())
+}
+
+/// The events that have the text of a message, ascending.
+pub fn events_of_message(connection: &Connection, message_id: MessageId) -> rusqlite::Result<Vec<EventId>> {
+    connection
+        .prepare_cached("SELECT id FROM event WHERE message_id = ?1 ORDER BY id")?
+        .query_map([message_id], |row| row.get(0))?
+        .collect()
+}
+
+/// The same for a range of messages.
+pub fn events_of_messages(
+    connection: &Connection,
+    message_ids: RangeInclusive<MessageId>,
+) -> rusqlite::Result<Vec<(MessageId, EventId)>> {
+    connection
+        .prepare_cached("SELECT message_id, id FROM event WHERE message_id BETWEEN ?1 AND ?2")?
+        .query_map((message_ids.start(), message_ids.end()), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// The length of an event's payload; 0 if it is gone.
+pub fn length_of(connection: &Connection, id: EventId) -> rusqlite::Result<i64> {
+    let length = connection
+        .prepare_cached("SELECT octet_length(payload) FROM event WHERE id = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()?;
+    Ok(length.unwrap_or(0))
+}
+
+/// An event whose text may be withdrawn.
+pub struct StoredEvent {
+    /// The name of the event type.
+    pub name: String,
+    /// The version of the event type.
+    pub version: u32,
+    /// The receivers.
+    pub audience: Audience,
+    /// The members of the event, as JSON.
+    pub payload: String,
+}
+
+/// Loads an event.
+pub fn stored_event(connection: &Connection, id: EventId) -> rusqlite::Result<Option<StoredEvent>> {
+    connection
+        .prepare_cached(
+            "SELECT name, version, coalesce(audience, user_ids), also_public, payload
+             FROM event LEFT JOIN event_audience ON event_audience.id = audience_id WHERE event.id = ?1",
+        )?
+        .query_row([id], |row| {
+            let audience = audience(row, 2)?;
+            Ok(StoredEvent { name: row.get(0)?, version: row.get(1)?, audience, payload: row.get(4)? })
+        })
+        .optional()
+}
+
+/// Empties an event, so that no queue gets it. Its number stays: it may be the end of the log.
+pub fn clear(connection: &Connection, id: EventId) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE event SET audience = ?2, audience_id = NULL, also_public = 0, message_id = NULL,
+                 payload = '{}', routing = NULL WHERE id = ?1",
+        )?
+        .execute((id, bitmap::to_blob(&RoaringBitmap::new())))
+        .map(|_| ())
+}
+
+/// Replaces the members of an event, which has no text of a message any more.
+pub fn replace_payload(connection: &Connection, id: EventId, payload: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE event SET payload = ?2, message_id = NULL WHERE id = ?1")?
+        .execute((id, payload))
+        .map(|_| ())
+}
+
+/// Replaces the receivers of an event.
+pub fn replace_audience(
+    connection: &Connection,
+    stored: &mut StoredAudiences,
+    id: EventId,
+    audience: &Audience,
+) -> rusqlite::Result<()> {
+    let (inline, reference) = audience_columns(connection, stored, audience)?;
+    connection
+        .prepare_cached("UPDATE event SET audience = ?2, audience_id = ?3, also_public = ?4 WHERE id = ?1")?
+        .execute((id, inline, reference, audience.is_also_public()))
+        .map(|_| ())
 }

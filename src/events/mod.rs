@@ -10,7 +10,9 @@
 //! - [`Hub`]: the queues, each a cursor into the log, and the recent end of the log in memory. See its module for a picture
 //!   of the cursors;
 //! - [`Hub::poll`]: waits for events;
-//! - [`run_maintenance`]: expires idle queues and trims the log.
+//! - [`Tx::withdraw_events`](crate::store::Tx::withdraw_events): removes the text of a deleted message from events that are not
+//!   delivered;
+//! - [`run_maintenance`]: expires idle queues, and removes events that no queue needs.
 //!
 //! An event's id is its number in the log. Nothing here knows a resource.
 //!
@@ -28,25 +30,26 @@ mod ids;
 pub mod log;
 mod long_poll;
 mod maintenance;
+mod needs;
 mod pending;
 mod poll;
-mod queue_limit;
 mod queue_store;
 mod registration;
 mod registry;
 mod serialized;
+mod state;
 #[cfg(test)]
 mod tests;
+mod withdraw;
 
 pub use audience::Audience;
 pub use emit::{EventSink, broadcast};
 pub(crate) use event::uniform_event;
 pub use event::{Event, Form, Members, Receiver, Registered, Routed};
-pub use hub::{Hub, MAX_EVENTS_BEHIND};
+pub use hub::Hub;
 pub use long_poll::{Delivery, Poller, observe_waits};
 pub use maintenance::{run_maintenance, save_queues};
 pub use poll::QueueError;
-pub use queue_limit::MAX_QUEUES_PER_USER;
 pub use queue_store::{delete_queue, delete_queues_of, insert_queue};
 pub use registration::{
     Capabilities, DEFAULT_IDLE_SECONDS, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, NewQueue, QueueId,
@@ -54,3 +57,4 @@ pub use registration::{
 };
 pub(crate) use registry::register_events;
 pub use registry::{EventKind, Registry, UnreadableRow};
+pub use state::{MAX_EVENTS_BEHIND, MAX_QUEUES_PER_USER};

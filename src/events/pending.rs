@@ -2,7 +2,7 @@
 
 use super::audience::Audience;
 use super::serialized::SerializedEvent;
-use crate::types::EventId;
+use crate::types::{EventId, MessageId};
 
 /// An event that has no number yet.
 pub struct PendingEvent {
@@ -10,6 +10,8 @@ pub struct PendingEvent {
     pub audience: Audience,
     /// The event.
     pub event: SerializedEvent,
+    /// The message whose text it has.
+    pub message_id: Option<MessageId>,
     /// True if it gets a row in the log.
     pub is_logged: bool,
 }

@@ -19,10 +19,14 @@ pub struct EventKind {
     /// The version of the stored form.
     pub version: u32,
     pub(super) parse: Parse,
+    pub(super) without_text: WithoutText,
 }
 
 /// Reads an event from its members and its routing.
 type Parse = fn(&str, Option<&str>) -> serde_json::Result<Arc<dyn Deliverable>>;
+
+/// Writes the members of an event without the text of its message; `None` if nothing is left to deliver.
+type WithoutText = fn(&str) -> serde_json::Result<Option<String>>;
 
 /// Why a row of the log cannot be delivered.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +49,13 @@ pub enum UnreadableRow {
 impl EventKind {
     /// Returns the entry of an event type.
     pub const fn of<E: Event>() -> Self {
-        Self { event_type: E::TYPE, name: E::NAME, version: E::VERSION, parse: parse::<E> }
+        Self {
+            event_type: E::TYPE,
+            name: E::NAME,
+            version: E::VERSION,
+            parse: parse::<E>,
+            without_text: without_text::<E>,
+        }
     }
 }
 
@@ -53,6 +63,11 @@ fn parse<E: Event>(payload: &str, routing: Option<&str>) -> serde_json::Result<A
     let event: E = serde_json::from_str(payload)?;
     let routing = serde_json::from_str(routing.unwrap_or("null"))?;
     Ok(share(Routed { event, routing }))
+}
+
+fn without_text<E: Event>(payload: &str) -> serde_json::Result<Option<String>> {
+    let event: E = serde_json::from_str(payload)?;
+    event.without_text().map(|event| serde_json::to_string(&event)).transpose()
 }
 
 impl Registry {

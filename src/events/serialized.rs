@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// An event as text. The strings have no excess capacity, so that their memory can be counted. A typed value may have
 /// any capacity.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SerializedEvent {
     /// Its type.
     pub kind: &'static EventKind,

@@ -24,13 +24,14 @@ pub mod retention;
 mod send;
 
 use crate::api::resource::{Background, Resource, StatePart};
+use crate::domain::messages::delete::withdraw_gone;
 use crate::http::{ADMINISTRATOR, Route, USER, VISITOR};
 use hyper::Method;
 use std::sync::Arc;
 
 /// Messages.
 pub const RESOURCE: Resource =
-    Resource { name: "messages", routes, state: STATE, background: Some(BACKGROUND), ..Resource::EMPTY };
+    Resource { name: "messages", routes, state: STATE, set_up: withdraw_gone, background: Some(BACKGROUND) };
 
 /// Deletes expired messages, and purges the remains of deleted ones.
 const BACKGROUND: Background = |app, stopped| {

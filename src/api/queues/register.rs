@@ -15,8 +15,8 @@ use crate::events::{
 };
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, VISITOR, Visitor};
 use crate::store::{Snapshot, Tx};
+use crate::types::EventId;
 use crate::types::version::Versions;
-use crate::types::{EventId, UserId};
 use hyper::Method;
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -67,7 +67,8 @@ pub struct RegisterParams {
     /// The optional features that the client supports.
     client_capabilities: Option<Capabilities>,
     /// The lifetime of the queue without polls: seconds, at most 604800 (7 days), or `mobile` for 12 hours. 10 minutes
-    /// by default. A queue that is far behind ends earlier.
+    /// by default. A person may have five queues of more than 12 hours; further ones have 12 hours. A queue that is far
+    /// behind ends earlier.
     idle_queue_timeout: Option<IdleTimeout>,
     /// The older name of `idle_queue_timeout`, in seconds.
     queue_lifespan_secs: Option<i64>,
@@ -244,14 +245,17 @@ fn set_idle_timeout(state: &mut State, seconds: i64) -> ApiResult<()> {
 /// Creates a queue, which gets all events from now on. Its row may not be on the disk yet. Should a crash lose it, the client
 /// registers again, and has missed nothing: no later change was acknowledged either.
 pub async fn new_queue(app: &App, caller: &Caller, params: &RegisterParams) -> ApiResult<NewQueue> {
-    let registration = Arc::new(params.registration(caller, &app.hub)?);
-    let queue = NewQueue { queue_id: QueueId::random(), user_id: caller.user_id, registration };
-    let (user_id, now) = (queue.user_id, app.clock.seconds());
+    let mut registration = params.registration(caller, &app.hub)?;
+    let (user_id, now) = (caller.user_id, app.clock.seconds());
     let accounts = app.readers.read(|snapshot| -> ApiResult<(Vec<UserId>, Vec<UserId>)> {
         let accounts = Accounts::of(snapshot, user_id, now)?;
         Ok((accounts.own_user_ids().to_vec(), accounts.user_ids().to_vec()))
     });
     let (own, counted) = accounts.await?;
+    if let Some(seconds) = &mut registration.idle_seconds {
+        *seconds = app.hub.allowed_idle_seconds(&own, *seconds, MOBILE_IDLE_SECONDS);
+    }
+    let queue = NewQueue { queue_id: QueueId::random(), user_id, registration: Arc::new(registration) };
     let head = app.hub.add(&queue, &own, &counted, app.clock.monotonic());
     let (row, hub, queue_id) = (queue.clone(), Arc::clone(&app.hub), queue.queue_id.clone());
     let insert = move |tx: &mut Tx<'_>| -> ApiResult<()> { Ok(events::insert_queue(tx, &row, head)?) };

@@ -10,7 +10,7 @@ use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{audience, submessages, widget};
 use crate::domain::user_topics::auto_follow;
 use crate::domain::{limits, messages};
-use crate::events::uniform_event;
+use crate::events::{Event, Form, Receiver};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
@@ -47,7 +47,26 @@ pub struct SubmessageAdded {
     content: String,
 }
 
-uniform_event!(SubmessageAdded: "submessage", version 1);
+impl Event for SubmessageAdded {
+    const TYPE: &'static str = "submessage";
+    const OP: Option<&'static str> = None;
+    const NAME: &'static str = "submessage";
+    const VERSION: u32 = 1;
+    type Routing = ();
+    type Variant = ();
+
+    fn deliver(&self, _routing: &(), _receiver: &Receiver<'_>) -> Option<()> {
+        Some(())
+    }
+
+    fn form(&self, _routing: &(), _variant: ()) -> serde_json::Result<Form> {
+        Form::of(self)
+    }
+
+    fn message_id(&self) -> Option<MessageId> {
+        Some(self.message_id)
+    }
+}
 
 /// `POST /submessage`.
 pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) -> ApiResult<Reply> {

@@ -29,6 +29,7 @@ pub fn from_channel(
     };
     let notified = by_known_messages(stream, ids, &groups, audience);
     let summary = channel_summary::of(tx, stream)?;
+    tx.withdraw_events(ids)?;
     references::release_deleted(tx, ids)?;
     reminders::forget_messages(tx, ids)?;
     for id in ids {
@@ -46,6 +47,7 @@ pub fn from_channel(
 /// Deletes messages of one direct conversation, ascending.
 pub fn direct(tx: &mut Tx<'_>, recipient_id: RecipientId, ids: &[MessageId]) -> ApiResult<()> {
     let participants = access::messages::direct_user_ids(tx, recipient_id)?.unwrap_or_default();
+    tx.withdraw_events(ids)?;
     references::release_deleted(tx, ids)?;
     reminders::forget_messages(tx, ids)?;
     for id in ids {
@@ -56,4 +58,16 @@ pub fn direct(tx: &mut Tx<'_>, recipient_id: RecipientId, ids: &[MessageId]) -> 
         tx.emit(event, audience.clone());
     }
     Ok(())
+}
+
+/// Withdraws the events of messages that are gone: a stop may have ended the follow-up jobs of their deletion.
+pub fn withdraw_gone(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let gone = tx
+        .prepare_cached(
+            "SELECT DISTINCT message_id FROM event WHERE message_id > 0
+             AND NOT EXISTS (SELECT 1 FROM message WHERE message.id = event.message_id)",
+        )?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<Vec<MessageId>>>()?;
+    Ok(tx.withdraw_events(&gone)?)
 }

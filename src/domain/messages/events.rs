@@ -196,6 +196,10 @@ impl Event for MessageSent {
         Form::with_members::<Self>(&NewMessage { message: MessageRecord { own, sender, recipient } })
     }
 
+    fn message_id(&self) -> Option<MessageId> {
+        Some(self.id)
+    }
+
     fn personal(&self, routing: &MessageRouting, receiver: &Receiver<'_>, members: &mut Members<'_>) {
         let echo = routing.echo.as_ref().filter(|(queue_id, _)| queue_id == receiver.queue_id);
         members.add(&OwnMembers {
@@ -317,6 +321,16 @@ impl Event for MessageEdited {
             ..place.clone()
         };
         Form::of(&Self { place: Some(place), ..self.clone() })
+    }
+
+    fn message_id(&self) -> Option<MessageId> {
+        Some(self.message_id)
+    }
+
+    /// A move of other messages stays.
+    fn without_text(self) -> Option<Self> {
+        let others = self.message_ids.iter().any(|id| *id != self.message_id);
+        others.then_some(Self { content: None, ..self })
     }
 
     fn personal(&self, flags: &FlagHolders, receiver: &Receiver<'_>, members: &mut Members<'_>) {

@@ -1,7 +1,7 @@
 //! Memory of events.
 
 use super::{ADA, BOB, Bench, Ping, REGISTRY, numbers};
-use crate::events::buffer::{BufferedEvent, EventBuffer, ParsedEvents};
+use crate::events::buffer::{BufferedEvent, Change, EventBuffer, ParsedEvents};
 use crate::events::log::LogRow;
 use crate::events::{Audience, QueueId, Receiver, Registration, run_maintenance};
 use crate::store::{StoreError, Tx};
@@ -39,6 +39,25 @@ fn stored_keys_are_counted_and_limited() {
     assert!(buffer.after_id(EventId(0)).count() < 250, "audiences of 16 KiB each count");
     buffer.trim(EventId(2000));
     assert_eq!((buffer.bytes(), buffer.base()), (0, EventId(2000)));
+}
+
+#[test]
+fn changed_events_are_counted_as_they_are() {
+    let mut buffer = EventBuffer::after(EventId(0));
+    let both = Audience::users([ADA, BOB]);
+    for number in 1..=3 {
+        buffer.push(ping(number, &both));
+    }
+    let before = buffer.bytes();
+    buffer.change(EventId(1), Change::Payload("{\"number\":1000}".into()));
+    assert_eq!(buffer.bytes(), before + 3);
+    buffer.change(EventId(2), Change::Audience(Audience::user(BOB)));
+    buffer.change(EventId(3), Change::Removed);
+    buffer.change(EventId(4), Change::Removed);
+    let left = buffer.after_id(EventId(0)).map(|event| (event.id.0, event.audience.contains(ADA)));
+    assert_eq!(left.collect::<Vec<_>>(), [(1, true), (2, false)]);
+    buffer.trim(EventId(3));
+    assert_eq!(buffer.bytes(), 0);
 }
 
 #[test]

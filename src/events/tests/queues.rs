@@ -96,6 +96,42 @@ async fn a_queue_that_waits_for_nothing_does_not_hold_the_log() {
     bench.close();
 }
 
+/// Events that no queue waits for are removed also between others.
+#[tokio::test]
+async fn a_queue_that_waits_for_one_event_keeps_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.sqlite");
+    let bench = Bench::open(&path).await;
+    let only =
+        |name: &str| Registration { event_types: Some(vec![name.to_owned()]), ..Registration::default() };
+    let (of_notes, of_pings) =
+        (bench.register(ADA, only("note")).await, bench.register(BOB, only("ping")).await);
+    let note = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
+        let routing = NoteRouting { hidden_from: Vec::new(), text_in_full: String::new() };
+        tx.emit(Routed { event: Note { text: "short".to_owned() }, routing }, Audience::user(ADA));
+        Ok(())
+    };
+    bench.writer.run(note).await.unwrap();
+    for number in 0..5 {
+        bench.ping(number).await;
+    }
+    bench.writer.run(note).await.unwrap();
+    let rows = "SELECT count(*) FROM event";
+    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    assert_eq!(bench.value::<i64>(rows), 7, "each is for a queue");
+    let last = bench.events(&of_pings, BOB).await.last().unwrap()["id"].as_i64().unwrap();
+    assert!(bench.poll(&of_pings, BOB, last).await.unwrap().is_empty());
+    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    assert_eq!(bench.value::<i64>(rows), 2, "the notes");
+    bench.ping(6).await;
+    let ids = super::ids(&bench.events(&of_notes, ADA).await);
+    assert_eq!(ids.len(), 2);
+    bench.close();
+    let bench = Bench::open(&path).await;
+    assert_eq!(super::ids(&bench.events(&of_notes, ADA).await), ids, "the same from the file");
+    bench.close();
+}
+
 #[tokio::test]
 async fn a_queue_far_behind_expires_and_frees_the_log() {
     let folder = tempfile::tempdir().unwrap();

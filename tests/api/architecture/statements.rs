@@ -82,17 +82,12 @@ const WALKS: &[(&str, &str)] = &[
     ("DELETE FROM stream WHERE stream_id", "the same"),
     ("DELETE FROM event_queue WHERE user_id", "an account ends; queues are few"),
     ("SELECT queue_id, user_id, registration, acknowledged FROM event_queue", "the start reads all queues"),
-    ("DELETE FROM event_audience WHERE id NOT IN", "maintenance, on what the log still has"),
     (
         "SELECT user_id FROM user WHERE is_active AND (bot_type IS NOT NULL OR date_joined",
         "who has a queue, once",
     ),
     ("WITH hidden AS MATERIALIZED (SELECT user_id FROM user_setting", "a registration has all statuses"),
     ("SELECT CAST(emoji_code AS INTEGER) FROM reaction", "which emoji are shown, for an operator's command"),
-    (
-        "SELECT reminder_id, user_id, message_id, note, content, rendered_content, scheduled_delivery_timestamp, origin, failed FROM reminder WHERE message_id",
-        "messages are deleted: one pass for a batch, over the few reminders of people",
-    ),
     ("SELECT id, sender_id, stream_id, user_ids, subject", "fixtures are written of all messages"),
     ("SELECT id, content, subject FROM message WHERE id NOT IN", "an operator repairs the search index"),
     (

@@ -104,7 +104,8 @@ fn event_rows() {
             .post("/user_groups/create", json!({"name": "g", "description": "", "members": [ada.user_id]}))
             .await
             .ok();
-        owner.delete(&format!("/messages/{id}"), ()).await.ok();
+        let deleted = owner.send(general, "end", "gone").await;
+        owner.delete(&format!("/messages/{deleted}"), ()).await.ok();
         let columns = ["type", "name", "version", "payload", "coalesce(routing, '')"];
         let mut rows: Vec<Vec<String>> = Vec::new();
         for column in columns {

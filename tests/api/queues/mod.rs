@@ -6,6 +6,7 @@ mod events;
 mod heartbeat;
 mod lifetime;
 mod limits;
+mod withdrawn;
 
 use serde_json::{Value, json};
 use teamchat::api::drafts::DraftRemoved;

@@ -115,6 +115,11 @@ fn between_channels(
     } else {
         RoaringBitmap::new()
     };
+    // Queues of all public channels may keep events about the messages if others of their users can read them.
+    let hidden = Audience::set(lose_access.clone());
+    let has_keepers = !remaining.is_subset(notified.bitmap());
+    let hidden = if leaves_public && !has_keepers { hidden.and_public_queues() } else { hidden };
+    tx.withdraw_events_from(&mv.ids, &hidden)?;
     let keeper_ids = leaves_public.then(|| remaining.iter().map(UserId::from).collect::<Vec<_>>());
     for (ids, audience) in by_known_messages(&mv.from, &mv.ids, &receivers.before, deleted) {
         let place = Some((mv.from.stream_id, mv.old_topic.as_str()));

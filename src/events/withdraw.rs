@@ -1,0 +1,135 @@
+//! Withdrawing the text of deleted messages from events that are not delivered yet.
+//!
+//! A queue may wait for days for its client. A message that is deleted meanwhile is not delivered to it, nor are its edits; the
+//! event about the deletion is. Rows keep their numbers, with nothing in them, and the events in memory are changed with the
+//! commit.
+
+use super::Audience;
+use super::buffer::Change;
+use super::log;
+use super::log::{StoredAudiences, StoredEvent};
+use super::registry::Registry;
+use crate::store::{StoreError, Tx};
+use crate::types::{EventId, MessageId};
+use rusqlite::Connection;
+use std::collections::VecDeque;
+
+/// Maximum number of events changed by one job, and of their bytes, which are overwritten. One event may be longer.
+const EVENTS_PER_JOB: usize = 200;
+const BYTES_PER_JOB: i64 = 1 << 20;
+
+/// Events whose text is withdrawn: an item of the outbox of a job.
+pub struct Withdrawal {
+    /// The events; some may be trimmed by now.
+    events: VecDeque<EventId>,
+    /// Those who do not get them; `None` for everyone.
+    from: Option<Audience>,
+}
+
+impl Tx<'_> {
+    /// Withdraws the text of messages, which are being deleted, from the events of earlier jobs. What is long is done in
+    /// follow-up jobs.
+    pub fn withdraw_events(&mut self, message_ids: &[MessageId]) -> Result<(), StoreError> {
+        if self.is_muted() {
+            return Ok(());
+        }
+        let mut events = VecDeque::new();
+        for message_id in message_ids {
+            events.extend(log::events_of_message(self, *message_id)?);
+        }
+        withdraw(self, events, None)
+    }
+
+    /// The same for some receivers only, who lose access to the messages (ascending). Events that are also about other messages
+    /// stay as they are.
+    pub fn withdraw_events_from(
+        &mut self,
+        message_ids: &[MessageId],
+        receivers: &Audience,
+    ) -> Result<(), StoreError> {
+        let (Some(first), Some(last)) = (message_ids.first(), message_ids.last()) else { return Ok(()) };
+        if self.is_muted() || receivers.is_empty() {
+            return Ok(());
+        }
+        let mut events = log::events_of_messages(self, *first..=*last)?;
+        events.retain(|(message_id, _)| message_ids.binary_search(message_id).is_ok());
+        withdraw(self, events.into_iter().map(|(_, id)| id).collect(), Some(receivers.clone()))
+    }
+}
+
+/// Withdraws some of the events in this job, and the others in follow-up jobs.
+fn withdraw(
+    tx: &mut Tx<'_>,
+    mut events: VecDeque<EventId>,
+    from: Option<Audience>,
+) -> Result<(), StoreError> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let (mut count, mut bytes) = (0, 0);
+    for id in events.iter().take(EVENTS_PER_JOB) {
+        bytes += log::length_of(tx, *id)?;
+        if bytes > BYTES_PER_JOB && count > 0 {
+            break;
+        }
+        count += 1;
+    }
+    let rest = events.split_off(count);
+    tx.push_outbox(Box::new(Withdrawal { events, from: from.clone() }));
+    if !rest.is_empty() {
+        tx.then(move |tx| Ok(withdraw(tx, rest, from)?));
+    }
+    Ok(())
+}
+
+impl Withdrawal {
+    /// Changes the rows, and returns how the events in memory change.
+    pub(super) fn apply(
+        self,
+        connection: &Connection,
+        stored: &mut StoredAudiences,
+        registry: &Registry,
+    ) -> rusqlite::Result<Vec<(EventId, Change)>> {
+        let mut changes = Vec::new();
+        for id in self.events {
+            let Some(event) = log::stored_event(connection, id)? else { continue };
+            let change = match &self.from {
+                None => Some(without_text(&event, registry)),
+                Some(from) => fewer_receivers(&event, from, registry),
+            };
+            let Some(change) = change else { continue };
+            match &change {
+                Change::Removed => log::clear(connection, id)?,
+                Change::Payload(payload) => log::replace_payload(connection, id, payload)?,
+                Change::Audience(audience) => log::replace_audience(connection, stored, id, audience)?,
+            }
+            changes.push((id, change));
+        }
+        Ok(changes)
+    }
+}
+
+/// The event without its text. One that this program cannot read is removed: the queues that wait for it expire anyway.
+fn without_text(event: &StoredEvent, registry: &Registry) -> Change {
+    let rest = registry.find(&event.name, event.version).ok().map(|kind| (kind.without_text)(&event.payload));
+    match rest {
+        Some(Ok(Some(payload))) => Change::Payload(payload.into_boxed_str()),
+        _ => Change::Removed,
+    }
+}
+
+/// The event for fewer receivers, if it is about one message only.
+fn fewer_receivers(event: &StoredEvent, from: &Audience, registry: &Registry) -> Option<Change> {
+    if !matches!(without_text(event, registry), Change::Removed) {
+        return None;
+    }
+    let before = &event.audience;
+    let users = before.bitmap() - from.bitmap();
+    let is_public = before.is_also_public() && !from.is_also_public();
+    if users.len() == before.bitmap().len() && is_public == before.is_also_public() {
+        return None;
+    }
+    let after = Audience::set(users);
+    let after = if is_public { after.and_public_queues() } else { after };
+    Some(if after.is_empty() { Change::Removed } else { Change::Audience(after) })
+}
