@@ -86,6 +86,8 @@ enum Row {
     Operations,
     /// A simple request beside those who search and render.
     Beside,
+    /// The longest time of each kind of background work in the writer.
+    Background,
     /// Start to first answer, and the size of the binary.
     Start,
     /// The server as a test double: start, reset, a hundred at once.
@@ -179,6 +181,7 @@ impl Row {
             Self::Memory => rows::memory::run(bench).await,
             Self::Operations => rows::operations::run(bench).await,
             Self::Beside => rows::beside::run(bench).await,
+            Self::Background => rows::background::run(bench).await,
             Self::Start => rows::start::run(bench).await,
             Self::Double => rows::double::run(bench).await,
         }

@@ -138,8 +138,13 @@ pub fn create_owner(binary: &Path, file: &Path, email: &str) -> Outcome<Owner> {
 
 /// Starts the server on that file, on a free port.
 pub fn start(binary: &Path, file: &Path) -> Outcome<Process> {
+    start_with(binary, file, &[])
+}
+
+/// The same with further arguments.
+pub fn start_with(binary: &Path, file: &Path, arguments: &[&str]) -> Outcome<Process> {
     let mut command = command(binary);
-    command.args(["serve", "--listen", "127.0.0.1:0", "--db"]).arg(file);
+    command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments).arg("--db").arg(file);
     Process::start(command)
 }
 

@@ -114,7 +114,7 @@ fn start_double(binary: &Path, fixtures: &Path, control: Option<SocketAddr>) -> 
 }
 
 /// Returns a free local address.
-fn free_address() -> Outcome<SocketAddr> {
+pub fn free_address() -> Outcome<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 

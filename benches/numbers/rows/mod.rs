@@ -10,6 +10,7 @@ use crate::report::{Figure, Reach, Spread, number};
 use crate::seed::Base;
 use crate::{Outcome, ours};
 
+pub mod background;
 pub mod beside;
 pub mod disk;
 pub mod double;
