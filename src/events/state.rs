@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// The most queues of a user with all their bots. Each event for the user looks at all of them. For one more, the queue that was not polled
-/// for the longest time expires.
+/// The most queues of a person with all their bots, and of all accounts that count with them. Each event for a user looks
+/// at all queues of that user. For one more, that queue of the person expires which was not polled for the longest time.
 pub const MAX_QUEUES_PER_USER: usize = 1024;
 
 /// Maximum number of events that a queue can be behind. The log keeps all events that the slowest queue needs, so a
