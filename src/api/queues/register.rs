@@ -15,7 +15,7 @@ use crate::events::{
 };
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, VISITOR, Visitor};
 use crate::store::{Snapshot, Tx};
-use crate::types::EventId;
+use crate::types::{EventId, UserId};
 use crate::types::version::Versions;
 use hyper::Method;
 use rusqlite::Connection;

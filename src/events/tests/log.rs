@@ -1,6 +1,7 @@
 //! The log in the file.
 
 use super::*;
+use std::time::Duration;
 
 /// Steps of SQLite's machine that it takes to trim a log, of which each event has an audience of its own.
 async fn steps_to_trim(events: usize) -> usize {
