@@ -15,8 +15,8 @@ use crate::events::{
 };
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, VISITOR, Visitor};
 use crate::store::{Snapshot, Tx};
-use crate::types::{EventId, UserId};
 use crate::types::version::Versions;
+use crate::types::{EventId, UserId};
 use hyper::Method;
 use rusqlite::Connection;
 use serde::Deserialize;
