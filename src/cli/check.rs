@@ -17,6 +17,9 @@ use teamchat::store::Database;
 const PROBLEMS: u8 = 1;
 const UNUSABLE: u8 = 2;
 
+/// The name of the problem of a file that cannot be opened.
+const FILE: &str = "file";
+
 #[derive(Args)]
 pub(super) struct CheckCommand {
     #[command(flatten)]
@@ -44,6 +47,11 @@ impl CheckCommand {
         let before = match self.examine() {
             Ok(problems) => problems,
             Err(error) => {
+                if self.output.json {
+                    let problem =
+                        Problem { check: FILE.to_owned(), what: error.to_string(), repairable: false };
+                    self.print_json(&[problem], &[])?;
+                }
                 writeln!(std::io::stderr(), "error: {error}")?;
                 return Ok(UNUSABLE.into());
             }
@@ -60,8 +68,7 @@ impl CheckCommand {
         }
         let repaired: Vec<&Problem> = before.iter().filter(|problem| !left.contains(problem)).collect();
         if self.output.json {
-            let value = json!({ "sound": left.is_empty(), "problems": left, "repaired": repaired });
-            self.output.print(db, &value, |_, _| Ok(()))?;
+            self.print_json(&left, &repaired)?;
         } else {
             print(|out| {
                 for problem in &repaired {
@@ -70,15 +77,22 @@ impl CheckCommand {
                 for problem in &left {
                     writeln!(out, "{}: {}", problem.check, problem.what)?;
                 }
-                if left.is_empty() {
-                    writeln!(out, "{} is sound.", db.display())?;
-                } else if !self.repair && left.iter().any(|problem| problem.repairable) {
-                    writeln!(out, "`teamchat check --repair` repairs some of this; make a backup before.")?;
-                }
-                Ok(())
+                if left.is_empty() { writeln!(out, "{} is sound.", db.display()) } else { Ok(()) }
             })?;
+            let mut error = std::io::stderr();
+            if !self.repair && left.iter().any(|problem| problem.repairable) {
+                writeln!(error, "`teamchat check --repair` repairs some of this; make a backup before.")?;
+            }
+            if left.iter().any(|problem| !problem.repairable) {
+                writeln!(error, "`teamchat restore` replaces a damaged database with a backup.")?;
+            }
         }
         Ok(if left.is_empty() { ExitCode::SUCCESS } else { PROBLEMS.into() })
+    }
+
+    fn print_json(&self, problems: &[Problem], repaired: &[&Problem]) -> Result<(), Failure> {
+        let value = json!({ "sound": problems.is_empty(), "problems": problems, "repaired": repaired });
+        self.output.print(&self.file.db, &value, |_, _| Ok(()))
     }
 
     fn examine(&self) -> Result<Vec<Problem>, Failure> {

@@ -165,6 +165,21 @@ pub enum OpenError {
         /// The error of SQLite.
         why: String,
     },
+    /// An older version of the program wrote the database, and the command does not upgrade it.
+    #[error("{path} was written by an older teamchat; the next start of `teamchat serve` upgrades it")]
+    Older {
+        /// The path of the database file.
+        path: PathBuf,
+    },
+    /// The file has no bytes, and the command does not create a database.
+    #[error(
+        "{path} is empty, and no database; `teamchat restore` replaces it with a backup, and `teamchat serve` makes a \
+         new database of it"
+    )]
+    Empty {
+        /// The path of the database file.
+        path: PathBuf,
+    },
     /// The file does not exist, and the command does not create one.
     #[error("{path} does not exist; `teamchat serve` and `teamchat user create` make a new database")]
     Missing {

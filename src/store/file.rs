@@ -104,6 +104,30 @@ pub fn real_path(path: &Path) -> Result<PathBuf, OpenError> {
     }
 }
 
+/// Checks that a path leads to a file with content, for commands that do not create a database.
+pub fn check_exists(path: &Path) -> Result<(), OpenError> {
+    let Ok(metadata) = std::fs::metadata(real_path(path)?) else {
+        return Err(OpenError::Missing { path: path.to_owned() });
+    };
+    if !metadata.is_file() {
+        let why = "it is not a regular file".to_owned();
+        return Err(OpenError::Unsuitable { path: path.to_owned(), why });
+    }
+    // SQLite writes the first page of a database before its log.
+    if metadata.len() == 0 { Err(OpenError::Empty { path: path.to_owned() }) } else { Ok(()) }
+}
+
+/// Removes the files of a database, of which any may be missing.
+pub fn remove_files(path: &Path) -> std::io::Result<()> {
+    for ending in COMPANIONS {
+        match std::fs::remove_file(beside(path, ending)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Opens and locks a database file, creating it if it is missing. Only its owner can read a new one; SQLite gives the
 /// `-wal` and `-shm` files the same mode and owner.
 pub fn open_locked(path: &Path) -> Result<LockedFile, OpenError> {
@@ -162,10 +186,10 @@ fn check_mode(path: &Path, metadata: &Metadata) -> Result<(), OpenError> {
         permissions.set_mode(mode & 0o770);
         match std::fs::set_permissions(path, permissions) {
             Ok(()) => {
-                tracing::warn!(path = %path.display(), "everybody on this machine could read the database; now only its owner and group can");
+                tracing::warn!(path = %path.display(), "all users of this machine could read the database; now only its owner and group can");
             }
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "everybody on this machine can read the database");
+                tracing::warn!(path = %path.display(), %error, "all users of this machine can read the database");
             }
         }
     }

@@ -57,6 +57,31 @@ impl Database {
         let path = &*file::real_path(path)?;
         let (lock, last_announcement) = take_lock(path)?;
         let mut file = file::open_locked(path)?;
+        let prepared = Self::prepare_file(path, &mut file, is_ephemeral);
+        let (connection, upgraded_from) = prepared.inspect_err(|_| {
+            if file.is_new {
+                // A new file is not left half made. The first error is the one to report.
+                let _left = file::remove_files(path);
+            }
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            connection: Mutex::new(Some(connection)),
+            lock,
+            file,
+            last_announcement,
+            upgraded_from,
+            is_ephemeral,
+            rows: Arc::default(),
+        })
+    }
+
+    /// Connects to a locked file, and creates or upgrades the schema. Returns the copy of an older file, too.
+    fn prepare_file(
+        path: &Path,
+        file: &mut LockedFile,
+        is_ephemeral: bool,
+    ) -> Result<(Connection, Option<PathBuf>), OpenError> {
         let mut upgraded_from = None;
         if is_ephemeral && file.is_new {
             let written = new_database::write(&file.file);
@@ -77,17 +102,7 @@ impl Database {
             }
             FileState::Version(_) => {}
         }
-        let connection = Mutex::new(Some(connection));
-        Ok(Self {
-            path: path.to_owned(),
-            connection,
-            lock,
-            file,
-            last_announcement,
-            upgraded_from,
-            is_ephemeral,
-            rows: Arc::default(),
-        })
+        Ok((connection, upgraded_from))
     }
 
     pub(super) fn rows(&self) -> &Arc<RowCache> {
@@ -102,22 +117,12 @@ impl Database {
     /// Removes the files of the database. The open connections work on; the system frees the space when they are closed,
     /// also when the process is killed.
     pub fn unlink(&self) -> std::io::Result<()> {
-        for ending in ["", "-wal", "-shm", LOCK] {
-            match std::fs::remove_file(beside(&self.path, ending)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(())
+        file::remove_files(&self.path)
     }
 
-    /// Checks that there is a file to open, for commands that do not create one.
+    /// Checks that there is a database file to open, for commands that do not create one.
     pub fn check_exists(path: &Path) -> Result<(), OpenError> {
-        if file::real_path(path)?.exists() {
-            Ok(())
-        } else {
-            Err(OpenError::Missing { path: path.to_owned() })
-        }
+        file::check_exists(path)
     }
 
     /// True if the file was created by this start.
@@ -159,10 +164,10 @@ impl Database {
         let connection = connect(path, true).map_err(|source| explain(path, source))?;
         match examine(path, &connection)? {
             FileState::Version(version) if version == MIGRATIONS.len() => Ok(connection),
-            _ => Err(OpenError::Foreign {
-                path: path.to_owned(),
-                why: "it was not written by this version; start the server on it once".to_owned(),
-            }),
+            FileState::Version(_) => Err(OpenError::Older { path: path.to_owned() }),
+            FileState::Empty => {
+                Err(OpenError::Foreign { path: path.to_owned(), why: "it is empty".to_owned() })
+            }
         }
     }
 
@@ -409,7 +414,7 @@ fn remove_old_copies(path: &Path) {
 }
 
 /// Converts an error of SQLite into one that suggests a solution.
-fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
+pub(super) fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
     use rusqlite::ErrorCode;
     let path = path.to_owned();
     match source.sqlite_error_code() {
@@ -561,7 +566,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("chat.sqlite");
         assert!(matches!(Database::check_exists(&path), Err(OpenError::Missing { .. })));
+        assert!(matches!(Database::check_exists(folder.path()), Err(OpenError::Unsuitable { .. })));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        std::fs::write(&path, "").unwrap();
+        assert!(matches!(Database::check_exists(&path), Err(OpenError::Empty { .. })));
         drop(Database::open(&path).unwrap());
         Database::check_exists(&path).unwrap();
     }

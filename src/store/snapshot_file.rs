@@ -1,6 +1,8 @@
 //! Copies of the database as files: made beside a running server, examined, and put in the place of the database.
 
-use super::file::{adopt_owner_of_folder, beside, free_space, private_file, real_path, unwritable};
+use super::file::{
+    adopt_owner_of_folder, beside, free_space, private_file, real_path, remove_files, unwritable,
+};
 use super::open::{self, Database};
 use super::{Cause, OpenError, StoreError};
 use rusqlite::Connection;
@@ -47,7 +49,11 @@ impl Database {
     ) -> Result<T, StoreError> {
         connection.execute_batch("BEGIN")?;
         let result = work(connection);
-        connection.execute_batch("COMMIT")?;
+        // Nothing was changed. A commit would fail on damaged pages of the search index, and a severe error has ended the
+        // transaction already.
+        if !connection.is_autocommit() {
+            connection.execute_batch("ROLLBACK")?;
+        }
         Ok(result)
     }
 
@@ -79,8 +85,18 @@ impl Database {
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
             Ok(())
         };
-        rewritten().map_err(|error| OpenError::ReadOnly { path: path.to_owned(), why: error.to_string() })?;
+        rewritten().map_err(|error| match error {
+            StoreError::Sqlite(source) => open::explain(path, source),
+            error => OpenError::ReadOnly { path: path.to_owned(), why: error.to_string() },
+        })?;
         Ok((before, size()))
+    }
+
+    /// Removes the files of a database that no process has open: it was created for a command that failed.
+    pub fn remove(path: &Path) -> Result<(), OpenError> {
+        let path = real_path(path)?;
+        let _lock = open::lock_for_replacement(&path)?;
+        remove_files(&path).map_err(|error| unwritable(&path, &error.to_string()))
     }
 
     /// Puts a file in the place of the database, which no server may have open. What was there stays, under a name with
@@ -90,11 +106,7 @@ impl Database {
         let path = real_path(path)?;
         let _lock = open::lock_for_replacement(&path)?;
         let failed = |error: std::io::Error| unwritable(&path, &error.to_string());
-        let kept = beside(&path, ending);
-        if kept.exists() {
-            let why = format!("{} exists already", kept.display());
-            return Err(OpenError::Unsuitable { path, why });
-        }
+        let kept = unused_name(beside(&path, ending));
         let file = File::open(with).map_err(failed)?;
         adopt_owner_of_folder(&path, &file);
         file.sync_all().map_err(failed)?;
@@ -116,6 +128,17 @@ impl Database {
         sync_folder(&path).map_err(failed)?;
         Ok(had_file.then_some(kept))
     }
+}
+
+/// Returns the path, or else the first of those with a number that is the name of no file: two files may be replaced in one
+/// second.
+fn unused_name(path: PathBuf) -> PathBuf {
+    let (mut name, mut number) = (path.clone(), 1);
+    while name.symlink_metadata().is_ok() {
+        number += 1;
+        name = beside(&path, format!("-{number}"));
+    }
+    name
 }
 
 /// Puts the names of a folder on the disk.

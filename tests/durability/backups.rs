@@ -4,7 +4,7 @@ use crate::checks::{change, count};
 use crate::program::{Person, Server};
 use crate::shim::compile_shim;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -252,6 +252,11 @@ async fn a_plain_file_is_restored_with_its_log() {
     }
     assert!(std::fs::metadata(path("copy.sqlite-wal")).unwrap().len() > 0);
     json_of(&["restore", "--db", text(&new), text(&copy)]);
+    // Two in one second have names of their own.
+    let kept: BTreeSet<String> = (0..3)
+        .map(|_| json_of(&["restore", "--db", text(&new), text(&copy)])["kept"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(kept.len() == 3 && kept.iter().all(|name| Path::new(name).exists()), "{kept:?}");
     let server = Server::start(&new);
     assert_eq!(contents(&owner, &server.origin).await, ["logged"]);
 }

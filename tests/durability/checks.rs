@@ -176,10 +176,48 @@ async fn a_file_that_is_no_database_is_not_usable() {
         let output = run(&["check", "--db", text(&db)]);
         assert_eq!(output.status.code(), Some(2), "{name}: {output:?}");
         assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: "), "{output:?}");
+        let output = run(&["check", "--json", "--db", text(&db)]);
+        assert_eq!(output.status.code(), Some(2), "{name}: {output:?}");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&answer["sound"], &answer["problems"][0]["check"]), (&json!(false), &json!("file")));
     }
+    // A database that was cut to nothing is not taken for a new one.
+    let empty = folder.path().join("empty");
+    for arguments in [&["status"][..], &["user", "list"], &["compact"], &["backup", "-"]] {
+        let refused = error_of(&[arguments, &["--db", text(&empty)]].concat(), &[]);
+        assert!(refused.contains("empty is empty, and no database; `teamchat restore`"), "{refused}");
+        assert_eq!(std::fs::metadata(&empty).unwrap().len(), 0, "{arguments:?}");
+    }
+    let error = String::from_utf8(run(&["check", "--db", text(folder.path())]).stderr).unwrap();
+    assert!(error.contains("it is not a regular file"), "{error}");
     let output = run(&["check", "--db", text(&folder.path().join("missing"))]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+#[tokio::test]
+async fn damaged_pages_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = populated(folder.path()).await;
+    json_of(&["compact", "--db", text(&db)]);
+    #[expect(clippy::disallowed_methods, reason = "looks into the file behind the program's back")]
+    let page: i64 = Connection::open(&db)
+        .unwrap()
+        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'message_search_data'", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    let page = usize::try_from(page).unwrap();
+    let mut bytes = std::fs::read(&db).unwrap();
+    bytes[(page - 1) * 4096..page * 4096].fill(0x55);
+    std::fs::write(&db, bytes).unwrap();
+    let output = run(&["check", "--db", text(&db)]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let lines = String::from_utf8(output.stdout).unwrap();
+    assert!(lines.contains("sqlite: "), "{lines}");
+    assert!(String::from_utf8(output.stderr).unwrap().contains("`teamchat restore`"));
+    let refused = error_of(&["compact", "--db", text(&db)], &[]);
+    assert!(refused.contains("is damaged: ") && refused.contains("`teamchat restore`"), "{refused}");
 }
 
 #[tokio::test]
