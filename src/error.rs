@@ -179,6 +179,14 @@ impl ApiError {
         self.0.cause.as_deref()
     }
 
+    /// The text for the operator, who also receives the description of an internal error.
+    pub fn operator_msg(&self) -> String {
+        match self.cause() {
+            Some(cause) => format!("{cause}; `teamchat check` reports if the database is damaged"),
+            None => self.msg().to_owned(),
+        }
+    }
+
     /// The HTTP status.
     pub fn status(&self) -> u16 {
         self.0.status

@@ -96,12 +96,15 @@ pub fn run_command<T: DeserializeOwned>(db: &Path, command: Command, may_create:
                 Database::check_exists(db)?;
             }
             let engine = Engine::open(db, Clock::System, Options::default()).await?;
-            if engine.is_new() {
-                writeln!(std::io::stderr(), "Created the database {}", db.display())?;
-            }
+            let is_new = engine.is_new();
             let answer = commands::run(&engine.app, command).await;
             tokio::task::spawn_blocking(move || engine.close()).await?;
-            Ok::<Value, Failure>(answer?)
+            match answer {
+                Ok(_) if is_new => writeln!(std::io::stderr(), "Created the database {}", db.display())?,
+                Err(_) if is_new => Database::remove(db)?,
+                _ => {}
+            }
+            answer.map_err(|error| Failure::from(error.operator_msg()))
         })?,
     };
     Ok(serde_json::from_value(answer)?)

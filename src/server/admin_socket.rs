@@ -104,7 +104,7 @@ impl ControlSocket {
         let answer = match serde_json::from_slice::<Command>(&line) {
             Ok(command) => match commands::run(app, command).await {
                 Ok(answer) => json!({ "answer": answer }),
-                Err(error) => json!({ "error": error.msg() }),
+                Err(error) => json!({ "error": error.operator_msg() }),
             },
             Err(_) => json!({ "error": "this server does not know the command; is it of another version?" }),
         };

@@ -32,6 +32,16 @@ fn user_create_creates_a_named_file_only() {
         assert!(String::from_utf8_lossy(&refused.stderr).contains("does not exist"), "{refused:?}");
         assert_eq!(files(folder), 0, "{arguments:?}");
     }
+    // A command that fails leaves no new database behind.
+    for wrong in
+        [&["--email", "owner"][..], &["--email", "bot@example.com", "--bot-owner", "nobody@example.com"]]
+    {
+        let create = ["user", "create", "--db", "new.sqlite", "--full-name", "Owner"];
+        let refused = run(folder, &[&create[..], wrong].concat());
+        assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+        assert!(!String::from_utf8_lossy(&refused.stderr).contains("Created"), "{refused:?}");
+        assert_eq!(files(folder), 0, "{wrong:?}");
+    }
     let named: Vec<&str> = CREATE.iter().copied().chain(["--db", "chat.sqlite"]).collect();
     let created = run(folder, &named);
     assert!(created.status.success(), "{created:?}");
