@@ -3,11 +3,22 @@
 use serde_json::Value;
 use std::io::{Error, ErrorKind, Read, Write};
 use std::net::TcpStream;
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+#[cfg(unix)]
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use teamchat::http_client::host_name;
-use tokio_rustls::rustls::pki_types::CertificateDer;
-use tokio_rustls::rustls::{self, ClientConfig, ClientConnection, StreamOwned};
+use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::crypto::{
+    WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+};
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::{
+    self, ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned,
+};
 use url::{Position, Url};
 
 /// Timeout of each step.
@@ -77,12 +88,7 @@ pub fn fetch(
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let path = &url[Position::BeforePath..Position::AfterQuery];
-    let mut request =
-        format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: teamchat\r\n", url.authority());
-    for (name, value) in [("Connection", "close")].iter().chain(headers) {
-        request.extend([name, ": ", value, "\r\n"]);
-    }
-    request.push_str("\r\n");
+    let request = request(method, path, url.authority(), headers);
     if url.scheme() == "https"
         && let Some(tls) = tls
     {
@@ -95,6 +101,73 @@ pub fn fetch(
     }
     let mut stream = stream;
     parse(&exchange(&mut stream, &request)?, Vec::new())
+}
+
+/// Sends a `GET` request to a Unix socket.
+#[cfg(unix)]
+pub fn fetch_from_socket(socket: &Path, path: &str) -> Result<Answer, FetchError> {
+    let mut stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    parse(&exchange(&mut stream, &request("GET", path, "localhost", &[]))?, Vec::new())
+}
+
+fn request(method: &str, path: &str, host: &str, headers: &[(&str, &str)]) -> String {
+    let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: teamchat\r\n");
+    for (name, value) in [("Connection", "close")].iter().chain(headers) {
+        request.extend([name, ": ", value, "\r\n"]);
+    }
+    request.push_str("\r\n");
+    request
+}
+
+/// The configuration of a client that accepts all certificates. It is for requests that contain nothing secret and whose
+/// answers are not trusted.
+pub fn config_without_verification() -> Result<ClientConfig, rustls::Error> {
+    let provider = default_provider();
+    let verifier = NoVerification(provider.signature_verification_algorithms);
+    let builder = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?;
+    Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
+}
+
+/// Accepts all certificates.
+#[derive(Debug)]
+struct NoVerification(WebPkiSupportedAlgorithms);
+
+impl ServerCertVerifier for NoVerification {
+    fn verify_server_cert(
+        &self,
+        _own: &CertificateDer<'_>,
+        _others: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_schemes()
+    }
 }
 
 fn exchange(stream: &mut (impl Read + Write), request: &str) -> std::io::Result<String> {

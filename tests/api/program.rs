@@ -604,6 +604,6 @@ async fn the_health_of_a_server_is_a_code_and_no_output() {
     let said = words_of(&gone).1;
     assert_eq!(gone.status.code(), Some(1), "{said}");
     assert!(said.contains(&format!("{url} does not answer")), "{said}");
-    let wrong = health("https://chat.example.com");
+    let wrong = health("ftp://chat.example.com");
     assert_eq!(wrong.status.code(), Some(2), "{}", words_of(&wrong).1);
 }

@@ -42,8 +42,12 @@ async fn a_server_listens_on_several_addresses() {
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     assert!(answer.contains("\"realm_url\":\"http://chat.example.com\""), "{answer}");
     assert_eq!(mode(&path), 0o660);
+    let health = || words(&command(&["health", "--url", &unix]).output().unwrap());
+    assert_eq!(health(), (0, String::new(), String::new()));
     serving.stop();
     assert!(!path.exists(), "the socket is removed at the stop");
+    let (code, _, said) = health();
+    assert!(code == 1 && said.contains(&format!("{unix} does not answer: ")), "{said}");
 }
 
 /// Ports that the system chose are in the line of JSON, also that of the metrics.

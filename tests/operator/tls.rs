@@ -68,9 +68,13 @@ async fn every_address_speaks_tls_and_redirects_what_does_not() {
         let health = send_plain(address, request("GET", &format!("{plain}/health"), &[])).await;
         assert_eq!(health.status, 200, "for monitors on this machine");
     }
-    let health = command(&["health", "--url", &format!("http://{first}")]).output().unwrap();
-    assert_eq!(words(&health).0, 0);
+    for url in [format!("http://{first}"), format!("https://{first}")] {
+        let health = command(&["health", "--url", &url]).output().unwrap();
+        assert_eq!(words(&health), (0, String::new(), String::new()), "{url}");
+    }
     serving.stop();
+    let health = command(&["health", "--url", &format!("https://{first}")]).output().unwrap();
+    assert_eq!(words(&health).0, 1);
 }
 
 #[tokio::test]
