@@ -96,9 +96,14 @@ impl App {
 
     /// True if the scheduled backups are late: one takes long or hangs, or none was made while the server was stopped.
     pub fn is_backup_overdue(&self) -> bool {
-        let Some(options) = &self.options.backups else { return false };
+        self.backup_overdue_after().is_some_and(|time| self.clock.seconds() > time)
+    }
+
+    /// The time after which the scheduled backups are late, in UNIX seconds; `None` if there are none.
+    pub fn backup_overdue_after(&self) -> Option<i64> {
+        let every = self.options.backups.as_ref()?.every;
         let last = self.backups.status().last_success.map_or(self.started_at, |backup| backup.time);
-        self.clock.seconds() > last.saturating_add(options.every.saturating_mul(2))
+        Some(last.saturating_add(every.saturating_mul(2)))
     }
 
     /// Until when the certificate is valid, in UNIX seconds; `None` without TLS, or as long as there is no certificate.

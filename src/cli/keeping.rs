@@ -12,8 +12,8 @@ use teamchat::domain::backups::Keep;
 #[derive(Args)]
 #[command(next_help_heading = "Backups")]
 pub struct KeepingFlags {
-    /// Make backups by itself, into this folder, named by date. A failed one is a warning in the log and GET /health, and a
-    /// direct message to the owners. Keep the folder on another disk, or copy it elsewhere.
+    /// Make backups by itself, into this folder, named by date. A failed or late one is a warning in the log and GET
+    /// /health, and a direct message to the owners. Keep the folder on another disk, or copy it elsewhere.
     #[arg(long, env = "TEAMCHAT_BACKUP_TO", value_name = "DIR", conflicts_with = "ephemeral")]
     pub backup_to: Option<PathBuf>,
     /// The time between two backups: a number with m, h or d.

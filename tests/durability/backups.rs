@@ -406,4 +406,15 @@ async fn scheduled_backups_are_made_and_failures_are_told_once() {
     assert_eq!(listed.as_array().unwrap().len(), 1);
     let newest = to.join(listed[0]["name"].as_str().unwrap());
     json_of(&["restore", "--db", text(&folder.path().join("new.sqlite")), text(&newest)]);
+
+    // It was made three days ago: the owners are warned, and receive a message when the next one is made.
+    let mut late = listed;
+    late[0]["time"] = json!(late[0]["time"].as_i64().unwrap() - 3 * 24 * 60 * 60);
+    std::fs::write(&list, late.to_string()).unwrap();
+    let server = Server::start_with(&db, &variables);
+    while notices(&owner, &server.origin).await.len() < 4 {}
+    let told = notices(&owner, &server.origin).await;
+    assert!(told[2].starts_with("This server has made no backup for a long time"), "{told:?}");
+    assert_eq!(told[3], "The backup of this server succeeded again.");
+    health_is(&server.origin, Value::Null).await;
 }

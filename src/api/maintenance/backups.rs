@@ -32,11 +32,14 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
         (None, Some(newest)) if newest <= now => newest + options.every,
         _ => now,
     };
+    app.backups.update(|status| {
+        // The list cannot be read while the folder is gone.
+        if let Some(last) = records.iter().max_by_key(|record| record.time) {
+            status.last_success = Some(last.clone());
+        }
+        status.next_due = Some(due.max(now));
+    });
     if due > now {
-        app.backups.update(|status| {
-            status.last_success = records.iter().max_by_key(|record| record.time).cloned();
-            status.next_due = Some(due);
-        });
         return Ok(Some(due));
     }
     if failed.is_none()
@@ -44,6 +47,7 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
         && now > newest + 2 * options.every
     {
         tracing::warn!(hours = (now - newest) / 3600, "backups were missed; one is made now");
+        app.writer.run(operation::backup_overdue).await?;
     }
     let work = {
         let (app, options) = (Arc::clone(&app), options.clone());
@@ -83,6 +87,19 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
             Ok(Some(next))
         }
     }
+}
+
+/// Warns the owners if backups are late although none failed, because one hangs. Returns when to look again, in UNIX seconds.
+pub async fn warn_if_overdue(app: Arc<App>) -> ApiResult<Option<i64>> {
+    let Some(overdue_after) = app.backup_overdue_after() else { return Ok(None) };
+    let now = app.clock.seconds();
+    if now <= overdue_after {
+        return Ok(Some(overdue_after + 1));
+    }
+    if app.backups.status().failure.is_none() {
+        app.writer.run(operation::backup_overdue).await?;
+    }
+    Ok(Some(now + RETRY_DELAY))
 }
 
 /// The path of the list, which names the organization: several may use one folder.

@@ -6,7 +6,7 @@ mod space;
 
 use crate::api::resource::{Background, Resource};
 use crate::scheduler;
-use futures_util::future::join3;
+use futures_util::future::join4;
 use std::sync::atomic::Ordering;
 
 /// Backups, and the space of the file.
@@ -15,6 +15,7 @@ pub const RESOURCE: Resource =
 
 const BACKGROUND: Background = |app, stopped| {
     let backups = scheduler::run(app.clone(), stopped.clone(), |app| Box::pin(backups::run_due(app)));
+    let overdue = scheduler::run(app.clone(), stopped.clone(), |app| Box::pin(backups::warn_if_overdue(app)));
     let space = scheduler::run(app.clone(), stopped.clone(), |app| Box::pin(space::run_due(app)));
     let mut stopping = stopped;
     Box::pin(async move {
@@ -23,6 +24,6 @@ const BACKGROUND: Background = |app, stopped| {
             let _dropped = stopping.changed().await;
             app.backups.stop.store(true, Ordering::Relaxed);
         };
-        join3(backups, space, stop).await;
+        join4(backups, overdue, space, stop).await;
     })
 };

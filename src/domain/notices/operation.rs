@@ -40,6 +40,10 @@ const DISK: &str = "told_disk";
 const UPLOAD_QUOTA: &str = "told_upload_quota";
 const QUOTA_OF_PERSON: &str = "told_upload_quota_of_";
 
+/// Levels of [`BACKUP`].
+const FAILED: i64 = 1;
+const OVERDUE: i64 = 2;
+
 /// Returns the level that is known.
 fn known_level(connection: &Connection, counter: &str) -> rusqlite::Result<i64> {
     let mut statement = connection.prepare_cached("SELECT value FROM counter WHERE name = ?1")?;
@@ -58,12 +62,12 @@ fn change_level(tx: &Tx<'_>, counter: &str, level: i64) -> rusqlite::Result<bool
 
 /// True if the last scheduled backup failed.
 pub fn is_backup_failing(connection: &Connection) -> ApiResult<bool> {
-    Ok(known_level(connection, BACKUP)? > 0)
+    Ok(known_level(connection, BACKUP)? == FAILED)
 }
 
 /// Tells the owners that a backup failed, unless they know.
 pub fn backup_failed(tx: &mut Tx<'_>, error: &str) -> ApiResult<()> {
-    if !change_level(tx, BACKUP, 1)? {
+    if !change_level(tx, BACKUP, FAILED)? {
         return Ok(());
     }
     tell_owners(tx, |language| {
@@ -72,6 +76,19 @@ pub fn backup_failed(tx: &mut Tx<'_>, error: &str) -> ApiResult<()> {
              Until then, what is new is in no backup.",
         );
         Words::filled(text, &[("error", Words::default().code(error))])
+    })
+}
+
+/// Warns the owners that no backup was made for a long time, unless they know.
+pub fn backup_overdue(tx: &mut Tx<'_>) -> ApiResult<()> {
+    if !change_level(tx, BACKUP, OVERDUE)? {
+        return Ok(());
+    }
+    tell_owners(tx, |language| {
+        Words::new(language.t(
+            "This server has made no backup for a long time, although one is due. There will be a message when one \
+             succeeds. Until then, what is new is in no backup.",
+        ))
     })
 }
 
