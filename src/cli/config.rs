@@ -28,8 +28,8 @@ const CONFIG: &str = "config";
 pub enum ConfigCommand {
     /// Check a configuration file, and list all mistakes.
     ///
-    /// Exits with 0, or with 2 after the first mistake: the line, and the nearest name for an unknown key. Flags and
-    /// variables are not needed; those that are given are checked too.
+    /// Exits with 0, or with 2 and a line for each mistake, with the nearest name for an unknown key. Flags and variables are
+    /// not needed; those that are given are checked too.
     #[command(override_usage = "teamchat config check --config FILE")]
     Check(Box<Serve>),
     /// Show the value of each flag of serve, and where it comes from.
@@ -198,7 +198,7 @@ fn refusal(text: impl std::fmt::Display) -> Error {
     Error::raw(ErrorKind::InvalidValue, format!("{text}\n"))
 }
 
-/// Reads and checks a file. Errors name the line.
+/// Reads and checks a file. The error has all mistakes, with their lines.
 fn read(path: &Path, command: &Command) -> Result<Vec<Entry>, Error> {
     let text = charset::read_file(path)
         .map_err(|error| refusal(format!("cannot read the configuration {}: {error}", path.display())))?;
@@ -213,19 +213,18 @@ fn read(path: &Path, command: &Command) -> Result<Vec<Entry>, Error> {
     let alone =
         command.clone().no_binary_name(true).mut_args(|arg| arg.env(clap::builder::Resettable::Reset));
     let mut entries = Vec::new();
+    let mut mistakes = Vec::new();
     for (key, value) in table.get_ref() {
         let line = line_at(&text, key.span().start);
-        let entry = entry(command, key.get_ref(), value, line).map_err(|error| at(line, &error))?;
-        // A flag that needs another one is checked with all of them.
-        if let Err(error) = alone.clone().try_get_matches_from(&entry.arguments)
-            && error.kind() != ErrorKind::MissingRequiredArgument
-        {
-            return Err(at(line, &hide(explain(&error), command, &entry)));
+        match checked_entry(command, &alone, &entries, (key.get_ref(), value, line)) {
+            Ok(entry) => entries.push(entry),
+            Err(mistake) => mistakes.push((line, mistake)),
         }
-        if entries.iter().any(|other: &Entry| other.name == entry.name) {
-            return Err(at(line, &format!("'{0}' and '{0}-file' exclude each other", entry.name)));
-        }
-        entries.push(entry);
+    }
+    if !mistakes.is_empty() {
+        mistakes.sort();
+        let lines = mistakes.iter().map(|(line, what)| format!("{}, line {line}: {what}", path.display()));
+        return Err(refusal(lines.collect::<Vec<_>>().join("\nerror: ")));
     }
     entries.sort_by_key(|entry| entry.line);
     let all = entries.iter().flat_map(|entry| &entry.arguments);
@@ -233,6 +232,27 @@ fn read(path: &Path, command: &Command) -> Result<Vec<Entry>, Error> {
         .try_get_matches_from(all)
         .map_err(|error| refusal(format!("{}: {}", path.display(), explain(&error))))?;
     Ok(entries)
+}
+
+/// Reads a key, its value and its line, which are checked by `alone`, the command without the environment, and beside the
+/// entries before it.
+fn checked_entry(
+    command: &Command,
+    alone: &Command,
+    entries: &[Entry],
+    (key, value, line): (&str, &Spanned<DeValue<'_>>, usize),
+) -> Result<Entry, String> {
+    let entry = entry(command, key, value, line)?;
+    // A flag that needs another one is checked with all of them.
+    if let Err(error) = alone.clone().try_get_matches_from(&entry.arguments)
+        && error.kind() != ErrorKind::MissingRequiredArgument
+    {
+        return Err(hide(explain(&error), command, &entry));
+    }
+    if entries.iter().any(|other| other.name == entry.name) {
+        return Err(format!("'{0}' and '{0}-file' exclude each other", entry.name));
+    }
+    Ok(entry)
 }
 
 /// The number of the line with a byte, from 1.
@@ -289,7 +309,13 @@ fn values(arg: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
             texts.collect()
         }
         DeValue::Array(_) => Err(format!("'{name}' has one value, and not a list")),
-        _ => Err(format!("'{name}' is a text or a number")),
+        _ => {
+            let known = arg.get_possible_values();
+            let names: Vec<String> = known.iter().map(|value| format!("\"{}\"", value.get_name())).collect();
+            let form =
+                if names.is_empty() { "a text or a whole number".to_owned() } else { names.join(" or ") };
+            Err(format!("'{name}' is {form}"))
+        }
     }
 }
 

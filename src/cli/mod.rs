@@ -45,7 +45,7 @@ use teamchat::commands::{Command, CreatedUser, CreatedWebhookBot, ListedUser};
 use teamchat::domain::keys::KeyRecord;
 use teamchat::domain::logins::sessions::SessionRecord;
 use teamchat::store::Database;
-use teamchat::types::Role;
+use teamchat::types::{Role, nearest_name};
 
 /// A team chat server in one binary and one SQLite file.
 ///
@@ -330,8 +330,16 @@ impl Arguments {
             })
         });
         read.unwrap_or_else(|mut error| {
+            if error.kind() == ErrorKind::UnknownArgument
+                && let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
+                && let Some(nearest) = nearest_flag(flag)
+            {
+                error.insert(ContextKind::SuggestedArg, ContextValue::String(nearest));
+            }
             if error.kind() == ErrorKind::InvalidSubcommand {
-                let names = format!("available commands: {}", subcommands_here().join(", "));
+                let command = command_here();
+                let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+                let names = format!("available commands: {}", names.join(", "));
                 let tip = ContextValue::StyledStrs(vec![names.into()]);
                 error.insert(ContextKind::Suggested, tip);
             }
@@ -376,8 +384,8 @@ impl Arguments {
     }
 }
 
-/// The commands that can follow the words of the command line that are commands.
-fn subcommands_here() -> Vec<String> {
+/// The command that the words of the command line name.
+fn command_here() -> clap::Command {
     let mut command = Arguments::command();
     for word in std::env::args().skip(1) {
         match command.find_subcommand(&word) {
@@ -385,7 +393,14 @@ fn subcommands_here() -> Vec<String> {
             None => break,
         }
     }
-    command.get_subcommands().map(|known| known.get_name().to_owned()).collect()
+    command
+}
+
+/// The flag of the command with the most similar name to an unknown one.
+fn nearest_flag(unknown: &str) -> Option<String> {
+    let command = command_here();
+    let flags = command.get_arguments().filter_map(clap::Arg::get_long);
+    nearest_name(unknown.trim_start_matches('-'), flags).map(|nearest| format!("--{nearest}"))
 }
 
 impl UserCommand {

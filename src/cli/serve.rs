@@ -94,7 +94,7 @@ pub struct Serve {
     #[arg(long, env = "TEAMCHAT_NO_WEB", value_parser = BoolishValueParser::new(), conflicts_with = "web_dir")]
     pub no_web: bool,
     /// Serve the web client from a directory instead of the embedded files, for development.
-    #[arg(long, env = "TEAMCHAT_WEB_DIR", value_name = "FOLDER")]
+    #[arg(long, env = "TEAMCHAT_WEB_DIR", value_name = "FOLDER", value_parser = serve_options::parse_folder)]
     pub web_dir: Option<PathBuf>,
     /// Number of days for which the audit log is kept.
     #[arg(long, env = "TEAMCHAT_AUDIT_KEEP", value_name = "DAYS", default_value_t = DEFAULT_KEEP_DAYS, value_parser = serve_options::parse_days)]

@@ -1,5 +1,6 @@
 //! Parsers of the flags of `serve`. Errors name the accepted form.
 
+use std::path::PathBuf;
 use teamchat::http_client::{AllowedHost, check_certificates};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::Url;
@@ -42,6 +43,12 @@ pub fn parse_https_url(text: &str) -> Result<String, String> {
 pub fn parse_webhook_host(text: &str) -> Result<String, String> {
     let host: AllowedHost = text.parse()?;
     Ok(host.to_string())
+}
+
+/// A folder that exists.
+pub fn parse_folder(path: &str) -> Result<PathBuf, String> {
+    let folder = PathBuf::from(path);
+    if folder.is_dir() { Ok(folder) } else { Err("there is no such directory".to_owned()) }
 }
 
 /// The file of `--web-push-ca`: certificates of authorities in PEM.

@@ -117,7 +117,9 @@ fn mistakes_are_named_with_their_line() {
         ("rate-limit = \"maybe\"", 1, "[possible values: on, off]"),
         ("no-web = \"true\"", 1, "'no-web' is true or false, without quotes"),
         ("public-url = [\"https://h\"]", 1, "'public-url' has one value, and not a list"),
-        ("public-url = true", 1, "'public-url' is a text or a number"),
+        ("public-url = true", 1, "'public-url' is a text or a whole number"),
+        ("rate-limit = true", 1, "'rate-limit' is \"on\" or \"off\""),
+        ("web-dir = \"/no/such/folder\"", 1, "there is no such directory"),
         ("trusted-proxy = [1]", 1, "'trusted-proxy' is a list of texts, as in trusted-proxy = [\"...\"]"),
         ("max-file-upload-size-mib = 0", 1, "0 is not in 1.."),
         ("log = \"info\"\nlog = \"warn\"", 2, "duplicate key"),
@@ -136,6 +138,14 @@ fn mistakes_are_named_with_their_line() {
             assert!(!db.exists(), "{text}");
         }
     }
+    let several = Configured::new("zzz = 1\nlog = \"info\"\nlistn = \"unix:/a\"\nno-web = 1");
+    let output = command(&["config", "check", "--config", several.path()]).output().unwrap();
+    let (code, _, said) = words(&output);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!((code, lines.len()), (2, 3), "{said}");
+    for (line, number) in lines.iter().zip([1, 3, 4]) {
+        assert!(line.starts_with(&format!("error: {}, line {number}: ", several.path())), "{said}");
+    }
     let half = Configured::new("tls-cert = \"cert.pem\"");
     let (code, _, said) = words(&command(&["config", "check", "--config", half.path()]).output().unwrap());
     assert_eq!(code, 2, "{said}");
@@ -147,6 +157,27 @@ fn mistakes_are_named_with_their_line() {
     let (code, _, said) = words(&command(&["config", "check", "--config", both.path()]).output().unwrap());
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("'--no-web' cannot be used with '--web-dir <FOLDER>'"), "{said}");
+}
+
+#[test]
+fn a_log_of_json_has_json_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let serving = Serving::start(folder.path(), &["--listen", "127.0.0.1:0", "--log-format", "json"]);
+    let log = serving.stop();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().any(|line| line["message"] == "the server is stopping"), "{log}");
+}
+
+#[test]
+fn unknown_flags_have_a_suggestion() {
+    for (arguments, nearest) in [
+        (&["serve", "--lissen", "127.0.0.1:0"][..], "--listen"),
+        (&["serve", "--backup-too=/"], "--backup-to"),
+        (&["user", "create", "--fullname", "A"], "--full-name"),
+    ] {
+        let (code, _, said) = words(&command(arguments).output().unwrap());
+        assert!(code == 2 && said.contains(&format!("a similar argument exists: '{nearest}'")), "{said}");
+    }
 }
 
 #[test]
