@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::domain::statistics::Statistics;
 use crate::domain::upload_quota::UploadQuota;
 use crate::http::service::Service;
-use crate::http::{Peer, RouteFigures};
+use crate::http::{ApiError, Peer, RouteFigures, error_response};
 use crate::metrics::Distribution;
 use crate::pool::Pool;
 use http_body_util::{Either, Full};
@@ -14,7 +14,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet, text};
@@ -95,23 +95,22 @@ async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin, peer: Pee
                 let response = server.service.respond(request, peer).await;
                 return response.map(|response| response.map(Either::Left));
             }
-            let plain = |status: StatusCode, text: String| {
-                let mut response = Response::new(Either::Right(Full::new(Bytes::from(text))));
-                *response.status_mut() = status;
-                response
-            };
-            if request.uri().path() != "/metrics" || !matches!(*request.method(), Method::GET | Method::HEAD)
-            {
-                return Ok(plain(StatusCode::NOT_FOUND, "Here are /metrics and /health only.\n".to_owned()));
+            let refuse = |error: &ApiError| Ok(error_response(error).map(Either::Left));
+            if request.uri().path() != "/metrics" {
+                return refuse(&ApiError::new(404, "BAD_REQUEST", "Here are /metrics and /health only"));
             }
-            Ok(match write(server).await {
+            if !matches!(*request.method(), Method::GET | Method::HEAD) {
+                let error = ApiError::new(405, "BAD_REQUEST", "Method Not Allowed");
+                return refuse(&error.with_header("Allow", "GET, HEAD".to_owned()));
+            }
+            match write(server).await {
                 Ok(text) => {
-                    let mut response = plain(StatusCode::OK, text);
+                    let mut response = Response::new(Either::Right(Full::new(Bytes::from(text))));
                     response.headers_mut().insert(CONTENT_TYPE, TEXT);
-                    response
+                    Ok(response)
                 }
-                Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
-            })
+                Err(error) => refuse(&ApiError::internal(error)),
+            }
         }
     });
     let connection =

@@ -5,7 +5,7 @@ use crate::harness::TestServer;
 use crate::program::{Serving, program, run};
 use regex::Regex;
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::process::Stdio;
 use teamchat::app::Options;
 
@@ -35,7 +35,13 @@ async fn metrics_are_on_their_own_listener() {
     let (url, metrics) = (serving.value("listening").to_owned(), serving.value("metrics").to_owned());
     assert_eq!(text(&format!("{url}/metrics")).await.0, 404);
     let other = metrics.replace("/metrics", "/api/v1/server_settings");
-    assert_eq!(text(&other).await, (404, "Here are /metrics and /health only.\n".to_owned()));
+    let (status, refused) = text(&other).await;
+    let refused: Value = serde_json::from_str(&refused).unwrap();
+    let expected =
+        json!({"result": "error", "msg": "Here are /metrics and /health only", "code": "BAD_REQUEST"});
+    assert_eq!((status, refused), (404, expected));
+    let posted = reqwest::Client::new().post(&metrics).send().await.unwrap();
+    assert_eq!((posted.status().as_u16(), &posted.headers()["allow"]), (405, &"GET, HEAD".parse().unwrap()));
     let (status, health) = text(&metrics.replace("/metrics", "/health")).await;
     assert_eq!(
         (status, serde_json::from_str::<Value>(&health).unwrap()["status"].as_str()),
