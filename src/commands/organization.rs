@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::realm_settings;
 use crate::domain::groups::setting::to_wire;
+use crate::domain::groups::system::SystemGroup;
 use crate::domain::realm::settings::RealmTable;
 use crate::domain::rows::user::UserRow;
 use crate::domain::{groups, realm, rows, users};
@@ -36,11 +37,20 @@ pub(super) async fn set(app: &App, name: String, value: String) -> ApiResult<Val
         let is_owner = |user: &UserRow| user.role == Role::Owner && user.is_active && !user.is_bot();
         let owner = owners.find(is_owner).ok_or_else(|| ApiError::bad_request("no owner exists yet"))?;
         let is_permission = RealmGroup::ALL.iter().any(|permission| permission.name() == name);
-        let value = if is_permission { permission(snapshot, &value)? } else { value.clone() };
-        Ok::<_, ApiError>((rows::user::caller(snapshot, owner.user_id)?, value))
+        let written = if is_permission { permission(snapshot, &value)? } else { value.clone() };
+        Ok::<_, ApiError>((rows::user::caller(snapshot, owner.user_id)?, written, get(snapshot)?))
     });
-    let (owner, written) = read.await?;
-    let changed = change_as_operator(app, owner, &name, &written).await?;
+    let (owner, written, current) = read.await?;
+    let changed = change_as_operator(app, owner, &name, &written).await.map_err(|error| {
+        let form = match &current[&name] {
+            Value::Bool(_) => "true or false",
+            Value::Number(_) | Value::Null => "a number, or unlimited if it is a limit",
+            _ => return error,
+        };
+        let is_other_form = error.msg() == format!("{name} is not valid JSON");
+        let explained = || ApiError::bad_request(format!("{name} is {form}, and not '{value}'"));
+        if is_other_form { explained() } else { error }
+    })?;
     Ok(json!({ "name": name, "changed": !changed.is_empty() }))
 }
 
@@ -51,7 +61,12 @@ fn permission(connection: &Connection, value: &str) -> ApiResult<String> {
         Some(value) if value.is_object() || value.is_i64() => value,
         _ => {
             let group = groups::with_name(connection, value)?;
-            json!(group.ok_or_else(|| ApiError::bad_request(format!("There is no group '{value}'")))?)
+            let roles = SystemGroup::ALL.map(SystemGroup::name).join(", ");
+            let unknown = || {
+                let msg = format!("There is no group '{value}'; the groups of roles are {roles}");
+                ApiError::bad_request(msg)
+            };
+            json!(group.ok_or_else(unknown)?)
         }
     };
     Ok(json!({ "new": new }).to_string())

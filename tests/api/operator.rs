@@ -104,8 +104,13 @@ fn change_organization(db: &Path) {
     done(db, &["organization", "set", "description", "We *sail*."]);
     for (name, value, expected) in [
         ("invite_requird", "true", "There is no setting 'invite_requird'; did you mean 'invite_required'?"),
-        ("invite_required", "perhaps", "invite_required is not"),
-        ("can_create_groups", "role:nobodies", "There is no group 'role:nobodies'"),
+        ("invite_required", "perhaps", "invite_required is true or false, and not 'perhaps'"),
+        (
+            "can_create_groups",
+            "role:nobodies",
+            "There is no group 'role:nobodies'; the groups of roles are role:nobody, ",
+        ),
+        ("waiting_period_threshold", "five", "waiting_period_threshold is a number"),
         ("message_retention_days", "-5", "message_retention_days"),
     ] {
         let error = refused(db, &["organization", "set", name, value]);
