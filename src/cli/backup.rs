@@ -3,6 +3,7 @@
 use super::common::{Failure, File, Output, print, record};
 use super::progress::Meter;
 use clap::Args;
+use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,7 +46,8 @@ pub(super) struct Encryption {
 
 impl Encryption {
     pub(super) fn recipients(&self) -> Result<Recipients, Failure> {
-        Ok(Recipients::parse(self.recipients.iter().map(String::as_str))?)
+        let parsed = Recipients::parse(self.recipients.iter().map(String::as_str));
+        parsed.map_err(|error| format!("--backup-recipient: {error}").into())
     }
 }
 
@@ -105,8 +107,9 @@ impl RestoreCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let identities = match &self.identity {
             Some(path) => {
-                let text = charset::read_file(path);
-                Identities::parse(&text.map_err(|error| format!("{}: {error}", path.display()))?)?
+                let failed = |error: &dyn Error| format!("--identity {}: {error}", path.display());
+                let text = charset::read_file(path).map_err(|error| failed(&error))?;
+                Identities::parse(&text).map_err(|error| failed(&error))?
             }
             None => Identities::default(),
         };
@@ -116,7 +119,7 @@ impl RestoreCommand {
         let now = Clock::System.seconds();
         let restored = restore(&self.file.db, &self.input, &mut std::io::stdin(), &identities, now, progress);
         meter.clear();
-        let restored = restored?;
+        let restored = restored.map_err(|error| format!("{error}; nothing was changed"))?;
         if self.output.json {
             return self.output.print(&self.file.db, &restored, |_, _| Ok(()));
         }

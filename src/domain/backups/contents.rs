@@ -16,7 +16,7 @@ const STEPS_PER_QUESTION: i32 = 100_000;
 pub struct Contents {
     /// The size of the database, in bytes.
     pub database_bytes: u64,
-    /// Number of people and bots.
+    /// Number of people and bots, without the bots of the server itself.
     pub users: u64,
     /// Number of messages.
     pub messages: u64,
@@ -46,14 +46,16 @@ impl Contents {
             return Err(BackupError::damaged(name, problem));
         }
         let damaged = |error: rusqlite::Error| BackupError::damaged(name, error);
-        let count = |table: &str| -> Result<u64, BackupError> {
+        let count = |table: &str, condition: &str| -> Result<u64, BackupError> {
             let is_there = "SELECT count(*) FROM sqlite_master WHERE name = ?1";
             let is_there: i64 = connection.query_row(is_there, [table], |row| row.get(0)).map_err(damaged)?;
             if is_there == 0 {
                 return Ok(0);
             }
-            let counted = connection
-                .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0));
+            let counted =
+                connection.query_row(&format!("SELECT count(*) FROM {table} WHERE {condition}"), [], |row| {
+                    row.get::<_, i64>(0)
+                });
             Ok(counted.map_err(damaged)? as u64)
         };
         let newest = "SELECT timestamp FROM message ORDER BY id DESC LIMIT 1";
@@ -63,9 +65,9 @@ impl Contents {
         };
         Ok(Self {
             database_bytes: std::fs::metadata(file).map_err(|error| BackupError::file(file, error))?.len(),
-            users: count("user")?,
-            messages: count("message")?,
-            files: count("attachment")?,
+            users: count("user", "NOT is_system_bot")?,
+            messages: count("message", "true")?,
+            files: count("attachment", "true")?,
             newest_message: newest,
         })
     }
