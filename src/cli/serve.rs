@@ -165,9 +165,13 @@ impl Serve {
             let (stopped, reloading) = (stop_signal()?, reload_on_hangup(tls.clone())?);
             let urls: Vec<String> =
                 server.addresses().iter().map(|address| address.url(tls.is_some())).collect();
-            let metrics = metrics_address.map(|address| format!("{}/metrics", address.url(false)));
+            let metrics = metrics_address.map(|address| match &address {
+                ListenAddress::Tcp(_) => format!("{}/metrics", address.url(false)),
+                #[cfg(unix)]
+                ListenAddress::Unix(_) => address.to_string(),
+            });
             if self.output.json {
-                self.print_ready(&urls, ("metrics_url", metrics), owner_link.as_deref())?;
+                self.print_ready(&urls, ("metrics_url", metrics), owner_link.as_deref(), server.is_new())?;
             } else {
                 let upgraded_from = upgraded_from.as_deref();
                 self.print_start(&server, &urls, metrics.as_deref(), upgraded_from, owner_link.as_deref())?;
@@ -182,12 +186,10 @@ impl Serve {
             #[cfg(unix)]
             systemd::notify_stopping();
             tracing::info!("the server is stopping");
-            let style = Style::stderr();
-            writeln!(
-                std::io::stderr(),
-                "{}",
-                style.dim("stopping: answering waiting clients, saving the file")
-            )?;
+            if self.log_format == LogFormat::Text {
+                let text = Style::stderr().dim("stopping: answering waiting clients, saving the file");
+                writeln!(std::io::stderr(), "{text}")?;
+            }
             server.stop().await;
             if failed { Err("the server cannot write any more; the log says why".into()) } else { Ok(()) }
         })

@@ -47,7 +47,7 @@ impl Serve {
             let stopped = stop_signal()?;
             let url = ListenAddress::Tcp(program.address()).url(false);
             let control = program.control().map(|address| format!("http://{address}"));
-            self.print_ready(&[url], ("test_control_url", control), owner_link.as_deref())?;
+            self.print_ready(&[url], ("test_control_url", control), owner_link.as_deref(), false)?;
             stopped.await;
             program.stop().await;
             Ok(())
@@ -57,12 +57,13 @@ impl Serve {
 
 impl Serve {
     /// Prints where the server listens, as one line of JSON or in words. `other` is the name and the address of another
-    /// listener.
+    /// listener. `is_created` is true if the database was missing.
     pub fn print_ready(
         &self,
         urls: &[String],
         other: (&str, Option<String>),
         owner_link: Option<&str>,
+        is_created: bool,
     ) -> Result<(), Failure> {
         let mut out = std::io::stdout();
         let url = self.public_url.clone().or_else(|| urls.first().cloned()).unwrap_or_default();
@@ -73,6 +74,9 @@ impl Serve {
                 if let Some(value) = value {
                     line[name] = value.into();
                 }
+            }
+            if is_created {
+                line["created"] = true.into();
             }
             writeln!(out, "{line}")?;
             return Ok(out.flush()?);

@@ -63,6 +63,7 @@ async fn the_line_of_readiness_has_all_addresses() {
     let ready: Value = serde_json::from_str(&line).unwrap();
     let urls = ready["urls"].as_array().unwrap();
     assert_eq!((&ready["url"], urls.len()), (&urls[0], 2));
+    assert_eq!(ready["created"], true, "the database was missing");
     for (address, path) in [(&urls[0], "/health"), (&urls[1], "/health"), (&ready["metrics_url"], "")] {
         let answer = reqwest::get(format!("{}{path}", address.as_str().unwrap())).await.unwrap();
         assert_eq!(answer.status(), 200, "{address}");
