@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Span, Timestamp, civil, tz::TimeZone};
 use serde_json::{Value, json};
 use std::io::Write;
 use teamchat::commands::Command;
-use teamchat::domain::audit::{AuditRecord, Filter, MAX_ENTRIES};
-use teamchat::types::{Clock, timestamp};
+use teamchat::domain::audit::{Action, AuditRecord, Filter, MAX_ENTRIES};
+use teamchat::types::{Clock, nearest_name, timestamp};
 
 #[derive(Args)]
 pub(super) struct AuditCommand {
@@ -17,7 +17,7 @@ pub(super) struct AuditCommand {
     #[arg(long, env = "TEAMCHAT_SINCE", value_name = "TIME", value_parser = parse_since)]
     since: Option<i64>,
     /// Only entries of one kind, such as login_failed or role_changed.
-    #[arg(long, env = "TEAMCHAT_ACTION", value_name = "ACTION")]
+    #[arg(long, env = "TEAMCHAT_ACTION", value_name = "ACTION", value_parser = parse_action)]
     action: Option<String>,
     #[command(flatten)]
     output: Output,
@@ -85,6 +85,18 @@ fn write_line(out: &mut dyn Write, entry: &AuditRecord) -> std::io::Result<()> {
     writeln!(out, "{}", style.dim(&address))
 }
 
+/// The name of an action.
+fn parse_action(text: &str) -> Result<String, String> {
+    let names = || Action::ALL.iter().map(|action| action.name());
+    if names().any(|name| name == text) {
+        return Ok(text.to_owned());
+    }
+    Err(match nearest_name(text, names()) {
+        Some(nearest) => format!("there is no such action; the nearest name is '{nearest}'"),
+        None => format!("there is no such action; they are {}", names().collect::<Vec<_>>().join(", ")),
+    })
+}
+
 /// A point in time, in UNIX seconds.
 fn parse_since(text: &str) -> Result<i64, String> {
     let since = |now: Timestamp| -> Option<i64> {
@@ -109,6 +121,13 @@ fn parse_since(text: &str) -> Result<i64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn actions_are_known_names() {
+        assert_eq!(parse_action("role_changed").unwrap(), "role_changed");
+        assert!(parse_action("role_chnged").unwrap_err().ends_with("the nearest name is 'role_changed'"));
+        assert!(parse_action("-").unwrap_err().contains("they are login, login_failed, "));
+    }
 
     #[test]
     fn times_are_dates_numbers_and_ages() {
