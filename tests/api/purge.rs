@@ -1,9 +1,11 @@
 //! `teamchat user purge --all`: the tables whose rows it removes.
 
-use crate::harness::{Client, START, TestServer};
+use crate::harness::{Client, START, TestServer, pictures};
+use crate::program::run;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::process::Output;
 use teamchat::commands::{Command, Place, Purge, Purged};
 use teamchat::domain::purge::Kind;
 
@@ -102,7 +104,7 @@ async fn populate(server: &TestServer, owner: &Client, ada: &Client, general: i6
         owner.post("/realm/profile_fields", json!({"name": "Likes", "field_type": 1})).await.ok()["id"]
             .clone();
     ada.patch("/users/me/profile_data", json!({"data": [{"id": field, "value": "xqtext"}]})).await.ok();
-    let image = crate::harness::pictures::png(8, 8);
+    let image = pictures::png(8, 8);
     let emoji = ada.request(Method::POST, "/realm/emoji/xqtext").multipart((), &[("file", "a.png", &image)]);
     emoji.send().await.ok();
     let reminder = json!({"message_id": message, "note": "xqtext", "scheduled_delivery_timestamp": later});
@@ -237,7 +239,7 @@ async fn a_purge_brings_an_organization_back_within_its_limits() {
     let make = async || {
         let channel = json!({"name": "new", "subscribers": []});
         let group = json!({"name": "new", "description": "", "members": []});
-        let image = crate::harness::pictures::png(8, 8);
+        let image = pictures::png(8, 8);
         let emoji =
             cleo.request(Method::POST, "/realm/emoji/our_own").multipart((), &[("file", "a.png", &image)]);
         [
@@ -255,4 +257,135 @@ async fn a_purge_brings_an_organization_back_within_its_limits() {
     let purged = purge(&server, &ada.email, &[Kind::Channels, Kind::Emoji, Kind::Groups]).await;
     assert_eq!(["channels", "emoji", "groups"].map(|what| purged.counts[what]), [4; 3]);
     assert_eq!(make().await, [""; 3]);
+}
+
+/// A purge removes the content of one user while others keep working, and informs them.
+#[cfg(unix)]
+#[tokio::test]
+async fn purge_deletes_content_of_a_user() {
+    let mut server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let helper = server.bot("helper", &ada).await;
+    let general = server.channel("general", &[&owner, &ada, &bob]).await;
+    let create = async |client: &crate::harness::Client, name: &str| {
+        let subscribers = [bob.user_id, ada.user_id];
+        let people = json!({"direct_members": subscribers, "direct_subgroups": []});
+        let form = json!({"name": name, "subscribers": subscribers, "can_send_message_group": people});
+        client.post("/channels/create", form).await.ok()["id"].as_i64().unwrap()
+    };
+    let flood = create(&ada, "flood").await;
+    let shared = create(&ada, "shared").await;
+    let of_bot = create(&helper, "robots").await;
+    for number in 0..3 {
+        ada.send(flood, "spam", &format!("spam {number}")).await;
+    }
+    ada.send(shared, "topic", "spam").await;
+    let file = ada.request(Method::POST, "/user_uploads");
+    let file = file.multipart((), &[("file", "a.txt", b"spam".as_slice())]).send().await.ok();
+    let link = format!("[spam]({})", file["url"].as_str().unwrap());
+    ada.send(general, "topic", &link).await;
+    // A file that a message of another user links to is not deleted with the messages.
+    let kept = bob.send(shared, "topic", &link).await;
+    ada.send_direct(&[&bob], "spam").await;
+    let image = pictures::png(8, 8);
+    for name in ["plain", "shown"] {
+        let request = ada.request(Method::POST, &format!("/realm/emoji/{name}"));
+        request.multipart((), &[("file", "a.png", &image)]).send().await.ok();
+    }
+    bob.post(&format!("/messages/{kept}/reactions"), json!({"emoji_name": "shown"})).await.ok();
+    for name in ["crowd", "team"] {
+        let group = json!({"name": name, "description": "", "members": [ada.user_id, bob.user_id]});
+        let id = ada.post("/user_groups/create", group).await.ok()["group_id"].clone();
+        if name == "team" {
+            let value = json!({"can_send_message_group": {"new": id}});
+            owner.patch(&format!("/streams/{general}"), value).await.ok();
+        }
+    }
+    let queue = bob.register(json!({"event_types": ["stream", "realm_emoji"]})).await;
+
+    let program = async |arguments: &[&str]| {
+        let database = server.database();
+        let arguments: Vec<String> = ["user", "purge", "--email", "ada@example.com"]
+            .iter()
+            .chain(arguments)
+            .map(|argument| (*argument).to_owned())
+            .collect();
+        let done = tokio::task::spawn_blocking(move || {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            run(&database, &arguments)
+        });
+        done.await.unwrap()
+    };
+    let json_of = |output: &Output| -> Value {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let error_of = |output: &Output| {
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr.clone()).unwrap()
+    };
+    let refused = error_of(&program(&[]).await);
+    assert!(refused.contains("say what to remove: --all, or --messages"), "{refused}");
+    let refused = error_of(&program(&["--emoji", "--bots"]).await);
+    assert_eq!(refused, "error: nothing was removed; --yes removes 1 bots, 2 emoji of 2 accounts\n");
+    let mut found = json!({"bots": 1, "channels": 3, "emoji": 2, "files": 1, "groups": 2, "messages": 6,
+        "personal_texts": 0});
+    let planned = json_of(&program(&["--all", "--dry-run", "--json"]).await);
+    assert_eq!(planned, json!({"accounts": 2, "found": found}));
+
+    // A person who could go on writing keeps everything but bots.
+    let active =
+        "ada@example.com is active: run 'teamchat user deactivate --email ada@example.com' before the purge";
+    for (more, command) in
+        [(None, active.to_owned()), (Some("--invited"), active.replace("' b", " --invited' b"))]
+    {
+        let arguments: Vec<&str> = ["--all", "--yes"].into_iter().chain(more).collect();
+        let refused = error_of(&program(&arguments).await);
+        assert!(refused.contains(&command), "{refused}");
+    }
+    let bots = json_of(&program(&["--bots", "--yes", "--json"]).await);
+    assert_eq!(bots["removed"], json!({"bots": 1}));
+    assert_eq!(json_of(&program(&["--messages", "--dry-run", "--json"]).await)["found"]["messages"], 6);
+    server.command(Command::SetActive { email: ada.email.clone(), is_active: false }).await;
+
+    found["bots"] = json!(0);
+    let done = json_of(&program(&["--all", "--yes", "--json"]).await);
+    let removed = json!({"channels": 2, "channels_archived": 1, "emoji": 1, "emoji_deactivated": 1,
+        "files": 1, "groups": 1, "groups_in_use": 1, "messages": 6});
+    assert_eq!(done, json!({"accounts": 2, "found": found, "removed": removed}));
+    let poll = json!({"queue_id": queue.queue_id, "last_event_id": queue.last_event_id, "dont_block": true});
+    let events = bob.get("/events", poll).await.ok()["events"].clone();
+    let gone = events.as_array().unwrap().iter().filter(|event| event["op"] == "delete");
+    let gone: Vec<&Value> = gone.map(|event| &event["stream_ids"][0]).collect();
+    assert_eq!(json!(gone), json!([flood, shared, of_bot]));
+    assert!(events.as_array().unwrap().iter().any(|event| event["type"] == "realm_emoji"));
+    let capabilities = json!({"archived_channels": true, "include_deactivated_groups": true});
+    let state = bob.post("/register", json!({"client_capabilities": capabilities})).await.ok();
+    let names = |list: &Value, name: &str| -> Vec<String> {
+        let list: Vec<&Value> = match list {
+            Value::Object(by_id) => by_id.values().collect(),
+            list => list.as_array().unwrap().iter().collect(),
+        };
+        list.iter().map(|one| one[name].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&state["subscriptions"], "name"), ["general", "shared"]);
+    assert!(
+        names(&state["never_subscribed"], "name").is_empty()
+            && names(&state["unsubscribed"], "name").is_empty()
+    );
+    assert_eq!(names(&state["realm_emoji"], "name"), ["shown"]);
+    let groups = names(&state["realm_user_groups"], "name");
+    assert!(groups.contains(&"team".to_owned()) && !groups.contains(&"crowd".to_owned()), "{groups:?}");
+    assert!(bob.message(kept).await["content"].as_str().unwrap().contains("spam"));
+    assert_eq!(server.column("SELECT count(*) FROM attachment").await, ["0"]);
+    helper.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Account is deactivated");
+    assert_eq!(server.column("SELECT count(*) FROM pragma_foreign_key_check").await, ["0"]);
+    // Names are free again.
+    owner.post("/channels/create", json!({"name": "flood", "subscribers": [owner.user_id]})).await.ok();
+
+    server.stop().await;
+    let database = server.database();
+    let left = ["user", "purge", "--email", "ada@example.com", "--all", "--yes", "--json"];
+    let left = json_of(&run(&database, &left));
+    assert_eq!(left["removed"], json!({"emoji_deactivated": 1, "groups_in_use": 1}));
 }
