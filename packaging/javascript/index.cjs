@@ -114,7 +114,7 @@ class TestServer {
   /** A user of the fixtures, by email. */
   user(email) {
     const user = this.fixtures.users.find((one) => one.email.toLowerCase() === email.toLowerCase());
-    if (!user) throw new ControlError(`nobody has the email '${email}'`);
+    if (!user) throw new ControlError(`no user has the email '${email}'`);
     return user;
   }
 

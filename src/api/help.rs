@@ -97,8 +97,8 @@ fn forgotten_password(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<R
         &[
             language.t("Ask an administrator of the organization for a link on which you set a new password. This server \
                  sends no email."),
-            language.t("If you are the only administrator, ask whoever runs the server: the command teamchat user password \
-                 sets a new one."),
+            language.t("If you are the only administrator, ask the operator of the server: the command teamchat user \
+                 password sets a new password."),
         ],
     ))
 }

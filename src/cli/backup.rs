@@ -141,7 +141,7 @@ impl RestoreCommand {
 const CONSEQUENCES: [&str; 5] = [
     "After the next start:",
     "- Messages, files and accounts that are newer than the backup are gone, also where a client still shows them.",
-    "- Every client registers anew by itself, and shows what is in the restored file.",
+    "- Every client registers again automatically, and shows the content of the restored file.",
     "- Passwords, API keys and sessions are those of the backup: who got one since logs in again, and what was revoked",
     "  since works again. Look through `teamchat user list`.",
 ];

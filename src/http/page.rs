@@ -25,7 +25,7 @@ static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
 
 /// The page for an address that leads nowhere.
 pub fn not_found(language: Language) -> String {
-    let sentence = language.t("The address leads nowhere on this server.");
+    let sentence = language.t("This server has no page at this address.");
     plain(language, language.t("There is no such page"), &[sentence])
 }
 

@@ -134,7 +134,7 @@ impl Engine {
         let hub = Hub::load(&connection, &api::events::EVENTS, Arc::clone(&readers), clock.monotonic())?;
         let hub = Arc::new(hub);
         if is_older_copy(&database, &hub) {
-            tracing::warn!("the database is an older copy; all clients register anew");
+            tracing::warn!("the database is an older copy; all clients register again");
             hub.expire_all();
         }
         let sink = EventSink::new(Arc::clone(&hub));

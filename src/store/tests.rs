@@ -551,7 +551,7 @@ fn rows_that_others_refer_to_stay() {
     assert!(reader.execute("INSERT INTO client (name) VALUES ('a')", []).is_err(), "readers only read");
 }
 
-/// The log beside the file is moved into it as it grows, whoever reads meanwhile.
+/// The log beside the file is moved into it as it grows, even while there are readers.
 #[test]
 fn the_log_does_not_grow_with_all_that_is_written() {
     let folder = tempfile::tempdir().unwrap();

@@ -417,7 +417,7 @@ impl Double {
             app.readers.read(|snapshot| users::by_delivery_email(snapshot, email).map_err(StoreError::from));
         let user = user.await?;
         user.map(|user| user.user_id)
-            .ok_or_else(|| ApiError::bad_request(format!("nobody has the email '{email}'")))
+            .ok_or_else(|| ApiError::bad_request(format!("no user has the email '{email}'")))
     }
 
     /// The contents of the database as fixtures.

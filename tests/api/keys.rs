@@ -372,8 +372,8 @@ async fn new_api_keys_are_reported() {
     server.command(Command::CreateKey { email, client }).await;
     let expected = [
         "A new API key of your account was created, in the settings or by a program. All other devices and programs were \
-         logged out. If it was not you, set another password at once, log out all other devices in your settings, and tell \
-         an administrator.",
+         logged out. If this was not you, set a new password immediately, log out all other devices in your settings, and \
+         inform an administrator.",
         "The operator of this server created an API key of your account for `backup`. Keys are listed in your settings, \
          where they can be revoked.",
     ];

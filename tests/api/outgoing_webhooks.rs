@@ -359,8 +359,8 @@ async fn a_server_that_is_down_is_tried_four_times() {
     assert_eq!(server.clock.seconds(), START + 2 + 10 + 60);
 }
 
-const NOT_ALLOWED: &str = "The URL configured for the webhook is for a private or disallowed network. Whoever runs this \
-                           server allows hosts with --webhook-hosts.";
+const NOT_ALLOWED: &str = "The URL configured for the webhook is for a private or disallowed network. The operator of \
+                           this server can allow hosts with --webhook-hosts.";
 
 #[tokio::test]
 async fn only_hosts_that_were_allowed_are_posted_to() {

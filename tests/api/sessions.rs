@@ -399,7 +399,7 @@ async fn logins_from_new_places_are_reported() {
     let expected = "There was a new login to your account.\n\n* **Client**: `evil**@**all**`\n";
     assert!(told[0].starts_with(expected), "{told:?}");
     assert!(told[0].contains("* **IP address**: `203.0.113.1`\n* **Time**: <time:"), "{told:?}");
-    assert!(told[0].contains("If it was not you, set another password at once"), "{told:?}");
+    assert!(told[0].contains("If this was not you, set a new password immediately"), "{told:?}");
     log_in(&server, "evil**@**all**", "203.0.113.1", "correct horse").await.ok();
     assert_eq!(notices(&ada).await.len(), 1, "once");
     // A program that fetches a key is another client.
@@ -426,7 +426,7 @@ async fn locks_are_reported_once() {
     let told = notices(&ada).await;
     assert_eq!(told.len(), 1, "{told:?}");
     let expected = "There were too many wrong passwords for your account, the last one from `203.0.113.1`. For up to 30 \
-                    minutes, nobody can log in from where they came from";
+                    minutes, logins from where they came from are refused";
     assert!(told[0].starts_with(expected), "{told:?}");
     // Failed logins to an unknown account notify no one and return the usual error.
     for _ in 0..6 {
@@ -452,7 +452,7 @@ async fn new_passwords_are_reported_with_their_setter() {
     let told = notices(&ada).await;
     assert_eq!(told.len(), 3, "{told:?}");
     assert!(
-        told[1].starts_with("The password of your account was set by whoever runs this server."),
+        told[1].starts_with("The password of your account was set by the operator of this server."),
         "{told:?}"
     );
 }

@@ -4,7 +4,7 @@ const { ControlError, TestServer } = require('teamchat-testing');
 test('the package can be required', async () => {
   const server = await TestServer.start();
   expect(server.user('Iago@zulip.com').full_name).toBe('Iago');
-  expect(() => server.user('typo@zulip.com')).toThrow("nobody has the email 'typo@zulip.com'");
+  expect(() => server.user('typo@zulip.com')).toThrow("no user has the email 'typo@zulip.com'");
   await server.stop();
 });
 

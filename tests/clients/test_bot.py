@@ -91,7 +91,7 @@ def test_the_clock_is_set(teamchat_server):
 def test_errors_say_what_is_wrong(teamchat_server):
     with pytest.raises(ControlError, match="a fault needs one of"):
         teamchat_server.fault(path="/messages")
-    with pytest.raises(ControlError, match="at \"nobody@example.com\": nobody in \"users\" has the email 'nobody@example.com'"):
+    with pytest.raises(ControlError, match="at \"nobody@example.com\": no entry of \"users\" has the email 'nobody@example.com'"):
         with Server({"channels": [{"name": "a", "subscribers": ["nobody@example.com"]}]}):
             pass
 
@@ -107,5 +107,5 @@ def test_what_is_wrong_is_said_in_the_words_of_who_wrote_it(tmp_path):
     with pytest.raises(ControlError, match="absent.json"):
         Server(tmp_path / "absent.json").start()
     with Server({"users": [{"email": "ada@example.com", "full_name": "Ada", "role": "owner"}]}) as server:
-        with pytest.raises(ControlError, match="nobody has the email 'typo@example.com'"):
+        with pytest.raises(ControlError, match="no user has the email 'typo@example.com'"):
             server.user("typo@example.com")

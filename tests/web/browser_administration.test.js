@@ -33,7 +33,7 @@ describe("channels", () => {
     await until(ada, () => location.hash === "#channels/subscribed");
     await go(ada, "#channels/archived");
     await clickText(ada, "dialog .row a", "fair");
-    await clickText(ada, "dialog button", "Bring back from the archive");
+    await clickText(ada, "dialog button", "Restore from the archive");
     await eventually(async () => assert.equal((await stored()).is_archived, false));
     await go(ada, "#channels/archived");
     await untilText(ada, "dialog .empty", "There is no such channel");

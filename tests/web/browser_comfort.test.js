@@ -94,7 +94,7 @@ describe("a message that is reported", () => {
     await clickText(bob, "[role=menuitem]", "Report");
     await choose(bob, "What is wrong with it?", "spam");
     await clickText(bob, "dialog button[type=submit]", "Report");
-    await untilText(bob, ".toast", "The moderators have been told");
+    await untilText(bob, ".toast", "The moderators have been notified");
     const { messages } = await bench.server.call("Ada", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "moderators"]] });
     assert.match(messages[0].content, /spam/i);
   });

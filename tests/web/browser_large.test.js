@@ -48,9 +48,9 @@ describe("a large organization", () => {
 
   it("invites into any channel, of which none is listed before it is looked for", async () => {
     const ada = await as("Ada", "#invite");
-    await untilText(ada, "dialog label", "Further channels");
+    await untilText(ada, "dialog label", "More channels");
     await eventually(async () => assert.ok((await onElements(ada, "dialog *", (all) => all.length)) < 150));
-    await chooseFrom(ada, "Further channels", "199", "channel 199");
+    await chooseFrom(ada, "More channels", "199", "channel 199");
     await untilText(ada, "dialog .pill", "#channel 199");
   });
 

@@ -223,7 +223,7 @@ describe("messages", () => {
     await pressOn(ada, `[data-id="${second.id}"]`, "U");
     await ada.waitForSelector(`[data-id="${second.id}"][data-unread]`);
     await ada.keyboard.press("V");
-    await untilText(ada, "dialog", "Nobody");
+    await untilText(ada, "dialog", "No one");
     await ada.keyboard.press("Escape");
     await pressOn(ada, `[data-id="${first.id}"]`, "m");
     await fillIn(ada, "Topic", "there");

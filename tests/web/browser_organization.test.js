@@ -93,10 +93,10 @@ describe("the organization", () => {
     await go(ada, "#organization/organization-settings");
     await change(ada, "No two people have the same name");
     await change(ada, "Blocks of code without a language are in", "python");
-    await change(ada, "The Welcome Bot also tells new people", "Lunch is at **noon**.");
+    await change(ada, "Additional welcome message", "Lunch is at **noon**.");
     await clickText(ada, "dialog button", "Send it to me");
-    await untilText(ada, ".toast", "The Welcome Bot has written to you");
-    await onElements(ada, "dialog form", (forms) => forms.find((form) => form.textContent.includes("Welcome Bot")).requestSubmit());
+    await untilText(ada, ".toast", "The Welcome Bot has sent you a message");
+    await onElements(ada, "dialog form", (forms) => forms.find((form) => form.textContent.includes("Additional welcome message")).requestSubmit());
     await eventually(async () => {
       const now = await realm();
       assert.deepEqual([now.realm_require_unique_names, now.realm_default_code_block_language, now.realm_welcome_message_custom_text], [true, "python", "Lunch is at **noon**."]);

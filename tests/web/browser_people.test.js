@@ -53,7 +53,7 @@ describe("accounts", () => {
     await fillIn(ada, "Email addresses", "eva@example.com");
     await clickText(ada, "dialog summary", "More");
     await chooseFrom(ada, "Groups", "newc", "newcomers");
-    await fillIn(ada, "What the Welcome Bot tells them", "Hello Eva");
+    await fillIn(ada, "Welcome message", "Hello Eva");
     await submit(ada, "Invite");
     await untilText(ada, "dialog [role=status]", "They are invited");
     const links = async () => {
@@ -62,7 +62,7 @@ describe("accounts", () => {
     };
     await eventually(async () => assert.equal((await links()).length, 1));
     await clickButton(ada, "New link for eva@example.com");
-    await untilText(ada, ".toast", "There is a new link");
+    await untilText(ada, ".toast", "A new link was created");
     await eventually(async () => assert.equal((await links()).length, 2));
     const [old, next] = await links();
     assert.notEqual(old, next);
@@ -81,8 +81,8 @@ describe("bots", () => {
     const bob = await as("Bob", "#settings/your-bots");
     await clickButton(bob, "Edit Relay");
     await fillIn(bob, "Name", "Relay two");
-    await fillIn(bob, "Where messages are posted to", "http://127.0.0.1:9/two");
-    await change(bob, "How they are written", 2);
+    await fillIn(bob, "Address to post messages to", "http://127.0.0.1:9/two");
+    await change(bob, "Format", 2);
     await submit(bob, "Save");
     const record = async () => (await fetched("Ada", "realm_bot")).realm_bots.find((bot) => bot.user_id === id);
     await eventually(async () => {
@@ -198,7 +198,7 @@ describe("channels", () => {
     await clickButton(ada, "Delete Fairs");
     await clickText(ada, "dialog.dialog--small button", "Delete");
     await untilText(ada, "dialog h3", "Deleted");
-    await clickText(ada, "dialog .row button", "Bring back");
+    await clickText(ada, "dialog .row button", "Restore");
     await until(ada, () => ![...document.querySelectorAll("dialog h3")].some((head) => head.textContent === "Deleted"));
     await ada.waitForSelector("[aria-label='Edit Fairs']");
   });

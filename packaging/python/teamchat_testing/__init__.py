@@ -154,7 +154,7 @@ class Server:
         for user in self.fixtures.get("users", []):
             if user["email"].lower() == email.lower():
                 return User(user["email"], user["full_name"], user.get("api_key"), user.get("password"))
-        raise ControlError(f"nobody has the email '{email}'")
+        raise ControlError(f"no user has the email '{email}'")
 
     def control(self, method: str, path: str, body: Optional[Mapping[str, Any]] = None) -> Json:
         """Sends a request to the control, as described in docs/testing.md."""

@@ -79,7 +79,9 @@ pub fn signup(contents: &SignupPage<'_>, cookie: String) -> Reply {
 fn lead(contents: &SignupPage<'_>) -> String {
     let language = contents.organization.language;
     if contents.invite.is_for_owner() {
-        return language.t("Nobody is here yet. You will be the first, and the owner.").to_owned();
+        return language
+            .t("There are no accounts yet. Yours will be the first, with the role of owner.")
+            .to_owned();
     }
     let text = match (contents.inviter.is_some(), contents.invite.invited_as) {
         (true, Role::Owner) => language.t("{inviter} invited you as an owner."),
@@ -105,7 +107,7 @@ fn fields(contents: &SignupPage<'_>, is_owner: bool) -> Markup {
         kind: "text",
         autocomplete: "organization",
         value: Some(&form.organization),
-        hint: language.t("The name that everybody sees. You can change it later."),
+        hint: language.t("The name that others see. You can change it later."),
         error: errors.organization.as_deref(),
         is_read_only: false,
     };
@@ -196,8 +198,8 @@ pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Rep
         @if is_of_this_machine(origin) {
             p {
                 (sentence(
-                    language.t("{origin} is an address of this machine alone. Whoever runs the server lets others reach it \
-                        with {command}, or with a proxy in front of it."),
+                    language.t("{origin} can be reached only from this machine. The operator makes the server \
+                        reachable for others with {command}, or with a proxy in front of it."),
                     &[
                         ("origin", html! { (origin) }),
                         ("command", html! { code { "serve --listen 0.0.0.0:9991" } }),
@@ -216,7 +218,7 @@ pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Rep
                 dt { (language.t("Email")) } dd { (joined.email) }
             }
         }
-        // Folded: most people need no key, and whoever looks on should not see it.
+        // Folded: most people need no key, and bystanders should not see it.
         details {
             summary { (language.t("For scripts and terminal clients")) }
             p {
@@ -224,15 +226,15 @@ pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Rep
                     language.t("Run this in a terminal. It makes the file {file}, which only you can read."),
                     &[("file", html! { code { "~/.zuliprc" } })],
                 ))
-                " " strong { (language.t("The key is shown this once.")) }
+                " " strong { (language.t("The key is shown only once.")) }
             }
             pre tabindex="0" aria-label=(language.t("Command that makes ~/.zuliprc")) {
                 "(umask 077; cat > ~/.zuliprc) <<'END'\n" (file) "END\n"
             }
             p {
                 (sentence(
-                    language.t("Libraries and bots in Python read it by themselves. The terminal client needs to be told: \
-                        {command}, and so does JavaScript: {code} with the path of the file."),
+                    language.t("Python libraries and bots read it automatically. The terminal client needs its path: \
+                        {command}. JavaScript does too: {code} with the path of the file."),
                     &[
                         ("command", html! { code { "zulip-term -c ~/.zuliprc" } }),
                         ("code", html! { code { "zulip({ zuliprc: '...' })" } }),
@@ -279,7 +281,7 @@ pub fn unusable(organization: &Organization, reason: Unusable) -> Reply {
         Unusable::Unknown => (
             404,
             language.t("This invitation does not work"),
-            language.t("It may have expired, or somebody took it back. Please ask whoever gave it to you for a new link."),
+            language.t("It may have expired or been revoked. Please ask the person who sent it to you for a new link."),
         ),
         Unusable::SetUp => (
             404,
@@ -290,12 +292,12 @@ pub fn unusable(organization: &Organization, reason: Unusable) -> Reply {
         Unusable::Closed => (
             404,
             language.t("This organization is closed"),
-            language.t("Nobody can join it or log in. Whoever runs the server can open it again."),
+            language.t("No one can join it or log in. The operator of the server can reopen it."),
         ),
         Unusable::TooMany => (
             429,
             language.t("Too many people joined today"),
-            language.t("Whoever invited you has invited many others. Please try again tomorrow, or ask an administrator for a link."),
+            language.t("The person who invited you has invited many others. Please try again tomorrow, or ask an administrator for a link."),
         ),
     };
     notice(status, title, words, organization, Vec::new())

@@ -72,8 +72,8 @@ impl Report {
             }
             Failure::NotConnected => Reasons::of("A connection error occurred. Is my bot server down?"),
             Failure::NotAllowed => Reasons::of(
-                "The URL configured for the webhook is for a private or disallowed network. Whoever runs this server \
-                 allows hosts with --webhook-hosts.",
+                "The URL configured for the webhook is for a private or disallowed network. The operator of this \
+                 server can allow hosts with --webhook-hosts.",
             ),
             Failure::NoUrl => {
                 Reasons::of("The webhook has no URL since it has a new owner. Set one in its settings.")

@@ -1,6 +1,6 @@
 //! Web-public channels as plain pages, for readers and search engines without scripts: `/public`, and `robots.txt`.
 //!
-//! A page shows what visitors may read, whoever asks, so that it can be cached and linked. The link of a topic begins with
+//! A page shows what visitors may read, the same to all readers, so that it can be cached and linked. The link of a topic begins with
 //! the id of its oldest message, by which it is found after it was renamed, resolved or moved. Search engines are asked to
 //! stay away unless the operator wants them (`--search-engines on`): that is no setting of the organization, so the
 //! published interface has no more members, and who makes a server findable also answers for its name and its robots.txt.

@@ -77,7 +77,7 @@ pub struct DeactivateParams {
 fn deactivate(tx: &mut Tx<'_>, _caller: &Owner, params: DeactivateParams) -> ApiResult<Reply> {
     if params.deletion_delay_days.is_some() {
         let msg =
-            "This server does not delete the data of an organization. Whoever runs it can delete the file.";
+            "This server does not delete the data of an organization. Its operator can delete the file.";
         return Err(ApiError::bad_request(msg));
     }
     realm::events::set_deactivated(tx, true)?;

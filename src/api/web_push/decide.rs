@@ -87,7 +87,7 @@ fn decide(connection: &Connection, hub: &Hub, now: i64) -> ApiResult<Decisions> 
         decisions.until = Some(waiting.id);
         // A message that cannot be decided must not hold up the others.
         if let Err(error) = decide_one(connection, hub, (&waiting, &subscribed), now, &mut decisions) {
-            tracing::warn!(%error, message_id = %waiting.message_id, "nobody is notified of a message");
+            tracing::warn!(%error, message_id = %waiting.message_id, "no one is notified of a message");
         }
     }
     Ok(decisions)

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 const NAME: &str = "general";
 
 /// Its description, one line of plain text.
-const DESCRIPTION: &str = "For everybody, about everything that has no channel of its own yet.";
+const DESCRIPTION: &str = "For everyone, about everything that has no channel of its own yet.";
 
 /// Creates a public channel that new users are subscribed to, if the organization never had users or channels. There
 /// are no clients yet, so it emits no events.

@@ -23,7 +23,7 @@ pub struct AttachmentRecord {
     size: u64,
     /// UNIX milliseconds.
     create_time: i64,
-    /// The newest messages that link to it, whoever sent them, ascending.
+    /// The newest messages that link to it, from all senders, ascending.
     messages: Vec<LinkingMessage>,
 }
 

@@ -25,20 +25,20 @@ pub struct Permission {
     /// The place where it has an effect.
     #[serde(skip)]
     pub effect: Effect,
-    /// Only a system group will do.
+    /// Only a system group is accepted.
     pub require_system_group: bool,
-    /// `role:internet` will do.
+    /// `role:internet` is accepted.
     pub allow_internet_group: bool,
-    /// `role:nobody` will do.
+    /// `role:nobody` is accepted.
     pub allow_nobody_group: bool,
-    /// `role:everyone` will do. Where it will not, guests do not have the permission, whatever group they are in.
+    /// `role:everyone` is accepted. Otherwise guests do not have the permission, even as members of another group.
     pub allow_everyone_group: bool,
     /// The group that has it at first.
     #[serde(rename = "default_group_name")]
     pub default: DefaultGroup,
     /// The default for the system groups' own settings; absent for settings of other things.
     pub default_for_system_groups: Option<SystemGroup>,
-    /// Only these system groups will do, if there are any here.
+    /// Only these system groups are accepted, if any are listed.
     pub allowed_system_groups: &'static [SystemGroup],
 }
 
@@ -74,7 +74,7 @@ impl Serialize for DefaultGroup {
 }
 
 impl Permission {
-    /// The usual rule: any group will do, `role:nobody` included and `role:everyone` not.
+    /// The usual rule: any group is accepted, including `role:nobody` but not `role:everyone`.
     const fn new(default: DefaultGroup) -> Self {
         Self {
             name: "",
@@ -102,7 +102,7 @@ impl Permission {
         allowed && (self.allowed_system_groups.is_empty() || self.allowed_system_groups.contains(&group))
     }
 
-    /// `role:everyone` will do, guests included.
+    /// `role:everyone` is accepted, including guests.
     const fn or_everyone(mut self) -> Self {
         self.allow_everyone_group = true;
         self

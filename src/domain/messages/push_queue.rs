@@ -45,7 +45,7 @@ fn insert(
             MAX_WAITING_PUSH_MESSAGES,
         ))?;
     if inserted == 0 {
-        tracing::warn!(%message_id, "nobody is notified of a message, because too many wait for the decision");
+        tracing::warn!(%message_id, "no one is notified of a message, because too many wait for the decision");
     }
     tx.wake_tasks_after_commit();
     Ok(())

@@ -63,7 +63,7 @@ pub fn send_within(
             None => common_language(tx)?,
         };
         let text = language.t(
-            "{name} caused {count} of my messages here within a day. Further ones are left out until {time}.",
+            "{name} caused {count} of my messages here within a day. Further messages are omitted until {time}.",
         );
         let parameters = [
             ("name", name_of_user(tx, causer)?),

@@ -72,8 +72,8 @@ pub fn backup_failed(tx: &mut Tx<'_>, error: &str) -> ApiResult<()> {
     }
     tell_owners(tx, |language| {
         let text = language.t(
-            "The backup of this server failed: {error}. It is tried again, and there will be a message when it succeeds. \
-             Until then, what is new is in no backup.",
+            "The backup of this server failed: {error}. The server tries again, and sends a message when the backup \
+             succeeds. Until then, no backup contains new data.",
         );
         Words::filled(text, &[("error", Words::default().code(error))])
     })
@@ -136,8 +136,8 @@ pub fn space_used(tx: &mut Tx<'_>, subject: Subject, warning: i64, usage: Usage)
                  The operator can free space on it.",
             ),
             Subject::UploadQuota => language.t(
-                "Uploaded files take {percent} % of their quota; {free} MiB are left. When it is used up, nobody can upload. \
-                 Old files can be deleted in the settings, or the operator can raise the quota.",
+                "Uploaded files take {percent} % of their quota; {free} MiB are left. When it is used up, uploads \
+                 are refused. Old files can be deleted in the settings, or the operator can raise the quota.",
             ),
         };
         Words::filled(text, &parameters)

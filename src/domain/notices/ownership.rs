@@ -40,8 +40,8 @@ pub fn role_changed(tx: &mut Tx<'_>, user: &UserRow, to: Role, by: Actor) -> Api
     let mut content = Words::filled(text, &parameters);
     if to == Role::Owner {
         content = content.words(language.between_sentences()).words(language.t(
-            "From now on only owners can read the keys of your bots. Administrators may know those of before: replace \
-             them if in doubt.",
+            "From now on, only owners can read the keys of your bots. Administrators may know the earlier keys: \
+             regenerate them if in doubt.",
         ));
     }
     tell(tx, user, by, content)
@@ -50,7 +50,8 @@ pub fn role_changed(tx: &mut Tx<'_>, user: &UserRow, to: Role, by: Actor) -> Api
 /// Notifies a person that their account was reactivated.
 pub fn reactivated(tx: &mut Tx<'_>, user: &UserRow, by: Actor) -> ApiResult<()> {
     let language = notices::language_of(tx, user.user_id)?;
-    let text = language.t("{by} reactivated your account. Its sessions and API keys of before have ended.");
+    let text =
+        language.t("{by} reactivated your account. Its earlier sessions and API keys do not work any more.");
     tell(tx, user, by, Words::filled(text, &[("by", by.words(tx, language)?)]))
 }
 
@@ -78,8 +79,8 @@ pub fn bot_given(
 ) -> ApiResult<()> {
     let language = notices::language_of(tx, owner.user_id)?;
     let text = language.t(
-        "{by} gave you the bot {bot}. It has a new API key, which whoever had it before does not know; programs that use \
-         the bot need it.",
+        "{by} gave you the bot {bot}. It has a new API key, which its previous owner does not know. Programs that \
+         use the bot need the new key.",
     );
     let mut content = Words::filled(text, &[("by", by.words(tx, language)?), ("bot", name(bot))]);
     let effects = [
@@ -88,7 +89,7 @@ pub fn bot_given(
             language.t("It was unsubscribed from private channels that you are not subscribed to."),
         ),
         (handover.left_groups, language.t("It was removed from groups and permissions that you are not in.")),
-        (handover.lost_url, language.t("It posts messages nowhere until you set its URL.")),
+        (handover.lost_url, language.t("It posts no messages until you set its URL.")),
         (handover.has_stopped_messages, language.t("Its scheduled messages were stopped.")),
     ];
     for (_, text) in effects.into_iter().filter(|(happened, _)| *happened) {
@@ -106,8 +107,7 @@ pub fn bot_taken(
     by: Actor,
 ) -> ApiResult<()> {
     let language = notices::language_of(tx, former.user_id)?;
-    let text =
-        language.t("{by} gave your bot {bot} to {owner}. Its API key of before does not work any more.");
+    let text = language.t("{by} gave your bot {bot} to {owner}. Its previous API key no longer works.");
     let parameters = [("by", by.words(tx, language)?), ("bot", name(bot)), ("owner", name(owner))];
     tell(tx, former, by, Words::filled(text, &parameters))
 }

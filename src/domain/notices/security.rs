@@ -40,10 +40,10 @@ pub fn new_login(tx: &mut Tx<'_>, user_id: UserId, client: &str, address: IpAddr
 pub fn locked_out(tx: &mut Tx<'_>, user_id: UserId, address: IpAddr, minutes: i64) -> ApiResult<()> {
     let language = notices::language_of(tx, user_id)?;
     let text = language.t(
-        "There were too many wrong passwords for your account, the last one from {address}. For up to {count} minutes, \
-         nobody can log in from where they came from, and perhaps not from other places where you did not log in before. \
-         Whoever is logged in stays so. If it was you who forgot the password, an administrator can give you a link to \
-         set a new one.",
+        "There were too many wrong passwords for your account, the last one from {address}. For up to {count} \
+         minutes, logins from where they came from are refused, and perhaps logins from other places where you did \
+         not log in before. Existing sessions are not affected. If you forgot the password, an administrator can \
+         give you a link to set a new one.",
     );
     let address = Words::default().code(&address.to_canonical().to_string());
     let content = Words::filled(text, &[("address", address), ("count", Words::default().number(minutes))]);
@@ -62,7 +62,7 @@ pub fn password_set(tx: &mut Tx<'_>, user_id: UserId, by: PasswordSetBy) -> ApiR
             Words::filled(text, &[("name", notices::name_of_user(tx, administrator)?)])
         }
         PasswordSetBy::Operator => {
-            Words::new(language.t("The password of your account was set by whoever runs this server."))
+            Words::new(language.t("The password of your account was set by the operator of this server."))
         }
     };
     let words = words.words(language.between_sentences());
@@ -94,8 +94,8 @@ pub fn key_created_by_operator(tx: &mut Tx<'_>, user_id: UserId, client: &str) -
 /// A sentence after others.
 fn if_not_you(language: Language) -> Words {
     Words::new(language.between_sentences()).words(language.t(
-        "If it was not you, set another password at once, log out all other devices in your settings, and tell an \
-         administrator.",
+        "If this was not you, set a new password immediately, log out all other devices in your settings, and inform \
+         an administrator.",
     ))
 }
 

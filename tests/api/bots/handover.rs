@@ -157,8 +157,8 @@ async fn bots_leave_private_channels_in_a_handover() {
     now.api_key = Some(key.as_str().unwrap().to_owned());
     let answer = now.get(&format!("/messages/{secret}"), ()).await;
     answer.error(400, "BAD_REQUEST", "Invalid message(s)");
-    let text = "@_**Eve|5** gave you the bot @_**Helper|7**. It has a new API key, which whoever had it before does not \
-        know; programs that use the bot need it. It was unsubscribed from private channels that you are not subscribed to.";
+    let text = "@_**Eve|5** gave you the bot @_**Helper|7**. It has a new API key, which its previous owner does not \
+        know. Programs that use the bot need the new key. It was unsubscribed from private channels that you are not subscribed to.";
     assert_eq!(notice(&server, &olga).await.as_deref(), Some(text));
     assert_eq!(notice(&server, &eve).await, None);
 }
@@ -219,15 +219,17 @@ async fn bot_handovers_are_emitted_to_both_owners() {
     let id = bot(&eve, "Helper").await;
     // Another administrator gives it away.
     give(&olga, id, &bob).await;
-    let given = "@_**Owner|4** gave you the bot @_**Helper|7**. It has a new API key, which whoever had it before does \
-        not know; programs that use the bot need it.";
+    let given = "@_**Owner|4** gave you the bot @_**Helper|7**. It has a new API key, which its previous owner does \
+        not know. Programs that use the bot need the new key.";
     assert_eq!(notice(&server, &bob).await.as_deref(), Some(given));
-    let taken = "@_**Owner|4** gave your bot @_**Helper|7** to @_**Bob|6**. Its API key of before does not work any more.";
+    let taken =
+        "@_**Owner|4** gave your bot @_**Helper|7** to @_**Bob|6**. Its previous API key no longer works.";
     assert_eq!(notice(&server, &eve).await.as_deref(), Some(taken));
     // A user who takes a bot gets no notice.
     give(&olga, id, &olga).await;
     assert_eq!(notice(&server, &olga).await, None);
-    let taken = "@_**Owner|4** gave your bot @_**Helper|7** to @_**Owner|4**. Its API key of before does not work any more.";
+    let taken =
+        "@_**Owner|4** gave your bot @_**Helper|7** to @_**Owner|4**. Its previous API key no longer works.";
     assert_eq!(notice(&server, &bob).await.as_deref(), Some(taken));
 }
 

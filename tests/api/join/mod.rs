@@ -142,7 +142,7 @@ async fn a_newcomer_gets_an_account_with_which_they_log_in() {
         "{text}"
     );
     // A phone does not reach this one.
-    assert!(text.contains(&format!("{origin} is an address of this machine alone.")), "{text}");
+    assert!(text.contains(&format!("{origin} can be reached only from this machine.")), "{text}");
 
     let mut ada = server.anonymous();
     (ada.email, ada.api_key) = ("ada@example.com".to_owned(), Some(api_key.clone()));

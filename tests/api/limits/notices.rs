@@ -28,7 +28,9 @@ fn mention(client: &Client) -> String {
 /// The beginning of the last notice of a person on a day.
 fn last_of(client: &Client) -> String {
     let (name, count) = (mention(client), MAX_CAUSED_NOTICES);
-    format!("{name} caused {count} of my messages here within a day. Further ones are left out until <time:")
+    format!(
+        "{name} caused {count} of my messages here within a day. Further messages are omitted until <time:"
+    )
 }
 
 /// Subscribes others to a channel of the caller, and unsubscribes them.

@@ -68,7 +68,7 @@ async fn only_owners_close_it() {
 async fn nothing_is_deleted_later() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
-    let msg = "This server does not delete the data of an organization. Whoever runs it can delete the file.";
+    let msg = "This server does not delete the data of an organization. Its operator can delete the file.";
     for days in [0, 14] {
         let answer = owner.post("/realm/deactivate", json!({"deletion_delay_days": days})).await;
         answer.error(400, "BAD_REQUEST", msg);

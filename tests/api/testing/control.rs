@@ -218,7 +218,7 @@ async fn control_errors_have_a_reason() {
         (Method::PUT, "/clock", json!({"now": "noon"}), 400, "'noon' is not a time such as"),
         (Method::PUT, "/clock", json!({}), 400, "give \"now\", \"advance\" or \"frozen\""),
         (Method::PUT, "/clock", json!({"advance": 1e12}), 400, "the clock cannot be beyond the year 9999"),
-        (Method::POST, "/queues/expire", json!({"user": "nobody@example.com"}), 400, "nobody has the email"),
+        (Method::POST, "/queues/expire", json!({"user": "nobody@example.com"}), 400, "no user has the email"),
         (Method::PUT, "/level", json!({"version": "1"}), 400, "missing field `feature_level`"),
         (
             Method::PUT,

@@ -53,7 +53,7 @@ async fn errors_of_fixtures_in_code_have_no_line() {
         .user(User::owner("iago@example.com", "Iago"))
         .channel(Channel::public("Verona").subscriber("ago@example.com"));
     let error = TestServer::start(fixtures).await.err().unwrap();
-    assert_eq!(error.to_string(), "fixtures: nobody in \"users\" has the email 'ago@example.com'");
+    assert_eq!(error.to_string(), "fixtures: no entry of \"users\" has the email 'ago@example.com'");
     let fixtures = Fixtures::new()
         .setting("name", "Play")
         .setting("nmae", "Play")

@@ -50,8 +50,8 @@ async fn role_changes_are_reported_to_the_user() {
     let email = ada.email.clone();
     server.command(Command::SetRole { email, role: Role::Guest }).await;
     let expected = [
-        "@_**Owner|4** changed your role from **Member** to **Owner**. From now on only owners can read the keys of your \
-            bots. Administrators may know those of before: replace them if in doubt.",
+        "@_**Owner|4** changed your role from **Member** to **Owner**. From now on, only owners can read the keys of your \
+            bots. Administrators may know the earlier keys: regenerate them if in doubt.",
         "The operator of this server changed your role from **Administrator** to **Guest**.",
     ];
     assert_eq!(told(&ada).await, expected);

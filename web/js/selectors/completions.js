@@ -44,14 +44,14 @@ export function triggerAt(text, cursor) {
 }
 
 const wildcardTexts = () => [
-  ["all", t("Everybody in this conversation")],
-  ["everyone", t("Everybody in this conversation")],
-  ["channel", t("Everybody in this channel")],
-  ["topic", t("Everybody in this topic")],
+  ["all", t("Everyone in this conversation")],
+  ["everyone", t("Everyone in this conversation")],
+  ["channel", t("Everyone in this channel")],
+  ["topic", t("Everyone in this topic")],
 ];
 
 const commands = () => [
-  ["me", t("Say what you do"), "/me "],
+  ["me", t("Describe what you are doing"), "/me "],
   ["poll", t("Ask a question"), "/poll "],
   ["todo", t("A list of tasks"), "/todo "],
 ];
@@ -149,7 +149,7 @@ export function completionsFor(store, trigger, context) {
           detail,
         }));
     case "time":
-      return [{ kind, text: "", label: t("Choose a time"), detail: t("Everybody sees it in their own zone") }];
+      return [{ kind, text: "", label: t("Choose a time"), detail: t("Each reader sees it in their own time zone") }];
     default:
       return [];
   }

@@ -13,7 +13,7 @@ import { t } from "../lib/words.js";
 /** What is said where there are no messages with a flag. @type {() => Record<string, string>} */
 const noneYet = () => ({
   mentioned: t("Messages that mention you appear here."),
-  starred: t("Messages that you star appear here. Nobody else sees which."),
+  starred: t("Messages that you star appear here. Only you can see your stars."),
 });
 
 /** Whether a narrow opens at its first unread message. @param {Term[]} terms @param {NarrowKind} kind */

@@ -20,8 +20,8 @@ export function retentionChoices(days, isChannel) {
   const isOther = days !== null && days > 0 && !periods().some(([known]) => known === days);
   /** @type {[string | number, string][]} */
   const options = [
-    ...(isChannel ? /** @type {[string, string][]} */ ([["realm_default", t("As the organization says")]]) : []),
-    ["unlimited", t("Ever")],
+    ...(isChannel ? /** @type {[string, string][]} */ ([["realm_default", t("Set by the organization")]]) : []),
+    ["unlimited", t("Forever")],
     ...periods(),
     ...(isOther
       ? /** @type {[number, string][]} */ ([[Number(days), t({ one: "{count} day", other: "{count} days" }, { count: Number(days) })]])

@@ -100,13 +100,13 @@ export function searchProblem(store, text) {
     const [operator, operand] = [match[1].toLowerCase(), match[2].replaceAll("+", " ").replaceAll('"', "")];
     const terms = parseSearch(store, part);
     if (terms[0]?.operator !== "search") continue;
-    if (operand === "") return t("Please write something behind “{operator}:”.", { operator: match[1] });
+    if (operand === "") return t("Please write something after “{operator}:”.", { operator: match[1] });
     if (DATES[operator])
-      return t("“{operand}” is no day. Write it as {day}, or today, yesterday, monday.", { operand, day: textOfDay(new Date()) });
+      return t("“{operand}” is not a day. Write it as {day}, or today, yesterday, monday.", { operand, day: textOfDay(new Date()) });
     if (["channel", "stream"].includes(operator))
-      return t("“{operand}” is the name of no channel, or of several. Please choose one of the list.", { operand });
+      return t("“{operand}” matches no channel, or several. Please choose one from the list.", { operand });
     if (["sender", "from", "dm", "pm-with", "dm-including"].includes(operator))
-      return t("“{operand}” is the name of no person, or of several. Please choose one of the list.", { operand });
+      return t("“{operand}” matches no person, or several. Please choose one from the list.", { operand });
     return t("There is no operator “{operator}:”. Put the words in quotes to find them as they are.", { operator: match[1] });
   }
   return null;

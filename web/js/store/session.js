@@ -235,7 +235,7 @@ export function createSession({ matches, requestTerms, tabs }) {
   /** Deletes a message, and offers to take that back. @param {number} id */
   function deleteMessage(id) {
     deletions.begin(id);
-    tell(t("The message is deleted, for everybody."), false, { label: t("Undo"), run: () => deletions.undo(id) });
+    tell(t("The message was deleted for everyone."), false, { label: t("Undo"), run: () => deletions.undo(id) });
   }
 
   /** Marks a narrow as read, and offers to take that back. @param {Term[]} terms @param {Iterable<number>} ids Its unread messages. */

@@ -45,7 +45,7 @@ export function account({ store, session }) {
   return [
     form(
       () => session.attempt(changeEmail()),
-      field(t("Email"), email, mayChangeEmail ? "" : t("Administrators change it.")),
+      field(t("Email"), email, mayChangeEmail ? "" : t("Only administrators can change it.")),
       mayChangeEmail && [field(t("Your password, to change the email"), proof), submitButton(t("Change email"))],
     ),
     h("h3", null, t("Password")),
@@ -64,8 +64,10 @@ export function closeAccount({ session, store }) {
   const close = async () => {
     const bots = (store.state.realm_bots ?? []).some((bot) => bot.owner_id === store.selfId && bot.is_active !== false);
     const words = bots
-      ? t("You are logged out everywhere and cannot come back by yourself. Your messages stay. Your bots stop working.")
-      : t("You are logged out everywhere and cannot come back by yourself. Your messages stay.");
+      ? t(
+          "You will be logged out everywhere and cannot reactivate the account yourself. Your messages are kept. Your bots will stop working.",
+        )
+      : t("You will be logged out everywhere and cannot reactivate the account yourself. Your messages are kept.");
     if (!(await confirm(t("Close your account?"), words, t("Close account"), { isDanger: true }))) return;
     if (await session.attempt(api.closeAccount())) location.assign("/");
   };

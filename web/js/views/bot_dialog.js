@@ -20,8 +20,8 @@ export const OUTGOING = 3;
 
 /** How messages are sent to outgoing webhooks. @type {() => [number, string][]} */
 export const payloads = () => [
-  [1, t("As this server writes them")],
-  [2, t("As Slack writes them")],
+  [1, t("In this server's format")],
+  [2, t("In Slack's format")],
 ];
 
 /** The picture of a bot, with a way to change it. @param {App} app @param {{ user_id: number, full_name: string }} bot */
@@ -74,7 +74,7 @@ export function editBot(app, shown) {
     const next = owner.id();
     const movesTo = next !== null && next !== ownerId ? next : null;
     const words = t("It gets a new key, and leaves the private channels that the new owner is not in.");
-    if (movesTo !== null && !(await confirm(t("Give the bot to somebody else?"), words, t("Give")))) return;
+    if (movesTo !== null && !(await confirm(t("Give the bot to another owner?"), words, t("Give")))) return;
     const params = {
       ...(name.value.trim() !== shown.full_name ? { full_name: name.value.trim() } : {}),
       ...(isAdmin && Number(role.value) !== user?.role ? { role: Number(role.value) } : {}),
@@ -96,7 +96,7 @@ export function editBot(app, shown) {
         field(t("Name"), name),
         isAdmin && field(t("Role"), role),
         isFull && pickerField(t("Owner"), owner),
-        isOutgoing && [field(t("Where messages are posted to"), url), field(t("How they are written"), payload)],
+        isOutgoing && [field(t("Address to post messages to"), url), field(t("Format"), payload)],
         submitButton(t("Save")),
       ),
     ],

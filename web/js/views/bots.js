@@ -19,7 +19,7 @@ import { confirm } from "./popover.js";
 const botTypes = () => [
   [1, t("Generic")],
   [INCOMING, t("Incoming webhook: another program writes here")],
-  [OUTGOING, t("Outgoing webhook: another program is told what people write to it")],
+  [OUTGOING, t("Outgoing webhook: messages to it are sent to another program")],
 ];
 
 /** @param {App} app @param {import("../../types/api.js").Bot} bot */
@@ -94,7 +94,7 @@ function newBot(app) {
   const allowed = may(store, "can_create_bots_group") ? botTypes() : botTypes().filter(([value]) => value === INCOMING);
   const address = h("input", { type: "url", placeholder: "http://127.0.0.1:8000" });
   const payload = select(payloads(), 1);
-  const [url, how] = [field(t("Where messages are posted to"), address, t("An http address.")), field(t("How they are written"), payload)];
+  const [url, how] = [field(t("Address to post messages to"), address, t("An http address.")), field(t("Format"), payload)];
   const type = select(allowed, allowed[0][0], () => show());
   const show = () => {
     url.hidden = how.hidden = Number(type.value) !== OUTGOING;

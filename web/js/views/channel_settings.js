@@ -25,9 +25,9 @@ import { confirm } from "./popover.js";
 
 /** The kinds of access that people know. @type {() => [string, string][]} */
 export const channelKinds = () => [
-  ["public", t("Public: everybody but guests can join and read all")],
+  ["public", t("Public: everyone except guests can join and read everything")],
   ["private", t("Private, with the whole history for new members")],
-  ["protected", t("Private, with the history from joining on")],
+  ["protected", t("Private, with history from the time of joining")],
   ["web-public", t("Web-public: anybody on the internet")],
 ];
 
@@ -59,7 +59,7 @@ const channelPermissions = () => [
 
 /** @type {() => [string, string][]} */
 export const topicsPolicies = () => [
-  ["inherit", t("As the organization")],
+  ["inherit", t("Same as the organization")],
   ["allow_empty_topic", t("Messages without topic are allowed")],
   ["disable_empty_topic", t("A topic is required")],
   ["empty_topic_only", t("No topics")],
@@ -142,7 +142,7 @@ function general({ app, id, channel, mayAdmin, change }) {
     });
   const archive = async () => {
     const title = t("Archive #{name}?", { name: channel().name });
-    if (!(await confirm(title, t("Nobody can post in it any more. Its messages stay."), t("Archive"), { isDanger: true }))) return;
+    if (!(await confirm(title, t("No one will be able to post in it. Its messages are kept."), t("Archive"), { isDanger: true }))) return;
     if (!(await session.attempt(api.archiveChannel(id)))) return;
     go("channels/subscribed");
     const back = () => void session.attempt(api.updateChannel(id, { is_archived: false }));
@@ -181,7 +181,7 @@ function general({ app, id, channel, mayAdmin, change }) {
     live(() => {
       if (disabled) return null;
       const isArchived = channel().is_archived;
-      const label = isArchived ? t("Bring back from the archive") : t("Archive channel");
+      const label = isArchived ? t("Restore from the archive") : t("Archive channel");
       return h("div", null, isArchived ? button(label, () => change({ is_archived: false })) : button(label, archive, "danger"));
     }),
   ];
@@ -201,7 +201,7 @@ function personal({ app, id, channel }) {
       triState(t("Desktop notifications"), own.desktop_notifications, (value) => set("desktop_notifications", value)),
       triState(t("Push notifications"), own.push_notifications, (value) => set("push_notifications", value)),
       triState(t("Sounds"), own.audible_notifications, (value) => set("audible_notifications", value)),
-      triState(t("Mentions of everybody"), own.wildcard_mentions_notify, (value) => set("wildcard_mentions_notify", value)),
+      triState(t("Mentions of everyone"), own.wildcard_mentions_notify, (value) => set("wildcard_mentions_notify", value)),
       field(t("Colour"), color),
     ];
   });
@@ -211,7 +211,7 @@ function personal({ app, id, channel }) {
 function triState(label, value, change) {
   /** @type {[string, string][]} */
   const options = [
-    ["null", t("As your settings")],
+    ["null", t("Same as your settings")],
     ["true", t("On")],
     ["false", t("Off")],
   ];

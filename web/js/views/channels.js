@@ -120,7 +120,7 @@ function creationOptions({ store }) {
   const folders = all.map(({ id, name }) => /** @type {[number, string]} */ ([id, name]));
   const folder = select([["", t("None")], ...folders], "");
   const topics = select(topicsPolicies(), "inherit");
-  const days = h("input", { type: "number", min: 1, placeholder: t("As the organization says") });
+  const days = h("input", { type: "number", min: 1, placeholder: t("Set by the organization") });
   let isDefault = false;
   const element = h(
     "details",

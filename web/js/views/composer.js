@@ -137,7 +137,7 @@ export function createComposer(app) {
     if (
       count !== null &&
       !(await confirm(
-        t("Mention everybody?"),
+        t("Mention everyone?"),
         t({ one: "One person in this channel is notified.", other: "All {count} people in this channel are notified." }, { count }),
         t("Send"),
       ))

@@ -21,7 +21,7 @@ import { showDialog } from "./popover.js";
 
 /** @param {App} app @param {Destination} destination */
 function placeName({ store }, { type, to, topic }) {
-  if (type === "direct") return to.length > 0 ? t("To {names}", { names: namesOf(store, to) }) : t("To nobody yet");
+  if (type === "direct") return to.length > 0 ? t("To {names}", { names: namesOf(store, to) }) : t("No recipients yet");
   return `#${to.length > 0 ? channelOf(store, to[0]).name : "…"} › ${topicName(store, topic)}`;
 }
 

@@ -86,7 +86,7 @@ export function showTimeDialog(insert) {
     "aria-label": t("Time"),
   });
   showDialog(
-    t("A time that everybody sees in their own zone"),
+    t("A time that each reader sees in their own time zone"),
     (close) => [
       h(
         "form",

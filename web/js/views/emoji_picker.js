@@ -65,7 +65,7 @@ export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
       const found = findEmoji(all, query);
       fill(
         grid,
-        found.length > 0 ? sectionElement({ title: t("Found"), emoji: found }) : h("p", { class: "muted" }, t("None has this name.")),
+        found.length > 0 ? sectionElement({ title: t("Found"), emoji: found }) : h("p", { class: "muted" }, t("No emoji has this name.")),
       );
     }
     grid.scrollTop = 0;
@@ -106,7 +106,7 @@ export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
 
 /** The choice of a tone of skin. @param {() => void} onChange */
 function toneChoice(onChange) {
-  const group = h("div", { class: "emoji-tones", role: "radiogroup", "aria-label": t("Tone of skin") });
+  const group = h("div", { class: "emoji-tones", role: "radiogroup", "aria-label": t("Skin tone") });
   const buttons = tones().map(([tone, label]) => {
     const onclick = () => {
       setSkinTone(tone);

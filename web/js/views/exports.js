@@ -83,7 +83,7 @@ function exportRow({ store, session }, one) {
       await session.attempt(api.deleteExport(one.id));
   };
   const state = one.pending
-    ? t("Being written")
+    ? t("In progress")
     : one.failed_timestamp
       ? t("Failed {time}", { time: time(one.failed_timestamp) })
       : one.deleted_timestamp

@@ -36,7 +36,7 @@ const keyNames = () => ({
 export function showKeys(_app, _parts, onClose) {
   /** @type {Map<string, Map<string, string[]>>} */
   const groups = new Map([
-    [t("Going places"), new Map()],
+    [t("Navigation"), new Map()],
     [t("Reading"), new Map()],
     [t("Writing"), new Map()],
     [t("Messages"), new Map()],
@@ -89,11 +89,11 @@ const messageSyntax = () => [
   ["> quotation", t("a quotation")],
   ["* item", t("a list")],
   ["1. item", t("a numbered list")],
-  ["```spoiler Title\nhidden\n```", t("text that is hidden until asked for")],
+  ["```spoiler Title\nhidden\n```", t("text that is hidden until it is opened")],
   ["@**Name**", t("a mention; @_**Name** does not notify")],
   ["#**channel>topic**", t("a link to a topic")],
   [":smile:", t("an emoji")],
-  ["<time:2027-01-01T12:00:00Z>", t("a time in everybody's own zone")],
+  ["<time:2027-01-01T12:00:00Z>", t("a time, shown in each reader's time zone")],
   ["$$x^2$$", t("a formula")],
   ["/me is away", t("what you do")],
   ["/poll Question", t("a poll, with an option on each further line")],

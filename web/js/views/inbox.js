@@ -169,7 +169,7 @@ const conversationRow = (app, { key, terms, name, isResolved, person, isDirect, 
 const emptyParts = (app, isFiltered) => [
   !isFiltered && isNew(app.store) && firstSteps(app),
   icon("inbox"),
-  h("p", null, isFiltered ? t("Nothing fits.") : t("You have read everything.")),
+  h("p", null, isFiltered ? t("No matches.") : t("You have read everything.")),
   !isFiltered && [
     h("p", { class: "muted" }, t("New messages appear here, by conversation. Look around in the channels meanwhile:")),
     h(
@@ -188,7 +188,7 @@ const firstSteps = ({ store }) =>
     "section",
     { class: "first-steps", "aria-label": t("First steps") },
     h("h2", null, t("Welcome to {name}", { name: store.state.realm_name })),
-    h("p", { class: "muted" }, t("You are the only one here yet. This makes it a place for all:")),
+    h("p", { class: "muted" }, t("You are the only person here so far. To get started:")),
     h(
       "ol",
       null,

@@ -34,7 +34,7 @@ export function showIntegrations(app, _parts, onClose) {
     const found = query === "" ? programs : ranked(programs, query, ({ display_name, name }) => [display_name, name]);
     const rowOf = (/** @type {Integration} */ program) => {
       const count = program.all_event_types?.length ?? 0;
-      const text = count > 0 ? t({ one: "{count} kind of event", other: "{count} kinds of events" }, { count }) : t("All that it sends");
+      const text = count > 0 ? t({ one: "{count} kind of event", other: "{count} kinds of events" }, { count }) : t("All events");
       return actionRow(
         () => connect(app, program),
         [h("strong", null, program.display_name), h("span", { class: "muted" }, text)],
@@ -43,7 +43,9 @@ export function showIntegrations(app, _parts, onClose) {
     };
     fill(
       list,
-      found.length > 0 ? found.map(rowOf) : h("li", { class: "muted" }, t("None has this name. Try “JSON formatter” or “Plain text”.")),
+      found.length > 0
+        ? found.map(rowOf)
+        : h("li", { class: "muted" }, t("No program has this name. Try “JSON formatter” or “Plain text”.")),
     );
   };
   input.oninput = debounce(show, 60);
@@ -86,7 +88,7 @@ function connect(app, program) {
   };
   showDialog(
     t("Connect {name}", { name: program.display_name }),
-    (close) => [form(() => next(close), field(t("Its messages come from"), bot), nameField, submitButton(t("Next")))],
+    (close) => [form(() => next(close), field(t("Post messages as"), bot), nameField, submitButton(t("Next")))],
     { class: "dialog--small" },
   );
 }
@@ -111,7 +113,7 @@ export async function showWebhook(app, bot, wanted) {
   const names = programs.map(({ name, display_name }) => /** @type {[string, string]} */ ([name, display_name]));
   const program = select(names, wanted ?? programs[0]?.name, () => changed());
   const channel = channelChooser(app, { chosen: null, onChange: update });
-  const topic = topicChooser(app, { value: "", streamId: channel.id, onChange: update, placeholder: t("As the program says") });
+  const topic = topicChooser(app, { value: "", streamId: channel.id, onChange: update, placeholder: t("Set by the program") });
   const place = h("div", { class: "form" });
   /** @type {Set<string>} */
   const events = new Set();
@@ -132,7 +134,7 @@ export async function showWebhook(app, bot, wanted) {
   }
   changed();
   showDialog(t("Webhook of {name}", { name: bot.full_name }), () => [
-    h("p", null, t("Enter this address where the other program wants a webhook. Who has it can write as the bot.")),
+    h("p", null, t("Enter this address as the webhook URL in the other program. Anyone who has it can post as the bot.")),
     field(t("Program"), program),
     pickerField(t("Channel"), channel),
     h("p", { class: "field__hint" }, t("Without a channel, the messages come to you.")),

@@ -28,7 +28,9 @@ const inviteTimes = () => [
 
 /** Where the links of people who are invited by email are: this server sends no mail. @param {App} app */
 const placeOfLinks = ({ store }) =>
-  store.state.is_admin ? t("The Notification Bot has written you the links: pass them on.") : t("An administrator passes the links on.");
+  store.state.is_admin
+    ? t("The Notification Bot has sent you the links. Pass them on to the people.")
+    : t("An administrator passes the links on.");
 
 /** What the people get: a role, channels, groups and a greeting. @param {App} app */
 function givenFields(app) {
@@ -43,10 +45,10 @@ function givenFields(app) {
   const defaults = store.state.realm_default_streams ?? [];
   const isWanted = (/** @type {import("../../types/api.js").Channel} */ { subscribed, stream_id }) =>
     subscribed && !defaults.includes(stream_id);
-  const channels = channelsPicker(app, { label: t("Further channels"), chosen: [], onChange: () => {}, isWanted });
+  const channels = channelsPicker(app, { label: t("More channels"), chosen: [], onChange: () => {}, isWanted });
   const ownGroups = () => (store.state.realm_user_groups ?? []).filter((group) => !group.is_system_group && !group.deactivated);
   const groups = groupsPicker(app, { label: t("Groups"), chosen: [], groups: ownGroups, onChange: () => {} });
-  const welcome = h("textarea", { rows: 2, maxlength: 8000, placeholder: t("As for everybody") });
+  const welcome = h("textarea", { rows: 2, maxlength: 8000, placeholder: t("The organization's welcome message") });
   let withDefaults = true;
   const names = defaults.map((id) => channelOf(store, id).name).join(", ") || t("none");
   return {
@@ -72,12 +74,12 @@ function givenFields(app) {
         checkbox(t("The default channels: {names}", { names }), true, (is) => {
           withDefaults = is;
         }),
-        pickerField(t("Further channels"), channels),
+        pickerField(t("More channels"), channels),
       ),
     ],
     more: [
       ownGroups().length > 0 && pickerField(t("Groups"), groups),
-      store.state.is_admin && field(t("What the Welcome Bot tells them"), welcome, t("Markdown.")),
+      store.state.is_admin && field(t("Welcome message"), welcome, t("Markdown.")),
     ],
   };
 }
@@ -112,13 +114,13 @@ function inviteForm(app, result, onInvited) {
     onInvited();
   }
 
-  const each = t("Each person gets a link of their own.");
+  const each = t("Each person gets their own link.");
   const hint = mayLink ? `${each} ${t("Without addresses, you get one link for several people.")}` : each;
-  const notice = checkbox(t("Tell me when somebody who was invited by email joins"), true, (is) => {
+  const notice = checkbox(t("Notify me when someone invited by email joins"), true, (is) => {
     isNotified = is;
   });
   return [
-    mayLink && h("p", null, t("Everybody who opens the link can join. Send it to the people whom you want here.")),
+    mayLink && h("p", null, t("Anyone who opens the link can join. Send it to the people you want to invite.")),
     form(
       invite,
       mayMail && field(t("Email addresses"), emails, hint),
@@ -136,7 +138,7 @@ function openInvite(app, invite, onChange) {
   const until = invite.expiry_date ? t("Until {time}", { time: fullTime(invite.expiry_date, is24) }) : t("Does not expire");
   const renew = async () => {
     const reply = await session.attempt(resendInvite(invite.id));
-    if (reply) session.tell(`${t("There is a new link; the old one ended.")} ${placeOfLinks(app)}`);
+    if (reply) session.tell(`${t("A new link was created. The old one no longer works.")} ${placeOfLinks(app)}`);
   };
   const revoke = async () => (await session.attempt(revokeInvite(invite.id, invite.is_multiuse))) && onChange();
   const { email, link_url: link } = invite;

@@ -70,7 +70,7 @@ export async function showLogin(root) {
           ),
           settings?.realm_web_public_access_enabled &&
             h("p", { class: "login__visit" }, h("a", { href: visitPath() }, t("View without an account"))),
-          hint(t("No account yet?"), t("Ask somebody who is here already for an invitation link. It leads to a page where you join.")),
+          hint(t("No account yet?"), t("Ask a member for an invitation link. It opens a page where you can join.")),
         ),
       ),
     );

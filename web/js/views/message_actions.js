@@ -299,11 +299,11 @@ function bindKeys(app, timeline) {
     const picture = row.querySelector("[data-action=lightbox]");
     if (picture instanceof HTMLElement) return openLightbox(app, picture, message);
   });
-  on(["s"], t("Narrow to the conversation, or from it to the channel"), t("Going places"), (message) => {
+  on(["s"], t("Narrow to the conversation, or from it to the channel"), t("Navigation"), (message) => {
     if (timeline.kind.kind === "topic") app.goNarrow([{ operator: "channel", operand: timeline.kind.streamId }]);
     else if (timeline.kind.kind !== "dm") app.goNarrow([...conversationTerms(store, message), { operator: "near", operand: message.id }]);
   });
-  on(["z"], t("Conversation around the message"), t("Going places"), (message) =>
+  on(["z"], t("Conversation around the message"), t("Navigation"), (message) =>
     app.goNarrow([...conversationTerms(store, message), { operator: "near", operand: message.id }]),
   );
   on(["M"], t("Mute or unmute the topic"), t("Messages"), (message) => {

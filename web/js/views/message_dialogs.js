@@ -177,10 +177,10 @@ export function showReport({ session }, message) {
           const params = { report_type: type.value, ...(description.value.trim() ? { description: description.value.trim() } : {}) };
           if (!(await session.attempt(reportMessage(message.id, params)))) return;
           close();
-          session.tell(t("The moderators have been told."));
+          session.tell(t("The moderators have been notified."));
         },
         field(t("What is wrong with it?"), type),
-        field(t("In your words"), description),
+        field(t("Describe the problem"), description),
         submitButton(t("Report")),
       ),
     ],
@@ -198,7 +198,7 @@ export async function showHistory(app, message) {
     t("Edit history"),
     () =>
       versions.map((version, index) => {
-        const who = version.user_id ? userOf(app.store, version.user_id).full_name : t("Somebody");
+        const who = version.user_id ? userOf(app.store, version.user_id).full_name : t("Someone");
         const isFirst = index === versions.length - 1;
         const moved = [
           version.prev_stream && t("moved from #{channel}", { channel: channelOf(app.store, version.prev_stream).name }),
@@ -229,7 +229,7 @@ export async function showReceipts(app, message) {
   fill(
     body,
     users.length === 0
-      ? h("p", null, t("Nobody has read it yet."))
+      ? h("p", null, t("No one has read it yet."))
       : h(
           "ul",
           { class: "people-list" },

@@ -207,7 +207,7 @@ function hiddenBody(message) {
     h(
       "p",
       { class: "message-row__hidden" },
-      t("A message of somebody whom you muted."),
+      t("A message from someone you muted."),
       " ",
       h("button", { type: "button", class: "link", dataset: { action: "reveal", id: String(message.id) } }, t("Show it")),
     ),

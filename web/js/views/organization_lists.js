@@ -127,7 +127,7 @@ function showFieldDialog({ store, session }, definition) {
   accounts.push([CUSTOM, t("Another site")]);
   const account = select(accounts, data.subtype ?? accounts[0]?.[0], () => show());
   const nameField = field(t("Name"), name);
-  const choicesField = field(t("Choices"), choices, t("One a line."));
+  const choicesField = field(t("Choices"), choices, t("One per line."));
   const accountField = field(t("Where"), account);
   const pattern = h("input", { type: "text", value: data.url_pattern ?? "", placeholder: "https://example.com/%(username)s" });
   const patternField = field(t("Address"), pattern, t("{placeholder} is replaced by what people write.", { placeholder: "%(username)s" }));
@@ -289,7 +289,7 @@ export function channelFolders({ store, session }) {
                 row(
                   folder.name,
                   folder.description,
-                  button(t("Bring back"), () => back(folder), "small"),
+                  button(t("Restore"), () => back(folder), "small"),
                 ),
               ),
             ),
@@ -361,7 +361,11 @@ export function linkifiers({ store, session }) {
     );
   };
   return [
-    h("p", { class: "muted" }, t("Texts that fit a pattern become links, in new messages. Where two fit, the first one counts.")),
+    h(
+      "p",
+      { class: "muted" },
+      t("Text that matches a pattern becomes a link in new messages. If several patterns match, the first one applies."),
+    ),
     live(() => {
       store.on("realm");
       return orderedRows(

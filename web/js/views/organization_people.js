@@ -68,7 +68,7 @@ function personRow(app, user) {
   const isAdmin = Boolean(store.state.is_admin);
   const name = user.full_name;
   const deactivate = async () => {
-    const words = t("They are logged out everywhere and cannot come back. Their messages stay.");
+    const words = t("They will be logged out everywhere and cannot log in again. Their messages are kept.");
     if (await confirm(t("Deactivate {name}?", { name }), words, t("Deactivate"), { isDanger: true }))
       await session.attempt(api.deactivateUser(user.user_id));
   };

@@ -102,12 +102,13 @@ export function organizationProfile(app, set) {
 export function welcomeMessage({ store, session }, set) {
   if (!store.state.is_admin || store.state.realm_welcome_message_custom_text === undefined) return null;
   const text = h("textarea", { rows: 3, value: store.state.realm_welcome_message_custom_text, maxlength: 8000 });
-  const test = () => session.attempt(api.testWelcomeMessage(text.value).then(() => session.tell(t("The Welcome Bot has written to you."))));
+  const test = () =>
+    session.attempt(api.testWelcomeMessage(text.value).then(() => session.tell(t("The Welcome Bot has sent you a message."))));
   return [
     h("h3", null, t("New people")),
     form(
       () => set({ welcome_message_custom_text: text.value }),
-      field(t("The Welcome Bot also tells new people"), text, t("Markdown.")),
+      field(t("Additional welcome message"), text, t("Markdown.")),
       h(
         "div",
         { class: "inline" },

@@ -29,7 +29,7 @@ export function retentionField(days, change, { disabled, isChannel = false }) {
   };
   /** @param {number | string} next */
   const sure = async (next) => {
-    const words = t("Messages that are older are deleted for good, soon.");
+    const words = t("Older messages will soon be deleted permanently.");
     if (typeof next === "string" || (await confirm(t("Delete old messages?"), words, t("Delete old messages"), { isDanger: true })))
       change(next);
     else element.value = value;
@@ -37,7 +37,7 @@ export function retentionField(days, change, { disabled, isChannel = false }) {
   const element = select(options, value, (next) => void (next === "other" ? other() : sure(/^\d+$/.test(next) ? Number(next) : next)), {
     disabled,
   });
-  return field(t("Messages are kept for"), element, t("Files that no message links to any more go with them."));
+  return field(t("Messages are kept for"), element, t("Files that no other message links to are deleted too."));
 }
 
 /** Settings that name a channel; -1 is none. @type {() => [string, string, boolean][]} The last: private channels only. */
@@ -93,8 +93,7 @@ export function videoCalls({ store }, set) {
     const change = (/** @type {string} */ value) => void set({ video_chat_provider: Number(value) });
     return [
       field(t("Video calls"), select(callProviders(), provider, change, { disabled })),
-      provider === "1" &&
-        field(t("Address of the Jitsi server"), url, t("With one, the box for messages has a button that begins a call.")),
+      provider === "1" && field(t("Address of the Jitsi server"), url, t("If it is set, the message box has a button that starts a call.")),
     ];
   });
 }
@@ -153,7 +152,7 @@ export function closing({ store, session }) {
   if (!store.state.is_owner) return null;
   const close = async () => {
     const name = store.state.realm_name;
-    const words = t("Nobody can log in any more. Its messages stay, and who runs the server can open it again.");
+    const words = t("No one will be able to log in. Messages are kept, and the operator of the server can reopen the organization.");
     if (!(await confirm(t("Close {name}?", { name }), words, t("Close the organization"), { isDanger: true }))) return;
     if (await session.attempt(api.closeOrganization())) location.assign("/");
   };

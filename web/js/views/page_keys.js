@@ -59,7 +59,7 @@ export function bindPageKeys(app, { header, sidebar }) {
 
   /** @param {string[]} keys @param {string} label @param {string} group @param {(event: KeyboardEvent) => boolean | void} run @param {{ inFields?: boolean, inDialogs?: boolean }} [more] */
   const on = (keys, label, group, run, more = {}) => bind({ keys, label, group, run, ...more });
-  const GO = t("Going places");
+  const GO = t("Navigation");
   on(["/"], t("Search"), GO, () => header.search.focus());
   on(["Ctrl+k"], t("Go to any conversation"), GO, () => showPalette(app), { inFields: true });
   on(["I"], t("Inbox"), GO, () => go("inbox"));

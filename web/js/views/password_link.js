@@ -36,7 +36,7 @@ export async function showPasswordLink(app, user) {
   showDialog(
     t("A new password for {name}", { name }),
     () => [
-      h("p", null, t("Give this link to {name}, and to nobody else: whoever opens it can set the password.", { name })),
+      h("p", null, t("Give this link only to {name}: anyone who opens it can set the password.", { name })),
       linkField(app, t("Link for a new password"), reply.password_reset_link),
       h("p", { class: "muted" }, t("It works once, until {time}. Then all devices of {name} have to log in again.", { time: until, name })),
     ],

@@ -86,7 +86,7 @@ export function createPeople(app) {
   bind({
     keys: ["w"],
     label: t("Filter people"),
-    group: t("Going places"),
+    group: t("Navigation"),
     run: () => {
       app.showColumn("right");
       input.focus();

@@ -36,7 +36,7 @@ export const preferences = () => [
     "color_scheme",
     t("Theme"),
     [
-      [1, t("As the system")],
+      [1, t("Same as the system")],
       [2, t("Dark")],
       [3, t("Light")],
     ],
@@ -51,7 +51,7 @@ export const preferences = () => [
   ],
   [
     "web_font_size_px",
-    t("Size of text"),
+    t("Text size"),
     [
       [14, t("Small")],
       [16, t("Normal")],
@@ -87,8 +87,8 @@ export const preferences = () => [
     ],
   ],
   ["fluid_layout_width", t("Use the whole width")],
-  ["high_contrast_mode", t("Strong contrast")],
-  t("Finding the way"),
+  ["high_contrast_mode", t("High contrast")],
+  t("Getting around"),
   [
     "web_home_view",
     t("Home view"),
@@ -168,7 +168,7 @@ export const preferences = () => [
     ],
   ],
   t("Time"),
-  ["web_suggest_update_timezone", t("Offer to change the time zone where the computer has another")],
+  ["web_suggest_update_timezone", t("Offer to change the time zone when the computer's is different")],
 ];
 
 /** @type {() => Setting[]} */
@@ -177,11 +177,11 @@ export const notificationSettings = () => [
   ["enable_desktop_notifications", t("Show notifications")],
   ["enable_sounds", t("Play a sound")],
   ["pm_content_in_desktop_notifications", t("Show the text of direct messages")],
-  ["wildcard_mentions_notify", t("Count mentions of everybody")],
+  ["wildcard_mentions_notify", t("Count mentions of everyone")],
   t("Topics that you follow"),
   ["enable_followed_topic_desktop_notifications", t("Show notifications")],
   ["enable_followed_topic_audible_notifications", t("Play a sound")],
-  ["enable_followed_topic_wildcard_mentions_notify", t("Count mentions of everybody")],
+  ["enable_followed_topic_wildcard_mentions_notify", t("Count mentions of everyone")],
   t("Everything in channels"),
   ["enable_stream_desktop_notifications", t("Show notifications")],
   ["enable_stream_audible_notifications", t("Play a sound")],
@@ -220,7 +220,7 @@ export const privacySettings = () => [
     "email_address_visibility",
     t("Who can see your email address"),
     [
-      [1, t("Everybody")],
+      [1, t("Everyone")],
       [2, t("Members")],
       [5, t("Moderators")],
       [3, t("Administrators")],
@@ -247,7 +247,7 @@ export function settingControls(settings, values, change, { disabled = false } =
     if (!options) return checkbox(label, Boolean(values[name]), (is) => void change({ [name]: is }), { disabled });
     const known = options.map(([value]) => value);
     // Other clients offer more than this one.
-    const other = known.includes(values[name]) ? [] : [[String(values[name]), t("As another app set it")]];
+    const other = known.includes(values[name]) ? [] : [[String(values[name]), t("Set by another app")]];
     const chosen = select(
       /** @type {[string, string][]} */ ([...other, ...options.map(([value, text]) => [String(value), text])]),
       values[name],

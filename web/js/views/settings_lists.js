@@ -51,7 +51,7 @@ export function uploadedFiles(app) {
         "p",
         { class: "muted" },
         t(
-          { one: "{count} file, {size} MiB used by everybody.", other: "{count} files, {size} MiB used by everybody." },
+          { one: "{count} file, {size} MiB used in total.", other: "{count} files, {size} MiB used in total." },
           { count: attachments.length, size: Math.round((used / 1024 / 1024) * 10) / 10 },
         ),
       ),
@@ -59,7 +59,7 @@ export function uploadedFiles(app) {
         attachments.map((file) => {
           const remove = async () => {
             if (
-              !(await confirm(t("Delete {name}?", { name: file.name }), t("Messages that link to it will lead nowhere."), t("Delete"), {
+              !(await confirm(t("Delete {name}?", { name: file.name }), t("Links to it in messages will stop working."), t("Delete"), {
                 isDanger: true,
               }))
             )
@@ -83,7 +83,7 @@ export function uploadedFiles(app) {
 
 /** @type {() => [number, string][]} */
 const topicPolicies = () => [
-  [0, t("As the channel")],
+  [0, t("Same as the channel")],
   [1, t("Muted")],
   [2, t("Unmuted")],
   [3, t("Followed")],
@@ -105,7 +105,7 @@ export function topics({ store, session }) {
             select(topicPolicies(), policy, change, { label: t("Visibility of {topic}", { topic }) }),
           );
         }),
-        t("You follow, mute or unmute no topic by itself."),
+        t("You have not followed, muted or unmuted any topics."),
       );
     }),
   ];
@@ -124,7 +124,7 @@ export function mutedUsers({ store, session }) {
             button(t("Unmute"), () => session.attempt(api.muteUser(id, false)), "small"),
           ),
         ),
-        t("You have muted nobody."),
+        t("You have not muted anyone."),
       );
     }),
   ];

@@ -79,7 +79,7 @@ export function createSidebar(app) {
   bind({
     keys: ["q"],
     label: t("Filter channels"),
-    group: t("Going places"),
+    group: t("Navigation"),
     run: () => {
       app.showColumn("left");
       input.focus();
@@ -185,7 +185,7 @@ function channelColumn(app, { filter, folded, whole }) {
     const shown = { route, folded: filter.value === "" ? folded.value : nothing, hrefOf: app.channelFragment };
     list.set(sectionRows(store, sections.value, shown, memo));
     none.hidden = sections.value.length > 0;
-    none.textContent = filter.value === "" ? t("You are in no channel yet.") : t("No channel fits.");
+    none.textContent = filter.value === "" ? t("You are not in any channel yet.") : t("No matching channels.");
     const open = host.querySelector(`[data-channel="${channelOfRoute(route) ?? ""}"]`);
     if (!open) topics.remove();
     else if (topics.parentElement !== open) open.append(topics);

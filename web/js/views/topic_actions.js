@@ -20,7 +20,12 @@ import { joinChannel } from "./subscription_notice.js";
 /** @param {App} app @param {number} streamId @param {string} topic @param {number} policy */
 export async function setTopicPolicy(app, streamId, topic, policy) {
   const { session, store } = app;
-  const words = [t("The topic is as its channel again."), t("The topic is muted."), t("The topic is unmuted."), t("You follow the topic.")];
+  const words = [
+    t("The topic follows its channel's setting again."),
+    t("The topic is muted."),
+    t("The topic is unmuted."),
+    t("You follow the topic."),
+  ];
   const before = policyOf(store, streamId, topic);
   const undo = () => session.attempt(updateUserTopic(streamId, topic, before));
   if (await session.attempt(updateUserTopic(streamId, topic, policy)))
@@ -112,9 +117,14 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
           isDanger: true,
           run: async () => {
             if (
-              !(await confirm(t("Delete this topic?"), t("All messages of “{topic}” will be gone for everybody.", { topic }), t("Delete"), {
-                isDanger: true,
-              }))
+              !(await confirm(
+                t("Delete this topic?"),
+                t("All messages in “{topic}” will be deleted for everyone.", { topic }),
+                t("Delete"),
+                {
+                  isDanger: true,
+                },
+              ))
             )
               return;
             let isComplete = false;
@@ -185,9 +195,14 @@ export function showChannelMenu(app, streamId, opener, at) {
           const isCut = channel.invite_only;
           if (
             isCut &&
-            !(await confirm(t("Leave #{name}?", { name: channel.name }), t("It is private: somebody has to add you again."), t("Leave"), {
-              isDanger: true,
-            }))
+            !(await confirm(
+              t("Leave #{name}?", { name: channel.name }),
+              t("It is private: to return, you must be added again."),
+              t("Leave"),
+              {
+                isDanger: true,
+              },
+            ))
           )
             return;
           if (!(await session.attempt(unsubscribe({ subscriptions: [channel.name] })))) return;

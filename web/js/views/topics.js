@@ -91,7 +91,7 @@ export function createTopics(app, streamId) {
         const found = items.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
         rows.set(found);
         empty.hidden = found.length > 0;
-        const otherwise = text.value ? t("Nothing fits.") : t("There are no topics yet.");
+        const otherwise = text.value ? t("No matches.") : t("There are no topics yet.");
         if (!empty.hidden) fill(empty, store.topics.has(streamId) ? h("p", null, otherwise) : load.hint());
       });
     },

@@ -37,7 +37,11 @@ export function viewSettings(app) {
     if (await session.attempt(api.addView({ fragment: current, is_pinned: true, name: name.value.trim() }))) name.value = "";
   };
   return [
-    h("p", { class: "muted" }, t("What the left column lists above the conversations. Keys and links lead to the others as well.")),
+    h(
+      "p",
+      { class: "muted" },
+      t("The views that the left column lists above the conversations. Other views stay available by keys and links."),
+    ),
     live(() => {
       store.on("settings");
       const { hidden, own } = chosenViews(store);

@@ -13,7 +13,7 @@ export function showWidgetForm(editor, kind) {
   const isPoll = kind === "poll";
   const title = h("input", { type: "text", required: true, autofocus: true, dir: "auto" });
   const lines = h("textarea", { rows: 5, required: true, dir: "auto" });
-  const hint = isPoll ? t("Each on a line. Everybody can add more.") : t("Each on a line, as in “bread: fresh”.");
+  const hint = isPoll ? t("One per line. Everyone can add more.") : t("One per line, such as “bread: fresh”.");
   showDialog(
     isPoll ? t("Poll") : t("List of tasks"),
     (close) => [
