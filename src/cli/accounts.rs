@@ -48,10 +48,11 @@ pub(super) struct RoleCommand {
 pub(super) struct DeactivateCommand {
     #[command(flatten)]
     account: Account,
-    /// Include the accounts that they invited in the last week, and those invited by these. Lists them and asks.
+    /// Include the accounts that they invited in the last week, and the accounts that those invited. Lists them and
+    /// asks for confirmation.
     #[arg(long, env = "TEAMCHAT_INVITED", value_parser = BoolishValueParser::new())]
     invited: bool,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long, env = "TEAMCHAT_YES", value_parser = BoolishValueParser::new())]
     yes: bool,
 }
@@ -108,7 +109,7 @@ pub(super) struct EmailCommand {
 pub(super) struct DeleteCommand {
     #[command(flatten)]
     account: Account,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long, env = "TEAMCHAT_YES", value_parser = BoolishValueParser::new())]
     yes: bool,
 }
@@ -160,7 +161,7 @@ impl DeleteCommand {
         output.print(&file.db, &done, |out, _| {
             writeln!(
                 out,
-                "The account {email} was deleted. What it made stays, as of \"{name}\": {}.",
+                "The account {email} was deleted. Its content stays, under the name \"{name}\": {}.",
                 listed(&kept)
             )
         })

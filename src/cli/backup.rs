@@ -32,8 +32,8 @@ pub(super) struct BackupCommand {
 /// Encryption of backups.
 #[derive(Args)]
 pub(super) struct Encryption {
-    /// Encrypt the backup to this public key of age (age1...), as age-keygen prints it. May be repeated. Only the private
-    /// key can read it then, which belongs on another machine.
+    /// Encrypt the backup to this public key of age (age1...), as age-keygen prints it. May be repeated. Reading it
+    /// then needs the private key, which belongs on another machine.
     #[arg(
         long = "backup-recipient",
         visible_alias = "recipient",
@@ -142,8 +142,8 @@ const CONSEQUENCES: [&str; 5] = [
     "After the next start:",
     "- Messages, files and accounts that are newer than the backup are gone, also where a client still shows them.",
     "- Every client registers again automatically, and shows the content of the restored file.",
-    "- Passwords, API keys and sessions are those of the backup: who got one since logs in again, and what was revoked",
-    "  since works again. Look through `teamchat user list`.",
+    "- Passwords, API keys and sessions are those of the backup: later ones are lost, and those that were revoked since",
+    "  work again. Review `teamchat user list`.",
 ];
 
 fn name(stage: Stage, is_restored: bool) -> &'static str {

@@ -34,8 +34,8 @@ pub enum ConfigCommand {
     Check(Box<Serve>),
     /// Show the value of each flag of serve, and where it comes from.
     ///
-    /// Takes the flags of serve. The command line precedes the environment, and the environment the file. Secrets are
-    /// hidden.
+    /// Takes the flags of serve. The command line takes precedence over the environment, and the environment over the
+    /// file. Secrets are hidden.
     #[command(override_usage = "teamchat config show [OPTIONS]")]
     Show(Box<Serve>),
 }

@@ -23,10 +23,10 @@ pub(super) struct Import {
     format: Format,
     /// The archive (.tar.gz, .tar or .zip), or the folder with its files.
     path: PathBuf,
-    /// The database to create. There must be no file of this name.
+    /// The database to create. It must not exist.
     #[arg(long, env = "TEAMCHAT_DB", value_name = "NEW")]
     db: PathBuf,
-    /// Import, print the report, and keep nothing.
+    /// Import, print the report, and discard the result.
     #[arg(long, env = "TEAMCHAT_DRY_RUN", value_parser = BoolishValueParser::new())]
     dry_run: bool,
     /// The address of the old server, whose links are rewritten. Can be repeated.
@@ -38,13 +38,13 @@ pub(super) struct Import {
     /// A file with the addresses of people, for archives of Slack: lines with an id or login name, a comma, and an address.
     #[arg(long, env = "TEAMCHAT_EMAILS", value_name = "FILE")]
     emails: Option<PathBuf>,
-    /// A file with a token of Slack's API, with which files, emoji, images and addresses of people are fetched.
+    /// A file with a token for Slack's API, to fetch files, emoji, images and addresses of people.
     #[arg(long, env = "TEAMCHAT_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// The address of Slack's API, if it is not https://slack.com/api.
     #[arg(long, env = "TEAMCHAT_SLACK_API", value_name = "URL", requires = "token_file")]
     slack_api: Option<String>,
-    /// Print a link for each person without a password, with which they set one. Each works once, for a day.
+    /// Print a link for each person without a password, to set one. Each link works once, for a day.
     #[arg(long, env = "TEAMCHAT_PASSWORD_LINKS", value_parser = BoolishValueParser::new())]
     password_links: bool,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use teamchat::domain::backups::Keep;
 #[derive(Args)]
 #[command(next_help_heading = "Backups")]
 pub struct KeepingFlags {
-    /// Make backups by itself, into this folder, named by date. A failed or late one is a warning in the log and GET
+    /// Make backups automatically in this folder, named by date. A failed or late one is a warning in the log and GET
     /// /health, and a direct message to the owners. Keep the folder on another disk, or copy it elsewhere.
     #[arg(long, env = "TEAMCHAT_BACKUP_TO", value_name = "DIR", conflicts_with = "ephemeral")]
     pub backup_to: Option<PathBuf>,
@@ -25,8 +25,8 @@ pub struct KeepingFlags {
     backup_keep: Keep,
     #[command(flatten)]
     encryption: Encryption,
-    /// Leave emptying the database's log to a program that replicates it, such as Litestream. docs/backup.md shows its
-    /// use. Without such a program the log grows to 1 GiB.
+    /// Leave truncating the database's log to a program that replicates it, such as Litestream. docs/backup.md shows
+    /// its use. Without such a program the log grows to 1 GiB.
     #[arg(long, env = "TEAMCHAT_REPLICATED", value_parser = BoolishValueParser::new())]
     pub replicated: bool,
 }

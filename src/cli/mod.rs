@@ -70,9 +70,9 @@ enum MainCommand {
     Serve(Box<serve::Serve>),
     /// Save the database to a file, while the server is running or not.
     ///
-    /// The backup is a consistent copy, compressed, checked, and readable by its owner only; a running server goes on
-    /// meanwhile. It takes room for a whole copy beside OUT until it is compressed. `zstd -d` turns it into an SQLite file.
-    /// `serve --backup-to` makes backups by itself.
+    /// The backup is a consistent copy, compressed, checked, and readable by its owner only; a running server is not
+    /// interrupted. Until it is compressed, it needs space for a whole copy beside OUT. `zstd -d` turns it into an
+    /// SQLite file. `serve --backup-to` makes backups automatically.
     Backup(backup::BackupCommand),
     /// Replace the database with a backup. The server must be stopped.
     ///
@@ -80,7 +80,7 @@ enum MainCommand {
     /// the database, as FILE.before-restore-TIME. A missing database is created: that is how a server moves to another
     /// machine.
     Restore(backup::RestoreCommand),
-    /// Check the database: the file, and whether its rows fit together.
+    /// Check the database: the file, and the consistency of its rows.
     ///
     /// Works whether the server is running or not. Prints a line for each problem. Exit code: 0 sound, 1 problems, 2 not
     /// usable at all.
@@ -183,8 +183,8 @@ enum UserCommand {
     },
     /// Unlock a user after wrong passwords.
     ///
-    /// Five wrong passwords lock an account for their address, for 30 minutes, and twenty for all addresses
-    /// except those where the user logged in before. A restart of the server clears all locks.
+    /// For 30 minutes, five wrong passwords from one address lock an account for that address, and twenty lock it for
+    /// all addresses except those where the user logged in before. A restart of the server clears all locks.
     Unlock {
         #[command(flatten)]
         file: File,
@@ -218,13 +218,13 @@ enum UserCommand {
     Sessions(SessionsCommand),
     /// Delete the content that a user and their bots created.
     ///
-    /// Works in small steps and informs clients of each. Prints the counts and asks for confirmation. The user has to be
-    /// deactivated before, unless it is for bots only.
+    /// Works in small steps and informs clients of each. Prints the counts and asks for confirmation. The user must
+    /// be deactivated first, unless only bots are selected.
     Purge(purge::PurgeCommand),
     /// Create, list and revoke the API keys of a user.
     #[command(subcommand)]
     Key(KeyCommand),
-    /// List and end the sessions of a user in browsers.
+    /// List and end a user's browser sessions.
     #[command(subcommand)]
     Session(SessionCommand),
 }
@@ -294,7 +294,7 @@ enum KeyCommand {
 
 #[derive(Subcommand)]
 enum SessionCommand {
-    /// List the sessions of a user: id, begin, last use, address and browser.
+    /// List the sessions of a user: id, start, last use, address and browser.
     List {
         #[command(flatten)]
         file: File,

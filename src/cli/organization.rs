@@ -38,7 +38,7 @@ pub(super) enum OrganizationCommand {
     Deactivate {
         #[command(flatten)]
         file: File,
-        /// Do not ask.
+        /// Do not ask for confirmation.
         #[arg(long, env = "TEAMCHAT_YES", value_parser = BoolishValueParser::new())]
         yes: bool,
         #[command(flatten)]

@@ -41,13 +41,13 @@ pub(super) struct PurgeCommand {
     /// All of these. The account itself stays, with its name, email, image, settings, reactions and votes.
     #[arg(long, env = "TEAMCHAT_ALL", value_parser = BoolishValueParser::new())]
     all: bool,
-    /// Include the accounts that they invited in the last week, and those invited by these.
+    /// Include the accounts that they invited in the last week, and the accounts that those invited.
     #[arg(long, env = "TEAMCHAT_INVITED", value_parser = BoolishValueParser::new())]
     invited: bool,
     /// Only print the counts.
     #[arg(long, env = "TEAMCHAT_DRY_RUN", value_parser = BoolishValueParser::new())]
     dry_run: bool,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long, env = "TEAMCHAT_YES", value_parser = BoolishValueParser::new())]
     yes: bool,
     #[command(flatten)]

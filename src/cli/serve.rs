@@ -32,8 +32,9 @@ const DISK_WARNING: i64 = 80;
 
 #[derive(Args)]
 pub struct Serve {
-    /// A configuration file in TOML. Its keys are the names of these flags, for example `listen = ["127.0.0.1:9991"]`.
-    /// Flags and variables precede it. docs/configuration.md has an example.
+    /// A configuration file in TOML. Its keys are the names of these flags, for example `listen =
+    /// ["127.0.0.1:9991"]`. Flags and environment variables take precedence over it. docs/configuration.md has an
+    /// example.
     #[arg(long, env = "TEAMCHAT_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     #[command(flatten)]
@@ -105,8 +106,8 @@ pub struct Serve {
     /// The format of the log: text, or one JSON object a line.
     #[arg(long, env = "TEAMCHAT_LOG_FORMAT", value_enum, value_name = "text|json", default_value = "text")]
     pub log_format: LogFormat,
-    /// Serve metrics for Prometheus at /metrics on an address of their own, and nowhere else: 127.0.0.1:9992, or
-    /// unix:PATH. They need no login. Off by default.
+    /// Serve metrics for Prometheus at /metrics on this separate address only: 127.0.0.1:9992, or unix:PATH. They
+    /// need no login. Off by default.
     #[arg(long, env = "TEAMCHAT_METRICS", value_name = "ADDR:PORT")]
     pub metrics: Option<ListenAddress>,
     #[command(flatten)]

@@ -23,15 +23,15 @@ pub struct Flags {
     /// Users with API keys, channels and messages to start with, as JSON. Only for a new database.
     #[arg(long, env = "TEAMCHAT_FIXTURES", value_name = "FILE")]
     pub fixtures: Option<PathBuf>,
-    /// Listen here for the control of tests: requests, clock, faults, reset. It has no authentication, but refuses
-    /// requests from web pages.
+    /// The address of the control interface for tests: requests, clock, faults, reset. It has no authentication, but
+    /// refuses requests from web pages.
     #[arg(long, env = "TEAMCHAT_TEST_CONTROL", value_name = "ADDR:PORT")]
     pub test_control: Option<SocketAddr>,
     /// Write all exchanges to a file as HTTP Archive (HAR), without credentials.
     #[arg(long, env = "TEAMCHAT_RECORD", value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Answer requests that have unknown parameters with an error, so that tests find misspelled names. They are handled
-    /// nevertheless.
+    /// Answer requests that have unknown parameters with an error, so that tests find misspelled names. The requests
+    /// are carried out nevertheless.
     #[arg(long, env = "TEAMCHAT_STRICT", value_parser = BoolishValueParser::new())]
     pub strict: bool,
     /// Issue API keys without passwords: POST /dev_fetch_api_key and GET /dev_list_users. Requires a loopback address and

@@ -12,8 +12,8 @@ const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 #[derive(Args)]
 #[command(next_help_heading = "TLS, without a reverse proxy")]
 pub struct TlsFlags {
-    /// The certificate with those above it, in PEM. All addresses then speak TLS, and redirect requests without it. The
-    /// file is read again when it changes, and on SIGHUP.
+    /// The certificate chain, in PEM. All addresses then speak TLS, and redirect requests without it. The file is
+    /// read again when it changes, and on SIGHUP.
     #[arg(
         long,
         env = "TEAMCHAT_TLS_CERT",
@@ -25,8 +25,9 @@ pub struct TlsFlags {
     /// The private key of the certificate, in PEM.
     #[arg(long, env = "TEAMCHAT_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Get a certificate for this name from an ACME server such as Let's Encrypt, and renew it. Repeated or separated by
-    /// commas. The ACME server has to reach this server at port 443 or 80 of the name. You accept its terms.
+    /// Get a certificate for this name from an ACME server such as Let's Encrypt, and renew it. Repeated or separated
+    /// by commas. The ACME server has to reach this server at port 443 or 80 of the name. Using it means that you
+    /// accept the terms of the ACME server.
     #[arg(long, env = "TEAMCHAT_ACME", value_name = "DOMAIN", value_delimiter = ',', value_parser = check_domain)]
     pub acme: Vec<String>,
     /// The email address for warnings of the ACME server.
@@ -35,7 +36,7 @@ pub struct TlsFlags {
     /// The directory of the ACME server.
     #[arg(long, env = "TEAMCHAT_ACME_DIRECTORY", value_name = "URL", default_value = LETS_ENCRYPT, requires = "acme", value_parser = parse_https_url)]
     pub acme_directory: String,
-    /// The certificate, in PEM, that signs that of the ACME server itself, if the system does not know it.
+    /// The CA certificate, in PEM, of the ACME server itself, if the system does not trust it.
     #[arg(long, env = "TEAMCHAT_ACME_CA", value_name = "FILE", requires = "acme")]
     pub acme_ca: Option<PathBuf>,
 }
