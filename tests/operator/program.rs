@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
-/// A command of the program, without the variables of whoever runs the tests.
+/// A command of the program, without the environment variables of the user who runs the tests.
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_teamchat"));
     let foreign = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TEAMCHAT_"));

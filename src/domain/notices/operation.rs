@@ -65,7 +65,7 @@ pub fn is_backup_failing(connection: &Connection) -> ApiResult<bool> {
     Ok(known_level(connection, BACKUP)? == FAILED)
 }
 
-/// Tells the owners that a backup failed, unless they know.
+/// Notifies the owners that a backup failed, unless they know.
 pub fn backup_failed(tx: &mut Tx<'_>, error: &str) -> ApiResult<()> {
     if !change_level(tx, BACKUP, FAILED)? {
         return Ok(());
@@ -92,7 +92,7 @@ pub fn backup_overdue(tx: &mut Tx<'_>) -> ApiResult<()> {
     })
 }
 
-/// Tells the owners that backups succeed again, if they know of a failure.
+/// Notifies the owners that backups succeed again, if they know of a failure.
 pub fn backup_succeeded(tx: &mut Tx<'_>) -> ApiResult<()> {
     if !change_level(tx, BACKUP, 0)? {
         return Ok(());
@@ -117,7 +117,7 @@ pub fn still_known_from(warning: i64) -> i64 {
     warning - HYSTERESIS
 }
 
-/// Tells the owners how much space is in use, when it reaches `warning` percent and when it is almost full.
+/// Warns the owners of the space in use, when it reaches `warning` percent and when it is almost full.
 pub fn space_used(tx: &mut Tx<'_>, subject: Subject, warning: i64, usage: Usage) -> ApiResult<()> {
     let counter = match subject {
         Subject::Disk => DISK,
@@ -144,7 +144,7 @@ pub fn space_used(tx: &mut Tx<'_>, subject: Subject, warning: i64, usage: Usage)
     })
 }
 
-/// Tells a person how much of their own quota is in use, when it reaches `warning` percent and when it is almost full.
+/// Warns a person of the use of their own quota, when it reaches `warning` percent and when it is almost full.
 pub fn own_quota_used(tx: &mut Tx<'_>, user_id: UserId, warning: i64, usage: Usage) -> ApiResult<()> {
     let counter = format!("{QUOTA_OF_PERSON}{user_id}");
     let known = known_level(tx, &counter)?;

@@ -1,12 +1,22 @@
-//! Comments and documents are plain technical English: noun or verb first, present tense, one idea a sentence.
+//! Comments, documents and the texts of clients are plain technical English: noun or verb first, present tense, one idea a
+//! sentence.
 //!
-//! The test looks for words and openings that such text does without.
+//! The tests look for words and openings that such text does without.
 
 use regex::Regex;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Folders with source, and with documents.
 const FOLDERS: &[&str] = &["benches", "crates", "docs", "packaging", "src", "tests", "web"];
+
+/// Words that comments and public pages do without.
+const WORDS: &str =
+    r"(?i)\b(nobody|somebody|everybody|told|tells|anew|alike|stands|whoever|hears\s+of|so\s+many)\b";
+
+/// The published name of a group, which the web client shows.
+const NAME_OF_GROUP: &str = "Nobody";
 
 /// A paragraph of a comment or of a document, and the line on which it begins.
 struct Paragraph {
@@ -74,7 +84,7 @@ fn prose_is_plain() {
     let opening =
         Regex::new(r"^(- )?(\*\*)?(What|Who|Whose|Whom|Whoever|Whatever|Whether|Which|How|Where|Those)\b")
             .unwrap();
-    let words = Regex::new(r"(?i)\b(nobody|somebody|everybody|told|anew|alike|stands|so\s+many)\b").unwrap();
+    let words = Regex::new(WORDS).unwrap();
 
     let top = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
     let mut paths: Vec<PathBuf> = top.filter(|path| path.is_file()).collect();
@@ -95,6 +105,39 @@ fn prose_is_plain() {
             let mut marks: Vec<&str> = words.find_iter(&text).map(|word| word.as_str()).collect();
             marks.extend(opening.find(&text).filter(|_| paragraph.is_doc).map(|word| word.as_str()));
             found.extend(marks.into_iter().map(|mark| format!("{name}:{}: {mark}", paragraph.line)));
+        }
+    }
+    assert!(found.is_empty(), "words to replace:\n{}", found.join("\n"));
+}
+
+/// The English texts of a catalogue, which are its keys.
+fn keys(catalogue: &str) -> Vec<String> {
+    serde_json::from_str::<BTreeMap<String, Value>>(catalogue).unwrap().into_keys().collect()
+}
+
+/// The descriptions of the interface, a line each.
+fn descriptions(openapi: &str) -> Vec<String> {
+    openapi
+        .lines()
+        .filter(|line| line.contains("description") || line.contains("summary"))
+        .map(Into::into)
+        .collect()
+}
+
+#[test]
+fn texts_of_clients_and_of_the_interface_are_plain() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let code = Regex::new("`[^`]*`").unwrap();
+    let words = Regex::new(WORDS).unwrap();
+    let sources: [(&str, fn(&str) -> Vec<String>); 3] =
+        [("web/words/de.json", keys), ("src/types/words/de.json", keys), ("docs/openapi.yaml", descriptions)];
+    let mut found = Vec::new();
+    for (name, texts) in sources {
+        let texts = texts(&std::fs::read_to_string(root.join(name)).unwrap());
+        assert!(texts.len() > 150, "{name} has texts: {}", texts.len());
+        for text in texts.iter().filter(|text| *text != NAME_OF_GROUP) {
+            let plain = code.replace_all(text, "``");
+            found.extend(words.find_iter(&plain).map(|word| format!("{name}: {} in {text}", word.as_str())));
         }
     }
     assert!(found.is_empty(), "words to replace:\n{}", found.join("\n"));

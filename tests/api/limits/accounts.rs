@@ -264,7 +264,7 @@ async fn queues_of_a_new_account_replace_its_own() {
     }
 }
 
-/// An account that fills a limit leaves room for others whom the same person invited, in each kind of object.
+/// An account that fills a limit leaves room for others that the same person invited, in each kind of object.
 #[tokio::test]
 async fn a_new_account_leaves_room_for_the_others() {
     let server = TestServer::start().await;
