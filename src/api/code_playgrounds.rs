@@ -36,7 +36,7 @@ pub struct Playground {
     id: i64,
     /// The name that people choose it by.
     name: String,
-    /// The language of its code, which need not be one that anybody highlights.
+    /// The language of its code, which need not be one with syntax highlighting.
     pygments_language: String,
     /// RFC 6570, with the one variable `code`.
     url_template: String,

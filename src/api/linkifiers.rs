@@ -169,7 +169,7 @@ pub struct ReorderParams {
     ordered_linkifier_ids: Vec<i64>,
 }
 
-/// `PATCH /realm/linkifiers`: orders the linkifiers; where two match the same text, the first wins.
+/// `PATCH /realm/linkifiers`: orders the linkifiers; if two match the same text, the first takes precedence.
 fn reorder_linkifiers(tx: &mut Tx<'_>, _caller: &Administrator, params: ReorderParams) -> ApiResult<Reply> {
     let ids = params.ordered_linkifier_ids;
     let wanted: HashSet<i64> = ids.iter().copied().collect();

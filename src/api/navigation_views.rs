@@ -80,7 +80,7 @@ struct ChangedParts {
 /// `navigation_view`, `op: remove`.
 #[derive(Serialize, Deserialize)]
 pub struct ViewRemoved {
-    /// The view that is gone.
+    /// The view that was deleted.
     fragment: String,
 }
 

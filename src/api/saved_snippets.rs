@@ -56,7 +56,7 @@ uniform_event!(SnippetChanged: "saved_snippets", name "saved_snippets/change", v
 /// `saved_snippets`, `op: remove`.
 #[derive(Serialize, Deserialize)]
 pub struct SnippetRemoved {
-    /// The snippet that is gone.
+    /// The snippet that was deleted.
     saved_snippet_id: i64,
 }
 

@@ -112,7 +112,7 @@ pub struct Capabilities {
     pub user_avatar_url_field_optional: bool,
     /// Typing notices in channels.
     pub stream_typing_notifications: bool,
-    /// Settings come as `user_settings`, not in the two older kinds of event.
+    /// Settings are sent as `user_settings` events, not as the two older event types.
     pub user_settings_object: bool,
     /// Linkifiers with URL templates.
     pub linkifier_url_template: bool,
@@ -122,7 +122,7 @@ pub struct Capabilities {
     pub include_deactivated_groups: bool,
     /// Archived channels are reported as such.
     pub archived_channels: bool,
-    /// The empty topic comes as an empty string.
+    /// The empty topic is sent as an empty string.
     pub empty_topic_name: bool,
     /// Presences in one map.
     pub simplified_presence_events: bool,

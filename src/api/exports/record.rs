@@ -29,7 +29,7 @@ pub struct ExportRecord {
     deleted_timestamp: Option<i64>,
     /// When it failed, in UNIX seconds; null if it did not.
     failed_timestamp: Option<i64>,
-    /// The address of the archive; null while there is none. Who knows it can download the archive.
+    /// The address of the archive; null while there is none. Anyone who knows it can download the archive.
     export_url: Option<String>,
     /// True until the archive is written or has failed.
     pending: bool,

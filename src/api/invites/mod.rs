@@ -66,7 +66,7 @@ pub struct LinkParams {
 /// The reply to `POST /invites/multiuse`.
 #[derive(Serialize)]
 struct InviteLink {
-    /// The link, for anybody.
+    /// The reusable link.
     invite_link: String,
 }
 

@@ -27,7 +27,7 @@ use std::collections::{HashMap, HashSet};
 /// An element of `subscriptions`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct RequestedChannel {
-    /// The name of a channel. One that does not exist is made.
+    /// The name of a channel. One that does not exist is created.
     name: String,
     /// Markdown; used if the channel is created.
     description: Option<BoundedText<MAX_STREAM_DESCRIPTION_LENGTH>>,

@@ -56,8 +56,8 @@ pub fn get_attachments(read: &Read<'_, User>, params: ListParams) -> ApiResult<R
 /// Parameters of `DELETE /attachments/{attachment_id}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// A file of the caller. For administrators also one that nothing links to, or that a message links to which they may
-    /// read. Others do not exist for them.
+    /// A file of the caller. For administrators also one that nothing links to, or that is linked in a message that
+    /// they may read. Others do not exist for them.
     attachment_id: i64,
 }
 

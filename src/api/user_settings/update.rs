@@ -25,8 +25,8 @@ use serde_json::Value;
 pub struct AccountParams {
     /// The new display name. Ignored if the organization has disabled name changes.
     full_name: Option<String>,
-    /// The new real email. It changes at once, since this server sends no confirmation mail. Requires `old_password` if
-    /// the account has a password.
+    /// The new real email. It changes immediately, since this server sends no confirmation mail. Requires
+    /// `old_password` if the account has a password.
     email: Option<Trimmed>,
     /// The current password.
     old_password: Option<String>,

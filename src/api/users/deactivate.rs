@@ -74,7 +74,7 @@ pub struct ReactivateUserParams {
     user_id: UserId,
 }
 
-/// `POST /users/{user_id}/reactivate`: reactivates a person or bot, whose keys and sessions of before end. Owners are
+/// `POST /users/{user_id}/reactivate`: reactivates a person or bot, whose earlier keys and sessions end. Owners are
 /// reactivated by owners. Does nothing for an active one.
 pub fn reactivate_user(tx: &mut Tx<'_>, caller: &User, params: ReactivateUserParams) -> ApiResult<Reply> {
     let user = users::find::by_id(tx, params.user_id)?;

@@ -68,7 +68,7 @@ struct SubscriptionRecord {
     shows_content: bool,
 }
 
-/// `GET /users/me/web_push`: what a browser needs to subscribe. The key is made at the first request.
+/// `GET /users/me/web_push`: what a browser needs to subscribe. The key is created at the first request.
 async fn get_web_push(call: Call<User>, _params: NoParams) -> ApiResult<Reply<WebPushState>> {
     if call.app.options.web_push.is_off {
         return Reply::data(&WebPushState { public_key: None, subscription: None });

@@ -79,7 +79,7 @@ impl BotChange {
 /// `realm_bot`, `op: delete`: a bot that the receivers can no longer administer.
 #[derive(Serialize, Deserialize)]
 pub struct BotDeleted {
-    /// The bot that is out of reach.
+    /// The bot that the receivers can no longer administer.
     bot: DeletedBot,
 }
 

@@ -32,7 +32,7 @@ impl ChannelRouting {
     }
 }
 
-/// `stream`, `op: create`: a channel was made, or can now be seen.
+/// `stream`, `op: create`: a channel was created, or became visible.
 #[derive(Serialize, Deserialize)]
 pub struct StreamCreated {
     streams: [Arc<ChannelRecord>; 1],
@@ -109,7 +109,7 @@ pub enum StreamChange {
     },
     /// Retention of messages.
     MessageRetentionDays {
-        /// Days; -1 for ever, null for as long as the organization says.
+        /// Days; -1 for unlimited, null for the setting of the organization.
         value: Option<i64>,
     },
     /// The name.

@@ -37,7 +37,7 @@ pub struct ChannelRecord {
     stream_post_policy: i64,
     /// Deprecated; follows from `can_send_message_group`.
     is_announcement_only: bool,
-    /// Days for which messages are kept; -1 for ever, null for as long as the organization says.
+    /// Days for which messages are kept; -1 for unlimited, null for the setting of the organization.
     message_retention_days: Option<i64>,
     /// True if subscribers can read messages that were sent before they subscribed.
     history_public_to_subscribers: bool,

@@ -83,7 +83,7 @@ uniform_event!(AttachmentChanged: "attachment", name "attachment/change", versio
 /// `attachment`, `op: remove`.
 #[derive(Serialize, Deserialize)]
 pub struct AttachmentRemoved {
-    /// The file that is gone.
+    /// The file that was deleted.
     attachment: RemovedAttachment,
     /// Bytes, of all files of the organization.
     upload_space_used: u64,

@@ -56,7 +56,7 @@ impl GroupRouting {
     }
 }
 
-/// `user_group`, `op: add`: a group was made.
+/// `user_group`, `op: add`: a group was created.
 #[derive(Serialize, Deserialize)]
 pub struct GroupAdded {
     group: GroupRecord,
@@ -130,7 +130,7 @@ uniform_event!(
     routing GroupRouting, if GroupRouting::reaches
 );
 
-/// `user_group`, `op: update`. Without the `include_deactivated_groups` capability, a deactivated group is gone.
+/// `user_group`, `op: update`. Without the `include_deactivated_groups` capability, a deactivated group is removed.
 #[derive(Serialize, Deserialize)]
 pub struct GroupUpdated {
     /// The group.

@@ -338,7 +338,7 @@ impl Event for MessageEdited {
     }
 }
 
-/// `delete_message`: for clients that take many at once, and one by one for the others.
+/// `delete_message`: one event for many messages, or one for each, by the client's capability.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MessagesDeleted {
     /// All of them, for clients with `bulk_message_deletion`.

@@ -113,7 +113,7 @@ pub struct OwnPart<'a> {
     pub client: &'a str,
     /// The topic; empty for direct messages.
     pub subject: &'a str,
-    /// Links in the topic, as linkifiers made them when the message came there.
+    /// Links in the topic, by the linkifiers of the time when the message got the topic.
     pub topic_links: &'a [TopicLink],
     /// True if it begins with `/me`.
     pub is_me_message: bool,

@@ -10,7 +10,7 @@ use crate::store::Tx;
 use crate::types::UserId;
 use serde::{Deserialize, Serialize};
 
-/// `custom_profile_fields`: all fields as they are now. Values of fields that are not in it are gone.
+/// `custom_profile_fields`: all fields as they are now. Values of fields that are not in it were deleted.
 #[derive(Serialize, Deserialize)]
 pub struct FieldsChanged {
     fields: Vec<ProfileField>,

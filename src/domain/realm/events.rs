@@ -21,8 +21,8 @@ pub struct RealmUpdated {
 
 uniform_event!(RealmUpdated: "realm", op "update", version 1);
 
-/// `realm`, `op: update_dict`: the newer form, for settings that come in company. `property` is `default` for all but
-/// images, for clients from before this form.
+/// `realm`, `op: update_dict`: the newer form, for settings that are sent together. `property` is `default` for all
+/// but images, for clients from before this form.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "property", content = "data", rename_all = "snake_case")]
 pub enum RealmUpdatedDict {
@@ -59,7 +59,7 @@ uniform_event!(RealmUpdatedDict: "realm", op "update_dict", version 2);
 pub enum RealmChange {
     /// True if authors may edit the text of messages.
     AllowMessageEditing(bool),
-    /// For how many seconds they may; null for ever.
+    /// For how many seconds they may; null for no limit.
     MessageContentEditLimitSeconds(Option<i64>),
     /// The policy for empty topics.
     #[serde(untagged)]

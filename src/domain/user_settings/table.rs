@@ -73,7 +73,7 @@ pub const PROPERTIES: &[Property] = &[
     clients(
         "user_list_style",
         NumberOf(&[1, 2, 3], 3),
-        "The style of the list of users: 1 for names alone, 2 with statuses, 3 with images too.",
+        "The style of the list of users: 1 for names only, 2 with statuses, 3 with images too.",
     ),
     clients(
         "web_animate_image_previews",

@@ -125,7 +125,7 @@ pub enum UserChange {
     },
     /// The real email, as far as the receivers may see it.
     DeliveryEmail {
-        /// The new one; null if they no longer may.
+        /// The new one; null if they may no longer see it.
         delivery_email: Option<String>,
     },
 }

@@ -18,7 +18,7 @@ pub struct UserRecord {
     email: String,
     /// The name that is shown.
     full_name: String,
-    /// When the account was made: ISO 8601 to the minute, in UTC.
+    /// When the account was created: ISO 8601 to the minute, in UTC.
     date_joined: String,
     /// Absent in `POST /register`, which lists active and deactivated users apart.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -58,8 +58,8 @@ pub struct FlagsForNarrow {
 }
 
 /// `POST /messages/flags/narrow`. At most 5,000 messages at a time; clients repeat the request until both ends are
-/// found. The messages are looked for on a snapshot, since that may take long, and changed in a job: one that the caller has
-/// lost sight of in between is passed over.
+/// found. The messages are looked for on a snapshot, since that may take long, and changed in a job: one that the
+/// caller has lost access to in between is skipped.
 pub async fn update_flags_for_narrow(
     call: Call<User>,
     params: FlagsForNarrowParams,

@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// The reply to `POST /mark_all_as_read`.
 #[derive(Serialize)]
 pub struct MarkedAsRead {
-    /// Always true: all messages are marked at once.
+    /// Always true: all messages are marked in one request.
     pub complete: bool,
 }
 
