@@ -1,4 +1,4 @@
-//! Which events of the log the queues need.
+//! The events of the log that the queues need.
 //!
 //! The log is not trimmed up to the slowest queue, but of all events that no queue waits for: one queue that waits for a draft
 //! does not keep everything that happened since.
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Bytes of large events that are kept for a queue without a poll for ten minutes. Its client fetches the state again.
-pub const MAX_BYTES_BEHIND_IDLE: i64 = 64 << 20;
+const MAX_BYTES_BEHIND_IDLE: i64 = 64 << 20;
 
 /// An event is large if it has more bytes than this. The number of all events that are kept for a queue is limited as well.
 const LARGE: i64 = 4 << 10;
@@ -34,7 +34,7 @@ pub struct Needs {
     /// Ordered by their positions, the farthest ahead first.
     rest: Vec<Need>,
     by_type: HashMap<String, Wanting>,
-    /// Those that want all types.
+    /// Queues that want all types.
     all_types: Wanting,
     idle: Vec<Idle>,
     idle_of: HashMap<u32, Vec<usize>>,

@@ -103,7 +103,7 @@ impl State {
         self.queues.values().map(|queue| queue.low_watermark(self.head)).min().unwrap_or(self.head)
     }
 
-    /// Which events the queues need. Queues without a poll for longer than usual are named, since they need not have everything.
+    /// The events that the queues need. Queues without a poll for longer than usual are named, since they need not have everything.
     pub fn needs(&self, now: i64) -> Needs {
         let pending = self.queues.iter().filter(|(_, queue)| queue.newest > queue.acknowledged);
         let needs = pending.map(|(queue_id, queue)| {

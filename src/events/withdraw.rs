@@ -22,7 +22,7 @@ const BYTES_PER_JOB: i64 = 1 << 20;
 pub struct Withdrawal {
     /// The events; some may be trimmed by now.
     events: VecDeque<EventId>,
-    /// Those who do not get them; `None` for everyone.
+    /// The users who do not get them; `None` for everyone.
     from: Option<Audience>,
 }
 

@@ -9,6 +9,7 @@ use crate::http::service::Service;
 use crate::http::{ApiError, Peer, RouteFigures, error_response};
 use crate::metrics::Distribution;
 use crate::pool::Pool;
+use crate::types::version::PROGRAM_VERSION;
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
@@ -256,7 +257,7 @@ const MICROSECONDS: f64 = 1_000_000.0;
 
 impl Figures {
     fn write_server(&self, out: &mut Writer<'_>) -> fmt::Result {
-        let version: Labels<'_> = &[("version", env!("CARGO_PKG_VERSION"))];
+        let version: Labels<'_> = &[("version", PROGRAM_VERSION)];
         out.gauges("teamchat_info", "The version of the server", &[(version, 1.0)])?;
         let started = positive(self.server.app.started_at);
         out.gauge("teamchat_start_time_seconds", "When the server started, in UNIX seconds", started)?;

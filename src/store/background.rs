@@ -92,7 +92,7 @@ impl Budget {
     }
 
     /// True if the job has taken a step and has no time for another one.
-    pub fn is_spent(&self) -> bool {
+    fn is_spent(&self) -> bool {
         self.steps > 0 && self.started.elapsed() >= self.limit
     }
 }

@@ -5,6 +5,9 @@ use serde::Serialize;
 /// The announced feature level: everything up to it is supported, and clients behave as for release 11.0.
 pub const FEATURE_LEVEL: i64 = 421;
 
+/// The version of this program.
+pub const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The compatible release, followed by the version of this program.
 pub const VERSION: &str = concat!("11.0-teamchat-", env!("CARGO_PKG_VERSION"));
 

@@ -1,8 +1,8 @@
 //! Removal of the remains of deleted and changed messages: their entries in the index, and words and topics that no
 //! other message has.
 //!
-//! Whether another message has a word is looked up in a snapshot, which may take long: its stem may be in many long texts. The
-//! writer only deletes what was found to be unused, unless the word was written or retired again meanwhile
+//! A lookup of a word in other messages reads a snapshot and may take long: its stem may be in many long texts. The writer
+//! only deletes what was found to be unused, unless the word was written or retired again meanwhile
 //! ([`KnownWords::watch`]).
 //!
 //! The index only marks an entry as deleted; the words leave the file when the segment that has them is merged with others.
@@ -128,7 +128,7 @@ fn next_purge(now: i64) -> i64 {
 /// The words that a purge looks up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Candidates {
-    /// Those of deleted and changed messages.
+    /// The words of deleted and changed messages.
     Retired,
     /// All words, because not all of those were written down.
     All,

@@ -8,7 +8,7 @@ use teamchat::events;
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// A text that stands nowhere else.
+/// A text that is nowhere else.
 const SECRET: &str = "xqsecretzk";
 
 /// Runs the maintenance of one minute.
