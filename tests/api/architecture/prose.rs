@@ -129,11 +129,15 @@ fn texts_of_clients_and_of_the_interface_are_plain() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let code = Regex::new("`[^`]*`").unwrap();
     let words = Regex::new(WORDS).unwrap();
-    let sources: [(&str, fn(&str) -> Vec<String>); 3] =
-        [("web/words/de.json", keys), ("src/types/words/de.json", keys), ("docs/openapi.yaml", descriptions)];
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+    let [client, server, interface] = ["web/words/de.json", "src/types/words/de.json", "docs/openapi.yaml"];
+    let sources = [
+        (client, keys(&read(client))),
+        (server, keys(&read(server))),
+        (interface, descriptions(&read(interface))),
+    ];
     let mut found = Vec::new();
     for (name, texts) in sources {
-        let texts = texts(&std::fs::read_to_string(root.join(name)).unwrap());
         assert!(texts.len() > 150, "{name} has texts: {}", texts.len());
         for text in texts.iter().filter(|text| *text != NAME_OF_GROUP) {
             let plain = code.replace_all(text, "``");
