@@ -134,6 +134,7 @@ async fn purged_messages_are_not_delivered() {
         let content = format!("{SECRET} {number}");
         bob.patch(&format!("/messages/{id}"), json!({"content": content})).await.ok();
     }
+    server.command(Command::SetActive { email: "bob@example.com".to_owned(), is_active: false }).await;
     let mut place = Some(Place { kind: Kind::Messages, from: 0 });
     while place.is_some() {
         let kinds = vec![Kind::Messages];
