@@ -3,7 +3,7 @@
 //!
 //! A lookup of a word in other messages reads a snapshot and may take long: its stem may be in many long texts. The writer
 //! only deletes what was found to be unused, unless the word was written or retired again meanwhile
-//! ([`KnownWords::watch`]).
+//! (`KnownWords::watch`).
 //!
 //! The index only marks an entry as deleted; the words leave the file when the segment that has them is merged with others.
 //! SQLite does this when it sees fit, so that a purge merges all segments. It is done in short jobs, at most once an hour.
