@@ -46,6 +46,7 @@ const CHANGED: &[(&str, &str, &str)] = &[
         ".server_web_public_streams_enabled",
         "visitors read web-public channels where the organization allows it",
     ),
+    ("/api/v1/events", ".events", "events that wait lose the text of messages that are deleted"),
 ];
 
 /// Columns, or tables, that nothing fills for long, with the reason.
