@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { choose, chooseFrom, clickButton, clickText, countOf, eventually, fillIn, onElement, onElements, onField, setUp, typeInto, until, untilEqual, untilText } from "./harness.js";
+import { choose, chooseFrom, clickButton, clickText, countOf, eventually, fillIn, onElement, onElements, onField, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, go } = bench;
@@ -110,7 +110,7 @@ describe("permissions", () => {
     ada.expected.push(/400/);
     await clickText(ada, "dialog button", "Deactivate group");
     await clickText(ada, "dialog.dialog--small button", "Deactivate");
-    await ada.waitForSelector(".toast[data-error]");
+    await untilToast(ada, "Cannot deactivate user group in use");
     await bench.server.call("Ada", "PATCH", "/realm", { can_create_bots_group: { new: inner } });
     await clickText(ada, "dialog button", "Deactivate group");
     await clickText(ada, "dialog.dialog--small button", "Deactivate");

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, choose, clickButton, clickText, eventually, focusOn, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilFocus, untilText } from "./harness.js";
+import { axeViolations, choose, clickButton, clickText, clickToast, eventually, focusOn, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilFocus, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -27,7 +27,7 @@ describe("a search for a day", () => {
     await untilFocus(ada, ".search input");
     await ada.keyboard.type("before:today");
     await ada.keyboard.press("Enter");
-    await untilText(ada, ".toast", "There are no messages before that day");
+    await untilToast(ada, "There are no messages before that day");
   });
 });
 
@@ -44,7 +44,7 @@ describe("what was done", () => {
       await until(ada, (one) => !document.querySelector(`[data-id="${one}"]`), which);
     };
     await remove(id);
-    await clickText(ada, ".toast button", "Undo");
+    await clickToast(ada, "Undo");
     await ada.waitForSelector(`[data-id="${id}"]`);
     await remove(other.id);
     assert.equal(await deleted(other.id), false, "not yet");
@@ -60,13 +60,12 @@ describe("what was done", () => {
     await go(ada, await at("design", "x"));
     await clickButton(ada, "Actions on design");
     await clickText(ada, "[role=menuitem]", "Unsubscribe");
-    await untilText(ada, ".toast", "You left #design");
-    await clickText(ada, ".toast button", "Undo");
+    await clickToast(ada, "Undo", "You left #design");
     await eventually(async () => assert.ok((await bench.server.call("Ada", "GET", "/users/me/subscriptions")).subscriptions.some(({ name }) => name === "design")));
     await bench.server.call("Ada", "POST", "/users/me/alert_words", { alert_words: ["mauve"] });
     await go(ada, "#settings/alert-words");
     await clickButton(ada, "Remove mauve");
-    await clickText(ada, ".toast button", "Undo");
+    await clickToast(ada, "Undo");
     await eventually(async () => assert.deepEqual((await bench.server.call("Ada", "GET", "/users/me/alert_words")).alert_words, ["mauve"]));
   });
 });
@@ -94,7 +93,7 @@ describe("a message that is reported", () => {
     await clickText(bob, "[role=menuitem]", "Report");
     await choose(bob, "What is wrong with it?", "spam");
     await clickText(bob, "dialog button[type=submit]", "Report");
-    await untilText(bob, ".toast", "The moderators have been notified");
+    await untilToast(bob, "The moderators have been notified");
     const { messages } = await bench.server.call("Ada", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "moderators"]] });
     assert.match(messages[0].content, /spam/i);
   });
@@ -179,7 +178,7 @@ describe("what is sent later", () => {
     await until(ada, (before) => document.querySelector("dialog .row").textContent !== before, when);
     const [{ scheduled_delivery_timestamp: time }] = await scheduled();
     await clickButton(ada, "Delete");
-    await clickText(ada, ".toast button", "Undo");
+    await clickToast(ada, "Undo");
     await eventually(async () => assert.deepEqual((await scheduled()).map((one) => [one.content, one.scheduled_delivery_timestamp]), [["Happy birthday!", time]]));
     await bench.server.call("Ada", "POST", "/saved_snippets", { title: "Greeting", content: "Dear all" });
     await go(ada, await at("general", "x"));

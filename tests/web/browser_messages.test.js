@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { act, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilText } from "./harness.js";
+import { act, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -125,7 +125,7 @@ describe("later", () => {
     await clickButton(ada, "More ways to send");
     await clickText(ada, "[role=menuitem]", "Send later");
     await clickText(ada, "dialog .choices button", "Tomorrow at 9");
-    await untilText(ada, ".toast", "will be sent");
+    await untilToast(ada, "will be sent");
     await untilEqual(ada, ".composer .editor__text", (area) => area.value, "");
     const { scheduled_messages: [scheduled] } = await bench.server.call("Ada", "GET", "/scheduled_messages");
     const time = new Date(scheduled.scheduled_delivery_timestamp * 1000);
@@ -165,7 +165,7 @@ describe("later", () => {
     await clickText(ada, "[role=menuitem]", "Remind me");
     await fillIn(ada, "Note", "Before lunch");
     await clickText(ada, "dialog .choices button", "In an hour");
-    await untilText(ada, ".toast", "You will be reminded");
+    await untilToast(ada, "You will be reminded");
     const { reminders: [reminder] } = await bench.server.call("Ada", "GET", "/reminders");
     assert.equal(reminder.reminder_target_message_id, id);
     await go(ada, "#scheduled");

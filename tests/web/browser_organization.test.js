@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { choose, clickButton, clickText, countOf, enter, eventually, fillIn, onElement, onElements, onField, setUp, until, untilEqual, untilText } from "./harness.js";
+import { choose, clickButton, clickText, clickToast, countOf, enter, eventually, fillIn, onElement, onElements, onField, setUp, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -35,7 +35,7 @@ describe("an account", () => {
     await fillIn(dan, "Email", "dan@example.org");
     await fillIn(dan, "Your password, to change the email", "correct horse");
     await clickText(dan, "dialog button", "Change email");
-    await untilText(dan, ".toast", "Saved");
+    await untilToast(dan, "Saved");
     await eventually(async () => assert.equal((await bench.server.call("Dan", "GET", "/users/me").catch(() => ({}))).delivery_email ?? "dan@example.org", "dan@example.org"));
     bench.server.accounts.Dan.email = "dan@example.org";
     await eventually(async () => assert.equal((await bench.server.call("Dan", "GET", "/users/me")).delivery_email, "dan@example.org"));
@@ -95,7 +95,7 @@ describe("the organization", () => {
     await change(ada, "Blocks of code without a language are in", "python");
     await change(ada, "Additional welcome message", "Lunch is at **noon**.");
     await clickText(ada, "dialog button", "Send it to me");
-    await untilText(ada, ".toast", "The Welcome Bot has sent you a message");
+    await untilToast(ada, "The Welcome Bot has sent you a message");
     await onElements(ada, "dialog form", (forms) => forms.find((form) => form.textContent.includes("Additional welcome message")).requestSubmit());
     await eventually(async () => {
       const now = await realm();
@@ -168,8 +168,7 @@ describe("the time zone", () => {
     await eventually(async () => assert.equal(await zone(), "Asia/Tokyo"));
     await dora.emulateTimezone("Europe/Rome");
     await dora.reload();
-    await untilText(dora, ".toast", "This computer is in the time zone Europe/Rome");
-    await clickText(dora, ".toast button", "Use it");
+    await clickToast(dora, "Use it", "This computer is in the time zone Europe/Rome");
     await eventually(async () => assert.equal(await zone(), "Europe/Rome"));
   });
 });

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, click, clickButton, clickText, compose, eventually, fillIn, IS_FIREFOX, onElement, onElements, press, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, wake } from "./harness.js";
+import { axeViolations, click, clickButton, clickText, compose, eventually, fillIn, IS_FIREFOX, onElement, onElements, press, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -125,8 +125,7 @@ describe("what has happened", () => {
     const ada = await as("Ada", await at("general", "versions"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
     await deliver(ada, [{ type: "restart", zulip_version: "next", server_generation: 2 }]);
-    await untilText(ada, ".toast", "The server has a new version");
-    await untilText(ada, ".toast button", "Load the page again");
+    await untilToast(ada, "The server has a new version.Load the page again");
     await ada.evaluate(() => {
       const real = window.fetch;
       const held = [];

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { choose, chooseFrom, clickButton, clickText, countOf, eventually, fillIn, onElement, onElements, onField, ROOT, setUp, typeInto, until, untilAllEqual, untilText } from "./harness.js";
+import { choose, chooseFrom, clickButton, clickText, countOf, eventually, fillIn, onElement, onElements, onField, ROOT, setUp, typeInto, until, untilAllEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, go } = bench;
@@ -62,7 +62,7 @@ describe("accounts", () => {
     };
     await eventually(async () => assert.equal((await links()).length, 1));
     await clickButton(ada, "New link for eva@example.com");
-    await untilText(ada, ".toast", "A new link was created");
+    await untilToast(ada, "A new link was created");
     await eventually(async () => assert.equal((await links()).length, 2));
     const [old, next] = await links();
     assert.notEqual(old, next);

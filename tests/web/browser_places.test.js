@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { click, clickButton, clickText, countOf, eventually, focusOn, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilEqual, untilFocus, untilText } from "./harness.js";
+import { click, clickButton, clickText, clickToast, countOf, eventually, focusOn, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilEqual, untilFocus, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -232,12 +232,8 @@ describe("small things", () => {
     const ada = await as("Ada", "#inbox");
     await untilText(ada, ".inbox__list .conversation", "undone");
     await clickButton(ada, "Mark undone as read");
-    // The toast does not wait: it is clicked in the step that sees the conversation gone.
-    await until(ada, () => {
-      if ([...document.querySelectorAll(".inbox__list .conversation")].some((link) => link.textContent.includes("undone"))) return false;
-      [...document.querySelectorAll(".toast button")].find((button) => button.textContent.includes("Undo")).click();
-      return true;
-    });
+    await until(ada, () => ![...document.querySelectorAll(".inbox__list .conversation")].some((link) => link.textContent.includes("undone")));
+    await clickToast(ada, "Undo");
     await untilText(ada, ".inbox__list .conversation", "undone");
     const { message } = await bench.server.call("Ada", "GET", `/messages/${id}`);
     assert.ok(!message.flags.includes("read"));

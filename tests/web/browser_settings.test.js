@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, choose, chooseFrom, clickButton, clickText, eventually, fillIn, onElement, onElements, onField, setUp, typeInto, until, untilText } from "./harness.js";
+import { act, choose, chooseFrom, clickButton, clickText, eventually, fillIn, onElement, onElements, onField, setUp, typeInto, until, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -38,7 +38,7 @@ describe("one's own settings", () => {
     await fillIn(dan, "Current password", "correct horse");
     await fillIn(dan, "New password", "battery staple");
     await clickText(dan, "dialog button", "Change password");
-    await untilText(dan, ".toast", "password has been changed");
+    await untilToast(dan, "password has been changed");
     await go(dan, "#settings/alert-words");
     await typeInto(dan, "[aria-label='New alert word']", "tea");
     await dan.keyboard.press("Enter");
@@ -119,7 +119,7 @@ describe("the organization", () => {
     const bob = await as("Bob", "#settings/profile");
     assert.deepEqual(await onField(bob, "Lunch", (control) => [...control.options].map((option) => option.text)), ["—", "Soup", "Salad", "Bread"]);
     await choose(bob, "Lunch", 1);
-    await untilText(bob, ".toast", "Saved");
+    await untilToast(bob, "Saved");
     await go(ada, `#user/${bench.server.accounts.Bob.user_id}`);
     await untilText(ada, "dialog .facts", "Salad");
 
@@ -166,7 +166,7 @@ describe("the organization", () => {
     await go(ada, "#organization/organization-permissions");
     const nobody = await onField(ada, "Create public channels", (control) => [...control.options].find((option) => option.text === "Administrators").value);
     await choose(ada, "Create public channels", nobody);
-    await untilText(ada, ".toast", "Saved");
+    await untilToast(ada, "Saved");
     const bob = await as("Bob", "#channels/new");
     await eventually(async () => assert.deepEqual(await onField(bob, "Who can read it", (control) => [...control.options].map((option) => option.value)), ["private", "protected"]));
     await go(ada, "#organization/organization-profile");

@@ -186,6 +186,7 @@ export async function openPage(browser, server, { width = 1440, height = 900, da
     const asked = request.url();
     if (!asked.startsWith(server.url) && !/^(data|blob|about):/.test(asked)) problems.push(`elsewhere: ${asked}`);
   });
+  await page.evaluateOnNewDocument(noteToasts);
   await applyMode(page);
   return Object.assign(page, { problems, expected, closeContext: () => context.close() });
 }
@@ -257,6 +258,30 @@ function describePage() {
 /** Waits until some element with this text is there. */
 export const untilText = (page, selector, text) =>
   until(page, (where, wanted) => [...document.querySelectorAll(where)].some((element) => element.textContent.includes(wanted)), selector, text);
+
+/** Notes the short messages of a page. They go after seconds, before a slow machine has looked. */
+function noteToasts() {
+  window.toasts = [];
+  new MutationObserver(() => {
+    const toast = document.querySelector(".toast");
+    if (toast && window.toasts.at(-1) !== toast) window.toasts.push(toast);
+  }).observe(document, { childList: true, subtree: true });
+}
+
+/** Waits for a short message with this text that came after the one last waited for. */
+export const untilToast = (page, text) => until(page, (wanted) => {
+  const at = window.toasts.findIndex((toast) => toast.textContent.includes(wanted));
+  return at >= 0 && window.toasts.splice(0, at + 1);
+}, text);
+
+/** Clicks a button of such a message. */
+export const clickToast = (page, label, text = "") => until(page, (button, wanted) => {
+  const buttonOf = (toast) => [...toast.querySelectorAll("button")].find((one) => one.textContent.includes(button));
+  const at = window.toasts.findIndex((toast) => toast.textContent.includes(wanted) && buttonOf(toast));
+  if (at < 0) return false;
+  buttonOf(window.toasts.splice(0, at + 1).at(-1)).click();
+  return true;
+}, label, text);
 
 /** Waits for an element and acts on it in the same step: `click` or `focus`. `which` is a number, "last", or a text in it.
  * A click may lead to another page: so this looks by itself, as `until` would look there again. */
