@@ -7,6 +7,7 @@ use crate::error::ApiError;
 use crate::types::Origin;
 use rusqlite::Connection;
 use std::any::Any;
+use std::cell::Cell;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -50,7 +51,7 @@ pub(super) struct JobOutput {
     /// Jobs of their own that come after this one's group.
     pub(super) next: Vec<Job>,
     /// True if background tasks have new work.
-    pub(super) wakes_tasks: bool,
+    pub(super) wakes_tasks: Cell<bool>,
 }
 
 impl Deref for Tx<'_> {
@@ -166,8 +167,8 @@ impl<'c> Tx<'c> {
 
     /// Wakes the tasks that wait on [`Writer::task_wakeup`](super::Writer::task_wakeup), after the commit: this job wrote
     /// rows that one of them works through.
-    pub fn wake_tasks_after_commit(&mut self) {
-        self.left.wakes_tasks = true;
+    pub fn wake_tasks_after_commit(&self) {
+        self.left.wakes_tasks.set(true);
     }
 
     /// Returns the connection and the writer's cache of a type, for reading and writing.

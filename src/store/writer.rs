@@ -410,7 +410,7 @@ impl<S: CommitSink> WriterThread<S> {
                     group.succeeded.push(answer);
                     group.before_commit.append(&mut left.before_commit);
                     group.next.append(&mut left.next);
-                    group.wakes_tasks |= left.wakes_tasks;
+                    group.wakes_tasks |= left.wakes_tasks.get();
                 }
                 Ok(None) if group.succeeded.is_empty() => group.refused.push(answer),
                 Ok(None) => group.failed.push(answer),
