@@ -208,20 +208,40 @@ CREATE TABLE push_key (
     private_key     BLOB    NOT NULL              -- PKCS #8
 ) STRICT;
 
--- Web Push subscriptions of browsers (RFC 8030), at most one for each session, with which they end.
+-- Receivers of push notifications: browsers (Web Push, RFC 8030), at most one for each session, with which they end, and the
+-- phones of a person, which the push bouncer addresses together.
 CREATE TABLE push_subscription (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id      INTEGER NOT NULL UNIQUE REFERENCES session (id) ON DELETE CASCADE,
-    endpoint        TEXT    NOT NULL UNIQUE,      -- the address at the push service; whoever knows it may send there
-    public_key      BLOB    NOT NULL,             -- the browser's, an uncompressed point of P-256
-    auth_secret     BLOB    NOT NULL,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    session_id      INTEGER UNIQUE REFERENCES session (id) ON DELETE CASCADE, -- null: the person's phones
+    endpoint        TEXT    UNIQUE,               -- the address at the push service; whoever knows it may send there
+    public_key      BLOB,                         -- the browser's, an uncompressed point of P-256
+    auth_secret     BLOB,
     shows_content   INTEGER NOT NULL,             -- 0: notifications have no names and no texts
-    origin          TEXT    NOT NULL,             -- scheme and host of the page that subscribed
-    failing_since   INTEGER                       -- UNIX seconds; null if the last attempt succeeded
+    origin          TEXT    NOT NULL,             -- scheme and host of the page that subscribed, or of the last phone's request
+    failing_since   INTEGER,                      -- UNIX seconds; null if the last attempt succeeded
+    CHECK ((session_id IS NULL) = (endpoint IS NULL))
 ) STRICT;
+CREATE INDEX push_subscription_user ON push_subscription (user_id);
+CREATE UNIQUE INDEX push_subscription_phones ON push_subscription (user_id) WHERE session_id IS NULL;
+
+-- Phones that get notifications through the push bouncer, with the tokens of their apps. A phone belongs to the API key with
+-- which it registered: when that ends, the bouncer is asked to forget the token, and then the row is deleted.
+CREATE TABLE push_device (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    kind            INTEGER NOT NULL,             -- as the bouncer numbers them: 1 Apple (APNs), 2 Google (FCM)
+    token           TEXT    NOT NULL,
+    app_id          TEXT,                         -- of Apple
+    api_key_id      INTEGER REFERENCES api_key (id) ON DELETE SET NULL, -- null: the bouncer is to forget it
+    failed_tries    INTEGER NOT NULL DEFAULT 0,   -- to have it forgotten
+    next_try        INTEGER NOT NULL DEFAULT 0,   -- UNIX seconds
+    UNIQUE (user_id, kind, token)
+) STRICT;
+CREATE INDEX push_device_key ON push_device (api_key_id);
 
 -- Messages whose notifications are to be decided: inserted with the message, or with an edit that mentions users, and deleted
--- as soon as the decisions are made. Without a Web Push subscription there are none.
+-- as soon as the decisions are made. Without a subscription there are none.
 CREATE TABLE push_message (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     message_id      INTEGER NOT NULL,             -- the message may be deleted since
@@ -240,7 +260,7 @@ CREATE TABLE push_held (
 CREATE INDEX push_held_check ON push_held (next_check);
 
 -- Notifications of subscriptions, one for each conversation: those that wait for the push service, and those that the browser
--- may still show.
+-- or the phones may still show.
 CREATE TABLE push_notification (
     subscription_id INTEGER NOT NULL REFERENCES push_subscription (id) ON DELETE CASCADE,
     tag             TEXT    NOT NULL,             -- names the conversation in the browser
@@ -249,6 +269,7 @@ CREATE TABLE push_notification (
     queued          INTEGER NOT NULL,             -- when its newest message was added, in UNIX seconds
     failed_tries    INTEGER NOT NULL DEFAULT 0,
     next_try        INTEGER,                      -- UNIX seconds; null: the push service has all of it
+    shown_ids       BLOB,                         -- of phones: the set of messages that they show
     PRIMARY KEY (subscription_id, tag)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX push_notification_due ON push_notification (next_try) WHERE next_try IS NOT NULL;

@@ -8,6 +8,7 @@ use crate::pool::{Pool, Pools};
 use crate::store::{Readers, Snapshot, Writer};
 use crate::types::{Clock, Hourly, JumpDetector, Network, RecipientId, UserId};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -137,6 +138,8 @@ pub struct Options {
     pub webhook_hosts: Vec<String>,
     /// Web Push.
     pub web_push: WebPush,
+    /// The push bouncer of phones; `None` means that phones get no notifications.
+    pub push_bouncer: Option<PushBouncer>,
     /// Maximum duration of a poll; `None` means 45 to 49.5 seconds.
     pub heartbeat: Option<Duration>,
     /// Maximum duration of a request to a webhook or a push service; `None` means 10 seconds.
@@ -174,6 +177,27 @@ pub struct WebPush {
     pub hosts: Vec<String>,
     /// Certificates of authorities of push services beside those of public servers, in PEM.
     pub authorities: Option<String>,
+}
+
+/// A push bouncer: the service that passes notifications on to the phone apps, whose publisher runs it. Nothing is sent to one
+/// that the operator does not name.
+#[derive(Clone)]
+pub struct PushBouncer {
+    /// Its URL without a slash at the end: https, or http on this machine.
+    pub url: String,
+    /// The id that it knows this server by.
+    pub org_id: String,
+    /// The secret that goes with the id.
+    pub org_key: String,
+}
+
+impl fmt::Debug for PushBouncer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PushBouncer")
+            .field("url", &self.url)
+            .field("org_id", &self.org_id)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Source of the files of the web client.

@@ -1,4 +1,4 @@
-//! Services that this server does not have: a push relay, video calls and summaries.
+//! Services that this server does not have: notifications of phones that are encrypted from end to end, video calls and summaries.
 //!
 //! Clients ask for them at their start, or because they know no better. Each endpoint has the published answer of a server
 //! that is not configured for the service. The published web client's commands are here too; only those without state are served.
@@ -17,18 +17,10 @@ pub const RESOURCE: Resource = Resource { name: "not_configured", routes, state:
 
 const STATE: &[StatePart] = &[StatePart { name: "push_devices", fetch: push_devices }];
 
-/// The longest device token, in characters, as published.
-const MAX_DEVICE_TOKEN_LENGTH: usize = 4096;
-
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::POST, "/users/me/android_gcm_reg_id", USER, fcm_token),
-        Route::read(Method::DELETE, "/users/me/android_gcm_reg_id", USER, fcm_token),
-        Route::read(Method::POST, "/users/me/apns_device_token", USER, apns_token),
-        Route::read(Method::DELETE, "/users/me/apns_device_token", USER, apns_token),
         Route::read(Method::POST, "/mobile_push/register", USER, push_service),
         Route::read(Method::POST, "/mobile_push/e2ee/test_notification", USER, push_service),
-        Route::read(Method::POST, "/mobile_push/test_notification", USER, test_notification),
         Route::read(Method::GET, "/calls/bigbluebutton/create", USER, big_blue_button),
         Route::read(Method::POST, "/calls/zoom/create", USER, zoom),
         Route::read(Method::GET, "/messages/summary", USER, summary),
@@ -48,61 +40,11 @@ fn people_only(caller: &Caller) -> ApiResult<()> {
     Ok(())
 }
 
-/// Parameters of `/users/me/android_gcm_reg_id` and `/users/me/apns_device_token`.
-#[derive(Deserialize)]
-pub struct TokenParams {
-    /// The device's token.
-    token: String,
-    /// The app's identifier.
-    #[serde(rename = "appid")]
-    _appid: Option<String>,
-}
-
-/// `POST` and `DELETE /users/me/android_gcm_reg_id`. Nothing is pushed, so no token is kept.
-fn fcm_token(read: &Read<'_, User>, params: TokenParams) -> ApiResult<Reply> {
-    people_only(read.caller)?;
-    check_token_length(&params.token)?;
-    Ok(Reply::ok())
-}
-
-/// `POST` and `DELETE /users/me/apns_device_token`.
-fn apns_token(read: &Read<'_, User>, params: TokenParams) -> ApiResult<Reply> {
-    people_only(read.caller)?;
-    check_token_length(&params.token)?;
-    if !params.token.len().is_multiple_of(2) || !params.token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(ApiError::bad_request("Invalid APNS token"));
-    }
-    Ok(Reply::ok())
-}
-
-fn check_token_length(token: &str) -> ApiResult<()> {
-    if token.is_empty() || token.len() > MAX_DEVICE_TOKEN_LENGTH {
-        return Err(ApiError::bad_request("Empty or invalid length token"));
-    }
-    Ok(())
-}
-
 /// `POST /mobile_push/register` and `POST /mobile_push/e2ee/test_notification` (feature levels 406 and 420).
 fn push_service(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     people_only(read.caller)?;
     let msg = "Server is not configured to use push notification service.";
     Err(ApiError::new(400, "PUSH_SERVICE_NOT_CONFIGURED", msg))
-}
-
-/// Parameters of `POST /mobile_push/test_notification`.
-#[derive(Deserialize)]
-pub struct TestNotificationParams {
-    /// The device; all of the caller's by default.
-    token: Option<String>,
-}
-
-/// `POST /mobile_push/test_notification` (feature level 217): the caller has no devices.
-fn test_notification(read: &Read<'_, User>, params: TestNotificationParams) -> ApiResult<Reply> {
-    people_only(read.caller)?;
-    if params.token.is_some() {
-        return Err(ApiError::new(400, "INVALID_PUSH_DEVICE_TOKEN", "Device not recognized"));
-    }
-    Ok(Reply::ok())
 }
 
 /// `GET /calls/bigbluebutton/create`.

@@ -80,7 +80,8 @@ pub struct ServerSettings {
     authentication_methods: BTreeMap<&'static str, bool>,
     /// Always empty: there is no single sign-on.
     external_authentication_methods: [(); 0],
-    /// Always false: only the publisher of the phone apps can push to them. Web Push is for browsers, see `GET /users/me/web_push`.
+    /// True if the operator names a push bouncer, through which phones get notifications. Web Push is for browsers, see
+    /// `GET /users/me/web_push`.
     push_notifications_enabled: bool,
     /// True if the client is too old for the server.
     is_incompatible: bool,
@@ -119,7 +120,7 @@ fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Repl
         versions: Versions::CURRENT,
         authentication_methods: methods,
         external_authentication_methods: [],
-        push_notifications_enabled: false,
+        push_notifications_enabled: read.app.options.push_bouncer.is_some(),
         // As published, only a client of this name is incompatible.
         is_incompatible: read.info.client == "ZulipInvalid",
         email_auth_enabled: password_auth,

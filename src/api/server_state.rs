@@ -107,7 +107,8 @@ struct ServerState {
     zulip_plan_is_not_limited: bool,
     /// True if the server sends digest emails.
     settings_send_digest_emails: bool,
-    /// Always false: only the publisher of the phone apps can push to them. Web Push is for browsers, see `GET /users/me/web_push`.
+    /// True if the operator names a push bouncer, through which phones get notifications. Web Push is for browsers, see
+    /// `GET /users/me/web_push`.
     realm_push_notifications_enabled: bool,
     /// Always null.
     realm_push_notifications_enabled_end_timestamp: Option<i64>,
@@ -200,7 +201,7 @@ fn server(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         server_inline_url_embed_preview: false,
         zulip_plan_is_not_limited: true,
         settings_send_digest_emails: SEND_DIGEST_EMAILS,
-        realm_push_notifications_enabled: false,
+        realm_push_notifications_enabled: request.app.options.push_bouncer.is_some(),
         realm_push_notifications_enabled_end_timestamp: None,
         server_web_public_streams_enabled: true,
         server_can_summarize_topics: false,

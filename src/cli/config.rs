@@ -396,6 +396,7 @@ impl ConfigCommand {
                     return Err(UsageError("name the file with --config".to_owned()).into());
                 };
                 serve.keeping.backups()?;
+                serve.push.bouncer()?;
                 if let Some(TlsOptions::Files { certificate, key }) = serve.tls.options(&serve.file.db) {
                     Certificate::read(&certificate, &key, Clock::System.seconds())
                         .map_err(|error| UsageError(error.to_string()))?;

@@ -20,6 +20,7 @@ mod manual;
 mod organization;
 mod progress;
 mod purge;
+mod push_flags;
 mod serve;
 mod serve_options;
 mod status;

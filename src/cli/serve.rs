@@ -2,6 +2,7 @@
 
 use super::common::{Failure, File, Output, Style, run_on_server};
 use super::logging::LogFormat;
+use super::push_flags::PushFlags;
 use super::test_flags::UsageError;
 use super::tls_flags::TlsFlags;
 use super::{keeping, logging, serve_options, test_flags};
@@ -88,9 +89,12 @@ pub struct Serve {
     /// another port, name:* for all.
     #[arg(long, env = "TEAMCHAT_WEB_PUSH_HOSTS", value_name = "HOST[:PORT]", value_delimiter = ',', value_parser = serve_options::parse_webhook_host)]
     pub web_push_hosts: Vec<String>,
-    /// A file with certificates of authorities, in PEM, for push services with certificates that are not publicly trusted.
+    /// A file with certificates of authorities, in PEM, for push services and a push bouncer with certificates that are not publicly
+    /// trusted.
     #[arg(long = "web-push-ca", env = "TEAMCHAT_WEB_PUSH_CA", value_name = "FILE", value_parser = serve_options::parse_authorities)]
     pub web_push_authorities: Option<String>,
+    #[command(flatten)]
+    pub push: PushFlags,
     /// Disable the web client. Only the pages of invitations and new passwords are served.
     #[arg(long, env = "TEAMCHAT_NO_WEB", value_parser = BoolishValueParser::new(), conflicts_with = "web_dir")]
     pub no_web: bool,
@@ -222,6 +226,7 @@ impl Serve {
                 hosts: self.web_push_hosts.clone(),
                 authorities: self.web_push_authorities.clone(),
             },
+            push_bouncer: self.push.bouncer()?,
             trusted_proxies: self.trusted_proxy.clone(),
             search_engines: self.search_engines == Switch::On,
             rate_limit: self

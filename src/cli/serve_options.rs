@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use teamchat::http_client::{AllowedHost, check_certificates};
 use tracing_subscriber::filter::{LevelFilter, Targets};
-use url::Url;
+use url::{Host, Url};
 
 /// Permissions of a socket, as three octal digits.
 pub fn parse_mode(text: &str) -> Result<u32, String> {
@@ -37,6 +37,29 @@ pub fn parse_https_url(text: &str) -> Result<String, String> {
     } else {
         Err("it begins with https://".to_owned())
     }
+}
+
+/// The address of a push bouncer, without a slash at the end. Only one on this machine may do without TLS, because its requests
+/// have a key and texts.
+pub fn parse_bouncer_url(text: &str) -> Result<String, String> {
+    let example = "write it like https://push.example.com";
+    let url = Url::parse(text).map_err(|error| format!("{error}; {example}"))?;
+    let is_local = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    if !url.has_host() || !(url.scheme() == "https" || url.scheme() == "http" && is_local) {
+        return Err(format!("it begins with https://, or with http:// on this machine; {example}"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(format!("it has no user name and no password; {example}"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(format!("it has no query and no fragment; {example}"));
+    }
+    Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
 /// An entry of `--webhook-hosts`.
@@ -112,6 +135,33 @@ mod tests {
             "",
         ] {
             assert!(parse_public_url(text).unwrap_err().contains("https://chat.example.com"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_push_bouncer_has_tls_unless_it_is_on_this_machine() {
+        for (text, expected) in [
+            ("https://push.example.com", "https://push.example.com"),
+            ("https://push.example.com:8443/", "https://push.example.com:8443"),
+            ("https://example.com/push/", "https://example.com/push"),
+            ("http://localhost:9000", "http://localhost:9000"),
+            ("http://127.0.0.1:9000/", "http://127.0.0.1:9000"),
+            ("http://[::1]:9000", "http://[::1]:9000"),
+        ] {
+            assert_eq!(parse_bouncer_url(text).unwrap(), expected);
+        }
+        for text in [
+            "push.example.com",
+            "http://push.example.com",
+            "http://10.0.0.1",
+            "http://localhost.example.com",
+            "ftp://localhost",
+            "https://id:key@push.example.com",
+            "https://push.example.com/?a",
+            "https://push.example.com/#a",
+            "",
+        ] {
+            assert!(parse_bouncer_url(text).unwrap_err().contains("https://push.example.com"), "{text}");
         }
     }
 

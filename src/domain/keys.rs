@@ -17,6 +17,8 @@ pub fn revoke_others(tx: &Tx<'_>, user_id: UserId, kept: Option<i64>) -> ApiResu
     let statement = "DELETE FROM api_key WHERE user_id = ?1 AND id IS NOT ?2";
     let revoked = tx.prepare_cached(statement)?.execute((user_id, kept))?;
     if revoked > 0 {
+        // The bouncer is to forget phones that registered with one of them.
+        tx.wake_tasks_after_commit();
         tx.audit(Entry::new(Action::KeyRevoked, user_id).before(json!({ "count": revoked })))?;
     }
     Ok(())
@@ -101,6 +103,7 @@ pub fn revoke(tx: &Tx<'_>, user_id: UserId, id: i64) -> ApiResult<bool> {
     let removed =
         tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1 AND id = ?2")?.execute((user_id, id))?;
     if removed > 0 {
+        tx.wake_tasks_after_commit();
         tx.audit(Entry::new(Action::KeyRevoked, user_id).before(json!({ "id": id })))?;
     }
     Ok(removed > 0)

@@ -83,7 +83,7 @@ async fn a_backup_of_a_running_server_is_restored_after_its_file_was_lost() {
         &db,
         "INSERT INTO push_message (message_id) VALUES (1);
          INSERT INTO push_held SELECT user_id, 1, 1, 4000000000 FROM user LIMIT 1;
-         INSERT INTO push_notification VALUES (1, 'a', x'', 0, 1, 0, 4000000000)",
+         INSERT INTO push_notification VALUES (1, 'a', x'', 0, 1, 0, 4000000000, NULL)",
     );
     let saved = json_of(&["backup", "--db", text(&db), text(&first)]);
     let length = std::fs::metadata(&first).unwrap().len();

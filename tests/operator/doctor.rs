@@ -403,8 +403,9 @@ fn push_services_that_cannot_be_reached_are_named() {
     let subscribe = |address: SocketAddr| {
         let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();
         connection.execute_batch("PRAGMA foreign_keys = off; DELETE FROM push_subscription").unwrap();
-        let sql = "INSERT INTO push_subscription (session_id, endpoint, public_key, auth_secret, shows_content, origin)
-            VALUES (1, ?1, x'00', x'00', 0, '')";
+        let sql = "INSERT INTO push_subscription (user_id, session_id, endpoint, public_key, auth_secret, shows_content,
+                origin)
+            VALUES (1, 1, ?1, x'00', x'00', 0, '')";
         connection.execute(sql, [format!("https://{address}/push")]).unwrap();
     };
     let flags = ["--public-url", "https://chat.example.com"];
@@ -414,4 +415,25 @@ fn push_services_that_cannot_be_reached_are_named() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     subscribe(listener.local_addr().unwrap());
     examine(folder, &flags).expect("ok", "web push", &["1 push services"]);
+}
+
+/// A push bouncer that the operator names.
+#[test]
+fn a_push_bouncer_that_cannot_be_reached_is_named() {
+    let folder = folder_with_database();
+    let folder = folder.path();
+    let flags = |url: &str| {
+        ["--push-bouncer", url, "--push-org-id", "an id", "--push-org-key", "a secret"].map(str::to_owned)
+    };
+    let examined = |url: &str| {
+        let flags = flags(url);
+        examine(folder, &flags.each_ref().map(String::as_str))
+    };
+    let closed = ReservedPort::new();
+    let url = format!("http://{}", closed.address());
+    examined(&url).expect("warning", "push bouncer", &[&url, "cannot be reached"]);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    examined(&url).expect("ok", "push bouncer", &["127.0.0.1 can be reached"]);
+    examine(folder, &["--push-org-id", "an id"]).expect("problem", "push bouncer", &["belong together"]);
 }

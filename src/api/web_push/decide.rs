@@ -1,7 +1,7 @@
 //! Decides who is notified of waiting messages, in snapshots after their commit.
 
 use crate::api::web_push::queue;
-use crate::api::web_push::queue::{HeldMessage, WaitingMessage};
+use crate::api::web_push::queue::{HeldMessage, Transports, WaitingMessage};
 use crate::app::App;
 use crate::domain::access::messages::{direct_user_ids, stream_of};
 use crate::domain::messages::read_state;
@@ -12,7 +12,7 @@ use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::{messages, rows, user_settings, user_topics};
 use crate::error::ApiResult;
 use crate::events::Hub;
-use crate::store::{Budget, Tx};
+use crate::store::{Budget, Snapshot, Tx};
 use crate::types::{MessageId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -32,7 +32,7 @@ const CHECK_INTERVAL: i64 = 60;
 #[derive(Debug)]
 struct Notified {
     user_id: UserId,
-    /// Names the conversation in the browser.
+    /// Names the conversation, also in the browser.
     tag: String,
     message_id: MessageId,
 }
@@ -55,8 +55,10 @@ pub async fn decide_waiting(app: &App) -> ApiResult<()> {
         if !has_waiting.await? {
             return Ok(());
         }
-        let (hub, now) = (Arc::clone(&app.hub), app.clock.seconds());
-        let decided = app.read_in(&app.pools.slow_reads, None, move |snapshot| decide(snapshot, &hub, now));
+        let (hub, now, transports) =
+            (Arc::clone(&app.hub), app.clock.seconds(), Transports::of(&app.options));
+        let decide = move |snapshot: &Snapshot<'_>| decide(snapshot, &hub, now, transports);
+        let decided = app.read_in(&app.pools.slow_reads, None, decide);
         let mut decisions = decided.await?;
         let hub = Arc::clone(&app.hub);
         let store = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
@@ -64,7 +66,7 @@ pub async fn decide_waiting(app: &App) -> ApiResult<()> {
             let delivered_with = hub.head();
             while budget.next_step() {
                 if let Some(Notified { user_id, tag, message_id }) = decisions.notified.pop_front() {
-                    queue::add(tx, user_id, &tag, message_id)?;
+                    queue::add(tx, user_id, &tag, message_id, transports)?;
                 } else if let Some((user_id, message_id)) = decisions.held.pop_front() {
                     let held = HeldMessage { user_id, message_id, delivered_with };
                     queue::hold(tx, &held, tx.now() + CHECK_INTERVAL)?;
@@ -80,9 +82,9 @@ pub async fn decide_waiting(app: &App) -> ApiResult<()> {
     }
 }
 
-fn decide(connection: &Connection, hub: &Hub, now: i64) -> ApiResult<Decisions> {
+fn decide(connection: &Connection, hub: &Hub, now: i64, transports: Transports) -> ApiResult<Decisions> {
     let mut decisions = Decisions::default();
-    let subscribed = queue::subscribed_users(connection)?;
+    let subscribed = queue::subscribed_users(connection, transports)?;
     for waiting in queue::waiting_messages(connection, MESSAGES_PER_SNAPSHOT)? {
         decisions.until = Some(waiting.id);
         // A message that cannot be decided must not hold up the others.
@@ -172,12 +174,12 @@ pub async fn check_held(app: &App) -> ApiResult<Option<i64>> {
     if next_check().await?.is_none_or(|next| next > app.clock.seconds()) {
         return next_check().await;
     }
-    let hub = Arc::clone(&app.hub);
+    let (hub, transports) = (Arc::clone(&app.hub), Transports::of(&app.options));
     let check = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
         while budget.next_step() {
             let due = queue::held_messages(tx, tx.now(), HELD_PER_STEP)?;
             for held in &due {
-                check_one(tx, &hub, held)?;
+                check_one(tx, &hub, held, transports)?;
             }
             if due.is_empty() {
                 return Ok(true);
@@ -190,7 +192,7 @@ pub async fn check_held(app: &App) -> ApiResult<Option<i64>> {
 }
 
 /// Checks a held message, and sets when it is checked next if it stays.
-fn check_one(tx: &Tx<'_>, hub: &Hub, held: &HeldMessage) -> ApiResult<()> {
+fn check_one(tx: &Tx<'_>, hub: &Hub, held: &HeldMessage, transports: Transports) -> ApiResult<()> {
     if hub.has_delivered(held.user_id, held.delivered_with) {
         queue::release(tx, held)?;
     } else if hub.receives_messages(held.user_id) {
@@ -200,7 +202,7 @@ fn check_one(tx: &Tx<'_>, hub: &Hub, held: &HeldMessage) -> ApiResult<()> {
         if let Some(message) = messages::by_id(tx, held.message_id)? {
             let stream_id = stream_of(tx, message.recipient_id)?;
             let tag = tag_of(tx, (&message, stream_id), held.user_id)?;
-            queue::add(tx, held.user_id, &tag, held.message_id)?;
+            queue::add(tx, held.user_id, &tag, held.message_id, transports)?;
         }
     }
     Ok(())

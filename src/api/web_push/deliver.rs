@@ -1,13 +1,14 @@
-//! Posts due notifications to push services, and handles the responses.
+//! Posts due notifications to push services and the bouncer, and handles the responses of push services.
 
 use crate::api::web_push::encryption::{BrowserKeys, encrypt};
 use crate::api::web_push::endpoint::permission_of;
 use crate::api::web_push::payload::{Notification, Payload, compose};
-use crate::api::web_push::queue::{DueNotification, NotificationKey};
+use crate::api::web_push::queue::{DueNotification, NotificationKey, Transports};
+use crate::api::web_push::retries::{LIFETIME, TIMEOUT, pause_after, retry_after};
 use crate::api::web_push::slots::Slots;
 use crate::api::web_push::sql::Subscription;
 use crate::api::web_push::vapid::ServerKey;
-use crate::api::web_push::{decide, queue, sql};
+use crate::api::web_push::{decide, phones, queue, sql};
 use crate::app::App;
 use crate::auth::Ctx;
 use crate::domain::{realm, rows};
@@ -21,25 +22,15 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use hyper::{HeaderMap, Method};
+use hyper::Method;
 use ring::hmac;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::HashSet;
-use std::time::Duration;
 use url::Url;
 
 /// Number of loaded notifications below which they are loaded again when a request ends.
 const MIN_LOADED: usize = 64;
-
-/// Time limit of a request to a push service.
-const TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Lifetime of a notification, here and at the push service, in seconds: as on phones.
-const LIFETIME: i64 = 24 * 60 * 60;
-
-/// The delays before the retries, in seconds; the last is repeated.
-const PAUSES: [i64; 5] = [10, 60, 300, 1800, 7200];
 
 /// Seconds of failures after which a subscription ends.
 const FAILING_LIFETIME: i64 = 7 * 24 * 60 * 60;
@@ -48,7 +39,8 @@ const FAILING_LIFETIME: i64 = 7 * 24 * 60 * 60;
 /// something is due next, in UNIX seconds. A notification that the server fails to handle stays where it is and stops no other;
 /// the last such error is returned, so that it is tried again.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
-    if app.options.web_push.is_off {
+    let transports = Transports::of(&app.options);
+    if !transports.browsers && !transports.phones {
         if !app.readers.read(|snapshot| ApiResult::Ok(queue::is_clear(snapshot)?)).await? {
             app.writer.run(|tx| ApiResult::Ok(queue::clear(tx)?)).await?;
         }
@@ -62,23 +54,29 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
         decide::decide_waiting(app).await?;
         let next_check = decide::check_held(app).await?;
         let now = app.clock.seconds();
-        let (mut due, next_due) = app
-            .readers
-            .read(|snapshot| {
-                ApiResult::Ok((queue::due_notifications(snapshot, now)?, queue::next_due(snapshot, now)?))
-            })
-            .await?;
+        let read = app.readers.read(|snapshot| -> ApiResult<_> {
+            let mut due = phones::due(snapshot, now, transports)?;
+            due.extend(queue::due_notifications(snapshot, now, transports)?);
+            Ok((due, [queue::next_due(snapshot, now)?, phones::next_due(snapshot, now, transports)?]))
+        });
+        let (mut due, next_due) = read.await?;
         due.retain(|due| !failed.contains(&due.key) && !slots.contains(due.key.subscription_id));
-        let next = next_check.into_iter().chain(next_due).min();
+        let next = next_check.into_iter().chain(next_due.into_iter().flatten()).min();
         loop {
             due.retain(|one| {
-                let host = Url::parse(&one.endpoint).ok().and_then(|url| url.host_str().map(str::to_owned));
-                let is_started = slots.take(one, &host.unwrap_or_default());
+                let is_started = slots.take(one, &host_of(app, one).unwrap_or_default());
                 if is_started {
                     let one = one.clone();
                     running.push(async move {
                         let key = one.key.clone();
-                        (key, scheduler::guard(deliver(app, one)).await)
+                        let done = async {
+                            if one.endpoint.is_none() {
+                                phones::deliver(app, one).await
+                            } else {
+                                deliver(app, one).await
+                            }
+                        };
+                        (key, scheduler::guard(done).await)
                     });
                 }
                 !is_started
@@ -108,6 +106,12 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
             }
         }
     }
+}
+
+/// The host that gets a notification.
+fn host_of(app: &App, due: &DueNotification) -> Option<String> {
+    let bouncer = app.options.push_bouncer.as_ref().map(|bouncer| bouncer.url.as_str());
+    Url::parse(due.endpoint.as_deref().or(bouncer)?).ok()?.host_str().map(str::to_owned)
 }
 
 /// A due notification, as the database has it now.
@@ -184,11 +188,6 @@ async fn deliver(app: &App, due: DueNotification) -> ApiResult<()> {
         Ok(())
     };
     app.writer.run(job).await
-}
-
-fn pause_after(failed_tries: i64) -> i64 {
-    let index = usize::try_from(failed_tries).unwrap_or(usize::MAX).min(PAUSES.len() - 1);
-    PAUSES.get(index).copied().unwrap_or(LIFETIME)
 }
 
 /// Ends a subscription that has failed for days.
@@ -301,40 +300,4 @@ fn contact(app: &App, origin: &str) -> String {
 fn topic_of(keys: &BrowserKeys, payload: &Payload) -> String {
     let digest = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &keys.auth_secret), payload.tag().as_bytes());
     URL_SAFE_NO_PAD.encode(digest.as_ref()).chars().take(32).collect()
-}
-
-/// The seconds of `Retry-After`, a number or a date; at most [`LIFETIME`].
-fn retry_after(headers: &HeaderMap, now: i64) -> i64 {
-    let value = headers.get("retry-after").and_then(|value| value.to_str().ok()).map(str::trim);
-    let seconds = value.and_then(|value| {
-        let date = || Some(jiff::fmt::rfc2822::parse(value).ok()?.timestamp().as_second() - now);
-        value.parse().ok().or_else(date)
-    });
-    seconds.unwrap_or(0).clamp(0, LIFETIME)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn push_services_say_when_to_ask_again() {
-        let seconds = |value: &str| {
-            let headers = HeaderMap::from_iter([("retry-after".parse().unwrap(), value.parse().unwrap())]);
-            retry_after(&headers, 1_790_000_000)
-        };
-        let cases = [
-            ("120", 120),
-            ("0", 0),
-            ("-5", 0),
-            ("99999999", LIFETIME),
-            ("Mon, 21 Sep 2026 14:14:20 GMT", 60),
-            ("Mon, 21 Sep 2020 14:14:20 GMT", 0),
-            ("soon", 0),
-        ];
-        for (value, expected) in cases {
-            assert_eq!(seconds(value), expected, "{value}");
-        }
-        assert_eq!(retry_after(&HeaderMap::new(), 0), 0);
-    }
 }

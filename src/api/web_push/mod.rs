@@ -1,23 +1,33 @@
-//! Web Push (RFC 8030): notifications for browsers whose pages are closed.
+//! Push notifications: for browsers whose pages are closed (Web Push, RFC 8030), and for phones.
 //!
 //! A browser subscribes at its push service, and gives the address and its keys to the server. The server encrypts each
-//! notification for the browser and posts it to the address.
+//! notification for the browser and posts it to the address. Only the publisher of the phone apps can push to them: a service
+//! of theirs, the bouncer, passes notifications on. Both are transports of the same decisions and the same queue.
 //!
 //! - `sql`: the server's key, and subscriptions;
 //! - `queue`: what waits in the file;
 //! - `decide`: who is notified, decided after the commit of a message;
-//! - `deliver`, `payload`, `slots`: sending;
+//! - `deliver`, `payload`, `slots`, `retries`: sending;
 //! - `endpoint`: the addresses that are asked;
-//! - `encryption`, `vapid`: what the standards ask for.
+//! - `encryption`, `vapid`: what the standards ask for;
+//! - `devices`, `device_sql`: phones;
+//! - `phones`, `phone_payload`, `bouncer`: sending to them.
 //!
-//! A subscription belongs to a session, and ends with it. Nothing of this is part of the published interface.
+//! A browser's subscription belongs to a session, and ends with it; a phone to an API key. Web Push is no part of the published
+//! interface.
 
+mod bouncer;
 mod decide;
 mod deliver;
+mod device_sql;
+mod devices;
 mod encryption;
 mod endpoint;
 mod payload;
+mod phone_payload;
+mod phones;
 mod queue;
+mod retries;
 mod slots;
 mod sql;
 mod vapid;
@@ -34,7 +44,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 
-/// The resource of Web Push.
+/// The resource of push notifications.
 pub const RESOURCE: Resource =
     Resource { name: "web_push", routes, background: Some(BACKGROUND), ..Resource::EMPTY };
 
@@ -43,11 +53,13 @@ const BACKGROUND: Background = |app, stopped| {
 };
 
 fn routes() -> Vec<Route> {
-    vec![
+    let mut routes = vec![
         Route::call(Method::GET, "/users/me/web_push", USER, get_web_push),
         Route::call(Method::POST, "/users/me/web_push", USER, subscribe),
         Route::write(Method::DELETE, "/users/me/web_push", USER, unsubscribe),
-    ]
+    ];
+    routes.extend(devices::routes());
+    routes
 }
 
 /// The reply to `GET /users/me/web_push`.

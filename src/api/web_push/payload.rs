@@ -1,4 +1,4 @@
-//! The content of a notification: what the browser shows, and where a click leads.
+//! The content of a notification: what it says, and for browsers where a click leads.
 
 use crate::api::web_push::decide::reason;
 use crate::api::web_push::encryption::MAX_PLAINTEXT_LENGTH;
@@ -21,7 +21,7 @@ use serde::Serialize;
 use std::sync::LazyLock;
 
 /// The longest text of a message in a notification, in characters, as in published notifications.
-const MAX_TEXT_LENGTH: usize = 200;
+pub const MAX_TEXT_LENGTH: usize = 200;
 
 /// The total length of the tags in `close`, in bytes.
 const MAX_CLOSED_LENGTH: usize = 1000;
@@ -155,7 +155,8 @@ pub fn compose(
 /// A message that the user may read and has not read, with its channel and the reason to notify.
 type Found = (MessageRow, Option<StreamId>, Trigger);
 
-fn reason_now(viewer: &MessageViewer<'_>, id: MessageId) -> ApiResult<Option<Found>> {
+/// The message, if the user is still to be notified of it.
+pub fn reason_now(viewer: &MessageViewer<'_>, id: MessageId) -> ApiResult<Option<Found>> {
     let ctx = viewer.ctx();
     let Some(message) = messages::by_id(&ctx, id)? else { return Ok(None) };
     if !viewer.can_read(message.recipient_id, id)? || !viewer.has_received(message.recipient_id, id)? {
@@ -176,63 +177,146 @@ fn is_outdated(viewer: &MessageViewer<'_>, row: &NotificationRow) -> ApiResult<b
     Ok(true)
 }
 
-/// Title, body and icon.
-fn texts(
-    ctx: Ctx<'_>,
-    (message, stream_id): (&MessageRow, Option<StreamId>),
-    trigger: Trigger,
-) -> ApiResult<(String, String, Option<String>)> {
-    let is_known = Accessible::to(&ctx, ctx.caller)?.contains(message.sender_id);
-    let sender = if is_known { message.sender_full_name.as_str() } else { UNKNOWN_USER };
-    let user = rows::user::by_id(&ctx, message.sender_id)?.filter(|_| is_known);
-    let icon = user.map(|user| user.avatar.url()).filter(|url| url.starts_with('/'));
-    let text = plain_text::of_html(&message.rendered_content, MAX_TEXT_LENGTH);
-    if let Some(stream_id) = stream_id {
-        let name = rows::channel::by_id(&ctx, stream_id)?.map(|stream| stream.name).unwrap_or_default();
-        let topic =
-            if message.subject.is_empty() { EMPTY_TOPIC_DISPLAY_NAME } else { message.subject.as_str() };
-        let lead = match trigger {
-            Trigger::Mention => format!("{sender} mentioned {}:\n", mentioned(ctx, message)?),
-            trigger if trigger.is_personal() => format!("{sender} mentioned everyone:\n"),
-            _ => format!("{sender}: "),
-        };
-        return Ok((format!("#{name} > {topic}"), lead + &text, icon));
-    }
-    let is_hidden = !user_settings::PM_CONTENT_IN_DESKTOP_NOTIFICATIONS.get(&ctx, ctx.caller.user_id)?;
-    let people = match Location::of(&ctx, message)? {
-        Location::Direct { people, .. } => people,
-        Location::Channel { .. } => Vec::new(),
-    };
-    let text = if is_hidden { format!("New direct message from {sender}") } else { text };
-    if people.len() <= 2 {
-        return Ok((sender.to_owned(), text, icon));
-    }
-    let others: Vec<UserId> = people.into_iter().filter(|user_id| *user_id != ctx.caller.user_id).collect();
-    let mut names: Vec<String> =
-        messages::participants(&ctx, &others)?.into_iter().map(|other| other.full_name).collect();
-    names.sort();
-    let title = plain_text::cut(&names.join(", "), MAX_TEXT_LENGTH);
-    Ok((title, if is_hidden { text } else { format!("{sender}: {text}") }, icon))
+/// What notifications say about a message, to browsers and phones.
+pub struct Description {
+    /// The sender's name.
+    pub sender: String,
+    /// True if the user may know the sender.
+    pub is_sender_known: bool,
+    /// The URL of the sender's image, or its path.
+    pub avatar: Option<String>,
+    /// Who did what, `Ada mentioned you:` or `Ada:`; empty in a conversation of two.
+    pub lead: String,
+    /// The text.
+    pub text: String,
+    /// The group through which the user is mentioned, if it is not by name.
+    pub group: Option<(GroupId, String)>,
+    /// The conversation.
+    pub conversation: Conversation,
 }
 
-/// Names what a message mentions of the user: "you", or the smallest of their groups.
-fn mentioned(ctx: Ctx<'_>, message: &MessageRow) -> ApiResult<String> {
+/// The conversation of a message.
+pub enum Conversation {
+    /// Channel and topic.
+    Topic {
+        /// The channel.
+        stream_id: StreamId,
+        /// Its name.
+        name: String,
+        /// The topic, as it is shown.
+        topic: String,
+    },
+    /// All participants, ascending by id.
+    Direct(Vec<UserId>),
+}
+
+impl Description {
+    /// Describes a message to the caller, who is notified of it for this reason.
+    pub fn of(
+        ctx: Ctx<'_>,
+        (message, stream_id): (&MessageRow, Option<StreamId>),
+        trigger: Trigger,
+    ) -> ApiResult<Self> {
+        let is_sender_known = Accessible::to(&ctx, ctx.caller)?.contains(message.sender_id);
+        let sender = if is_sender_known { message.sender_full_name.as_str() } else { UNKNOWN_USER };
+        let user = rows::user::by_id(&ctx, message.sender_id)?.filter(|_| is_sender_known);
+        let group = match trigger {
+            Trigger::Mention => mentioned_group(ctx, message)?,
+            _ => None,
+        };
+        let conversation = if let Some(stream_id) = stream_id {
+            let name = rows::channel::by_id(&ctx, stream_id)?.map(|stream| stream.name).unwrap_or_default();
+            let topic = if message.subject.is_empty() {
+                EMPTY_TOPIC_DISPLAY_NAME.to_owned()
+            } else {
+                message.subject.clone()
+            };
+            Conversation::Topic { stream_id, name, topic }
+        } else {
+            Conversation::Direct(match Location::of(&ctx, message)? {
+                Location::Direct { people, .. } => people,
+                Location::Channel { .. } => Vec::new(),
+            })
+        };
+        let lead = match (&conversation, trigger, &group) {
+            (Conversation::Direct(people), ..) if people.len() <= 2 => String::new(),
+            (Conversation::Topic { .. }, Trigger::Mention, Some((_, name))) => {
+                format!("{sender} mentioned @{name}:")
+            }
+            (Conversation::Topic { .. }, Trigger::Mention, None) => format!("{sender} mentioned you:"),
+            (Conversation::Topic { .. }, trigger, _) if trigger.is_personal() => {
+                format!("{sender} mentioned everyone:")
+            }
+            _ => format!("{sender}:"),
+        };
+        Ok(Self {
+            sender: sender.to_owned(),
+            is_sender_known,
+            avatar: user.map(|user| user.avatar.url()),
+            lead,
+            text: plain_text::of_html(&message.rendered_content, MAX_TEXT_LENGTH),
+            group,
+            conversation,
+        })
+    }
+}
+
+/// The names of participants, sorted.
+pub fn names(ctx: Ctx<'_>, people: &[UserId]) -> ApiResult<String> {
+    let mut names: Vec<String> =
+        messages::participants(&ctx, people)?.into_iter().map(|person| person.full_name).collect();
+    names.sort();
+    Ok(plain_text::cut(&names.join(", "), MAX_TEXT_LENGTH))
+}
+
+/// Title, body and icon for a browser.
+fn texts(
+    ctx: Ctx<'_>,
+    message: (&MessageRow, Option<StreamId>),
+    trigger: Trigger,
+) -> ApiResult<(String, String, Option<String>)> {
+    let Description { sender, avatar, lead, text, conversation, .. } =
+        Description::of(ctx, message, trigger)?;
+    let icon = avatar.filter(|url| url.starts_with('/'));
+    let people = match conversation {
+        Conversation::Topic { name, topic, .. } => {
+            let space = if trigger.is_personal() { '\n' } else { ' ' };
+            return Ok((format!("#{name} > {topic}"), format!("{lead}{space}{text}"), icon));
+        }
+        Conversation::Direct(people) => people,
+    };
+    let is_hidden = !user_settings::PM_CONTENT_IN_DESKTOP_NOTIFICATIONS.get(&ctx, ctx.caller.user_id)?;
+    let text = if is_hidden {
+        format!("New direct message from {sender}")
+    } else if lead.is_empty() {
+        text
+    } else {
+        format!("{lead} {text}")
+    };
+    if people.len() <= 2 {
+        return Ok((sender, text, icon));
+    }
+    let others: Vec<UserId> = people.into_iter().filter(|user_id| *user_id != ctx.caller.user_id).collect();
+    Ok((names(ctx, &others)?, text, icon))
+}
+
+/// The smallest group of the user that a message mentions, unless it mentions the user by name.
+fn mentioned_group(ctx: Ctx<'_>, message: &MessageRow) -> ApiResult<Option<(GroupId, String)>> {
     let (html, user_id) = (message.rendered_content.as_str(), ctx.caller.user_id);
-    let you = || "you".to_owned();
-    let (Some(user), Some(group)) = (&*MENTIONED_USER, &*MENTIONED_GROUP) else { return Ok(you()) };
+    let (Some(user), Some(group)) = (&*MENTIONED_USER, &*MENTIONED_GROUP) else { return Ok(None) };
     let own_id = user_id.to_string();
     if user.captures_iter(html).any(|found| found[1] == own_id) {
-        return Ok(you());
+        return Ok(None);
     }
-    let mut smallest = None;
+    let mut smallest: Option<(u64, GroupId, String)> = None;
     for found in group.captures_iter(html) {
         let Ok(id) = found[1].parse() else { continue };
         let members = membership::users_in(&ctx, &[GroupId(id)], ctx.now)?;
         let size = members.len();
         let is_member = user_id.bit().is_some_and(|bit| members.contains(bit));
-        if is_member && smallest.as_ref().is_none_or(|(least, _)| size < *least) {
-            smallest = Some((size, format!("@{}", plain_text::of_html(&found[2], MAX_TEXT_LENGTH))));
+        if is_member && smallest.as_ref().is_none_or(|(least, ..)| size < *least) {
+            smallest = Some((size, GroupId(id), plain_text::of_html(&found[2], MAX_TEXT_LENGTH)));
         }
     }
-    Ok(smallest.map_or_else(you, |(_, name)| name))
+    Ok(smallest.map(|(_, id, name)| (id, name)))
 }

@@ -1,11 +1,30 @@
-//! The queues of Web Push in the file: messages whose notifications are to be decided, messages that are held for users who
-//! are not away, and notifications of subscriptions.
+//! The queues of push notifications in the file: messages whose notifications are to be decided, messages that are held for
+//! users who are not away, and notifications of subscriptions.
 
-use crate::domain::limits::{MAX_HELD_MESSAGES, MAX_MESSAGES_OF_NOTIFICATION, MAX_PUSH_NOTIFICATIONS};
+use crate::app::Options;
+use crate::domain::limits::{
+    MAX_HELD_MESSAGES, MAX_MESSAGES_OF_NOTIFICATION, MAX_PUSH_NOTIFICATIONS, MAX_SHOWN_ON_PHONES,
+};
 use crate::store::{Tx, bitmap};
 use crate::types::{EventId, MessageId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
+
+/// The transports that the operator has turned on. Rows of the others wait, and are outdated after a day.
+#[derive(Clone, Copy, Debug)]
+pub struct Transports {
+    /// Web Push.
+    pub browsers: bool,
+    /// The push bouncer.
+    pub phones: bool,
+}
+
+impl Transports {
+    /// Those of a server.
+    pub fn of(options: &Options) -> Self {
+        Self { browsers: !options.web_push.is_off, phones: options.push_bouncer.is_some() }
+    }
+}
 
 /// A message whose notifications are to be decided.
 pub struct WaitingMessage {
@@ -42,12 +61,12 @@ pub fn remove_waiting(tx: &Tx<'_>, until: i64) -> rusqlite::Result<()> {
 }
 
 /// The active people with subscriptions.
-pub fn subscribed_users(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
+pub fn subscribed_users(connection: &Connection, transports: Transports) -> rusqlite::Result<RoaringBitmap> {
     let mut statement = connection.prepare_cached(
-        "SELECT DISTINCT user_id FROM push_subscription CROSS JOIN session ON session.id = session_id
-         JOIN user USING (user_id) WHERE is_active",
+        "SELECT DISTINCT user_id FROM push_subscription CROSS JOIN user USING (user_id)
+         WHERE is_active AND iif(session_id IS NULL, ?1, ?2)",
     )?;
-    let ids = statement.query_map([], |row| row.get::<_, UserId>(0))?;
+    let ids = statement.query_map((transports.phones, transports.browsers), |row| row.get::<_, UserId>(0))?;
     ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
 }
 
@@ -110,13 +129,18 @@ pub fn release(tx: &Tx<'_>, held: &HeldMessage) -> rusqlite::Result<()> {
 
 /// Adds a message to the notifications of all subscriptions of a user, under the tag of its conversation. It is sent at once,
 /// unless the push service asked to wait.
-pub fn add(tx: &Tx<'_>, user_id: UserId, tag: &str, message_id: MessageId) -> rusqlite::Result<()> {
+pub fn add(
+    tx: &Tx<'_>,
+    user_id: UserId,
+    tag: &str,
+    message_id: MessageId,
+    transports: Transports,
+) -> rusqlite::Result<()> {
     let subscriptions: Vec<i64> = tx
         .prepare_cached(
-            "SELECT push_subscription.id FROM session JOIN push_subscription ON session_id = session.id
-             WHERE user_id = ?1",
+            "SELECT id FROM push_subscription WHERE user_id = ?1 AND iif(session_id IS NULL, ?2, ?3)",
         )?
-        .query_map([user_id], |row| row.get(0))?
+        .query_map((user_id, transports.phones, transports.browsers), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for subscription_id in subscriptions {
         let mut message_ids = message_ids(tx, subscription_id, tag)?.unwrap_or_default();
@@ -158,6 +182,11 @@ fn read_set(row: &Row<'_>, column: usize) -> rusqlite::Result<RoaringBitmap> {
     bitmap::from_blob(column, &bytes)
 }
 
+fn read_optional_set(row: &Row<'_>, column: usize) -> rusqlite::Result<RoaringBitmap> {
+    let bytes: Option<Vec<u8>> = row.get(column)?;
+    bytes.map_or_else(|| Ok(RoaringBitmap::new()), |bytes| bitmap::from_blob(column, &bytes))
+}
+
 /// Names a notification.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NotificationKey {
@@ -172,22 +201,26 @@ pub struct NotificationKey {
 pub struct DueNotification {
     /// Names it.
     pub key: NotificationKey,
-    /// The address at the push service.
-    pub endpoint: String,
+    /// The address at the push service; `None` for phones.
+    pub endpoint: Option<String>,
     /// The owner of the subscription.
     pub user_id: UserId,
 }
 
 /// The waiting notifications that are due, the first of each subscription.
-pub fn due_notifications(connection: &Connection, now: i64) -> rusqlite::Result<Vec<DueNotification>> {
+pub fn due_notifications(
+    connection: &Connection,
+    now: i64,
+    transports: Transports,
+) -> rusqlite::Result<Vec<DueNotification>> {
     connection
         .prepare_cached(
             "SELECT subscription_id, tag, endpoint, user_id, min(next_try) AS first
              FROM push_notification JOIN push_subscription ON push_subscription.id = subscription_id
-             JOIN session ON session.id = session_id
-             WHERE next_try IS NOT NULL AND next_try <= ?1 GROUP BY subscription_id ORDER BY first",
+             WHERE next_try IS NOT NULL AND next_try <= ?1 AND iif(session_id IS NULL, ?2, ?3)
+             GROUP BY subscription_id ORDER BY first",
         )?
-        .query_map([now], |row| {
+        .query_map((now, transports.phones, transports.browsers), |row| {
             let key = NotificationKey { subscription_id: row.get(0)?, tag: row.get(1)? };
             Ok(DueNotification { key, endpoint: row.get(2)?, user_id: row.get(3)? })
         })?
@@ -218,6 +251,8 @@ pub struct NotificationRow {
     pub failed_tries: i64,
     /// When it is due; `None` if the push service has it.
     pub next_try: Option<i64>,
+    /// The messages that phones show.
+    pub shown_ids: RoaringBitmap,
 }
 
 /// All notifications of a subscription, the newest first.
@@ -227,7 +262,7 @@ pub fn notifications_of(
 ) -> rusqlite::Result<Vec<NotificationRow>> {
     connection
         .prepare_cached(
-            "SELECT tag, message_ids, is_shown, queued, failed_tries, next_try FROM push_notification
+            "SELECT tag, message_ids, is_shown, queued, failed_tries, next_try, shown_ids FROM push_notification
              WHERE subscription_id = ?1 ORDER BY queued DESC, tag",
         )?
         .query_map([subscription_id], |row| {
@@ -238,6 +273,7 @@ pub fn notifications_of(
                 queued: row.get(3)?,
                 failed_tries: row.get(4)?,
                 next_try: row.get(5)?,
+                shown_ids: read_optional_set(row, 6)?,
             })
         })?
         .collect()
@@ -251,10 +287,7 @@ pub fn sent(
     (sent, outdated): (&RoaringBitmap, &RoaringBitmap),
     closed: &[String],
 ) -> rusqlite::Result<()> {
-    tx.prepare_cached(
-        "UPDATE push_subscription SET failing_since = NULL WHERE id = ?1 AND failing_since IS NOT NULL",
-    )?
-    .execute([key.subscription_id])?;
+    mark_working(tx, key.subscription_id)?;
     for tag in closed {
         tx.prepare_cached(
             "DELETE FROM push_notification WHERE subscription_id = ?1 AND tag = ?2 AND next_try IS NULL",
@@ -269,6 +302,60 @@ pub fn sent(
          WHERE subscription_id = ?1 AND tag = ?2",
     )?
     .execute((key.subscription_id, &key.tag, bitmap::to_blob(&stored), next_try))
+    .map(|_| ())
+}
+
+/// Phones show `added` of a notification. They do not show `dropped`, and will not. What is left is sent next; a notification
+/// without messages is deleted.
+pub fn phones_show(
+    tx: &Tx<'_>,
+    key: &NotificationKey,
+    added: &RoaringBitmap,
+    dropped: &RoaringBitmap,
+) -> rusqlite::Result<()> {
+    let (id, tag) = (key.subscription_id, &key.tag);
+    let stored = tx
+        .prepare_cached(
+            "SELECT message_ids, shown_ids FROM push_notification WHERE subscription_id = ?1 AND tag = ?2",
+        )?
+        .query_row((id, tag), |row| Ok((read_set(row, 0)?, read_optional_set(row, 1)?)))
+        .optional()?;
+    let Some((message_ids, shown_ids)) = stored else { return Ok(()) };
+    let message_ids = message_ids - dropped;
+    let mut shown_ids = (shown_ids | added) - dropped;
+    if message_ids.is_empty() && shown_ids.is_empty() {
+        let mut statement =
+            tx.prepare_cached("DELETE FROM push_notification WHERE subscription_id = ?1 AND tag = ?2")?;
+        return statement.execute((id, tag)).map(|_| ());
+    }
+    let next_try = (!message_ids.is_subset(&shown_ids)).then_some(tx.now());
+    let excess = shown_ids.len().saturating_sub(MAX_SHOWN_ON_PHONES);
+    shown_ids.remove_smallest(excess);
+    let shown_ids = (!shown_ids.is_empty()).then(|| bitmap::to_blob(&shown_ids));
+    tx.prepare_cached(
+        "UPDATE push_notification SET message_ids = ?3, shown_ids = ?4, failed_tries = 0, next_try = ?5
+         WHERE subscription_id = ?1 AND tag = ?2",
+    )?
+    .execute((id, tag, bitmap::to_blob(&message_ids), shown_ids, next_try))
+    .map(|_| ())
+}
+
+/// Records that a subscription does not fail any more.
+pub fn mark_working(tx: &Tx<'_>, subscription_id: i64) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "UPDATE push_subscription SET failing_since = NULL WHERE id = ?1 AND failing_since IS NOT NULL",
+    )?
+    .execute([subscription_id])
+    .map(|_| ())
+}
+
+/// Has the waiting notifications of a subscription wait until a time, in UNIX seconds. This is no failed attempt.
+pub fn hold_back(tx: &Tx<'_>, subscription_id: i64, until: i64) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "UPDATE push_notification SET next_try = max(next_try, ?2)
+         WHERE subscription_id = ?1 AND next_try IS NOT NULL",
+    )?
+    .execute((subscription_id, until))
     .map(|_| ())
 }
 
@@ -324,7 +411,7 @@ pub fn is_clear(connection: &Connection) -> rusqlite::Result<bool> {
         .query_row([], |row| row.get(0))
 }
 
-/// Empties all queues: Web Push is off.
+/// Empties all queues: there is no transport.
 pub fn clear(tx: &Tx<'_>) -> rusqlite::Result<()> {
     for statement in ["DELETE FROM push_message", "DELETE FROM push_held", "DELETE FROM push_notification"] {
         tx.prepare_cached(statement)?.execute([])?;

@@ -58,7 +58,7 @@ mod tests {
 
     fn due(subscription_id: i64, user_id: i64) -> DueNotification {
         let key = NotificationKey { subscription_id, tag: "dm/1".to_owned() };
-        DueNotification { key, endpoint: String::new(), user_id: UserId(user_id) }
+        DueNotification { key, endpoint: None, user_id: UserId(user_id) }
     }
 
     #[test]

@@ -69,8 +69,7 @@ pub fn live_subscription(
     connection
         .prepare_cached(
             "SELECT endpoint, public_key, auth_secret, shows_content, origin, user_id FROM push_subscription
-             JOIN session ON session.id = push_subscription.session_id
-             JOIN session_use ON session_use.session_id = session.id
+             JOIN session_use ON session_use.session_id = push_subscription.session_id
              JOIN user USING (user_id)
              WHERE push_subscription.id = ?1 AND last_used > ?2 AND is_active",
         )?
@@ -85,18 +84,17 @@ pub fn put(tx: &Tx<'_>, user_id: UserId, session_id: i64, subscription: &Subscri
     tx.prepare_cached("DELETE FROM push_subscription WHERE endpoint = ?1 AND session_id <> ?2")?
         .execute((endpoint, session_id))?;
     tx.prepare_cached(
-        "INSERT INTO push_subscription (session_id, endpoint, public_key, auth_secret, shows_content, origin)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        "INSERT INTO push_subscription (user_id, session_id, endpoint, public_key, auth_secret, shows_content, origin)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
          ON CONFLICT (session_id) DO UPDATE SET endpoint = excluded.endpoint, public_key = excluded.public_key,
              auth_secret = excluded.auth_secret, shows_content = excluded.shows_content, origin = excluded.origin,
              failing_since = NULL",
     )?
-    .execute((session_id, endpoint, &keys.public_key, &keys.auth_secret, shows_content, origin))?;
+    .execute((user_id, session_id, endpoint, &keys.public_key, &keys.auth_secret, shows_content, origin))?;
     tx.prepare_cached(
         "DELETE FROM push_subscription WHERE id IN (
-             SELECT push_subscription.id FROM session JOIN push_subscription ON session_id = session.id
-             WHERE user_id = ?1 AND session_id <> ?2
-             ORDER BY push_subscription.id DESC LIMIT -1 OFFSET ?3)",
+             SELECT id FROM push_subscription WHERE user_id = ?1 AND session_id <> ?2
+             ORDER BY id DESC LIMIT -1 OFFSET ?3)",
     )?
     .execute((user_id, session_id, MAX_PUSH_SUBSCRIPTIONS as i64 - 1))?;
     Ok(())

@@ -16,7 +16,7 @@ const ENOUGH_FILES: u64 = 4096;
 const PUSH_SERVICES: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Checks the limits of the process and Web Push.
+/// Checks the limits of the process, Web Push and the push bouncer.
 pub(super) fn check(
     serve: &Serve,
     connection: &Connection,
@@ -34,6 +34,7 @@ pub(super) fn check(
         }
     }
     check_web_push(serve, connection, findings);
+    check_push_bouncer(serve, findings);
 }
 
 /// The limit of the server, or that with which one would run that is started here: it raises it as far as it may.
@@ -68,10 +69,7 @@ fn check_web_push(serve: &Serve, connection: &Connection, findings: &mut Finding
     }
     let services = push_services(connection);
     for (host, port) in &services {
-        let reached = (host.as_str(), *port).to_socket_addrs().ok().is_some_and(|mut addresses| {
-            addresses.any(|address| TcpStream::connect_timeout(&address, PATIENCE).is_ok())
-        });
-        if !reached {
+        if !is_reached(host, *port) {
             findings.warning(
                 "web push",
                 format!("the push service {host} of some browsers cannot be reached"),
@@ -87,10 +85,41 @@ fn check_web_push(serve: &Serve, connection: &Connection, findings: &mut Finding
     }
 }
 
+/// The push bouncer has to be reachable, if one is named.
+fn check_push_bouncer(serve: &Serve, findings: &mut Findings) {
+    let bouncer = match serve.push.bouncer() {
+        Ok(Some(bouncer)) => bouncer,
+        Ok(None) => return,
+        Err(error) => {
+            return findings.problem("push bouncer", error.to_string(), "set all three, or none of them");
+        }
+    };
+    let url = Url::parse(&bouncer.url).ok();
+    let place = url.as_ref().and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));
+    match place {
+        Some((host, port)) if is_reached(host, port) => {
+            findings.ok("push bouncer", format!("{host} can be reached"));
+        }
+        _ => findings.warning(
+            "push bouncer",
+            format!("{} cannot be reached", bouncer.url),
+            "let this machine open connections to it, or leave --push-bouncer out",
+        ),
+    }
+}
+
+fn is_reached(host: &str, port: u16) -> bool {
+    let addresses = (host.trim_matches(['[', ']']), port).to_socket_addrs();
+    addresses.ok().is_some_and(|mut addresses| {
+        addresses.any(|address| TcpStream::connect_timeout(&address, PATIENCE).is_ok())
+    })
+}
+
 /// Hosts and ports of the services that browsers of this organization use.
 fn push_services(connection: &Connection) -> BTreeSet<(String, u16)> {
     let endpoints = || -> rusqlite::Result<Vec<String>> {
-        let mut statement = connection.prepare("SELECT endpoint FROM push_subscription LIMIT 1000")?;
+        let mut statement = connection
+            .prepare("SELECT endpoint FROM push_subscription WHERE endpoint IS NOT NULL LIMIT 1000")?;
         statement.query_map([], |row| row.get(0))?.collect()
     };
     // An older file may lack the table.

@@ -140,7 +140,14 @@ const PARTS: &[(&str, &str, &str)] = &[
     (
         "Push notifications",
         "push_subscriptions",
-        "SELECT session.client, origin FROM push_subscription JOIN session ON session.id = session_id WHERE user_id = ?1",
+        "SELECT session.client, origin FROM push_subscription JOIN session ON session.id = session_id
+         WHERE push_subscription.user_id = ?1",
+    ),
+    (
+        "Phones",
+        "phones",
+        "SELECT api_key.client, app_id FROM push_device JOIN api_key ON api_key.id = api_key_id
+         WHERE push_device.user_id = ?1 ORDER BY push_device.id",
     ),
     (
         "Invitations",

@@ -193,6 +193,12 @@ pub const MAX_SESSIONS: usize = 100;
 /// Maximum number of Web Push subscriptions of a person. A further one ends the oldest.
 pub const MAX_PUSH_SUBSCRIPTIONS: usize = 20;
 
+/// Maximum number of phones of a person that get push notifications. A further one ends the oldest.
+pub const MAX_PUSH_DEVICES: usize = 20;
+
+/// Maximum number of messages that phones show for one conversation, the newest: as many can be taken back at once.
+pub const MAX_SHOWN_ON_PHONES: u64 = 200;
+
 /// Maximum number of conversations for which a subscription has notifications. A further one removes the oldest.
 pub const MAX_PUSH_NOTIFICATIONS: usize = 100;
 

@@ -173,11 +173,10 @@ pub const PROPERTIES: &[Property] = &[
     server("rendered_description", Text { max: usize::MAX, default: "" }, "The description as HTML.")
         .by(Server)
         .on_wire(Hidden),
-    unused(
+    server(
         "require_e2ee_push_notifications",
         Bool(false),
-        "Push notifications have to be encrypted from end to end.",
-        "all that it sends are",
+        "Push notifications that are not encrypted from end to end, those of phones, have no text.",
     ),
     server("require_unique_names", Bool(false), "No two users may have the same name."),
     unused(
@@ -294,6 +293,7 @@ settings! {
     NIGHT_LOGO_VERSION: i64 = "night_logo_version";
     PASSWORD_AUTH_ENABLED: bool = "password_auth_enabled";
     PRESENCE_DISABLED: bool = "presence_disabled";
+    REQUIRE_E2EE_PUSH_NOTIFICATIONS: bool = "require_e2ee_push_notifications";
     REQUIRE_UNIQUE_NAMES: bool = "require_unique_names";
     SIGNUP_ANNOUNCEMENTS_STREAM_ID: i64 = "signup_announcements_stream_id";
     WAITING_PERIOD_THRESHOLD: i64 = "waiting_period_threshold";

@@ -37,6 +37,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = &[
     ("0023_skeletons", include_str!("0023_skeletons.sql")),
     ("0024_notice_budgets", include_str!("0024_notice_budgets.sql")),
     ("0025_event_message", include_str!("0025_event_message.sql")),
+    ("0029_push_devices", include_str!("0029_push_devices.sql")),
 ];
 
 /// Makes the schema in an empty database.

@@ -327,7 +327,7 @@ impl Growing {
         assert_eq!(session.status, 200, "{session}");
     }
 
-    /// A browser whose push service is down.
+    /// A browser whose push service is down, and a phone without a bouncer.
     async fn subscribe_a_browser(&self) {
         self.ada.get("/users/me/web_push", ()).await.ok();
         let login = json!({"username": self.ada.email, "password": PASSWORD});
@@ -335,16 +335,21 @@ impl Growing {
         let session = session.header("Origin", super::ORIGIN).send().await;
         assert_eq!(session.status, 200, "{session}");
         let (point, ada) = (POINT, self.ada.user_id);
+        let origin = super::ORIGIN;
         let later = crate::harness::START + 1000 * DAY;
         self.server
             .sql(&format!(
-                "INSERT INTO push_subscription (session_id, endpoint, public_key, auth_secret, shows_content, origin,
-                     failing_since)
-                 SELECT max(id), 'https://push.example/1', x'{point}', zeroblob(16), 1, '{}', 1 FROM session;
+                "INSERT INTO push_subscription (user_id, session_id, endpoint, public_key, auth_secret, shows_content,
+                     origin, failing_since)
+                 SELECT {ada}, max(id), 'https://push.example/1', x'{point}', zeroblob(16), 1, '{origin}', 1 FROM session;
+                 INSERT INTO push_device (user_id, kind, token, app_id, api_key_id)
+                 SELECT {ada}, 1, 'c0ffee00c0ffee00', 'org.example.app', min(id) FROM api_key WHERE user_id = {ada};
+                 INSERT INTO push_subscription (user_id, shows_content, origin) VALUES ({ada}, 1, '{origin}');
                  INSERT INTO push_notification (subscription_id, tag, message_ids, queued, next_try)
                  SELECT id, 'dm/8', x'3a30000000000000', {later}, {later} FROM push_subscription;
-                 INSERT INTO push_held VALUES ({ada}, 1, 1, {later});",
-                super::ORIGIN
+                 UPDATE push_notification SET shown_ids = message_ids
+                 WHERE subscription_id IN (SELECT id FROM push_subscription WHERE session_id IS NULL);
+                 INSERT INTO push_held VALUES ({ada}, 1, 1, {later});"
             ))
             .await;
     }

@@ -28,6 +28,7 @@ const CODES: &[(&str, &str)] = &[
     ("INVALID_API_KEY", "there are no valid credentials"),
     ("INVALID_JSON", "the body is not JSON"),
     ("INVALID_PUSH_DEVICE_TOKEN", "no device is registered with the token"),
+    ("INVALID_REMOTE_PUSH_DEVICE_TOKEN", "the push bouncer does not have the token"),
     ("INVITATION_FAILED", "some of the emails, or all, were not invited"),
     ("MISSING_HTTP_EVENT_HEADER", "the request lacks the header that names the event"),
     (

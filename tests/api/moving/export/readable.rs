@@ -71,7 +71,8 @@ async fn the_data_of_a_person_has_all_parts_and_no_secrets() {
     let mut secrets = server.column("SELECT api_key FROM bot WHERE api_key IS NOT NULL").await;
     secrets.extend(server.column("SELECT token FROM bot WHERE token IS NOT NULL").await);
     secrets.extend(server.column("SELECT password_hash FROM user WHERE password_hash IS NOT NULL").await);
-    secrets.extend(server.column("SELECT endpoint FROM push_subscription").await);
+    secrets.extend(server.column("SELECT endpoint FROM push_subscription WHERE endpoint IS NOT NULL").await);
+    secrets.extend(server.column("SELECT token FROM push_device").await);
     secrets.extend(ada.api_key.clone());
     for (path, text) in &found {
         assert!(!secrets.iter().any(|secret| text.contains(secret.as_str())), "{path}");

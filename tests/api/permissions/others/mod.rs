@@ -31,12 +31,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("api_key_use", "(SELECT user_id FROM api_key WHERE id = api_key_id)"),
     ("session_use", "(SELECT user_id FROM session WHERE id = session_id)"),
     ("realm_export", "acting_user_id"),
-    ("push_subscription", "(SELECT user_id FROM session WHERE id = session_id)"),
-    (
-        "push_notification",
-        "(SELECT user_id FROM push_subscription JOIN session ON session.id = session_id
-          WHERE push_subscription.id = subscription_id)",
-    ),
+    ("push_notification", "(SELECT user_id FROM push_subscription WHERE id = subscription_id)"),
     ("message_topic_link", "(SELECT sender_id FROM message WHERE id = message_id)"),
     ("thumbnail", "(SELECT user_id FROM attachment WHERE id = attachment_id)"),
     ("attachment_message", "(SELECT user_id FROM attachment WHERE id = attachment_id)"),
