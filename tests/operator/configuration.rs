@@ -160,6 +160,40 @@ fn mistakes_are_named_with_their_line() {
 }
 
 #[test]
+fn the_flags_of_a_push_bouncer_belong_together() {
+    let key = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(key.path(), "a secret\n").unwrap();
+    let whole = Configured::new(&format!(
+        "push-bouncer = \"https://push.example.com/\"\npush-org-id = \"an id\"\npush-org-key-file = {:?}\n",
+        key.path()
+    ));
+    let check = |file: &Configured, variables: &[(&str, &str)]| {
+        let mut check = command(&["config", "check", "--config", file.path()]);
+        words(&check.envs(variables.iter().copied()).output().unwrap())
+    };
+    assert_eq!(check(&whole, &[]).0, 0);
+    let config = ["--config", whole.path()];
+    let row = shown(&config, &[]);
+    assert_eq!(row("push-bouncer")[0], "https://push.example.com");
+    let (_, printed, _) = words(&command(&["config", "show"]).args(config).output().unwrap());
+    assert!(printed.contains("(hidden)") && !printed.contains("a secret"), "{printed}");
+
+    let half = Configured::new("push-bouncer = \"https://push.example.com\"\npush-org-id = \"an id\"\n");
+    let error = "error: --push-bouncer, --push-org-id and --push-org-key belong together\n";
+    let (code, _, said) = check(&half, &[]);
+    assert_eq!((code, said.as_str()), (2, error));
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--config", half.path()];
+    let (code, _, said) = words(&command(&serve).output().unwrap());
+    assert_eq!((code, said.as_str()), (2, error));
+    // The key may come from a file that the environment names.
+    let path = key.path().to_str().unwrap();
+    assert_eq!(check(&half, &[("TEAMCHAT_PUSH_ORG_KEY_FILE", path)]).0, 0);
+    let plain = Configured::new("push-bouncer = \"http://push.example.com\"");
+    let (code, _, said) = check(&plain, &[]);
+    assert!(code == 2 && said.contains("it begins with https://, or with http:// on this machine"), "{said}");
+}
+
+#[test]
 fn a_log_of_json_has_json_only() {
     let folder = tempfile::tempdir().unwrap();
     let serving = Serving::start(folder.path(), &["--listen", "127.0.0.1:0", "--log-format", "json"]);

@@ -1,0 +1,327 @@
+//! Phones: what the push bouncer passes on, and takes back.
+
+use super::bouncer::{APPLE, Asked, Bouncer, GOOGLE, ORIGIN, Reply, count, phone, refusal};
+use super::service::{Browser, PushService};
+use crate::harness::{Client, START, TestServer};
+use hyper::Method;
+use serde_json::{Value, json};
+use teamchat::app::Options;
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// What phones of Google get of these requests: the texts of messages, and the ids of those that are taken back.
+fn passed_on(asked: &[Asked]) -> Vec<String> {
+    let text = |asked: &Asked| {
+        let payload = &asked.body["gcm_payload"];
+        match payload["event"].as_str().unwrap() {
+            "message" => payload["content"].as_str().unwrap().to_owned(),
+            event => format!("{event} {}", payload["zulip_message_ids"].as_str().unwrap()),
+        }
+    };
+    asked.iter().filter(|asked| asked.endpoint == "notify").map(text).collect()
+}
+
+async fn mark_read(client: &Client, ids: &[i64]) {
+    client.post("/messages/flags", json!({"messages": ids, "op": "add", "flag": "read"})).await.ok();
+}
+
+// conformance: push-19
+#[tokio::test]
+async fn phones_get_a_direct_message() {
+    let mut bouncer = Bouncer::start();
+    let server = TestServer::start_with(bouncer.options()).await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let registered = phone(&mut bouncer, &ada, "google").await.body;
+    ada.post(APPLE, json!({"token": "c0ffee", "appid": "org.zulip.Zulip"})).await.ok();
+    bouncer.next().await;
+    let id = bob.send_direct(&[&ada], "Do you **have** a minute? :tada:").await;
+    let asked = bouncer.next().await;
+    let user = ada.get(&format!("/users/{}", bob.user_id), json!({"client_gravatar": false})).await.ok();
+    let avatar = user["user"]["avatar_url"].as_str().unwrap();
+    let content = "Do you have a minute? 🎉";
+    let common = json!({"server": "chat.example.com", "realm_id": 1, "realm_uri": ORIGIN, "realm_url": ORIGIN,
+        "realm_name": "Team chat", "user_id": ada.user_id, "sender_id": bob.user_id,
+        "sender_email": user["user"]["email"], "time": START, "recipient_type": "private"});
+    let with = |more: Value| {
+        let mut all = common.clone();
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        all
+    };
+    let google = with(json!({"event": "message", "zulip_message_id": id, "content": content,
+        "content_truncated": false, "sender_full_name": "Bob", "sender_avatar_url": format!("{ORIGIN}{avatar}")}));
+    let apple = json!({"alert": {"title": "Bob", "subtitle": "", "body": content}, "sound": "default", "badge": 0,
+        "custom": {"zulip": with(json!({"message_ids": [id]}))}});
+    assert_eq!(asked.endpoint, "notify");
+    assert_eq!(
+        asked.body,
+        json!({"user_id": ada.user_id, "user_uuid": registered["user_uuid"], "gcm_payload": google,
+            "apns_payload": apple, "gcm_options": {"priority": "high"}, "android_devices": ["google"],
+            "apple_devices": ["c0ffee"]})
+    );
+    assert!(bouncer.all(&server).await.is_empty());
+}
+
+// conformance: push-19
+#[tokio::test]
+async fn phones_get_mentions_channels_and_groups() {
+    let mut bouncer = Bouncer::start();
+    let server = TestServer::start_with(bouncer.options()).await;
+    let owner = server.owner().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    phone(&mut bouncer, &ada, "google").await;
+    let channel = server.channel("general", &[&ada, &bob]).await;
+    let crew = json!({"name": "crew", "description": "", "members": [ada.user_id]});
+    let crew = owner.post("/user_groups/create", crew).await.ok()["group_id"].as_i64().unwrap();
+    let shown = |asked: &[Asked]| {
+        assert_eq!(asked.len(), 1);
+        let alert = &asked[0].body["apns_payload"]["alert"];
+        ["title", "subtitle", "body"].map(|name| alert[name].as_str().unwrap().to_owned())
+    };
+
+    bob.send(channel, "plain", "nothing").await;
+    assert!(bouncer.all(&server).await.is_empty());
+    bob.send(channel, "named", "@**Ada** hello").await;
+    let asked = bouncer.all(&server).await;
+    assert_eq!(shown(&asked), ["#general > named", "Bob mentioned you:", "@Ada hello"]);
+    let google = &asked[0].body["gcm_payload"];
+    assert_eq!(
+        (&google["recipient_type"], &google["stream"], &google["stream_id"], &google["topic"]),
+        (&json!("stream"), &json!("general"), &json!(channel), &json!("named"))
+    );
+    assert_eq!(google.get("mentioned_user_group_id"), None);
+    bob.send(channel, "all", "@**all** hello").await;
+    assert_eq!(
+        shown(&bouncer.all(&server).await),
+        ["#general > all", "Bob mentioned everyone:", "@all hello"]
+    );
+    bob.send(channel, "group", "@*crew* look").await;
+    let asked = bouncer.all(&server).await;
+    assert_eq!(shown(&asked), ["#general > group", "Bob mentioned @crew:", "@crew look"]);
+    let google = &asked[0].body["gcm_payload"];
+    assert_eq!(
+        (&google["mentioned_user_group_id"], &google["mentioned_user_group_name"]),
+        (&json!(crew), &json!("crew"))
+    );
+    ada.patch("/settings", json!({"enable_stream_push_notifications": true})).await.ok();
+    bob.send(channel, "plain", "now something").await;
+    assert_eq!(shown(&bouncer.all(&server).await), ["#general > plain", "Bob:", "now something"]);
+    bob.send_direct(&[&ada, &cleo], "you two").await;
+    let asked = bouncer.all(&server).await;
+    assert_eq!(shown(&asked), ["Ada, Bob, Cleo", "Bob:", "you two"]);
+    let people = format!("{},{},{}", ada.user_id, bob.user_id, cleo.user_id);
+    assert_eq!(asked[0].body["gcm_payload"]["pm_users"], people);
+    ada.patch("/settings", json!({"enable_offline_push_notifications": false})).await.ok();
+    bob.send_direct(&[&ada], "not any more").await;
+    assert!(bouncer.all(&server).await.is_empty());
+}
+
+// conformance: push-20
+#[tokio::test]
+async fn texts_are_hidden_where_the_organization_says_so() {
+    let mut bouncer = Bouncer::start();
+    let server = TestServer::start_with(bouncer.options()).await;
+    let owner = server.owner().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    phone(&mut bouncer, &ada, "google").await;
+    for (name, hidden) in
+        [("require_e2ee_push_notifications", true), ("message_content_allowed_in_email_notifications", false)]
+    {
+        owner.patch("/realm", json!({name: hidden})).await.ok();
+        bob.send_direct(&[&ada], "a secret").await;
+        let asked = bouncer.all(&server).await;
+        assert_eq!(passed_on(&asked), ["New message"], "{name}");
+        assert_eq!(asked[0].body["apns_payload"]["alert"]["body"], "New message", "{name}");
+        assert!(!asked[0].body.to_string().contains("secret"), "{name}");
+        owner.patch("/realm", json!({name: !hidden})).await.ok();
+        bob.send_direct(&[&ada], "no secret").await;
+        assert_eq!(passed_on(&bouncer.all(&server).await), ["no secret"], "{name}");
+    }
+}
+
+// conformance: push-21
+#[tokio::test]
+async fn what_is_read_is_taken_back() {
+    let mut bouncer = Bouncer::start();
+    let mut server = TestServer::start_with(bouncer.options()).await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    phone(&mut bouncer, &ada, "google").await;
+    let one = bob.send_direct(&[&ada], "one").await;
+    let two = bob.send_direct(&[&ada], "two").await;
+    let other = cleo.send_direct(&[&ada], "other").await;
+    let mut shown = passed_on(&bouncer.all(&server).await);
+    shown.sort();
+    assert_eq!(shown, ["one", "other", "two"]);
+    mark_read(&ada, &[one]).await;
+    let asked = bouncer.all(&server).await;
+    assert_eq!(passed_on(&asked), [format!("remove {one}")]);
+    let body = &asked[0].body;
+    let base = json!({"server": "chat.example.com", "realm_id": 1, "realm_uri": ORIGIN, "realm_url": ORIGIN,
+        "realm_name": "Team chat", "user_id": ada.user_id, "event": "remove", "zulip_message_ids": one.to_string()});
+    let mut google = base.clone();
+    google["zulip_message_id"] = json!(one);
+    assert_eq!(body["gcm_payload"], google);
+    assert_eq!(body["apns_payload"], json!({"badge": 0, "custom": {"zulip": base}}));
+    assert_eq!(body["gcm_options"], json!({"priority": "normal"}));
+    // Once only, and not what comes back as unread.
+    ada.post("/messages/flags", json!({"messages": [one], "op": "remove", "flag": "read"})).await.ok();
+    assert!(bouncer.all(&server).await.is_empty());
+    mark_read(&ada, &[one]).await;
+    assert!(bouncer.all(&server).await.is_empty());
+    // What a phone shows is known after a restart.
+    server.restart().await;
+    let three = bob.send_direct(&[&ada], "three").await;
+    assert_eq!(passed_on(&bouncer.all(&server).await), ["three"]);
+    ada.post("/mark_all_as_read", ()).await.ok();
+    let mut removed = passed_on(&bouncer.all(&server).await);
+    removed.sort();
+    let mut expected = [format!("remove {two},{three}"), format!("remove {other}")];
+    expected.sort();
+    assert_eq!(removed, expected);
+    assert_eq!(count(&server, "push_notification").await, "0");
+    // What was read before it was sent is not sent.
+    bouncer.reply([Reply::Status(503, "")]);
+    let four = bob.send_direct(&[&ada], "four").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    mark_read(&ada, &[four]).await;
+    server.clock.advance(10);
+    assert!(bouncer.all(&server).await.is_empty());
+    assert_eq!(count(&server, "push_notification").await, "0");
+}
+
+// conformance: push-22
+#[tokio::test]
+async fn a_bouncer_that_is_down_is_asked_again() {
+    let mut bouncer = Bouncer::start();
+    let mut server = TestServer::start_with(bouncer.options()).await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    phone(&mut bouncer, &ada, "google").await;
+    bouncer.reply([Reply::Status(503, "Retry-After: 600\r\n")]);
+    bob.send_direct(&[&ada], "one").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    bob.send_direct(&[&ada], "two").await;
+    assert!(bouncer.all(&server).await.is_empty());
+    server.restart().await;
+    server.clock.advance(599);
+    assert!(bouncer.all(&server).await.is_empty());
+    server.clock.advance(1);
+    assert_eq!(passed_on(&bouncer.all(&server).await), ["one", "two"]);
+
+    // Without a wish: 10, 60, 300 seconds and so on, until it is a day old.
+    bouncer.always(Some(Reply::Status(500, "")));
+    bob.send_direct(&[&ada], "three").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    for pause in [10, 60, 300, 1800, 7200, 7200] {
+        server.clock.advance(pause - 1);
+        assert!(bouncer.all(&server).await.is_empty(), "{pause}");
+        server.clock.advance(1);
+        assert_eq!(bouncer.endpoints(&server).await, ["notify"], "{pause}");
+    }
+    server.clock.advance(DAY);
+    bouncer.always(None);
+    assert!(bouncer.all(&server).await.is_empty());
+    // Refusals are not repeated.
+    bouncer.reply([refusal(
+        "PUSH_NOTIFICATIONS_DISALLOWED",
+        "Your plan doesn't allow sending push notifications.",
+    )]);
+    bob.send_direct(&[&ada], "four").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    server.clock.advance(DAY);
+    assert!(bouncer.all(&server).await.is_empty());
+    bob.send_direct(&[&ada], "five").await;
+    assert_eq!(passed_on(&bouncer.all(&server).await), ["five"]);
+    assert_eq!(count(&server, "push_device").await, "1");
+}
+
+// conformance: push-22
+#[tokio::test]
+async fn a_hostile_bouncer_holds_up_no_one() {
+    let (mut bouncer, mut service) = (Bouncer::start(), PushService::start());
+    let options = Options { web_push: service.options().web_push, public_url: None, ..bouncer.options() };
+    let server = TestServer::start_with(options).await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let replies = [Reply::Noise, Reply::EndlessBody, Reply::Silence, Reply::Silence, Reply::Silence];
+    for (number, reply) in replies.into_iter().enumerate() {
+        let eve = server.member(&format!("eve{number}")).await;
+        phone(&mut bouncer, &eve, "google").await;
+        bouncer.reply([reply]);
+        bob.send_direct(&[&eve], "hello").await;
+        assert_eq!(bouncer.next().await.endpoint, "notify");
+    }
+    // Silent requests go on meanwhile.
+    bob.send_direct(&[&ada], "hello").await;
+    assert_eq!(browser.read(&service.next().await)["body"], "hello");
+}
+
+// conformance: push-25
+#[tokio::test]
+async fn people_share_a_phone() {
+    let mut bouncer = Bouncer::start();
+    let server = TestServer::start_with(bouncer.options()).await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    let of_ada = phone(&mut bouncer, &ada, "shared").await.body;
+    let of_bob = phone(&mut bouncer, &bob, "shared").await.body;
+    assert_ne!(of_ada["user_uuid"], of_bob["user_uuid"]);
+    for (person, registered) in [(&ada, &of_ada), (&bob, &of_bob)] {
+        cleo.send_direct(&[person], "hello").await;
+        let asked = bouncer.all(&server).await;
+        assert_eq!(passed_on(&asked), ["hello"]);
+        assert_eq!(asked[0].body["user_uuid"], registered["user_uuid"]);
+        assert_eq!(asked[0].body["gcm_payload"]["user_id"], person.user_id);
+    }
+    ada.request(Method::DELETE, GOOGLE).form(json!({"token": "shared"})).send().await.ok();
+    let asked = bouncer.all(&server).await;
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].body["user_id"], ada.user_id.to_string());
+    assert_eq!(count(&server, "push_device").await, "1");
+}
+
+// conformance: push-26
+#[tokio::test]
+async fn nothing_is_sent_to_a_bouncer_that_is_not_named() {
+    let mut bouncer = Bouncer::start();
+    let server = TestServer::start_with(bouncer.options()).await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    phone(&mut bouncer, &ada, "google").await;
+    bouncer.reply([Reply::Status(503, "")]);
+    bob.send_direct(&[&ada], "before").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    let server = server.with_options(Options::default()).await;
+    server.clock.advance(DAY);
+    bob.send_direct(&[&ada], "hello").await;
+    for client in [&ada, &bob] {
+        client.post(GOOGLE, json!({"token": "other"})).await.ok();
+        client.request(Method::DELETE, GOOGLE).form(json!({"token": "other"})).send().await.ok();
+        client.post("/mobile_push/test_notification", ()).await.ok();
+    }
+    assert!(bouncer.all(&server).await.is_empty());
+    let settings = server.anonymous().get("/server_settings", ()).await.ok();
+    assert_eq!(settings["push_notifications_enabled"], false);
+    assert_eq!(ada.post("/register", ()).await.ok()["realm_push_notifications_enabled"], false);
+    // Phones stay for when it is named again, without what is old.
+    let server = server.with_options(bouncer.options()).await;
+    assert!(bouncer.all(&server).await.is_empty());
+    bob.send_direct(&[&ada], "hello again").await;
+    assert_eq!(passed_on(&bouncer.all(&server).await), ["hello again"]);
+}
+
+/// The bouncer gets what Web Push turned off does not send.
+#[tokio::test]
+async fn phones_do_not_need_web_push() {
+    let (mut bouncer, mut service) = (Bouncer::start(), PushService::start());
+    let options = || Options { web_push: service.options().web_push, public_url: None, ..bouncer.options() };
+    let server = TestServer::start_with(options()).await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let mut off = options();
+    off.web_push.is_off = true;
+    Browser::subscribed(&server, &ada, &service).await;
+    phone(&mut bouncer, &ada, "google").await;
+    let server = server.with_options(off).await;
+    bob.send_direct(&[&ada], "hello").await;
+    assert_eq!(passed_on(&bouncer.all(&server).await), ["hello"]);
+    assert!(service.all(&server).await.is_empty());
+}
