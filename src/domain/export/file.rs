@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 /// The ending of names of archives.
 pub const ENDING: &str = ".tar.gz";
 
+/// The longest name of the folder in an archive, in bytes: paths of members have room for 100.
+const MAX_FOLDER: usize = 64;
+
 /// A written archive.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArchiveFile {
@@ -35,6 +38,7 @@ pub fn write_file(
 ) -> Result<ArchiveFile> {
     let (name, part) = unfinished_name(path)?;
     let folder = name.strip_suffix(ENDING).filter(|name| !name.is_empty()).unwrap_or("zulip-export");
+    let folder = &folder[..folder.floor_char_boundary(MAX_FOLDER)];
     // Locked, so that no other export to this path writes to the same file, and removed with what a killed one left.
     let scratch = ScratchFolder::take(part)?;
     let unfinished = scratch.path().join("archive");

@@ -93,6 +93,18 @@ pub async fn assert_same_messages(archive: &Archive, clients: &[Client]) {
     assert!(seen > 20, "{seen}");
 }
 
+/// Paths in archives are short: the name of their folder is a part of the file's.
+#[tokio::test]
+async fn archives_may_have_long_names() {
+    let (server, _, _) = populate().await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join(format!("{}.tar.gz", "ä".repeat(100)));
+    let done = run(&server.database(), &out, &[]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let archive = Archive::read(&std::fs::read(&out).unwrap());
+    assert_eq!(archive.folder, "ä".repeat(32));
+}
+
 #[tokio::test]
 async fn an_organization_with_everything_is_exported() {
     let (server, clients, _) = populate().await;
