@@ -2,18 +2,25 @@
 
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::progress::Progress;
+use crate::types::LAST_SECOND;
 use crate::types::charset::Charset;
-use serde::de::{Deserialize, DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::value::RawValue;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::rc::Rc;
 
 /// The most bytes of one row.
 const MAX_ROW: u64 = 64 << 20;
+
+/// The times of archives in UNIX seconds, from the year 1 to the year 9999. Milliseconds are beyond them.
+pub const TIMES: RangeInclusive<i64> = -62_135_596_800..=LAST_SECOND;
 
 const NUL: &str = "a text has a NUL character";
 
@@ -42,6 +49,23 @@ pub fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> ImportResult<T> {
         let text = error.to_string();
         ImportError::new(text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what))
     })
+}
+
+/// A time in UNIX seconds, without its fraction.
+pub fn time(seconds: f64) -> ImportResult<i64> {
+    let whole = seconds.floor() as i64;
+    if TIMES.contains(&whole) {
+        Ok(whole)
+    } else {
+        Err(ImportError::new(format!("{seconds} is no time in UNIX seconds")))
+    }
+}
+
+/// Reads a member that may be null as well as absent.
+pub fn nullable<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// A line of a file: its number, from 1, and the offset of its text.
@@ -181,7 +205,7 @@ struct TablesVisitor<'a, 'b> {
 impl<'de> DeserializeSeed<'de> for TablesVisitor<'_, '_> {
     type Value = ();
 
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_map(self)
     }
 }
@@ -221,7 +245,7 @@ struct RowsSeed<'a, 'b> {
 impl<'de> DeserializeSeed<'de> for RowsSeed<'_, '_> {
     type Value = ();
 
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_seq(self)
     }
 }

@@ -5,21 +5,21 @@
 
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::json;
-use crate::moving::import::json::Position;
-use crate::moving::import::lines;
+use crate::moving::import::json::{Position, TIMES, nullable};
 use crate::moving::import::lines::Importer;
 use crate::moving::import::lines::model::{
     ChannelLine, Date, EmojiLine, FileLine, Line, MessageLine, OrganizationLine, ReactionLine, UserLine,
 };
+use crate::moving::import::lines::names;
+use crate::moving::import::lines::names::ChannelNames;
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::progress::Progress;
 use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
-use crate::types::LAST_SECOND;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// The topic of posts without replies.
@@ -28,7 +28,7 @@ const TOPIC: &str = "imported from Mattermost";
 #[derive(Deserialize)]
 struct Team {
     name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     display_name: String,
 }
 
@@ -36,13 +36,13 @@ struct Team {
 struct Channel {
     team: String,
     name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     display_name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     r#type: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     header: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     purpose: String,
     deleted_at: Option<i64>,
 }
@@ -51,11 +51,11 @@ struct Channel {
 struct User {
     username: String,
     email: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     first_name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     last_name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     roles: String,
     delete_at: Option<i64>,
     #[serde(default, deserialize_with = "nullable")]
@@ -65,7 +65,7 @@ struct User {
 #[derive(Deserialize)]
 struct Membership {
     name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     roles: String,
     #[serde(default, deserialize_with = "nullable")]
     channels: Vec<ChannelMembership>,
@@ -79,11 +79,11 @@ struct ChannelMembership {
 /// The conversation of a post, and its replies as they are written.
 #[derive(Deserialize)]
 struct Thread<'a> {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     team: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     channel: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     channel_members: Vec<String>,
     #[serde(default, borrow, deserialize_with = "nullable")]
     replies: Vec<&'a RawValue>,
@@ -93,7 +93,7 @@ struct Thread<'a> {
 #[derive(Deserialize)]
 struct Post {
     user: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     message: String,
     create_at: i64,
     edit_at: Option<i64>,
@@ -120,13 +120,9 @@ struct Emoji {
     image: String,
 }
 
-fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
-}
-
 /// Seconds of a time in milliseconds.
 fn seconds(milliseconds: i64) -> Date {
-    Date((milliseconds / 1000).clamp(0, LAST_SECOND))
+    Date(milliseconds.div_euclid(1000).clamp(*TIMES.start(), *TIMES.end()))
 }
 
 /// A post or reply that is read again when its turn has come.
@@ -186,7 +182,7 @@ struct Export<'a> {
     name: &'a str,
     path: &'a PathBuf,
     teams: Vec<Team>,
-    /// Display names, by login name.
+    /// The names in mentions, by login name.
     people: HashMap<String, String>,
     /// Names here, by team and name.
     channels: HashMap<(String, String), String>,
@@ -221,7 +217,8 @@ impl Export<'_> {
         })?;
         if let [team] = self.teams.as_slice() {
             let name = if team.display_name.is_empty() { &team.name } else { &team.display_name };
-            let line = OrganizationLine { name: Some(name.chars().take(40).collect()), description: None };
+            let name = Some(names::topic(name, 40)).filter(|name| !name.is_empty());
+            let line = OrganizationLine { name, description: None };
             self.importer.add(Line::Organization(line))?;
         }
         self.importer.leave_out("lines", other, "lines about versions, roles and bots have no place here");
@@ -237,7 +234,12 @@ impl Export<'_> {
             }
             self.add_user(user).map_err(|error| ImportError::at(self.name, line, error))?;
         }
-        let mut taken = HashSet::new();
+        for (username, name) in &mut self.people {
+            if let Some(mention) = self.importer.mention_of(username) {
+                *name = mention;
+            }
+        }
+        let mut taken = ChannelNames::default();
         for (line, channel) in channels {
             let key = (channel.team.clone(), channel.name.clone());
             let subscribers = members.remove(&key).unwrap_or_default();
@@ -268,19 +270,11 @@ impl Export<'_> {
     }
 
     /// The name of a channel here: unique, with that of the team if there are several.
-    fn name_of(&self, channel: &Channel, taken: &mut HashSet<String>) -> String {
+    fn name_of(&self, channel: &Channel, taken: &mut ChannelNames) -> String {
         let shown = if channel.display_name.is_empty() { &channel.name } else { &channel.display_name };
         let team = self.teams.iter().find(|team| team.name == channel.team).filter(|_| self.teams.len() > 1);
         let name = team.map_or_else(|| shown.clone(), |team| format!("{}: {shown}", team.display_name));
-        let name: String = name.chars().take(54).collect();
-        let mut unique = name.clone();
-        for number in 2.. {
-            if taken.insert(unique.to_lowercase()) {
-                break;
-            }
-            unique = format!("{name} {number}");
-        }
-        unique
+        taken.make(&name)
     }
 
     fn add_user(&mut self, user: User) -> ImportResult<()> {
@@ -295,8 +289,8 @@ impl Export<'_> {
             "member"
         };
         let name = format!("{} {}", user.first_name, user.last_name);
-        let name = if name.trim().is_empty() { user.username.clone() } else { name.trim().to_owned() };
-        let name: String = name.chars().filter(|c| !"*`\\>\"@|".contains(*c)).take(100).collect();
+        let name = [&name, &user.username].map(|name| names::person(name));
+        let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "unnamed".to_owned());
         self.people.insert(user.username.clone(), name.clone());
         self.importer.add(Line::User(UserLine {
             id: user.username,
@@ -382,15 +376,15 @@ impl Export<'_> {
 
     /// Replaces `@username` by mentions.
     fn mentions(&self, text: &str) -> String {
-        lines::mentions(text, |name| self.people.get(name).cloned())
+        names::mentions(text, |name| self.people.get(name).cloned())
     }
 }
 
 /// A topic from the beginning of a post.
 fn topic_of(message: &str) -> String {
     let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let plain: String = line.chars().filter(|c| !c.is_control()).collect();
-    let short: String = plain.chars().take(57).collect();
+    let plain = names::topic(line, usize::MAX);
+    let short = names::topic(line, 57);
     match short.as_str() {
         "" => TOPIC.to_owned(),
         _ if short.len() < plain.len() => format!("{}...", short.trim_end()),

@@ -20,6 +20,7 @@ mod receipts;
 pub mod report;
 mod rocketchat;
 mod rows;
+mod short_names;
 pub mod slack;
 mod target;
 mod topics;

@@ -71,14 +71,16 @@ pub fn allowed_name(name: &str, id: i64) -> Cow<'_, str> {
     Cow::Owned(format!("{} {id}", without_forbidden(name)).trim_start().to_owned())
 }
 
-/// Inserts a person or bot. Owners of bots are set later, because they may come later. Names of the server's bots get the
-/// person's id.
+/// Returns a display name as it can be here. Those of the server's bots get the person's id, too.
+pub fn allowed_full_name(name: &str, id: i64) -> Cow<'_, str> {
+    let name = allowed_name(name, id);
+    if users::names::is_reserved(&name) { Cow::Owned(format!("{name} {id}")) } else { name }
+}
+
+/// Inserts a person or bot. Owners of bots are set later, because they may come later.
 pub fn insert_person(connection: &Connection, person: &NewPerson) -> ImportResult<()> {
     let id = i64::from(person.user_id);
-    let mut full_name = allowed_name(&person.full_name, id);
-    if users::names::is_reserved(&full_name) {
-        full_name = Cow::Owned(format!("{full_name} {id}"));
-    }
+    let full_name = allowed_full_name(&person.full_name, id);
     connection
         .prepare_cached(
             "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, is_active, bot_type,

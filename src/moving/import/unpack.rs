@@ -113,10 +113,11 @@ impl Archive {
         }
         let mut path = self.root.clone();
         for component in Path::new(name).components() {
-            let Component::Normal(part) = component else {
-                return Err(ImportError::in_file(name, "the path leads out of the archive"));
-            };
-            path.push(part);
+            match component {
+                Component::CurDir => continue,
+                Component::Normal(part) => path.push(part),
+                _ => return Err(ImportError::in_file(name, "the path leads out of the archive")),
+            }
             match std::fs::symlink_metadata(&path) {
                 Ok(metadata) if metadata.is_symlink() => {
                     return Err(ImportError::in_file(name, "it is a link"));

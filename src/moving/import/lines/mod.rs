@@ -3,17 +3,22 @@
 //! People and channels come before the messages that name them, and messages in the order in which they are numbered.
 
 pub mod model;
+pub mod names;
 
 use crate::auth::Caller;
 use crate::domain::bots::NewBotRow;
 use crate::domain::emoji::resolve;
 use crate::domain::files::names::new_path_id;
 use crate::domain::groups::channel_settings;
+use crate::domain::groups::permission::StreamSetting;
+use crate::domain::groups::setting::Owner;
+use crate::domain::groups::system::SystemGroup;
+use crate::domain::limits::MAX_STREAM_DESCRIPTION_LENGTH;
 use crate::domain::messages::client_or_new;
 use crate::domain::messages::flags::bit;
 use crate::domain::rows::channel::TopicsPolicy;
 use crate::domain::users::passwords;
-use crate::domain::{bots, channels, realm, subscriptions, users};
+use crate::domain::{bots, channels, groups, realm, subscriptions, users};
 use crate::moving::import::descriptions;
 use crate::moving::import::descriptions::{Described, Description};
 use crate::moving::import::error::{ImportError, ImportResult};
@@ -26,11 +31,12 @@ use crate::moving::import::receipts::{Receipts, Received};
 use crate::moving::import::report::Report;
 use crate::moving::import::rows;
 use crate::moving::import::rows::{Channel, NewPerson};
+use crate::moving::import::short_names;
 use crate::moving::import::target::Target;
 use crate::moving::import::topics::NewestMessages;
 use crate::moving::import::unpack::Archive;
 use crate::types::{
-    BotType, ClientId, RecipientId, Role, StreamId, UserId, distinct, fold, without_forbidden,
+    BotType, ClientId, RecipientId, Role, StreamId, UserId, distinct, fold, is_unprintable, without_forbidden,
 };
 use model::{ChannelLine, EmojiLine, FileLine, Line, MessageLine, OrganizationLine, ReactionLine, UserLine};
 use roaring::RoaringBitmap;
@@ -39,6 +45,9 @@ use std::sync::Arc;
 
 /// The files by which an archive is known.
 pub const MARKS: &[&str] = &["messages.jsonl"];
+
+/// The longest name of an organization, in characters.
+const MAX_ORGANIZATION_NAME: usize = 40;
 
 /// Imports an archive of lines.
 pub fn import(
@@ -53,10 +62,20 @@ pub fn import(
     progress.expect(path.metadata()?.len());
     let mut importer = Importer::new(target, archive, addresses, report, "import")?;
     json::read_lines(&path, FILE, progress, |position, text| {
-        let line = json::parse(text).and_then(|line| importer.add(line));
+        let line = json::parse(text).and_then(|line| check_place(&line).and_then(|()| importer.add(line)));
         line.map_err(|error| ImportError::at(FILE, position.line, error))
     })?;
     importer.finish()
+}
+
+/// Fails for a message that has neither a channel nor receivers, or both.
+fn check_place(line: &Line) -> ImportResult<()> {
+    match line {
+        Line::Message(message) if message.channel.is_some() != message.to.is_empty() => {
+            Err(ImportError::new("a message has either a channel, or receivers in `to`"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A channel that was inserted.
@@ -78,6 +97,9 @@ pub struct Importer<'a> {
     avatars: Vec<(u32, String)>,
     emails: HashSet<String>,
     users: HashMap<String, u32>,
+    /// Display names, and the number of people who have each.
+    full_names: HashMap<u32, String>,
+    namesakes: HashMap<String, u32>,
     /// Deactivated people, who receive nothing any more.
     inactive: RoaringBitmap,
     renderer: Renderer,
@@ -122,6 +144,8 @@ impl<'a> Importer<'a> {
             avatars: Vec::new(),
             emails: HashSet::new(),
             users: HashMap::new(),
+            full_names: HashMap::new(),
+            namesakes: HashMap::new(),
             inactive: RoaringBitmap::new(),
             renderer,
             reader: None,
@@ -136,7 +160,7 @@ impl<'a> Importer<'a> {
             next_user,
             next_file: 1,
             last_message: 0,
-            last_date: 0,
+            last_date: i64::MIN,
             batch: Vec::with_capacity(BATCH),
         })
     }
@@ -158,6 +182,12 @@ impl<'a> Importer<'a> {
     }
 
     fn add_organization(&mut self, line: OrganizationLine) -> ImportResult<()> {
+        let name = line.name.as_deref().map(without_forbidden);
+        let length = name.as_deref().map(|name| name.chars().count());
+        if length.is_some_and(|length| !(1..=MAX_ORGANIZATION_NAME).contains(&length)) {
+            let what = format!("the name of the organization has 1 to {MAX_ORGANIZATION_NAME} characters");
+            return Err(ImportError::new(what));
+        }
         let text = line.description.clone().filter(|text| !text.is_empty());
         self.descriptions.extend(text.map(|text| Description {
             of: Described::Organization,
@@ -165,9 +195,8 @@ impl<'a> Importer<'a> {
             html: None,
         }));
         self.target.run(move |tx| {
-            for (name, text) in [("name", line.name), ("description", line.description)] {
+            for (name, text) in [("name", name), ("description", line.description)] {
                 if let Some(text) = text {
-                    let text = if name == "name" { without_forbidden(&text) } else { text };
                     realm::settings::set(tx, name, &text.into())?;
                 }
             }
@@ -180,8 +209,8 @@ impl<'a> Importer<'a> {
         if self.users.insert(line.id.clone(), user_id).is_some() {
             return Err(ImportError::new(format!("the user {} is there twice", line.id)));
         }
-        let email = match line.email.map(|email| email.trim().to_owned()).filter(|email| email.contains('@'))
-        {
+        let email = line.email.map(|email| email.trim().to_owned());
+        let email = match email.filter(|email| users::names::is_email(email)) {
             Some(email) => email,
             None => {
                 let why =
@@ -205,13 +234,17 @@ impl<'a> Importer<'a> {
             }
             None => None,
         };
+        let full_name = rows::allowed_full_name(line.full_name.trim(), user_id.into());
+        let full_name = users::names::check_full_name(&full_name)?;
+        *self.namesakes.entry(fold(&full_name)).or_default() += 1;
+        self.full_names.insert(user_id, full_name.clone());
         self.next_user += 1;
         self.avatars.extend(line.avatar.map(|path| (user_id, path)));
         let person = NewPerson {
             user_id,
             email: email.clone(),
             delivery_email: email,
-            full_name: line.full_name,
+            full_name,
             role,
             is_active: line.active,
             bot_type: line.bot.then_some(BotType::Generic),
@@ -238,6 +271,22 @@ impl<'a> Importer<'a> {
 
     fn users(&self, ids: &[String]) -> ImportResult<RoaringBitmap> {
         ids.iter().map(|id| self.user(id)).collect()
+    }
+
+    /// The text between the marks of a mention of a user: the name, and the id if others have the same name.
+    pub fn mention_of(&self, id: &str) -> Option<String> {
+        let user_id = self.users.get(id)?;
+        let name = self.full_names.get(user_id)?;
+        let is_unique = self.namesakes.get(&fold(name)) == Some(&1);
+        Some(if is_unique { name.clone() } else { format!("{name}|{user_id}") })
+    }
+
+    /// Lets only moderators post in a channel.
+    pub fn restrict_posting(&mut self, channel: &str) -> ImportResult<()> {
+        let Some(known) = self.channels.get(&fold(channel)) else { return Ok(()) };
+        let owner = Owner::Stream(known.stream_id.into());
+        let name = StreamSetting::CanSendMessage.name();
+        self.target.run(move |tx| Ok(groups::setting::set(tx, owner, name, SystemGroup::Moderators.id())?))
     }
 
     /// True if a user is known.
@@ -284,7 +333,7 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    fn add_channel(&mut self, line: ChannelLine) -> ImportResult<()> {
+    fn add_channel(&mut self, mut line: ChannelLine) -> ImportResult<()> {
         self.flush_people()?;
         let name = line.name.trim().to_owned();
         if name.is_empty() || self.channels.contains_key(&fold(&name)) {
@@ -293,8 +342,15 @@ impl<'a> Importer<'a> {
         let subscribers = self.users(&line.subscribers)?;
         let creator = line.creator.as_deref().map(|creator| self.user(creator)).transpose()?;
         let stream_id = self.channels.len() as u32 + 1;
+        let shown = channels::rules::name(&rows::allowed_name(&name, stream_id.into()))?;
         if self.reader.is_none() {
             return Err(ImportError::new("a channel comes before all people"));
+        }
+        let length = line.description.chars().count();
+        if length > MAX_STREAM_DESCRIPTION_LENGTH {
+            let why = "descriptions of channels are not longer here";
+            self.leave_out("ends of descriptions", 1, why);
+            line.description = line.description.chars().take(MAX_STREAM_DESCRIPTION_LENGTH).collect();
         }
         if !line.description.is_empty() {
             let (of, text) = (Described::Channel(stream_id), line.description.clone());
@@ -304,7 +360,7 @@ impl<'a> Importer<'a> {
         let channel = Channel {
             stream_id,
             recipient_id: recipient,
-            name: name.clone(),
+            name: shown,
             description: line.description,
             date_created: line.created.map_or_else(|| self.target.now(), |date| date.0),
             creator,
@@ -355,8 +411,9 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    fn add_message(&mut self, line: MessageLine) -> ImportResult<()> {
+    fn add_message(&mut self, mut line: MessageLine) -> ImportResult<()> {
         self.flush_people()?;
+        line.topic = line.topic.trim().to_owned();
         if line.date.0 < self.last_date {
             return Err(ImportError::new("the message is older than the one before it"));
         }
@@ -415,6 +472,10 @@ impl<'a> Importer<'a> {
             if line.topic.chars().count() > 60 {
                 return Err(ImportError::new("a topic has at most 60 characters"));
             }
+            if let Some(index) = line.topic.chars().position(is_unprintable) {
+                let what = format!("Invalid character in topic, at position {}!", index + 1);
+                return Err(ImportError::new(what));
+            }
             let known = self.channels.get(&fold(name.trim()));
             let known =
                 known.ok_or_else(|| ImportError::new(format!("there is no channel {name} before it")))?;
@@ -441,10 +502,17 @@ impl<'a> Importer<'a> {
     fn reaction(&mut self, line: &ReactionLine, before: &[Reaction]) -> ImportResult<Option<Reaction>> {
         let user = self.user(&line.user)?;
         if !self.emoji.contains_key(&line.emoji) {
-            let name = line.emoji.clone();
-            let found = self.target.read(|snapshot| Ok(resolve::choose(snapshot, &name, None, None).ok()))?;
-            let emoji = found.map(|found| Arc::new((name.clone(), found.code, found.kind.to_owned())));
-            self.emoji.insert(name, emoji);
+            let (name, plain) = (line.emoji.as_str(), short_names::without_tone(&line.emoji));
+            let names =
+                [Some(name), short_names::canonical(name), Some(plain), short_names::canonical(plain)];
+            let found = self.target.read(|snapshot| {
+                let choose = |name: &str| {
+                    let found = resolve::choose(snapshot, name, None, None).ok()?;
+                    Some(Arc::new((name.to_owned(), found.code, found.kind.to_owned())))
+                };
+                Ok(names.into_iter().flatten().find_map(choose))
+            })?;
+            self.emoji.insert(line.emoji.clone(), found);
         }
         match self.emoji.get(&line.emoji).cloned().flatten() {
             Some(emoji) => {
@@ -499,6 +567,9 @@ impl<'a> Importer<'a> {
 
     /// Writes what is left, and the receivers of all messages.
     pub fn finish(mut self) -> ImportResult<()> {
+        if self.users.is_empty() {
+            return Err(ImportError::new("the archive has no people"));
+        }
         self.flush_people()?;
         self.flush()?;
         self.target.wait()?;
@@ -511,29 +582,4 @@ impl<'a> Importer<'a> {
         }
         Ok(())
     }
-}
-
-/// Replaces `@username` by mentions of the display names that `name_of` has, and the words for all by theirs.
-pub fn mentions(text: &str, name_of: impl Fn(&str) -> Option<String>) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('@') {
-        out.push_str(&rest[..at]);
-        let name = &rest[at + 1..];
-        let length =
-            name.find(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c)).unwrap_or(name.len());
-        let word = name[..length].trim_end_matches(['.', '-', '_']);
-        let is_start = !out.ends_with(|c: char| c.is_alphanumeric());
-        let replaced = match word.to_lowercase().as_str() {
-            "all" | "channel" | "here" => Some("all".to_owned()),
-            lower => name_of(word).or_else(|| name_of(lower)),
-        };
-        match replaced.filter(|_| is_start) {
-            Some(name) => out.extend(["@**", &name, "**"]),
-            None => out.push_str(&rest[at..=at + word.len()]),
-        }
-        rest = &name[word.len()..];
-    }
-    out.push_str(rest);
-    out
 }

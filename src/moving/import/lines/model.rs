@@ -1,6 +1,7 @@
 //! The lines of the documented format. `docs/moving.md` describes them.
 
-use crate::types::whole_seconds;
+use crate::moving::import::json;
+use crate::moving::import::json::nullable;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
@@ -43,15 +44,15 @@ pub struct UserLine {
     /// The role; `member` if absent.
     pub role: Option<String>,
     /// False for deactivated accounts.
-    #[serde(default = "yes")]
+    #[serde(default = "yes", deserialize_with = "yes_if_null")]
     pub active: bool,
     /// True for bots.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub bot: bool,
     /// The owner of a bot: an `id`.
     pub bot_owner: Option<String>,
     /// IANA identifier.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub timezone: String,
     /// When the account was created.
     pub joined: Option<Date>,
@@ -68,26 +69,26 @@ pub struct ChannelLine {
     /// The name, by which messages refer to it.
     pub name: String,
     /// Markdown.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub description: String,
     /// True for a private channel.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub private: bool,
     /// False if new subscribers of a private channel cannot read earlier messages.
-    #[serde(default = "yes")]
+    #[serde(default = "yes", deserialize_with = "yes_if_null")]
     pub shared_history: bool,
     /// True for an archived channel.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub archived: bool,
     /// True if new people are subscribed to it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub default: bool,
     /// When it was created.
     pub created: Option<Date>,
     /// The creator.
     pub creator: Option<String>,
     /// Its subscribers.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub subscribers: Vec<String>,
 }
 
@@ -112,29 +113,29 @@ pub struct MessageLine {
     /// The name of the channel.
     pub channel: Option<String>,
     /// The topic in the channel.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub topic: String,
     /// The receivers of a direct message; the sender need not be among them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub to: Vec<String>,
     /// Markdown.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub content: String,
     /// When it was sent.
     pub date: Date,
     /// When its content was edited.
     pub edited: Option<Date>,
     /// Reactions, the oldest first.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub reactions: Vec<ReactionLine>,
     /// Files, to which links are added at its end.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub files: Vec<FileLine>,
     /// The users who starred it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub starred_by: Vec<String>,
     /// Receivers who have not read it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub unread_by: Vec<String>,
 }
 
@@ -173,14 +174,10 @@ impl<'de> Deserialize<'de> for Date {
             Text(String),
         }
         match Written::deserialize(deserializer)? {
-            Written::Seconds(seconds) => whole_seconds(seconds)
-                .map(Self)
-                .ok_or_else(|| D::Error::custom(format!("{seconds} is no time in UNIX seconds"))),
+            Written::Seconds(seconds) => json::time(seconds).map(Self).map_err(D::Error::custom),
             Written::Text(text) => match text.parse::<jiff::Timestamp>() {
-                Ok(time) => Ok(Self(time.as_second())),
-                Err(_) => {
-                    Err(D::Error::custom(format!("'{text}' is not a time such as 2027-01-01T00:00:00Z")))
-                }
+                Ok(time) if json::TIMES.contains(&time.as_second()) => Ok(Self(time.as_second())),
+                _ => Err(D::Error::custom(format!("'{text}' is not a time such as 2027-01-01T00:00:00Z"))),
             },
         }
     }
@@ -188,4 +185,8 @@ impl<'de> Deserialize<'de> for Date {
 
 fn yes() -> bool {
     true
+}
+
+fn yes_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(true))
 }

@@ -6,21 +6,22 @@ mod bson;
 
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::json;
-use crate::moving::import::lines;
+use crate::moving::import::json::TIMES;
 use crate::moving::import::lines::Importer;
 use crate::moving::import::lines::model::{
     ChannelLine, Date, EmojiLine, FileLine, Line, MessageLine, ReactionLine, UserLine,
 };
+use crate::moving::import::lines::names;
+use crate::moving::import::lines::names::ChannelNames;
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::progress::Progress;
 use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
-use crate::types::LAST_SECOND;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Write;
 
@@ -82,14 +83,14 @@ fn texts(document: &Value, name: &str) -> Vec<String> {
 
 fn date(document: &Value, name: &str) -> Option<Date> {
     let milliseconds = document.get(name)?.as_i64()?;
-    Some(Date((milliseconds / 1000).clamp(0, LAST_SECOND)))
+    Some(Date(milliseconds.div_euclid(1000).clamp(*TIMES.start(), *TIMES.end())))
 }
 
 struct Dump<'a> {
     importer: Importer<'a>,
     archive: &'a Archive,
     rooms: HashMap<String, Room>,
-    /// Display names by login name, and login names.
+    /// The names in mentions by login name, and ids by login name.
     names: HashMap<String, String>,
     usernames: HashMap<String, String>,
     /// Chunks of uploads by file: number and offset.
@@ -126,10 +127,11 @@ impl Dump<'_> {
         for (number, person) in (1..).zip(&people) {
             let (id, username, kind) = (text(person, "_id"), text(person, "username"), text(person, "type"));
             let is_bot = kind == "bot" || texts(person, "roles").iter().any(|role| role == "bot");
-            let name = first_text(person, &["name", "username", "_id"]);
-            let name: String = name.chars().filter(|c| !"*`\\>\"@|".contains(*c)).take(100).collect();
-            self.names.insert(username.to_owned(), name.clone());
-            self.usernames.insert(username.to_owned(), id.to_owned());
+            let name = ["name", "username", "_id"].map(|member| names::person(text(person, member)));
+            let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "unnamed".to_owned());
+            if !username.is_empty() {
+                self.usernames.insert(username.to_owned(), id.to_owned());
+            }
             let email = person.pointer("/emails/0/address").and_then(Value::as_str).map(str::to_owned);
             let role = match texts(person, "roles") {
                 roles if is_owner(person) && !roles.is_empty() => "owner",
@@ -138,7 +140,11 @@ impl Dump<'_> {
             };
             let line = UserLine {
                 id: id.to_owned(),
-                email: email.or_else(|| Some(format!("{}-{kind}@imported.invalid", username.to_lowercase()))),
+                // People who did not finish their registration have none.
+                email: email.or_else(|| {
+                    let username = Some(username.to_lowercase()).filter(|username| !username.is_empty());
+                    username.map(|username| format!("{username}-{kind}@imported.invalid"))
+                }),
                 full_name: name,
                 role: Some(if is_bot { "member" } else { role }.to_owned()),
                 active: kind == "user" && !is_bot && person.get("active") != Some(&Value::Bool(false)),
@@ -151,11 +157,12 @@ impl Dump<'_> {
                 .add(Line::User(line))
                 .map_err(|error| ImportError::at("users.bson", number, error))?;
         }
-        self.importer.leave_out(
-            "passwords",
-            people.len() as u64,
-            "their hashes are of a method that is not known",
-        );
+        for (username, id) in &self.usernames {
+            self.names.extend(self.importer.mention_of(id).map(|name| (username.clone(), name)));
+        }
+        let with_password = people.iter().filter(|person| person.pointer("/services/password").is_some());
+        let count = with_password.count() as u64;
+        self.importer.leave_out("passwords", count, "their hashes are of a method that is not known");
         Ok(())
     }
 
@@ -187,7 +194,7 @@ impl Dump<'_> {
             .filter(|room| room.get("teamMain") == Some(&Value::Bool(true)))
             .map(|room| (text(room, "teamId").to_owned(), text(room, "name").to_owned()))
             .collect();
-        let mut taken = HashSet::new();
+        let mut taken = ChannelNames::default();
         for room in rooms {
             let id = text(&room, "_id").to_owned();
             let place = match text(&room, "t") {
@@ -232,25 +239,15 @@ impl Dump<'_> {
         room: &Value,
         subscribers: Vec<String>,
         teams: &HashMap<String, String>,
-        taken: &mut HashSet<String>,
+        taken: &mut ChannelNames,
     ) -> ImportResult<String> {
         let shown = first_text(room, &["fname", "name", "_id"]);
         let is_team = room.get("teamMain") == Some(&Value::Bool(true));
         let name = if is_team { format!("[TEAM] {shown}") } else { shown.to_owned() };
-        let short: String = name.chars().take(54).collect();
-        let mut unique = short.clone();
-        for number in 2.. {
-            if taken.insert(unique.to_lowercase()) {
-                break;
-            }
-            unique = format!("{short} {number}");
-        }
+        let unique = taken.make(&name);
         let team = teams.get(text(room, "teamId")).filter(|_| !is_team);
         let of_team = team.map(|team| format!("[Team {team} channel]. ")).unwrap_or_default();
         let private = text(room, "t") == "p";
-        if room.get("ro") == Some(&Value::Bool(true)) {
-            self.importer.leave_out("rules of rooms", 1, "that only moderators post has to be set again");
-        }
         self.importer.add(Line::Channel(ChannelLine {
             name: unique.clone(),
             description: format!("{of_team}{}", first_text(room, &["description", "topic"])),
@@ -262,6 +259,9 @@ impl Dump<'_> {
             creator: None,
             subscribers,
         }))?;
+        if room.get("ro") == Some(&Value::Bool(true)) {
+            self.importer.restrict_posting(&unique)?;
+        }
         Ok(unique)
     }
 
@@ -353,6 +353,10 @@ impl Dump<'_> {
                 );
                 return Ok(());
             }
+            if document.get("_hidden") == Some(&Value::Bool(true)) {
+                importer.leave_out("messages", 1, "they are earlier versions of messages that were edited");
+                return Ok(());
+            }
             let time = document.get("ts").and_then(Value::as_i64);
             let time = time.ok_or_else(|| ImportError::new("a message has no time"))?;
             let thread = match text(&document, "tmid") {
@@ -397,7 +401,7 @@ impl Dump<'_> {
         };
         let thread = first_text(document, &["tmid", "_id"]);
         let topic = self.threads.get(thread).cloned().or(of_room).unwrap_or_else(|| TOPIC.to_owned());
-        let mut content = self.mentions(text(document, "msg"));
+        let mut content = self.channel_links(document, &self.mentions(text(document, "msg")));
         let blocks = document.get("attachments").and_then(Value::as_array);
         for block in blocks.into_iter().flatten() {
             let description = first_text(block, &["description", "text"]);
@@ -452,13 +456,26 @@ impl Dump<'_> {
 
     /// Replaces `@username` by mentions.
     fn mentions(&self, text: &str) -> String {
-        lines::mentions(text, |name| self.names.get(name).cloned())
+        names::mentions(text, |name| self.names.get(name).cloned())
+    }
+
+    /// Replaces `#room` by links to the rooms that the message lists.
+    fn channel_links(&self, document: &Value, content: &str) -> String {
+        let listed =
+            document.get("channels").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        names::replace_words(content, '#', |word| {
+            let room = listed.iter().find(|room| text(room, "name") == word)?;
+            match self.rooms.get(text(room, "_id"))? {
+                Room::Channel(channel, None) => Some(format!("#**{channel}**")),
+                Room::Channel(channel, Some(topic)) => Some(format!("#**{channel}>{topic}**")),
+                Room::Direct(_) | Room::Dropped => None,
+            }
+        })
     }
 }
 
 /// The topic of a discussion.
 fn topic(name: &str) -> String {
     let room = 60 - TOPIC.chars().count() - 3;
-    let short: String = name.chars().filter(|c| !c.is_control()).take(room).collect();
-    format!("{} ({TOPIC})", short.trim())
+    format!("{} ({TOPIC})", names::topic(name, room))
 }

@@ -1,9 +1,10 @@
 //! Slack's export.
 //!
 //! Messages are in a folder for each channel and a file for each day. Days are read one after the other, each from all
-//! folders, and sorted, because messages are numbered by time. Threads become topics.
+//! folders, and sorted (`days`), because messages are numbered by time. Threads become topics.
 
 mod api;
+mod days;
 mod model;
 mod rich_text;
 mod text;
@@ -14,16 +15,20 @@ use crate::moving::import::lines::Importer;
 use crate::moving::import::lines::model::{
     ChannelLine, Date, EmojiLine, FileLine, Line, MessageLine, ReactionLine, UserLine,
 };
+use crate::moving::import::lines::names;
+use crate::moving::import::lines::names::ChannelNames;
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::progress::Progress;
 use crate::moving::import::report::Report;
+use crate::moving::import::short_names;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
-use crate::types::{charset, whole_seconds};
+use crate::types::{charset, fold, whole_seconds};
 use api::Api;
-use model::{SlackAttachment, SlackChannel, SlackFile, SlackMessage, SlackUser, seconds};
+use days::DayFile;
+use model::{SlackAttachment, SlackChannel, SlackFile, SlackMessage, SlackUser, moment, seconds};
 use serde::de::DeserializeOwned;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use text::{Names, to_markdown};
 
@@ -97,17 +102,22 @@ pub fn import(
     slack.add_people(users, &emails)?;
     slack.add_emoji()?;
     let conversations = slack.add_channels(progress)?;
-    let mut days: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut paths: Vec<(String, usize)> = Vec::new();
     for (index, conversation) in conversations.iter().enumerate() {
         let (_, files) = archive.entries(&conversation.folder)?;
         for file in files.into_iter().filter(|file| is_day(file)) {
-            let name = format!("{}/{file}", conversation.folder);
-            progress.expect(archive.file(&name)?.metadata()?.len());
-            days.entry(file).or_default().push(index);
+            let path = format!("{}/{file}", conversation.folder);
+            // Each is read twice.
+            progress.expect(2 * archive.file(&path)?.metadata()?.len());
+            paths.push((path, index));
         }
     }
-    for (day, places) in days {
-        slack.add_day(&day, places.into_iter().map(|index| &conversations[index]), progress)?;
+    let mut files: Vec<DayFile> = Vec::new();
+    for (path, index) in paths {
+        files.extend(days::read(archive, path, index, progress)?);
+    }
+    for group in days::groups(files) {
+        slack.add_messages(&group, &conversations, progress)?;
     }
     slack.importer.finish()
 }
@@ -124,6 +134,11 @@ fn add_addresses(users: &mut Vec<SlackUser>, known: Vec<SlackUser>) {
     let mut others: Vec<SlackUser> = known.into_values().collect();
     others.sort_by(|one, other| one.id.cmp(&other.id));
     users.extend(others);
+}
+
+/// The file with the public or the private channels.
+fn channels_file(private: bool) -> &'static str {
+    if private { "groups.json" } else { "channels.json" }
 }
 
 /// True for the name of a file with the messages of a day.
@@ -187,7 +202,8 @@ impl Slack<'_> {
                 ));
             }
             let given = emails.get(&user.id.to_lowercase()).or_else(|| emails.get(&user.name.to_lowercase()));
-            let email = given.cloned().or_else(|| user.profile.email.clone()).filter(|_| !user.is_bot);
+            let email = given.cloned().or_else(|| user.profile.email.clone());
+            let email = email.filter(|email| !user.is_bot && email.contains('@'));
             if let Some(email) = &email {
                 if let Some(first) = by_email.get(&email.to_lowercase()) {
                     self.aliases.insert(user.id.clone(), first.clone());
@@ -200,13 +216,19 @@ impl Slack<'_> {
             }
             self.add_person(user, email)?;
         }
+        for (id, name) in &mut self.names.people {
+            if let Some(mention) = self.importer.mention_of(self.aliases.get(id).unwrap_or(id)) {
+                *name = mention;
+            }
+        }
         Ok(())
     }
 
     fn add_person(&mut self, user: SlackUser, email: Option<String>) -> ImportResult<()> {
-        let names = [user.real_name.as_deref(), user.profile.real_name.as_deref(), Some(user.name.as_str())];
-        let name = names.into_iter().flatten().map(plain_name).find(|name| !name.is_empty());
-        let name = name.unwrap_or_else(|| user.id.clone());
+        let (login, id) = (Some(user.name.as_str()), Some(user.id.as_str()));
+        let names = [user.real_name.as_deref(), user.profile.real_name.as_deref(), login, id];
+        let name = names.into_iter().flatten().map(names::person).find(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| "unnamed".to_owned());
         self.names.people.insert(user.id.clone(), name.clone());
         let avatar = match user.profile.image() {
             Some(url) => self.fetch("avatars", url)?,
@@ -280,7 +302,7 @@ impl Slack<'_> {
             return Ok(first.clone());
         }
         if !self.importer.has_user(id) {
-            let name = format!("Slack user {id}");
+            let name = names::person(&format!("Slack user {id}"));
             self.names.people.insert(id.to_owned(), name.clone());
             let line = UserLine {
                 id: id.to_owned(),
@@ -306,17 +328,23 @@ impl Slack<'_> {
             return Err(ImportError::in_file("channels.json", "the archive does not have this file"));
         }
         let mut channels: Vec<(SlackChannel, bool)> = Vec::new();
-        for (file, private) in [("channels.json", false), ("groups.json", true)] {
-            let rows: Vec<SlackChannel> = list(self.archive, file, progress)?;
+        for private in [false, true] {
+            let rows: Vec<SlackChannel> = list(self.archive, channels_file(private), progress)?;
             channels.extend(rows.into_iter().map(|channel| (channel, private)));
         }
-        for (channel, _) in &channels {
-            self.names.channels.insert(channel.id.clone(), channel.name.clone());
+        let (mut taken, mut folders) = (ChannelNames::default(), HashSet::new());
+        for (channel, private) in &channels {
+            if channel.name.trim().is_empty() || !folders.insert(fold(&channel.name)) {
+                let what = format!("the channel '{}' has no name, or is there twice", channel.name);
+                return Err(ImportError::in_file(channels_file(*private), what));
+            }
+            self.names.channels.insert(channel.id.clone(), taken.make(&channel.name));
         }
         for (channel, private) in channels {
-            let file = if private { "groups.json" } else { "channels.json" };
+            let file = channels_file(private);
+            let name = self.names.channels.get(&channel.id).cloned().unwrap_or_default();
             let line = ChannelLine {
-                name: channel.name.clone(),
+                name: name.clone(),
                 description: to_markdown(&channel.purpose.value.replace('\n', " "), &self.names),
                 private,
                 shared_history: !private,
@@ -329,7 +357,7 @@ impl Slack<'_> {
                 subscribers: self.accounts(&channel.members)?,
             };
             self.importer.add(Line::Channel(line)).map_err(|error| ImportError::in_file(file, error))?;
-            conversations.push(Conversation { folder: channel.name.clone(), target: Ok(channel.name) });
+            conversations.push(Conversation { folder: channel.name, target: Ok(name) });
         }
         for (file, by_id) in [("mpims.json", false), ("dms.json", true)] {
             for row in list::<SlackChannel>(self.archive, file, progress)? {
@@ -341,29 +369,25 @@ impl Slack<'_> {
         Ok(conversations)
     }
 
-    /// Adds the messages of a day.
-    fn add_day<'c>(
+    /// Adds the messages of some files, by time.
+    fn add_messages(
         &mut self,
-        day: &str,
-        places: impl Iterator<Item = &'c Conversation>,
+        files: &[DayFile],
+        conversations: &[Conversation],
         progress: &Progress,
     ) -> ImportResult<()> {
         let mut messages = Vec::new();
-        for place in places {
-            let file = format!("{}/{day}", place.folder);
-            let path = self.archive.file(&file)?;
-            json::read_list(&path, &file, progress, &mut |_, text| {
+        for file in files {
+            json::read_list(&self.archive.file(&file.path)?, &file.path, progress, &mut |_, text| {
                 let message: SlackMessage = json::parse(text)?;
-                let time = seconds(&message.ts)
-                    .ok_or_else(|| ImportError::new(format!("{} is no time of Slack", message.ts)))?;
-                messages.push((time, message, place));
+                messages.push((moment(&message.ts)?, message, file));
                 Ok(())
             })?;
         }
         messages.sort_by_key(|(time, ..)| *time);
-        for ((time, _), message, place) in messages {
-            let file = format!("{}/{day}", place.folder);
-            self.add_message(time, message, place).map_err(|error| ImportError::in_file(&file, error))?;
+        for ((time, _), message, file) in messages {
+            let added = self.add_message(time, message, &conversations[file.conversation]);
+            added.map_err(|error| ImportError::in_file(&file.path, error))?;
         }
         Ok(())
     }
@@ -440,8 +464,8 @@ impl Slack<'_> {
         };
         let id = format!("program {program}");
         if self.programs.insert(id.clone()) {
-            let name = message.username.as_deref().map(plain_name).filter(|name| !name.is_empty());
-            let name = name.unwrap_or_else(|| format!("Slack program {program}"));
+            let name = message.username.as_deref().map(names::person).filter(|name| !name.is_empty());
+            let name = name.unwrap_or_else(|| names::person(&format!("Slack program {program}")));
             let address: String =
                 program.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
             self.importer.add(Line::User(UserLine {
@@ -525,23 +549,9 @@ impl Slack<'_> {
     }
 }
 
-/// A name without characters that names do not have here.
-fn plain_name(name: &str) -> String {
-    let kept: String =
-        name.chars().filter(|c| !c.is_control() && !"*`\\>\"@|".contains(*c)).take(100).collect();
-    kept.trim().to_owned()
-}
-
-/// Names of Slack that differ here.
+/// The name here of an emoji of Slack.
 fn emoji_name(name: &str) -> &str {
-    let names: [(&str, &str); 5] = [
-        ("thumbsup", "+1"),
-        ("thumbsdown", "-1"),
-        ("white_check_mark", "check"),
-        ("heavy_check_mark", "check_mark"),
-        ("simple_smile", "smile"),
-    ];
-    names.iter().find(|(slack, _)| *slack == name).map_or(name, |(_, here)| here)
+    short_names::canonical(name).unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -553,7 +563,6 @@ mod tests {
         assert_eq!(seconds("1434139102.000002"), Some((1_434_139_102, 2)));
         assert_eq!(seconds("1434139102"), Some((1_434_139_102, 0)));
         assert_eq!(seconds("x.y"), None);
-        assert_eq!(["thumbsup", "tada"].map(emoji_name), ["+1", "tada"]);
-        assert_eq!(plain_name(" A*d`a "), "Ada");
+        assert_eq!(["thumbsup", "tada", "dog"].map(emoji_name), ["+1", "tada", "puppy"]);
     }
 }

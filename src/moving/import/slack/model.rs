@@ -1,34 +1,36 @@
 //! Rows of Slack's export. Unknown members are ignored.
 
+use crate::moving::import::error::{ImportError, ImportResult};
+use crate::moving::import::json::nullable;
 use crate::types::LAST_SECOND;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 
 /// A person of `users.json`.
 #[derive(Debug, Deserialize)]
 pub struct SlackUser {
     pub id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub real_name: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub deleted: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub is_bot: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub is_primary_owner: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub is_owner: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub is_admin: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub is_restricted: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub is_ultra_restricted: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub tz: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub profile: SlackProfile,
 }
 
@@ -56,23 +58,23 @@ impl SlackProfile {
 #[derive(Debug, Deserialize)]
 pub struct SlackChannel {
     pub id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub created: f64,
     pub creator: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub is_archived: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub members: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub purpose: Purpose,
 }
 
 /// The purpose of a channel.
 #[derive(Debug, Default, Deserialize)]
 pub struct Purpose {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub value: String,
 }
 
@@ -84,21 +86,21 @@ pub struct SlackMessage {
     pub bot_id: Option<String>,
     pub username: Option<String>,
     pub subtype: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub text: Option<String>,
     /// The text with its structure, which `text` lacks: a list of blocks.
     #[serde(default)]
     pub blocks: Value,
     pub thread_ts: Option<String>,
     pub edited: Option<Edited>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub reactions: Vec<SlackReaction>,
-    #[serde(default, deserialize_with = "nullable_list")]
+    #[serde(default, deserialize_with = "nullable")]
     pub files: Vec<SlackFile>,
     pub file: Option<SlackFile>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub attachments: Vec<SlackAttachment>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub comment: Value,
 }
 
@@ -112,14 +114,14 @@ pub struct Edited {
 #[derive(Debug, Deserialize)]
 pub struct SlackReaction {
     pub name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub users: Vec<String>,
 }
 
 /// A file.
 #[derive(Debug, Deserialize)]
 pub struct SlackFile {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     pub id: String,
     pub name: Option<String>,
     pub title: Option<String>,
@@ -139,12 +141,22 @@ pub struct SlackAttachment {
     pub title: Option<String>,
 }
 
-fn nullable_list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SlackFile>, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+/// The time of a message, without the rest of it.
+#[derive(Debug, Deserialize)]
+pub struct Stamp {
+    pub ts: String,
+}
+
+/// A time: seconds and microseconds.
+pub type Moment = (i64, u32);
+
+/// The time of a message, from its `ts`.
+pub fn moment(ts: &str) -> ImportResult<Moment> {
+    seconds(ts).ok_or_else(|| ImportError::new(format!("{ts} is no time of Slack")))
 }
 
 /// Seconds and microseconds of a `ts`.
-pub fn seconds(ts: &str) -> Option<(i64, u32)> {
+pub fn seconds(ts: &str) -> Option<Moment> {
     let (seconds, micros) = ts.split_once('.').unwrap_or((ts, "0"));
     let seconds = seconds.parse().ok().filter(|seconds| (0..=LAST_SECOND).contains(seconds))?;
     Some((seconds, format!("{micros:0<6}").get(..6)?.parse().ok()?))

@@ -216,6 +216,12 @@ fn wrong_lines_are_named() {
             json!({"type": "user", "id": "x", "full_name": "X", "email": "ADA@example.com"}),
             "the email ADA@example.com is there twice",
         ),
+        (message(json!({"to": ["ada"]})), "a message has either a channel, or receivers in `to`"),
+        (message(json!({"channel": null})), "a message has either a channel, or receivers in `to`"),
+        (message(json!({"topic": "a\nb"})), "Invalid character in topic, at position 2!"),
+        (json!({"type": "user", "id": "x", "full_name": " "}), "Name too short!"),
+        (json!({"type": "channel", "name": "x".repeat(61)}), "Channel name too long (limit: 60 characters)."),
+        (json!({"type": "organization", "name": ""}), "the name of the organization has 1 to 40 characters"),
     ];
     for (line, expected) in cases {
         let import = Import::new("json");

@@ -10,6 +10,7 @@ mod mattermost;
 mod rocketchat;
 mod slack;
 mod slack_api;
+mod values;
 mod zulip;
 
 use crate::harness::{Client, START, TestServer};

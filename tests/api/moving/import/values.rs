@@ -1,0 +1,201 @@
+//! Values that are rare, but right: nulls, old dates, long names, names that several people have.
+
+use super::archive::with;
+use super::{Import, client, mattermost, messages, rocketchat, slack};
+use crate::harness::pictures;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Write;
+
+/// The texts of messages.
+fn texts(seen: &[Value]) -> Vec<&str> {
+    seen.iter().map(|one| one["content"].as_str().unwrap()).collect()
+}
+
+/// The names and codes of the reactions to a message.
+fn reactions(message: &Value) -> Vec<(&str, &str)> {
+    let rows = message["reactions"].as_array().unwrap().iter();
+    rows.map(|row| (row["emoji_name"].as_str().unwrap(), row["emoji_code"].as_str().unwrap())).collect()
+}
+
+/// The reasons why things of a kind were left out, with their numbers.
+fn left_out<'r>(report: &'r Value, what: &str) -> Vec<(i64, &'r str)> {
+    let rows = report["left_out"].as_array().unwrap().iter().filter(|left| left["what"] == what);
+    rows.map(|left| (left["count"].as_i64().unwrap(), left["why"].as_str().unwrap())).collect()
+}
+
+fn put(import: &Import, lines: &[Value]) {
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    import.write("messages.jsonl", lines.join("\n"));
+}
+
+#[tokio::test]
+async fn lines_may_have_nulls_and_old_dates() {
+    let import = Import::new("json");
+    import.write("list.txt", "oars");
+    put(
+        &import,
+        &[
+            json!({"type": "user", "id": "ada", "email": "ada@example.com", "full_name": "Ada", "role": "owner",
+                "timezone": null, "active": null, "bot": null, "joined": "1850-01-02T03:04:05Z"}),
+            json!({"type": "channel", "name": "general", "description": null, "private": null, "archived": null,
+                "shared_history": null, "default": null, "subscribers": ["ada"], "created": -4_000_000_000_i64}),
+            json!({"type": "message", "sender": "ada", "channel": "general", "topic": null, "content": "first",
+                "date": "1850-05-01T10:00:00Z", "to": null, "reactions": null, "files": null, "starred_by": null,
+                "unread_by": null}),
+            json!({"type": "message", "sender": "ada", "to": ["ada"], "content": null, "date": -1.5,
+                "files": [{"path": "./list.txt"}]}),
+        ],
+    );
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    let times: Vec<i64> = seen.iter().map(|one| one["timestamp"].as_i64().unwrap()).collect();
+    assert_eq!(times, [-3_776_421_600, -2]);
+    let streams = ada.get("/streams", ()).await.ok();
+    assert_eq!(streams["streams"][0]["date_created"], -4_000_000_000_i64);
+}
+
+#[test]
+fn archives_without_people_are_refused() {
+    let import = Import::new("json");
+    put(&import, &[]);
+    assert_eq!(import.refused(&import.archive()), "the archive has no people");
+}
+
+#[tokio::test]
+async fn messages_of_slack_are_sorted_although_days_overlap() {
+    let import = slack::export();
+    let user = |id: &str, name: &str, email: &str| {
+        json!({"id": id, "name": name, "real_name": name, "tz": null,
+        "profile": {"email": email, "real_name": null}})
+    };
+    let mut owner = user("U1", "Ada", "ada@example.com");
+    owner["is_owner"] = json!(true);
+    let people = [
+        owner,
+        user("U2", "Sam", "sam@example.com"),
+        user("U3", "Sam", "sam@example.org"),
+        user("U4", "Eve", ""),
+        user("U5", "Joe", ""),
+        json!({"id": "U6", "name": null, "real_name": null, "deleted": null, "profile": null}),
+    ];
+    import.write("users.json", json!(people).to_string());
+    let long = "y".repeat(80);
+    let channels = json!([
+        {"id": "C1", "name": "general", "members": ["U1", "U2", "U3"], "purpose": null, "created": null, "creator": null},
+        {"id": "C2", "name": long, "members": ["U1"], "purpose": {"value": null}},
+    ]);
+    import.write("channels.json", channels.to_string());
+    for file in ["groups.json", "dms.json", "mpims.json"] {
+        import.write(file, "[]");
+    }
+    let emoji = |name: &str| json!({"name": name, "users": ["U1"], "count": 1});
+    import.write("general/2024-03-01.json", json!([
+        {"user": "U1", "text": "hi <@U3>", "ts": "1709280100.000200", "reactions": [emoji("slightly_smiling_face"),
+            emoji("smile"), emoji("man-shrugging"), emoji("flag-de"), emoji("tada::skin-tone-3")]},
+        {"user": "U2", "text": "last", "ts": "1709370000.000100", "attachments": null, "reactions": null, "files": null},
+    ]).to_string());
+    import.write(
+        "general/2024-03-02.json",
+        json!([
+        {"user": "U2", "text": "second", "ts": "1709366400.000100"}])
+        .to_string(),
+    );
+    import.write(
+        &format!("{long}/2024-03-01.json"),
+        json!([
+        {"user": "U1", "text": "third <#C2>", "ts": "1709366500.000100"}])
+        .to_string(),
+    );
+    let report = import.run(&[]);
+    assert_eq!((&report["users"], &report["messages"]), (&json!(6), &json!(4)), "{report}");
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let (one, other) = (client(&server, "sam@example.com").await, client(&server, "sam@example.org").await);
+    let seen = messages(&ada, json!([])).await;
+    let (hi, third) = (format!("hi @**Sam|{}**", other.user_id), format!("third #**{}**", "y".repeat(60)));
+    assert_eq!(texts(&seen), [hi.as_str(), "second", third.as_str(), "last"]);
+    assert_eq!(
+        reactions(&seen[0]),
+        [
+            ("smile", "1f642"),
+            ("big_smile", "1f604"),
+            ("man_shrugging", "1f937-200d-2642"),
+            ("flag_germany", "1f1e9-1f1ea"),
+            ("tada", "1f389")
+        ]
+    );
+    assert_eq!(messages(&one, json!([])).await[0]["flags"], json!(["read"]));
+    assert_eq!(messages(&other, json!([])).await[0]["flags"], json!(["read", "mentioned"]));
+}
+
+#[tokio::test]
+async fn lines_of_mattermost_may_have_nulls() {
+    let import = mattermost::export(&[
+        json!({"type": "user", "user": {"username": "ada2", "email": "ada2@example.com", "first_name": "ADA",
+            "last_name": "X", "roles": null, "teams": null}}),
+        json!({"type": "user", "user": {"username": "joe", "email": null, "first_name": null, "last_name": null}}),
+        json!({"type": "channel", "channel": {"team": "boats", "name": "nulls", "display_name": null, "type": "O",
+            "header": null, "purpose": null}}),
+        json!({"type": "post", "post": {"team": "boats", "channel": "town-square", "user": "ada",
+            "message": "hi @ada2, @bob", "create_at": -1500, "edit_at": null, "attachments": null, "replies": null,
+            "reactions": [{"user": "bob", "emoji_name": "slightly_smiling_face"},
+                {"user": "bob", "emoji_name": "wave_medium_skin_tone"}]}}),
+    ]);
+    import.run(&[]);
+    let server = import.serve().await;
+    let (ada, namesake) =
+        (client(&server, "ada@example.com").await, client(&server, "ada2@example.com").await);
+    let seen = messages(&ada, json!([])).await;
+    assert_eq!(texts(&seen), [format!("hi @**ADA X|{}**, @**BOB X**", namesake.user_id)]);
+    assert_eq!(seen[0]["timestamp"], -2);
+    assert_eq!(reactions(&seen[0]), [("smile", "1f642"), ("wave", "1f44b")]);
+}
+
+#[tokio::test]
+async fn rooms_keep_their_rules_and_links() {
+    let import = rocketchat::dump();
+    let append = |collection: &str, row: Value| {
+        let path = import.archive().join(format!("{collection}.bson"));
+        File::options().append(true).open(path).unwrap().write_all(&rocketchat::document(&row)).unwrap();
+    };
+    append("users", json!({"_id": "u4", "type": "user", "name": "No Name", "roles": ["user"]}));
+    append("users", json!({"_id": "u5", "type": "user", "name": "BOB", "username": null, "roles": ["user"]}));
+    append("rocketchat_room", json!({"_id": "r5", "t": "c", "name": "news", "ro": true}));
+    append("rocketchat_subscription", json!({"_id": "s3", "rid": "r5", "u": {"_id": "u1"}}));
+    let sent = |id: &str, text: &str, time: i64| {
+        json!({"_id": id, "rid": "r1", "u": {"_id": "u1"}, "msg": text, "ts": {"$date": time},
+            "channels": [{"_id": "r5", "name": "news"}], "reactions": {":thumbsup_tone2:": {"usernames": ["bob"]}}})
+    };
+    append("rocketchat_message", sent("m8", "@bob see #news, #other", 1_700_000_800_000));
+    append(
+        "rocketchat_message",
+        with(sent("m9", "before an edit", 1_700_000_700_000), json!({"_hidden": true})),
+    );
+    let report = import.run(&[]);
+    assert_eq!((&report["users"], &report["messages"]), (&json!(5), &json!(6)), "{report}");
+    assert!(left_out(&report, "passwords").is_empty(), "{report}");
+    let server = import.serve().await;
+    let (ada, bob) = (client(&server, "ada@example.com").await, client(&server, "bob@example.com").await);
+    let seen = messages(&ada, json!([])).await;
+    let expected = format!("@**BOB|{}** see #**news**, #other", bob.user_id);
+    assert_eq!(texts(&seen).last(), Some(&expected.as_str()));
+    assert_eq!(reactions(seen.last().unwrap()), [("+1", "1f44d")]);
+    let streams = ada.get("/streams", ()).await.ok();
+    let news = streams["streams"].as_array().unwrap().iter().find(|stream| stream["name"] == "news").unwrap();
+    let groups = ada.get("/user_groups", ()).await.ok();
+    let moderators =
+        groups["user_groups"].as_array().unwrap().iter().find(|group| group["name"] == "role:moderators");
+    assert_eq!(news["can_send_message_group"], moderators.unwrap()["id"]);
+}
+
+#[test]
+fn lines_with_an_avatar_that_is_no_image_go_on() {
+    let import = Import::new("json");
+    import.write("ada.png", &pictures::png(20, 20)[..30]);
+    put(&import, &[json!({"type": "user", "id": "ada", "full_name": "Ada", "avatar": "./ada.png"})]);
+    let report = import.run(&[]);
+    assert_eq!(left_out(&report, "avatars"), [(1, "the files are no images, or too large")]);
+}
