@@ -1,6 +1,7 @@
 //! Inserting people, channels and conversations with their ids.
 
 use crate::auth::{Caller, Credential};
+use crate::domain::accounts::change::is_timezone;
 use crate::domain::look_alikes::Named;
 use crate::domain::rows::channel::TopicsPolicy;
 use crate::domain::{look_alikes, messages, user_settings, users};
@@ -96,7 +97,7 @@ pub fn insert_person(connection: &Connection, person: &NewPerson) -> ImportResul
             person.role,
             person.is_active,
             person.bot_type,
-            &person.timezone,
+            Some(&person.timezone).filter(|zone| is_timezone(zone)).map_or("", String::as_str),
             person.date_joined,
             person.avatar_version,
             &person.password_hash,

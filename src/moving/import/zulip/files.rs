@@ -12,6 +12,7 @@ use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
 use crate::moving::import::zulip::organization::Organization;
 use crate::moving::import::zulip::tables::{Attachment, FileRecord};
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 const NO_IMAGE: &str = "the files are no images, or too large";
@@ -25,7 +26,8 @@ pub fn insert(
     report: &mut Report,
 ) -> ImportResult<()> {
     insert_avatars(target, archive, organization, progress, report)?;
-    insert_all_emoji(target, archive, organization, progress, report)?;
+    insert_all_emoji(target, archive, organization, progress, report)
+        .map_err(|error| error.or_in("realm.json"))?;
     insert_realm_images(target, archive, progress, report)?;
     insert_uploads(target, archive, organization, progress, report)
 }
@@ -124,6 +126,9 @@ fn insert_all_emoji(
             Some(file) => insert_emoji(target, new, &file)?,
             None => false,
         };
+        if is_stored {
+            organization.emoji_codes.insert(emoji.id.to_string());
+        }
         count_image(report, "emoji", is_stored);
     }
     Ok(())
@@ -173,7 +178,12 @@ fn insert_uploads(
         Ok(())
     })?;
     let (mut ids, mut uploads, mut count) = (HashSet::new(), Uploads::default(), 0);
-    let wanted = |table: &str| table == "zerver_attachment";
+    let is_there = Cell::new(false);
+    let wanted = |table: &str| {
+        let is_wanted = table == "zerver_attachment";
+        is_there.set(is_there.get() || is_wanted);
+        is_wanted
+    };
     json::read_tables(&archive.file(FILE)?, FILE, progress, &wanted, &mut |_, text| {
         let row: Attachment = json::parse(text)?;
         if !ids.insert(row.id.0) {
@@ -202,6 +212,9 @@ fn insert_uploads(
         };
         uploads.add(target, file)
     })?;
+    if !is_there.get() {
+        return Err(ImportError::in_file(FILE, "the table zerver_attachment is missing"));
+    }
     uploads.flush(target)?;
     organization.attachments.sort_unstable();
     report.attachments = count;

@@ -19,7 +19,8 @@ use crate::moving::import::unpack::Archive;
 use crate::moving::import::zulip::organization::{Organization, Place, ReactionOf};
 use crate::moving::import::zulip::tables::{Edit, Message, UserMessage};
 use crate::types::{ClientId, RecipientId, StreamId, Topic, UserId, distinct};
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 /// The message files, in order: their names and paths. Reading stops at the first number that is missing.
@@ -66,8 +67,19 @@ pub fn insert(
     })?;
     // The last ones first: they are taken from the end.
     let mut reactions = std::mem::take(&mut organization.reactions);
+    let all = reactions.len();
+    reactions.retain(|row| {
+        let (_, code, kind) = &*row.reaction.emoji;
+        kind != "realm_emoji" || organization.emoji_codes.contains(code)
+    });
+    report.leave_out(
+        "reactions",
+        (all - reactions.len()) as u64,
+        "their emoji are not in the archive, or have no image",
+    );
     reactions.reverse();
     reactions.sort_by_key(|row| std::cmp::Reverse(row.message));
+    check_reactions(&reactions)?;
     let receipts =
         Receipts::new(std::mem::take(&mut organization.idle), std::mem::take(&mut organization.changes));
     let renderer = Renderer::of(organization, addresses);
@@ -88,10 +100,19 @@ pub fn insert(
     };
     for (name, path) in files {
         let mut of_messages: HashMap<u32, OfMessage> = HashMap::new();
-        let wanted = |table: &str| table == "zerver_usermessage";
+        let tables = RefCell::new(HashSet::new());
+        let wanted = |table: &str| {
+            tables.borrow_mut().insert(table.to_owned());
+            table == "zerver_usermessage"
+        };
         json::read_tables(path, name, progress, &wanted, &mut |_, text| {
             importer.add_receiver(&json::parse(text)?, &mut of_messages)
         })?;
+        let tables = tables.into_inner();
+        let of_file = ["zerver_message", "zerver_usermessage"];
+        if let Some(table) = of_file.into_iter().find(|table| !tables.contains(*table)) {
+            return Err(ImportError::in_file(name, format!("the table {table} is missing")));
+        }
         let wanted = |table: &str| table == "zerver_message";
         json::read_tables(path, name, progress, &wanted, &mut |_, text| {
             importer.add(target, json::parse(text)?, &mut of_messages, report)
@@ -101,6 +122,23 @@ pub fn insert(
     }
     target.wait()?;
     importer.finish(target, report)
+}
+
+/// Fails if a person has an emoji twice under a message. The rows of a message are together.
+fn check_reactions(rows: &[ReactionOf]) -> ImportResult<()> {
+    for of_message in rows.chunk_by(|one, other| one.message == other.message) {
+        let mut known = HashSet::new();
+        for row in of_message {
+            let (_, code, kind) = &*row.reaction.emoji;
+            if !known.insert((row.reaction.user, code, kind)) {
+                let (user, message) = (row.reaction.user, row.message);
+                let what =
+                    format!("zerver_reaction: person {user} has an emoji under message {message} twice");
+                return Err(ImportError::in_file("realm.json", what));
+            }
+        }
+    }
+    Ok(())
 }
 
 struct Importer<'a> {

@@ -20,6 +20,7 @@ use crate::moving::import::zulip::tables::{
 use crate::types::{RecipientId, UserId, fold};
 use roaring::RoaringBitmap;
 use serde_json::{Map, Value};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -110,6 +111,8 @@ pub struct Organization {
     /// The messages of files, ascending, and the files of scheduled messages.
     pub attachments: Vec<(u32, u32)>,
     pub scheduled_attachments: Vec<(u32, u32)>,
+    /// Codes of the custom emoji whose images are stored.
+    pub emoji_codes: HashSet<String>,
     /// Names and interned values, for duplicates.
     seen: Seen,
     /// Rows of tables that have no place here.
@@ -122,10 +125,15 @@ struct Seen {
     emails: HashSet<String>,
     names: HashSet<String>,
     groups: HashSet<u32>,
+    places: HashSet<(i64, u32)>,
     subscriptions: HashSet<(u32, u32)>,
     includes: HashMap<u32, Vec<u32>>,
     emoji: HashMap<message::Emoji, Arc<message::Emoji>>,
 }
+
+/// Tables without which an archive is not complete. All releases write them, even if they have no rows.
+const REQUIRED: [&str; 5] =
+    ["zerver_userprofile", "zerver_stream", "zerver_recipient", "zerver_subscription", "zerver_client"];
 
 /// Tables whose rows are of no use on another server.
 const USELESS: [&str; 6] = [
@@ -142,14 +150,31 @@ impl Organization {
     pub fn read(archive: &Archive, progress: &Progress) -> ImportResult<Self> {
         const FILE: &str = "realm.json";
         let mut all = Self::default();
-        json::read_tables(&archive.file(FILE)?, FILE, progress, &|_| true, &mut |table, text| {
+        let tables = RefCell::new(HashSet::new());
+        let wanted = |table: &str| {
+            tables.borrow_mut().insert(table.to_owned());
+            true
+        };
+        json::read_tables(&archive.file(FILE)?, FILE, progress, &wanted, &mut |table, text| {
             all.add(table, text)
         })?;
+        let tables = tables.into_inner();
         if all.realm.is_none() {
             return Err(ImportError::in_file(FILE, "the table zerver_realm has no row"));
         }
         if all.people.is_empty() {
             return Err(ImportError::in_file(FILE, "the table zerver_userprofile has no row"));
+        }
+        // Before 9.0 groups had their names themselves. Members of system groups follow from roles.
+        let has_own_names = all.groups.iter().any(|group| group.name.is_some());
+        let has_members = has_own_names || all.named_groups.iter().any(|group| !group.is_system_group);
+        let of_groups = [
+            (!all.groups.is_empty() && !has_own_names, "zerver_namedusergroup"),
+            (has_members, "zerver_usergroupmembership"),
+        ];
+        let of_groups = of_groups.into_iter().filter(|(is_required, _)| *is_required).map(|(_, table)| table);
+        if let Some(table) = REQUIRED.into_iter().chain(of_groups).find(|table| !tables.contains(*table)) {
+            return Err(ImportError::in_file(FILE, format!("the table {table} is missing")));
         }
         all.check()?;
         Ok(all)
@@ -201,6 +226,10 @@ impl Organization {
                     other => return Err(ImportError::new(format!("{other} is no type of recipient"))),
                 };
                 unique(self.recipients.insert(row.id.0, place).is_none(), "recipient", row.id)?;
+                if !self.seen.places.insert((row.r#type, row.type_id.0)) {
+                    let what = format!("there are two recipients of type {} for {}", row.r#type, row.type_id);
+                    return Err(ImportError::new(what));
+                }
             }
             "zerver_huddle" => {
                 let row: Huddle = json::parse(text)?;
@@ -427,6 +456,33 @@ impl Organization {
             if !streams.contains(stream) {
                 return missing("zerver_defaultstream", "channel", *stream);
             }
+        }
+        let of_realm =
+            self.realm.iter().flat_map(|realm| settings::CHANNELS.map(|name| realm.rest.get(name)));
+        let of_realm = of_realm.flatten().filter_map(Value::as_u64).filter_map(|id| u32::try_from(id).ok());
+        for stream in of_realm {
+            if !streams.contains(&stream) {
+                return missing("zerver_realm", "channel", stream);
+            }
+        }
+        for (bot, of) in &self.bots {
+            if !self.user_ids.contains(bot) {
+                let table = if of.service.is_some() { "zerver_service" } else { "zerver_botconfigdata" };
+                return missing(table, "person", *bot);
+            }
+            let streams_of_bot = [of.default_sending_stream, of.default_events_register_stream];
+            if let Some(stream) = streams_of_bot.into_iter().flatten().find(|id| !streams.contains(&id.0)) {
+                return missing("zerver_userprofile", "channel", stream.0);
+            }
+        }
+        for group in &self.named_groups {
+            let id = group.usergroup_ptr.or(group.id).unwrap_or_default().0;
+            if !self.seen.groups.contains(&id) {
+                return missing("zerver_namedusergroup", "group", id);
+            }
+        }
+        if let Some(author) = self.emoji.iter().filter_map(|emoji| emoji.author).find(|id| !is_user(id.0)) {
+            return missing("zerver_realmemoji", "person", author.0);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::domain::groups::setting::Owner;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::look_alikes::Named;
 use crate::domain::rows::channel::TopicsPolicy;
-use crate::domain::{bots, channels, groups, look_alikes, realm, user_settings, users};
+use crate::domain::{bots, channels, groups, look_alikes, realm, subscriptions, user_settings, users};
 use crate::moving::import::descriptions::{Described, Description};
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::links::OldAddress;
@@ -17,6 +17,7 @@ use crate::moving::import::rows::Channel;
 use crate::moving::import::target::Target;
 use crate::moving::import::zulip::organization::{BotOf, Organization, Place};
 use crate::moving::import::zulip::settings;
+use crate::moving::import::zulip::tables;
 use crate::moving::import::zulip::tables::{
     Folder, Group, Member, NamedGroup, Realm, Stream, Subgroup, Subscription,
 };
@@ -428,7 +429,7 @@ fn insert_subscriptions(target: &mut Target, organization: &mut Organization) ->
                 row.user_profile.0,
                 stream,
                 row.active,
-                &row.color,
+                subscriptions::rules::color("color", &row.color).unwrap_or_else(|_| tables::grey()),
                 row.is_muted,
                 row.pin_to_top,
                 row.desktop_notifications,

@@ -1,7 +1,7 @@
 //! Personal data, settings of messages, and what is sent later.
 
 use crate::domain::rendering::{render_again, render_description_again};
-use crate::domain::{alert_words, files};
+use crate::domain::{access, alert_words, files};
 use crate::moving::import::descriptions;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::links::OldAddress;
@@ -12,7 +12,7 @@ use crate::moving::import::target::Target;
 use crate::moving::import::zulip::organization::{Organization, Place};
 use crate::moving::import::zulip::tables::{ProfileFieldRow, ProfileValue, ScheduledMessage};
 use crate::store::Tx;
-use crate::types::{Topic, UserId, distinct};
+use crate::types::{MessageId, Topic, UserId, distinct};
 use regex::Regex;
 use std::collections::{HashMap, HashSet};
 
@@ -152,7 +152,13 @@ fn insert_personal(
     let words = std::mem::take(&mut organization.alert_words);
     let muted = std::mem::take(&mut organization.muted_users);
     let mut topics = std::mem::take(&mut organization.user_topics);
-    let statuses = std::mem::take(&mut organization.statuses);
+    let mut statuses = std::mem::take(&mut organization.statuses);
+    for status in &mut statuses {
+        if status.reaction_type == "realm_emoji" && !organization.emoji_codes.contains(&status.emoji_code) {
+            status.emoji_name.clear();
+            status.emoji_code.clear();
+        }
+    }
     let mut presences = std::mem::take(&mut organization.presences);
     let snippets = std::mem::take(&mut organization.snippets);
     let steps = std::mem::take(&mut organization.onboarding);
@@ -309,6 +315,17 @@ pub fn insert_after_messages(
         let place = place_of(organization, &row)?;
         rows.push((row, place));
     }
+    let all = rows.len();
+    let mut lost = HashSet::new();
+    for (row, _) in rows.iter().filter(|(row, _)| row.delivery_type == 2) {
+        let message = row.reminder_target_message_id.map(|id| MessageId::from(id.0));
+        let of = |id| target.read(|snapshot| Ok(access::messages::recipient_of(snapshot, id)?));
+        if message.map(of).transpose()?.flatten().is_none() {
+            lost.insert(row.id);
+        }
+    }
+    rows.retain(|(row, _)| !lost.contains(&row.id));
+    report.leave_out("reminders", (all - rows.len()) as u64, "their messages are not in the archive");
     let reminders = rows.iter().filter(|(row, _)| row.delivery_type == 2).count();
     report.add("reminders", reminders);
     report.add("scheduled messages", rows.len() - reminders);

@@ -8,6 +8,14 @@ use crate::store::Tx;
 use crate::types::{ChangedBy, Kind, Property};
 use serde_json::{Map, Value, json};
 
+/// Columns of the organization with ids of channels.
+pub const CHANNELS: [&str; 4] = [
+    "moderation_request_channel",
+    "new_stream_announcements_stream",
+    "signup_announcements_stream",
+    "zulip_update_announcements_stream",
+];
+
 /// The settings of a row that differ from the defaults.
 pub fn of_person(row: &Map<String, Value>) -> ImportResult<Vec<(&'static str, Value)>> {
     let mut settings = Vec::new();

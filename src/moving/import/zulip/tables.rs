@@ -1,6 +1,7 @@
 //! Rows of the published archive. Unknown columns are ignored; columns of settings are kept in `rest`.
 
-use crate::types::{BotType, Role, whole_seconds};
+use crate::moving::import::json;
+use crate::types::{BotType, Role};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -31,10 +32,7 @@ pub struct Time(pub i64);
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let seconds = f64::deserialize(deserializer)?;
-        whole_seconds(seconds)
-            .map(Self)
-            .ok_or_else(|| D::Error::custom(format!("{seconds} is no time in UNIX seconds")))
+        json::time(f64::deserialize(deserializer)?).map(Self).map_err(D::Error::custom)
     }
 }
 
@@ -57,6 +55,7 @@ pub struct User {
     pub id: Id,
     pub email: String,
     pub delivery_email: String,
+    #[serde(default)]
     pub full_name: String,
     #[serde(default = "member")]
     pub role: i64,
@@ -286,7 +285,9 @@ pub struct Linkifier {
 #[derive(Deserialize)]
 pub struct PlaygroundRow {
     pub id: Id,
+    #[serde(default)]
     pub name: String,
+    #[serde(default)]
     pub pygments_language: String,
     #[serde(default)]
     pub url_template: String,
@@ -305,6 +306,7 @@ pub struct Domain {
 pub struct UserTopic {
     pub user_profile: Id,
     pub stream: Id,
+    #[serde(default)]
     pub topic_name: String,
     #[serde(default)]
     pub last_updated: Time,
@@ -356,7 +358,9 @@ pub struct Presence {
 pub struct Snippet {
     pub id: Option<Id>,
     pub user_profile: Id,
+    #[serde(default)]
     pub title: String,
+    #[serde(default)]
     pub content: String,
     pub date_created: Time,
 }
@@ -383,6 +387,7 @@ pub struct NavigationViewRow {
 #[derive(Deserialize)]
 pub struct ProfileFieldRow {
     pub id: Id,
+    #[serde(default)]
     pub name: String,
     #[serde(default)]
     pub hint: String,
@@ -424,7 +429,9 @@ pub struct Service {
 #[derive(Deserialize)]
 pub struct BotData {
     pub bot_profile: Id,
+    #[serde(default)]
     pub key: String,
+    #[serde(default)]
     pub value: String,
 }
 
@@ -499,6 +506,7 @@ pub struct UserMessage {
 #[derive(Deserialize)]
 pub struct Attachment {
     pub id: Id,
+    #[serde(default)]
     pub file_name: String,
     pub path_id: String,
     pub owner: Id,
@@ -531,7 +539,8 @@ fn member() -> i64 {
     400
 }
 
-fn grey() -> String {
+/// The color of subscriptions that have none.
+pub fn grey() -> String {
     "#c2c2c2".to_owned()
 }
 

@@ -115,6 +115,58 @@ fn broken_rows_are_named_with_their_line() {
 }
 
 #[test]
+fn rows_that_refer_to_nothing_and_missing_tables_are_refused() {
+    let bot_data = json!({"id": 1, "bot_profile": 99, "key": "k", "value": "v"});
+    let service = json!({"id": 1, "user_profile": 99, "name": "s", "base_url": "https://x.org", "token": "", "interface": 1});
+    let emoji = json!({"id": 1, "author": 99, "realm": 1, "name": "x", "file_name": "x.png", "is_animated": false,
+        "deactivated": false});
+    let reaction = json!({"id": 1, "user_profile": 11, "message": 101, "emoji_name": "tada", "emoji_code": "1f389",
+        "reaction_type": "unicode_emoji"});
+    let rows = [
+        ("zerver_botconfigdata", bot_data, "zerver_botconfigdata: there is no person 99"),
+        ("zerver_service", service, "zerver_service: there is no person 99"),
+        ("zerver_realmemoji", emoji, "zerver_realmemoji: there is no person 99"),
+        (
+            "zerver_recipient",
+            json!({"id": 999, "type": 2, "type_id": 5}),
+            "there are two recipients of type 2 for 5",
+        ),
+    ];
+    for (table, row, expected) in rows {
+        let error = broken(|archive| {
+            archive.row(table, row);
+        });
+        assert!(error.starts_with("realm.json:") && error.ends_with(expected), "{expected}: {error}");
+    }
+    let cells = [
+        ("zerver_realm", 0, "new_stream_announcements_stream", "zerver_realm: there is no channel 99"),
+        ("zerver_userprofile", 4, "default_sending_stream", "zerver_userprofile: there is no channel 99"),
+        ("zerver_namedusergroup", 8, "usergroup_ptr", "zerver_namedusergroup: there is no group 99"),
+    ];
+    for (table, row, column, expected) in cells {
+        let error = broken(|archive| archive.realm[table][row][column] = json!(99));
+        assert_eq!(error, format!("realm.json: {expected}"));
+    }
+    let error = broken(|archive| {
+        let other_name = with(reaction.clone(), json!({"id": 2, "emoji_name": "party"}));
+        archive.row("zerver_reaction", reaction).row("zerver_reaction", other_name);
+    });
+    assert_eq!(error, "realm.json: zerver_reaction: person 11 has an emoji under message 101 twice");
+    for table in ["zerver_subscription", "zerver_namedusergroup", "zerver_usergroupmembership"] {
+        let error = broken(|archive| drop(archive.realm.remove(table)));
+        assert_eq!(error, format!("realm.json: the table {table} is missing"));
+    }
+    for (file, table) in
+        [("messages-000001.json", "zerver_usermessage"), ("attachment.json", "zerver_attachment")]
+    {
+        let import = Import::new("zulip");
+        Archive::new().write(&import);
+        import.write(file, r#"{"zerver_message": []}"#);
+        assert_eq!(import.refused(&import.archive()), format!("{file}: the table {table} is missing"));
+    }
+}
+
+#[test]
 fn cut_and_missing_files_are_refused() {
     let import = Import::new("zulip");
     Archive::new().write(&import);

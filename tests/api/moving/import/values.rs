@@ -1,6 +1,6 @@
 //! Values that are rare, but right: nulls, old dates, long names, names that several people have.
 
-use super::archive::with;
+use super::archive::{Archive, message, with};
 use super::{Import, client, mattermost, messages, rocketchat, slack};
 use crate::harness::pictures;
 use serde_json::{Value, json};
@@ -62,6 +62,47 @@ fn archives_without_people_are_refused() {
     let import = Import::new("json");
     put(&import, &[]);
     assert_eq!(import.refused(&import.archive()), "the archive has no people");
+}
+
+#[tokio::test]
+async fn the_published_archive_may_have_old_dates_and_lacks_what_was_removed() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    archive.realm["zerver_userprofile"][1]["timezone"] = json!("Mars/Olympus");
+    archive.realm["zerver_subscription"][5]["color"] = json!("red;x");
+    archive.message(
+        with(message(101, 10, 105, "boats", "old"), json!({"date_sent": -86_400.5})),
+        &[(10, 1), (11, 1)],
+    );
+    let reaction = |id: i64, code: &str| {
+        json!({"id": id, "user_profile": 10, "message": 101, "emoji_name": "x", "emoji_code": code,
+            "reaction_type": "realm_emoji"})
+    };
+    archive
+        .custom_emoji(30, "x")
+        .row("zerver_reaction", reaction(1, "30"))
+        .row("zerver_reaction", reaction(2, "77"));
+    let reminder = json!({"id": 5, "sender": 10, "recipient": 10, "subject": "", "content": "x", "rendered_content": "x",
+        "sending_client": 1, "stream": null, "realm": 1, "scheduled_timestamp": 4_000_000_000.0, "read_by_sender": true,
+        "delivered": false, "delivered_message": null, "has_attachment": false, "delivery_type": 2,
+        "reminder_target_message_id": 555});
+    archive.row("zerver_scheduledmessage", reminder);
+    archive.write(&import);
+    let report = import.run(&[]);
+    assert_eq!(left_out(&report, "reactions"), [(1, "their emoji are not in the archive, or have no image")]);
+    assert_eq!(left_out(&report, "reminders"), [(1, "their messages are not in the archive")]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    assert_eq!((seen.len(), &seen[0]["timestamp"]), (1, &json!(-86_401)));
+    assert_eq!(reactions(&seen[0]), [("x", "30")]);
+    let users = ada.get("/users", ()).await.ok();
+    let bob = users["members"].as_array().unwrap().iter().find(|user| user["user_id"] == 11);
+    assert_eq!(bob.unwrap()["timezone"], "");
+    let subscriptions = ada.get("/users/me/subscriptions", ()).await.ok();
+    let colors: Vec<&Value> =
+        subscriptions["subscriptions"].as_array().unwrap().iter().map(|row| &row["color"]).collect();
+    assert!(colors.contains(&&json!("#c2c2c2")), "{colors:?}");
 }
 
 #[tokio::test]
