@@ -2,12 +2,14 @@
 
 use crate::error::{ApiError, ApiResult};
 use crate::pool::{Pool, Pools};
-use crate::types::UserId;
+use crate::types::{UserId, hex};
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bcrypt::HashParts;
 use ring::pbkdf2;
+use sha2::{Digest, Sha256};
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
@@ -59,10 +61,14 @@ pub fn hash_quickly(password: &str) -> ApiResult<String> {
     hash_with_random_salt(password, params).map(|hash| hash.to_string()).map_err(failed)
 }
 
-/// The most rounds of PBKDF2, and the most blocks of memory of argon2, of hashes that other servers made: logins would take too
-/// long.
+/// The most rounds of PBKDF2, the most blocks of memory of argon2, and the highest cost of bcrypt, of hashes that other servers
+/// made: logins would take too long.
 const MAX_ROUNDS: u32 = 4_000_000;
 const MAX_BLOCKS: u32 = 512 * 1024;
+const MAX_BCRYPT_COST: u32 = 14;
+
+/// The name before a bcrypt hash of a SHA-256 digest, as Django writes it.
+const BCRYPT_SHA256: &str = "bcrypt_sha256$";
 
 /// A hash of other servers: `pbkdf2_sha256$ROUNDS$SALT$BASE64`.
 struct Pbkdf2<'a> {
@@ -84,8 +90,43 @@ impl<'a> Pbkdf2<'a> {
     }
 }
 
+/// A bcrypt hash of other servers: of the password, or of the hexadecimal form of its SHA-256 digest.
+struct Bcrypt<'a> {
+    hash: &'a str,
+    cost: u32,
+    is_of_digest: bool,
+}
+
+impl<'a> Bcrypt<'a> {
+    fn parse(stored: &'a str) -> Option<Self> {
+        let (hash, is_of_digest) = match stored.strip_prefix(BCRYPT_SHA256) {
+            Some(hash) => (hash, true),
+            None => (stored, false),
+        };
+        let cost = hash.parse::<HashParts>().ok()?.get_cost();
+        Some(Self { hash, cost, is_of_digest })
+    }
+
+    fn matches(&self, password: &str) -> bool {
+        let verified = if self.is_of_digest {
+            bcrypt::verify(hex(&Sha256::digest(password)), self.hash)
+        } else {
+            bcrypt::verify(password, self.hash)
+        };
+        verified.unwrap_or(false)
+    }
+}
+
+/// Returns the stored form of a bcrypt hash of a digest, as Rocket.Chat makes them.
+pub fn of_bcrypt_digest(hash: &str) -> String {
+    format!("{BCRYPT_SHA256}{hash}")
+}
+
 /// True if passwords can be compared with a hash of another server, within limits of time and memory.
 pub fn is_verifiable(stored: &str) -> bool {
+    if let Some(hash) = Bcrypt::parse(stored) {
+        return hash.cost <= MAX_BCRYPT_COST;
+    }
     if let Some(hash) = Pbkdf2::parse(stored) {
         return hash.rounds.get() <= MAX_ROUNDS && hash.hash.len() == 32;
     }
@@ -108,8 +149,11 @@ pub fn is_foreign(stored: &str) -> bool {
     !PasswordHash::new(stored).is_ok_and(ours)
 }
 
-/// True if a password matches a PHC string, or a hash of PBKDF2.
+/// True if a password matches a PHC string, or a hash of PBKDF2 or bcrypt.
 fn matches(password: &str, stored: &str) -> Result<bool, argon2::password_hash::Error> {
+    if let Some(hash) = Bcrypt::parse(stored) {
+        return Ok(hash.matches(password));
+    }
     if let Some(hash) = Pbkdf2::parse(stored) {
         return Ok(hash.matches(password));
     }
@@ -221,6 +265,13 @@ mod tests {
         let large = Params::new(102_400, 2, 8, None).unwrap();
         let argon2 = hash_with_random_salt("correct horse", large).unwrap().to_string();
         assert!(matches("correct horse", &argon2).unwrap() && is_verifiable(&argon2) && is_foreign(&argon2));
+        let bcrypt_of = |secret: &str| bcrypt::hash_with_salt(secret, 4, [7; 16]).unwrap().to_string();
+        let of_digest = of_bcrypt_digest(&bcrypt_of(&hex(&Sha256::digest("correct horse"))));
+        for bcrypt in [of_digest, bcrypt_of("correct horse")] {
+            assert!(matches("correct horse", &bcrypt).unwrap() && !matches("correct cow", &bcrypt).unwrap());
+            assert!(is_verifiable(&bcrypt) && is_foreign(&bcrypt), "{bcrypt}");
+            assert!(!is_verifiable(&bcrypt.replace("$04$", "$15$")), "{bcrypt}");
+        }
         let ours = hash_with_random_salt("correct horse", Params::default()).unwrap().to_string();
         assert!(!is_foreign(&ours));
         for refused in ["pbkdf2_sha256$9000000$salt$AAAA", "md5$x$y", "!", "pbkdf2_sha1$1$salt$AAAA", ""] {

@@ -28,6 +28,7 @@ use crate::moving::import::links::OldAddress;
 use crate::moving::import::message::{BATCH, Emoji, NewMessage, Reaction, Renderer, insert_all, render_all};
 use crate::moving::import::progress::Progress;
 use crate::moving::import::receipts::{Receipts, Received};
+use crate::moving::import::report;
 use crate::moving::import::report::Report;
 use crate::moving::import::rows;
 use crate::moving::import::rows::{Channel, NewPerson};
@@ -229,7 +230,7 @@ impl<'a> Importer<'a> {
         let password_hash = match line.password_hash {
             Some(hash) if passwords::is_verifiable(&hash) => Some(hash),
             Some(_) => {
-                self.report.leave_out("passwords", 1, "their hashes are of a method that is not known");
+                self.report.leave_out("passwords", 1, report::UNKNOWN_HASH);
                 None
             }
             None => None,

@@ -4,6 +4,7 @@
 
 mod bson;
 
+use crate::domain::users::passwords;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::json;
 use crate::moving::import::json::TIMES;
@@ -15,6 +16,7 @@ use crate::moving::import::lines::names;
 use crate::moving::import::lines::names::ChannelNames;
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::progress::Progress;
+use crate::moving::import::report;
 use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
@@ -151,6 +153,11 @@ impl Dump<'_> {
                 bot: is_bot,
                 bot_owner: owner.clone().filter(|_| is_bot),
                 joined: date(person, "createdAt"),
+                password_hash: person
+                    .pointer("/services/password/bcrypt")
+                    .and_then(Value::as_str)
+                    .filter(|_| !is_bot)
+                    .map(passwords::of_bcrypt_digest),
                 ..UserLine::default()
             };
             self.importer
@@ -160,9 +167,12 @@ impl Dump<'_> {
         for (username, id) in &self.usernames {
             self.names.extend(self.importer.mention_of(id).map(|name| (username.clone(), name)));
         }
-        let with_password = people.iter().filter(|person| person.pointer("/services/password").is_some());
-        let count = with_password.count() as u64;
-        self.importer.leave_out("passwords", count, "their hashes are of a method that is not known");
+        let of_others = people.iter().filter(|person| {
+            let password = person.pointer("/services/password").and_then(Value::as_object);
+            password.is_some_and(|password| !password.is_empty() && !password.contains_key("bcrypt"))
+        });
+        let count = of_others.count() as u64;
+        self.importer.leave_out("passwords", count, report::UNKNOWN_HASH);
         Ok(())
     }
 
