@@ -1,6 +1,7 @@
 //! `teamchat export`.
 
 use super::common::{Failure, File, Output, Style, record};
+use super::test_flags::UsageError;
 use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
 use rusqlite::Connection;
@@ -8,7 +9,9 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use teamchat::commands::Work;
-use teamchat::domain::export::{ArchiveFile, Mode, Progress, Written, write_file, write_html, write_person};
+use teamchat::domain::export::{
+    ArchiveFile, ENDING, Mode, Progress, Written, write_file, write_html, write_person,
+};
 use teamchat::domain::rows::channel::StreamRow;
 use teamchat::domain::{channels, users};
 use teamchat::store::Database;
@@ -148,6 +151,11 @@ impl Zulip {
             _ => (Mode::Full, "full"),
         };
         let connection = snapshot(db)?;
+        // Under another name it would be taken for another format.
+        if !self.out.to_string_lossy().ends_with(ENDING) {
+            let out = self.out.display();
+            return Err(UsageError(format!("the archive is a {ENDING} file, and {out} has another ending")).into());
+        }
         let mut shown = Shown::new();
         let archive = write_file(&connection, mode, &self.out, Clock::System.seconds(), &mut |progress| {
             shown.update(progress);

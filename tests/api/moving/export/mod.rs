@@ -224,6 +224,10 @@ async fn commands_that_cannot_work_are_refused() {
     fails(&folder.path().join("missing.sqlite"), &out, &[], 1, "missing.sqlite");
     fails(&db, &folder.path().join("no/folder.tar.gz"), &[], 1, "folder.tar.gz.part");
     fails(&db, &out, &["--public-only", "--with-consent"], 2, "cannot be used with");
+    for other in ["house.zip", "house", "house.tar"] {
+        let text = format!("the archive is a .tar.gz file, and {}", folder.path().join(other).display());
+        fails(&db, &folder.path().join(other), &[], 2, &text);
+    }
     assert!(run(&db, &out, &[]).status.success());
     let before = std::fs::read(&out).unwrap();
     fails(&db, &out, &[], 1, "exists");
