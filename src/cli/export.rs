@@ -154,7 +154,9 @@ impl Zulip {
         // Under another name it would be taken for another format.
         if !self.out.to_string_lossy().ends_with(ENDING) {
             let out = self.out.display();
-            return Err(UsageError(format!("the archive is a {ENDING} file, and {out} has another ending")).into());
+            return Err(
+                UsageError(format!("the archive is a {ENDING} file, and {out} has another ending")).into()
+            );
         }
         let mut shown = Shown::new();
         let archive = write_file(&connection, mode, &self.out, Clock::System.seconds(), &mut |progress| {

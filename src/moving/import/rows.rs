@@ -64,12 +64,21 @@ pub fn caller(user_id: u32, role: Role, bot_type: Option<BotType>) -> Caller {
     }
 }
 
-/// Returns a name as it can be here: of one with forbidden characters the others, and the id, so that the name stays unique.
+/// The length up to which names of all kinds may be, in characters.
+const ALWAYS_ALLOWED_LENGTH: usize = 40;
+
+/// Returns a name as it can be here: of one with forbidden characters the others, and the id, so that the name stays unique. A
+/// longer name does not grow, because it may have the greatest length.
 pub fn allowed_name(name: &str, id: i64) -> Cow<'_, str> {
-    if find_forbidden_in_name(name).is_none() {
+    if !name.trim().is_empty() && find_forbidden_in_name(name).is_none() {
         return Cow::Borrowed(name);
     }
-    Cow::Owned(format!("{} {id}", without_forbidden(name)).trim_start().to_owned())
+    let kept = without_forbidden(name);
+    let kept = if kept.is_empty() { "unnamed" } else { kept.as_str() };
+    let ending = format!(" {id}");
+    let length = name.chars().count().max(ALWAYS_ALLOWED_LENGTH).saturating_sub(ending.len());
+    let short: String = kept.chars().take(length).collect();
+    Cow::Owned(format!("{}{ending}", without_forbidden(&short)))
 }
 
 /// Returns a display name as it can be here. Those of the server's bots get the person's id, too.

@@ -2,8 +2,11 @@
 //!
 //! People and channels come before the messages that name them, and messages in the order in which they are numbered.
 
+mod file;
 pub mod model;
 pub mod names;
+
+pub use self::file::{MARKS, import};
 
 use crate::auth::Caller;
 use crate::domain::bots::NewBotRow;
@@ -23,10 +26,8 @@ use crate::moving::import::descriptions;
 use crate::moving::import::descriptions::{Described, Description};
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::files::{NewEmoji, NewFile, Uploads, insert_avatar, insert_emoji};
-use crate::moving::import::json;
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::message::{BATCH, Emoji, NewMessage, Reaction, Renderer, insert_all, render_all};
-use crate::moving::import::progress::Progress;
 use crate::moving::import::receipts::{Receipts, Received};
 use crate::moving::import::report;
 use crate::moving::import::report::Report;
@@ -41,43 +42,12 @@ use crate::types::{
 };
 use model::{ChannelLine, EmojiLine, FileLine, Line, MessageLine, OrganizationLine, ReactionLine, UserLine};
 use roaring::RoaringBitmap;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The files by which an archive is known.
-pub const MARKS: &[&str] = &["messages.jsonl"];
-
 /// The longest name of an organization, in characters.
 const MAX_ORGANIZATION_NAME: usize = 40;
-
-/// Imports an archive of lines.
-pub fn import(
-    target: &mut Target,
-    archive: &Archive,
-    addresses: OldAddress,
-    progress: &Progress,
-    report: &mut Report,
-) -> ImportResult<()> {
-    const FILE: &str = MARKS[0];
-    let path = archive.file(FILE)?;
-    progress.expect(path.metadata()?.len());
-    let mut importer = Importer::new(target, archive, addresses, report, "import")?;
-    json::read_lines(&path, FILE, progress, |position, text| {
-        let line = json::parse(text).and_then(|line| check_place(&line).and_then(|()| importer.add(line)));
-        line.map_err(|error| ImportError::at(FILE, position.line, error))
-    })?;
-    importer.finish()
-}
-
-/// Fails for a message that has neither a channel nor receivers, or both.
-fn check_place(line: &Line) -> ImportResult<()> {
-    match line {
-        Line::Message(message) if message.channel.is_some() != message.to.is_empty() => {
-            Err(ImportError::new("a message has either a channel, or receivers in `to`"))
-        }
-        _ => Ok(()),
-    }
-}
 
 /// A channel that was inserted.
 struct KnownChannel {
@@ -116,7 +86,6 @@ pub struct Importer<'a> {
     next_user: u32,
     next_file: u32,
     last_message: u32,
-    last_date: i64,
     batch: Vec<NewMessage>,
 }
 
@@ -161,7 +130,6 @@ impl<'a> Importer<'a> {
             next_user,
             next_file: 1,
             last_message: 0,
-            last_date: i64::MIN,
             batch: Vec::with_capacity(BATCH),
         })
     }
@@ -235,7 +203,10 @@ impl<'a> Importer<'a> {
             }
             None => None,
         };
-        let full_name = rows::allowed_full_name(line.full_name.trim(), user_id.into());
+        let full_name = match line.full_name.trim() {
+            "" => Cow::default(),
+            name => rows::allowed_full_name(name, user_id.into()),
+        };
         let full_name = users::names::check_full_name(&full_name)?;
         *self.namesakes.entry(fold(&full_name)).or_default() += 1;
         self.full_names.insert(user_id, full_name.clone());
@@ -415,10 +386,6 @@ impl<'a> Importer<'a> {
     fn add_message(&mut self, mut line: MessageLine) -> ImportResult<()> {
         self.flush_people()?;
         line.topic = line.topic.trim().to_owned();
-        if line.date.0 < self.last_date {
-            return Err(ImportError::new("the message is older than the one before it"));
-        }
-        self.last_date = line.date.0;
         let sender = self.user(&line.sender)?;
         let (recipient, stream, receivers) = self.place(sender, &line)?;
         self.last_message += 1;

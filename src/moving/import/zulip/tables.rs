@@ -151,6 +151,7 @@ pub struct Subgroup {
 #[derive(Deserialize)]
 pub struct Stream {
     pub id: Id,
+    #[serde(default)]
     pub name: String,
     pub date_created: Time,
     pub creator: Option<Id>,

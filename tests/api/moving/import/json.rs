@@ -234,14 +234,31 @@ fn wrong_lines_are_named() {
         let error = import.refused(&import.archive());
         assert!(error.starts_with("messages.jsonl:10: ") && error.contains(expected), "{expected}: {error}");
     }
+}
+
+#[tokio::test]
+async fn messages_are_sorted_by_time() {
     let import = Import::new("json");
-    let mut lines = people();
-    lines.truncate(6);
-    lines[1].as_object_mut().unwrap().remove("avatar");
-    lines.extend([message(json!({})), message(json!({"date": 1_746_093_599}))]);
-    write(&import, &lines);
-    assert_eq!(
-        import.refused(&import.archive()),
-        "messages.jsonl:8: the message is older than the one before it"
+    let user = |id: &str| {
+        json!({"type": "user", "id": id, "email": format!("{id}@example.com"), "full_name": id, "role": "owner"})
+    };
+    let message = |to: &str, content: &str, date: i64| {
+        json!({"type": "message", "sender": "ada", "to": [to], "content": content, "date": date})
+    };
+    write(
+        &import,
+        &[
+            user("ada"),
+            message("ada", "three", 1_746_093_602),
+            message("ada", "one", 1_746_093_600),
+            message("bob", "four", 1_746_093_602),
+            user("bob"),
+            message("ada", "two", 1_746_093_601),
+        ],
     );
+    import.run(&[]);
+    let server = import.serve().await;
+    let seen = messages(&client(&server, "ada@example.com").await, json!([])).await;
+    let texts: Vec<&str> = seen.iter().map(|message| message["content"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["one", "two", "three", "four"]);
 }

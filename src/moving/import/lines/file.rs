@@ -1,0 +1,67 @@
+//! A file of lines. It is read twice: first all but its messages, then each message from its place, by time.
+
+use crate::moving::import::error::{ImportError, ImportResult};
+use crate::moving::import::json;
+use crate::moving::import::json::Position;
+use crate::moving::import::lines::Importer;
+use crate::moving::import::lines::model::{Date, Line, MessageLine};
+use crate::moving::import::links::OldAddress;
+use crate::moving::import::progress::Progress;
+use crate::moving::import::report::Report;
+use crate::moving::import::target::Target;
+use crate::moving::import::unpack::Archive;
+
+/// The files by which an archive is known.
+pub const MARKS: &[&str] = &["messages.jsonl"];
+
+/// Imports an archive of lines.
+pub fn import(
+    target: &mut Target,
+    archive: &Archive,
+    addresses: OldAddress,
+    progress: &Progress,
+    report: &mut Report,
+) -> ImportResult<()> {
+    const FILE: &str = MARKS[0];
+    let path = archive.file(FILE)?;
+    progress.expect(2 * path.metadata()?.len());
+    let mut importer = Importer::new(target, archive, addresses, report, "import")?;
+    let mut places: Vec<Place> = Vec::new();
+    json::read_lines(&path, FILE, progress, |position, text| {
+        let mut add = || match json::parse::<Line>(text)? {
+            Line::Message(message) => {
+                check_place(&message)?;
+                places.push(Place { time: message.date, position, length: text.len() as u32 });
+                Ok(())
+            }
+            line => importer.add(line),
+        };
+        add().map_err(|error| ImportError::at(FILE, position.line, error))
+    })?;
+    // Those of one second stay in their order.
+    places.sort_by_key(|place| place.time);
+    let mut file = json::open(&path, FILE)?;
+    for Place { position, length, .. } in places {
+        let text = json::read_at(&mut file, position.offset, length as usize)?;
+        progress.advance(length.into());
+        let added = json::parse(&text).and_then(|line| importer.add(line));
+        added.map_err(|error| ImportError::at(FILE, position.line, error))?;
+    }
+    importer.finish()
+}
+
+/// A message that is read again when its turn has come.
+struct Place {
+    time: Date,
+    position: Position,
+    /// The length in bytes.
+    length: u32,
+}
+
+/// Fails for a message that has neither a channel nor receivers, or both.
+fn check_place(message: &MessageLine) -> ImportResult<()> {
+    if message.channel.is_some() == message.to.is_empty() {
+        return Ok(());
+    }
+    Err(ImportError::new("a message has either a channel, or receivers in `to`"))
+}
