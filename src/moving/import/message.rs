@@ -11,6 +11,7 @@ use crate::domain::messages::widget::{WIDGET, Widget};
 use crate::domain::messages::{submessages, topic_or_new};
 use crate::domain::rendering::{Earlier, render_again};
 use crate::domain::{files, messages, search};
+use crate::error::ApiResult;
 use crate::moving::import::earlier::references;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::html;
@@ -154,24 +155,24 @@ impl Renderer {
         references(html, &self.groups)
     }
 
+    /// Renders a text as it was rendered before. Of a text that is too much to render, the beginning is shown as it is written.
+    pub fn text(&self, ctx: Ctx<'_>, earlier: Option<&Earlier>, content: &str) -> ApiResult<Rendered> {
+        let again = |content: &str| render_again(ctx, &self.origin, earlier, content);
+        again(content).or_else(|_| again(&fenced(content)))
+    }
+
     fn render(&self, ctx: Ctx<'_>, mut message: NewMessage) -> ImportResult<ReadyMessage> {
         let earlier = message.html.as_deref().and_then(|html| self.references(html));
         let topics = std::mem::take(&mut message.topics);
         let earlier = earlier.unwrap_or_else(|| Earlier { topics, ..Earlier::default() });
-        let again = |content: &str| render_again(ctx, &self.origin, Some(&earlier), content);
-        let rendered = match again(&message.content) {
-            Ok(rendered) => rendered,
-            // The beginning as it is written, if it is too much to render.
-            Err(_) => again(&fenced(&message.content)).map_err(|error| {
-                ImportError::new(format!("message {} cannot be rendered: {}", message.id, error.msg()))
-            })?,
-        };
+        let rendered = self.text(ctx, Some(&earlier), &message.content).map_err(|error| {
+            ImportError::new(format!("message {} cannot be rendered: {}", message.id, error.msg()))
+        })?;
         for edit in &mut message.edits {
             edit.prev_rendered_content = edit.prev_content.as_ref().map(|content| {
                 let html = edit.prev_rendered_content.as_deref();
                 let earlier = html.and_then(|html| self.references(html));
-                let old = render_again(ctx, &self.origin, earlier.as_ref(), content);
-                old.map(|old| old.html).unwrap_or_default()
+                self.text(ctx, earlier.as_ref(), content).map(|old| old.html).unwrap_or_default()
             });
         }
         let differs = message.html.take().map(|html| !html::is_same(&html, &rendered.html));

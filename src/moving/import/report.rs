@@ -4,8 +4,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The reason why a password is left out.
-pub const UNKNOWN_HASH: &str =
-    "their hashes are of a method that is not known, or too slow; --password-links prints links to set new ones";
+pub const UNKNOWN_HASH: &str = "their hashes are of a method that is not known, or too slow; --password-links prints links to set new ones";
 
 /// The most examples of one kind in a report.
 const MAX_EXAMPLES: usize = 20;

@@ -1,6 +1,6 @@
 //! Personal data, settings of messages, and what is sent later.
 
-use crate::domain::rendering::{render_again, render_description_again};
+use crate::domain::rendering::render_description_again;
 use crate::domain::{access, alert_words, files};
 use crate::moving::import::descriptions;
 use crate::moving::import::error::{ImportError, ImportResult};
@@ -108,7 +108,8 @@ fn insert_profiles(
             let earlier = value.rendered_value.as_deref().and_then(|html| renderer.references(html));
             let render =
                 |caller| render_description_again(tx.ctx(caller), "", earlier.as_ref(), &value.value);
-            let html = caller.filter(|_| is_text).map(render).transpose()?;
+            // A text that is too much to render is shown as it is written.
+            let html = caller.filter(|_| is_text).and_then(|caller| render(caller).ok());
             insert_value(tx, value, html.as_deref())?;
         }
         Ok(())
@@ -335,7 +336,7 @@ pub fn insert_after_messages(
             let caller = renderer.callers.get(&row.sender.0);
             let caller = caller.ok_or_else(|| ImportError::new("a sender was not imported"))?;
             let earlier = row.rendered_content.as_deref().and_then(|html| renderer.references(html));
-            let html = render_again(tx.ctx(caller), &renderer.origin, earlier.as_ref(), &row.content)?.html;
+            let html = renderer.text(tx.ctx(caller), earlier.as_ref(), &row.content)?.html;
             let client = row.sending_client.and_then(|client| clients.get(&client.0));
             let client = client.map_or("website", String::as_str);
             insert_scheduled(tx, row, place, client, &renderer.origin, &html)?;

@@ -106,6 +106,72 @@ async fn the_published_archive_may_have_old_dates_and_lacks_what_was_removed() {
 }
 
 #[tokio::test]
+async fn texts_that_are_too_long_to_send_are_kept() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    // A text with more HTML than messages may have.
+    let (long, heavy) = (vec!["oars"; 5000].join(" "), vec![":tada:"; 13_000].join(" "));
+    let history = json!([{"user_id": 10, "timestamp": 1_750_000_900, "prev_content": heavy,
+        "prev_rendered_content": "<p>x</p>", "prev_rendered_content_version": 1}]);
+    let edited = json!({"edit_history": history.to_string(), "last_edit_time": 1_750_000_900.0});
+    archive
+        .message(message(101, 10, 105, "boats", &long), &[(10, 1)])
+        .message(with(message(102, 10, 105, "boats", &heavy), json!({"rendered_content": null})), &[(10, 1)])
+        .message(with(message(103, 10, 105, "boats", "short"), edited), &[(10, 1)]);
+    archive.row(
+        "zerver_scheduledmessage",
+        json!({"id": 8, "sender": 10, "recipient": 105, "subject": "later", "content": heavy,
+            "rendered_content": "<p>x</p>", "sending_client": 1, "stream": 5, "realm": 1,
+            "scheduled_timestamp": 4_000_000_000.0, "read_by_sender": true, "delivered": false,
+            "delivered_message": null, "has_attachment": false}),
+    );
+    archive.write(&import);
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    ada.patch("/realm", json!({"message_edit_history_visibility_policy": "all"})).await.ok();
+    let content = async |id: i64, apply_markdown: bool| {
+        let path = format!("/messages/{id}");
+        let mut answer = ada.get(&path, json!({"apply_markdown": apply_markdown})).await.ok();
+        answer["message"]["content"].take().as_str().unwrap().to_owned()
+    };
+    assert_eq!(content(101, true).await, format!("<p>{long}</p>"));
+    assert!(content(102, false).await == heavy);
+    // The beginning is shown as it is written.
+    let is_shown = |html: &str| html.contains("<pre>") && html.contains(":tada: :tada:");
+    assert!(is_shown(&content(102, true).await));
+    let history = ada.get("/messages/103/history", ()).await.ok();
+    let first = &history["message_history"][0];
+    assert!(first["content"] == heavy && is_shown(first["rendered_content"].as_str().unwrap()));
+    let scheduled = ada.get("/scheduled_messages", ()).await.ok();
+    let scheduled = &scheduled["scheduled_messages"][0];
+    assert!(scheduled["content"] == heavy && is_shown(scheduled["rendered_content"].as_str().unwrap()));
+}
+
+#[tokio::test]
+async fn changed_names_are_not_too_long_for_the_published_server() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    let long = |length: usize| format!("\u{e000}{}", "n".repeat(length - 1));
+    archive.realm["zerver_userprofile"][2]["full_name"] = json!(long(100));
+    archive.realm["zerver_userprofile"][3].as_object_mut().unwrap().remove("full_name");
+    archive.realm["zerver_stream"][0]["name"] = json!(long(60));
+    archive.realm["zerver_stream"][1].as_object_mut().unwrap().remove("name");
+    archive.write(&import);
+    import.run(&[]);
+    let server = import.serve().await;
+    let names = server.column(
+        "SELECT full_name FROM user WHERE user_id IN (12, 13)
+         UNION ALL SELECT name FROM stream WHERE stream_id IN (5, 6)",
+    );
+    let expected =
+        [format!("{} 12", "n".repeat(97)), "unnamed 13".to_owned(), format!("{} 5", "n".repeat(58))];
+    let names = names.await;
+    assert_eq!(names[..3], expected);
+    assert_eq!(names[3], "unnamed 6");
+}
+
+#[tokio::test]
 async fn messages_of_slack_are_sorted_although_days_overlap() {
     let import = slack::export();
     let user = |id: &str, name: &str, email: &str| {
