@@ -191,6 +191,9 @@ fn unpack_zip(file: File, shown: &str, to: &Path, budget: &mut Budget) -> Import
     Ok(())
 }
 
+/// The folder that macOS adds to archives.
+const OF_MACOS: &str = "__MACOSX/";
+
 /// Writes a file or makes a folder.
 fn put(
     content: &mut impl Read,
@@ -199,6 +202,9 @@ fn put(
     to: &Path,
     budget: &mut Budget,
 ) -> ImportResult<()> {
+    if name.starts_with(OF_MACOS) {
+        return Ok(());
+    }
     let mut path = to.to_owned();
     for component in Path::new(name).components() {
         match component {
