@@ -27,7 +27,8 @@ const NUL: &str = "a text has a NUL character";
 /// A row of a table: its table's name, its text, and whether it is the first of its table.
 pub type OnRow<'a> = dyn FnMut(&str, &str) -> ImportResult<()> + 'a;
 
-/// Reads a file that is an object of tables, which are lists of rows. Rows of the tables that are `wanted` are passed on.
+/// Reads a file that is an object of tables, which are lists of rows. Rows of the tables that are `wanted` are passed on, and
+/// members that are not tables likewise, as one row.
 pub fn read_tables(
     path: &Path,
     name: &str,
@@ -152,6 +153,22 @@ struct Rows {
     error: Rc<RefCell<Option<ImportError>>>,
 }
 
+impl Rows {
+    /// Passes a row on, and keeps its error.
+    fn pass_on<E: Error>(&self, table: &str, text: &str, on_row: &mut OnRow<'_>) -> Result<(), E> {
+        let done = if has_nul(text) { Err(ImportError::new(NUL)) } else { on_row(table, text) };
+        done.map_err(|error| {
+            let message = error.to_string();
+            self.error.replace(Some(if table.is_empty() {
+                error
+            } else {
+                ImportError::new(format!("{table}: {error}"))
+            }));
+            E::custom(message)
+        })
+    }
+}
+
 /// A reader that fails when a row is too long.
 struct Limited<'a> {
     file: File,
@@ -226,7 +243,10 @@ impl<'de> Visitor<'de> for TablesVisitor<'_, '_> {
             self.rows.left.set(MAX_ROW);
             if !["zerver_", "analytics_"].iter().any(|prefix| table.starts_with(prefix)) {
                 // Not a table, such as `import_source`.
-                map.next_value::<IgnoredAny>()?;
+                let value = map.next_value::<Box<RawValue>>()?;
+                if (self.wanted)(&table) {
+                    self.rows.pass_on(&table, value.get(), self.on_row)?;
+                }
                 continue;
             }
             let on_row = (self.wanted)(&table).then_some(&mut *self.on_row);
@@ -266,17 +286,7 @@ impl<'de> Visitor<'de> for RowsSeed<'_, '_> {
         };
         while let Some(row) = list.next_element::<Box<RawValue>>()? {
             self.rows.left.set(MAX_ROW);
-            let text = row.get();
-            let done = if has_nul(text) { Err(ImportError::new(NUL)) } else { on_row(self.table, text) };
-            if let Err(error) = done {
-                let message = error.to_string();
-                self.rows.error.replace(Some(if self.table.is_empty() {
-                    error
-                } else {
-                    ImportError::new(format!("{}: {error}", self.table))
-                }));
-                return Err(A::Error::custom(message));
-            }
+            self.rows.pass_on(self.table, row.get(), on_row)?;
         }
         Ok(())
     }

@@ -1,12 +1,15 @@
 //! The published archive.
 //!
 //! `realm.json` is read once, into compact rows ([`organization`]); then files, messages and the rest are written in this
-//! order. All ids stay as they are, because the new database has no others; only system groups have ids of their own here.
+//! order. All ids stay as they are, because the new database has no others; only system groups have ids of their own here, and
+//! messages of archives that want them to be sorted ([`order`]).
 
 mod files;
 mod messages;
+mod order;
 mod organization;
 mod people;
+mod policies;
 mod rest;
 mod settings;
 mod tables;
@@ -17,6 +20,7 @@ use crate::moving::import::progress::Progress;
 use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
+use order::Order;
 use organization::Organization;
 
 /// The files by which an archive is known.
@@ -36,7 +40,7 @@ pub fn import(
     for name in [REALM, "attachment.json"] {
         progress.expect(archive.file(name)?.metadata()?.len());
     }
-    let message_files = messages::files(archive)?;
+    let mut message_files = messages::files(archive)?;
     for (_, path) in &message_files {
         // Each is read twice.
         progress.expect(2 * path.metadata()?.len());
@@ -47,6 +51,12 @@ pub fn import(
     people::insert(target, &mut organization, report).map_err(of_realm)?;
     files::insert(target, archive, &mut organization, progress, report)?;
     rest::insert_before_messages(target, &mut organization, &addresses, report).map_err(of_realm)?;
+    if organization.sorts_by_date
+        && let Some(order) = Order::of(&message_files, progress)?
+    {
+        message_files = order.sorted_files(archive, &message_files, progress)?;
+        organization.renumber_messages(&order);
+    }
     messages::insert(target, &mut organization, &message_files, &addresses, progress, report)?;
     rest::insert_after_messages(target, &mut organization, &addresses, report).map_err(of_realm)
 }

@@ -10,6 +10,7 @@ use crate::moving::import::progress::Progress;
 use crate::moving::import::receipts::SubscriptionChange;
 use crate::moving::import::rows::NewPerson;
 use crate::moving::import::unpack::Archive;
+use crate::moving::import::zulip::order::Order;
 use crate::moving::import::zulip::settings;
 use crate::moving::import::zulip::tables::{
     AlertWord, AuditEntry, BotData, Client, DefaultStream, Domain, Emoji, Folder, Group, Huddle, Id,
@@ -55,6 +56,8 @@ pub struct BotOf {
 #[derive(Default)]
 pub struct Organization {
     pub realm: Option<Realm>,
+    /// True if messages are numbered by time, whatever their ids are.
+    pub sorts_by_date: bool,
     pub people: Vec<NewPerson>,
     pub user_ids: HashSet<u32>,
     pub dummies: u64,
@@ -135,8 +138,9 @@ struct Seen {
 const REQUIRED: [&str; 5] =
     ["zerver_userprofile", "zerver_stream", "zerver_recipient", "zerver_subscription", "zerver_client"];
 
-/// Tables whose rows are of no use on another server.
-const USELESS: [&str; 6] = [
+/// Tables whose rows are of no use on another server, and a member that is no table.
+const USELESS: [&str; 7] = [
+    "import_source",
     "zerver_presencesequence",
     "zerver_useractivity",
     "zerver_useractivityinterval",
@@ -275,6 +279,7 @@ impl Organization {
             }
             "zerver_botstoragedata" => self.storage.push(json::parse(text)?),
             "zerver_scheduledmessage" => self.scheduled.push(json::parse(text)?),
+            "sort_by_date" => self.sorts_by_date = json::parse(text)?,
             _ if USELESS.contains(&table) => {}
             _ => *self.ignored.entry(table.to_owned()).or_default() += 1,
         }
@@ -485,6 +490,20 @@ impl Organization {
             return missing("zerver_realmemoji", "person", author.0);
         }
         Ok(())
+    }
+
+    /// Changes the ids of messages in all rows that refer to them.
+    pub fn renumber_messages(&mut self, order: &Order) {
+        for row in &mut self.reactions {
+            row.message = order.id(row.message);
+        }
+        for (message, _) in &mut self.attachments {
+            *message = order.id(*message);
+        }
+        self.attachments.sort_unstable();
+        for id in self.scheduled.iter_mut().filter_map(|row| row.reminder_target_message_id.as_mut()) {
+            id.0 = order.id(id.0);
+        }
     }
 
     /// The id of a group here: system groups have theirs, and groups of the archive whose ids are those of system groups get

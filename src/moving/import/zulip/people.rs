@@ -16,6 +16,7 @@ use crate::moving::import::rows;
 use crate::moving::import::rows::Channel;
 use crate::moving::import::target::Target;
 use crate::moving::import::zulip::organization::{BotOf, Organization, Place};
+use crate::moving::import::zulip::policies;
 use crate::moving::import::zulip::settings;
 use crate::moving::import::zulip::tables;
 use crate::moving::import::zulip::tables::{
@@ -39,11 +40,7 @@ pub fn insert(target: &mut Target, organization: &mut Organization, report: &mut
         organization.dummies,
         "placeholders for people without an account are deactivated",
     );
-    report.leave_out(
-        "passwords",
-        organization.unusable_passwords,
-        UNKNOWN_HASH,
-    );
+    report.leave_out("passwords", organization.unusable_passwords, UNKNOWN_HASH);
     let moves_first_bots = std::mem::take(&mut organization.system_bots);
     let next = organization.user_ids.iter().chain(moves_first_bots.values()).max().map_or(1, |max| max + 1);
     let people = std::mem::take(&mut organization.people);
@@ -176,7 +173,11 @@ fn set_realm(tx: &mut Tx<'_>, realm: &Realm, structure: &Structure) -> ImportRes
     }
     let of_realm = settings::of_realm(&rest)?;
     settings::set_of_realm(tx, &of_realm)?;
-    structure.set_permissions::<RealmGroup>(tx, Owner::Realm, &rest, RealmGroup::name)
+    structure.set_permissions::<RealmGroup>(tx, Owner::Realm, &rest, RealmGroup::name)?;
+    for (name, group) in policies::of_realm(&rest) {
+        groups::setting::set(tx, Owner::Realm, name, group.id())?;
+    }
+    Ok(())
 }
 
 /// The descriptions that are not empty.

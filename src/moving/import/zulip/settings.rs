@@ -61,6 +61,7 @@ pub fn of_realm(row: &Map<String, Value>) -> ImportResult<Vec<(&'static str, Val
         let is_of_server = property.changed_by == ChangedBy::Server && !property.name.ends_with("_version");
         let value = match (property.name, property.kind) {
             ("topics_policy", _) => topics_policy(row),
+            ("message_edit_history_visibility_policy", _) => edit_history_policy(row),
             // The archive has the name without the ending.
             (name, Kind::Channel) => row.get(name.trim_end_matches("_id")).cloned(),
             (name, _) => row.get(name).cloned(),
@@ -81,6 +82,13 @@ fn topics_policy(row: &Map<String, Value>) -> Option<Value> {
         (None, None) => return None,
     };
     Some(if disables { "disable_empty_topic" } else { "allow_empty_topic" }.into())
+}
+
+/// The visibility of earlier versions of messages: a number since 10.0, before that a switch.
+fn edit_history_policy(row: &Map<String, Value>) -> Option<Value> {
+    const NONE: i64 = 3;
+    let is_off = row.get("allow_edit_history") == Some(&json!(false));
+    row.get("message_edit_history_visibility_policy").cloned().or(is_off.then(|| NONE.into()))
 }
 
 /// Sets settings of the organization.

@@ -4,6 +4,7 @@ mod archive;
 mod broken;
 mod broken_others;
 mod broken_rows;
+mod converted;
 mod json;
 mod killed;
 mod mattermost;
