@@ -18,8 +18,9 @@ use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// The topic of posts without replies.
@@ -63,6 +64,15 @@ struct User {
 }
 
 #[derive(Deserialize)]
+struct Bot {
+    username: String,
+    #[serde(default, deserialize_with = "nullable")]
+    display_name: String,
+    owner: Option<String>,
+    delete_at: Option<i64>,
+}
+
+#[derive(Deserialize)]
 struct Membership {
     name: String,
     #[serde(default, deserialize_with = "nullable")]
@@ -93,6 +103,9 @@ struct Thread<'a> {
 #[derive(Deserialize)]
 struct Post {
     user: String,
+    /// Empty for messages of people.
+    #[serde(rename = "type", default, deserialize_with = "nullable")]
+    kind: String,
     #[serde(default, deserialize_with = "nullable")]
     message: String,
     create_at: i64,
@@ -101,6 +114,12 @@ struct Post {
     reactions: Vec<Reaction>,
     #[serde(default, deserialize_with = "nullable")]
     attachments: Vec<Attachment>,
+    /// The people who saved it.
+    #[serde(default, deserialize_with = "nullable")]
+    flagged_by: Vec<String>,
+    /// Properties, among them the blocks of integrations.
+    #[serde(default)]
+    props: Value,
 }
 
 #[derive(Deserialize)]
@@ -194,7 +213,8 @@ struct Export<'a> {
 
 impl Export<'_> {
     fn read_people(&mut self, progress: &Progress) -> ImportResult<()> {
-        let (mut channels, mut users, mut emoji, mut other) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        let (mut channels, mut users, mut bots, mut emoji) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut others: BTreeMap<String, u64> = BTreeMap::new();
         json::read_lines(self.path, self.name, progress, |position, text| {
             let mut read = || {
                 let members: HashMap<String, &RawValue> = json::parse(text)?;
@@ -207,9 +227,12 @@ impl Export<'_> {
                     "team" => self.teams.push(json::parse(member("team")?)?),
                     "channel" => channels.push((position.line, json::parse::<Channel>(member("channel")?)?)),
                     "user" => users.push((position.line, json::parse::<User>(member("user")?)?)),
+                    "bot" => bots.push((position.line, json::parse::<Bot>(member("bot")?)?)),
                     "emoji" => emoji.push((position.line, json::parse::<Emoji>(member("emoji")?)?)),
                     "post" | "direct_post" => self.add_places(position, text, member(&kind)?)?,
-                    _ => other += 1,
+                    // The people of a conversation are in its posts, too.
+                    "version" | "direct_channel" => {}
+                    _ => *others.entry(kind).or_default() += 1,
                 }
                 Ok(())
             };
@@ -221,7 +244,9 @@ impl Export<'_> {
             let line = OrganizationLine { name, description: None };
             self.importer.add(Line::Organization(line))?;
         }
-        self.importer.leave_out("lines", other, "lines about versions, roles and bots have no place here");
+        for (kind, count) in others {
+            self.importer.leave_out(&format!("lines of the type {kind}"), count, "they have no place here");
+        }
         let mut members: HashMap<(String, String), Vec<String>> = HashMap::new();
         for (line, user) in users {
             for team in &user.teams {
@@ -233,6 +258,9 @@ impl Export<'_> {
                 }
             }
             self.add_user(user).map_err(|error| ImportError::at(self.name, line, error))?;
+        }
+        for (line, bot) in bots {
+            self.add_bot(bot).map_err(|error| ImportError::at(self.name, line, error))?;
         }
         for (username, name) in &mut self.people {
             if let Some(mention) = self.importer.mention_of(username) {
@@ -302,6 +330,26 @@ impl Export<'_> {
         }))
     }
 
+    /// Adds a bot, unless there is a user of its name.
+    fn add_bot(&mut self, bot: Bot) -> ImportResult<()> {
+        if self.importer.has_user(&bot.username) {
+            return Ok(());
+        }
+        let name = [&bot.display_name, &bot.username].map(|name| names::person(name));
+        let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "unnamed".to_owned());
+        self.people.insert(bot.username.clone(), name.clone());
+        let owner = bot.owner.filter(|owner| self.importer.has_user(owner));
+        self.importer.add(Line::User(UserLine {
+            email: Some(format!("{}-bot@imported.invalid", bot.username.to_lowercase())),
+            id: bot.username,
+            full_name: name,
+            active: bot.delete_at.is_none_or(|time| time == 0),
+            bot: true,
+            bot_owner: owner,
+            ..UserLine::default()
+        }))
+    }
+
     /// Keeps the places of a post and its replies. `text` is a part of `line`.
     fn add_places(&mut self, position: Position, line: &str, text: &str) -> ImportResult<()> {
         let thread: Thread<'_> = json::parse(text)?;
@@ -341,14 +389,20 @@ impl Export<'_> {
         for Place { position, length, conversation, topic, .. } in posts {
             let text = json::read_at(&mut file, position.offset, length as usize)?;
             progress.advance(length.into());
+            let post: Post = json::parse(&text)?;
+            if post.kind.starts_with("system_") {
+                let why = "joining, leaving and changes of channels are not messages here";
+                self.importer.leave_out("notices", 1, why);
+                continue;
+            }
             let (channel, to) = conversations.get(&conversation).cloned().unwrap_or_default();
             let topic = self.topics.get(topic as usize).filter(|_| channel.is_some());
-            let message = MessageLine {
-                topic: topic.cloned().unwrap_or_default(),
-                channel,
-                to,
-                ..self.message(json::parse(&text)?)
-            };
+            let message =
+                MessageLine { topic: topic.cloned().unwrap_or_default(), channel, to, ..self.message(post) };
+            if message.content.is_empty() && message.files.is_empty() {
+                self.importer.leave_out("messages", 1, "they are empty");
+                continue;
+            }
             let added = self.importer.add(Line::Message(message));
             added.map_err(|error| ImportError::at(self.name, position.line, error))?;
         }
@@ -363,13 +417,15 @@ impl Export<'_> {
             name: None,
             content_type: None,
         };
+        let text = if post.message.trim().is_empty() { text_of_blocks(&post.props) } else { post.message };
         MessageLine {
             sender: post.user,
-            content: self.mentions(&post.message),
+            content: self.mentions(&text),
             date: seconds(post.create_at),
             edited: post.edit_at.filter(|time| *time > 0).map(seconds),
             reactions: post.reactions.into_iter().map(reaction).collect(),
             files: post.attachments.into_iter().map(file).collect(),
+            starred_by: post.flagged_by.into_iter().filter(|name| self.importer.has_user(name)).collect(),
             ..MessageLine::default()
         }
     }
@@ -378,6 +434,18 @@ impl Export<'_> {
     fn mentions(&self, text: &str) -> String {
         names::mentions(text, |name| self.people.get(name).cloned())
     }
+}
+
+/// The text of a post of an integration that has blocks only.
+fn text_of_blocks(props: &Value) -> String {
+    let blocks = props.get("attachments").and_then(Value::as_array);
+    let text = |block: &Value| {
+        let part = |name: &str| block.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let parts: Vec<&str> = ["pretext", "title", "text"].into_iter().filter_map(part).collect();
+        if parts.is_empty() { part("fallback").unwrap_or_default().to_owned() } else { parts.join("\n") }
+    };
+    let texts = blocks.into_iter().flatten().map(text).filter(|text| !text.is_empty());
+    texts.collect::<Vec<_>>().join("\n\n")
 }
 
 /// A topic from the beginning of a post.

@@ -1,5 +1,6 @@
 //! Mattermost's bulk export.
 
+use super::archive::with;
 use super::{Import, client, messages};
 use crate::harness::pictures;
 use serde_json::{Value, json};
@@ -69,6 +70,53 @@ async fn posts_become_messages_by_time_with_replies_in_topics() {
     let roles: Vec<i64> =
         users["members"].as_array().unwrap().iter().map(|user| user["role"].as_i64().unwrap()).collect();
     assert_eq!(roles, [100, 400, 600]);
+}
+
+#[tokio::test]
+async fn posts_of_bots_are_kept_and_notices_left_out() {
+    let post = |user: &str, time: i64, other: Value| {
+        let post = json!({"team": "boats", "channel": "town-square", "user": user, "message": "",
+            "create_at": 1_709_280_000_000_i64 + time});
+        json!({"type": "post", "post": with(post, other)})
+    };
+    let blocks =
+        json!({"attachments": [{"title": "Build", "text": "passed for @ada"}, {"fallback": "more"}]});
+    let import = export(&[
+        post("deploy", 1, json!({"props": blocks})),
+        json!({"type": "bot", "bot": {"username": "deploy", "display_name": "Deploy *Bot*", "owner": "ada"}}),
+        json!({"type": "bot", "bot": {"username": "gone", "display_name": null, "owner": "eve", "delete_at": 5}}),
+        post("bob", 2, json!({"type": "system_join_channel", "message": "bob joined"})),
+        post("bob", 3, json!({"message": "keep this", "flagged_by": ["ada", "eve"]})),
+        post("bob", 4, json!({"props": {}})),
+        json!({"type": "direct_channel", "direct_channel": {"members": ["ada", "bob"]}}),
+        json!({"type": "role", "role": {"name": "x"}}),
+    ]);
+    let report = import.run(&[]);
+    assert_eq!((&report["users"], &report["messages"]), (&json!(5), &json!(2)), "{report}");
+    let left: Vec<(&str, u64)> = report["left_out"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|left| (left["what"].as_str().unwrap(), left["count"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(left, [("lines of the type role", 1), ("notices", 1), ("messages", 1)]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    assert_eq!(seen[0]["content"], "Build\npassed for @**ADA X**\n\nmore");
+    assert_eq!(seen[0]["sender_full_name"], "Deploy Bot");
+    assert_eq!(seen[1]["flags"], json!(["read", "starred"]));
+    let users = ada.get("/users", ()).await.ok();
+    let bots: Vec<(&str, bool, Option<i64>)> = users["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|user| user["is_bot"] == true)
+        .map(|bot| {
+            (bot["full_name"].as_str().unwrap(), bot["is_active"] == true, bot["bot_owner_id"].as_i64())
+        })
+        .collect();
+    assert_eq!(bots, [("Deploy Bot", true, Some(ada.user_id)), ("gone", false, None)]);
 }
 
 /// Posts are read again, at their place in the file.
