@@ -393,9 +393,12 @@ impl Dump<'_> {
 
     fn add_message(&mut self, document: &Value) -> ImportResult<()> {
         let sender = document.pointer("/u/_id").and_then(Value::as_str).unwrap_or_default();
-        if !self.importer.has_user(sender) {
-            self.importer.leave_out("messages", 1, "their senders are not in the dump");
+        if sender.is_empty() {
+            self.importer.leave_out("messages", 1, "they have no sender");
             return Ok(());
+        }
+        if !self.importer.has_user(sender) {
+            self.add_stranger(sender, document.get("u").unwrap_or(&Value::Null))?;
         }
         let (channel, of_room, to) = match self.rooms.get(text(document, "rid")) {
             Some(Room::Channel(name, topic)) => (Some(name.clone()), topic.clone(), Vec::new()),
@@ -462,6 +465,23 @@ impl Dump<'_> {
             ..MessageLine::default()
         };
         self.importer.add(Line::Message(line))
+    }
+
+    /// Adds a deactivated account for the sender of a message who is not in the dump, such as a deleted person.
+    fn add_stranger(&mut self, id: &str, of_message: &Value) -> ImportResult<()> {
+        let names = [text(of_message, "name"), text(of_message, "username"), id].map(names::person);
+        let name = names.into_iter().find(|name| !name.is_empty());
+        self.importer.leave_out(
+            "accounts",
+            1,
+            "these people are in messages, but not in the dump; they are deactivated",
+        );
+        self.importer.add(Line::User(UserLine {
+            id: id.to_owned(),
+            full_name: name.unwrap_or_else(|| "unnamed".to_owned()),
+            active: false,
+            ..UserLine::default()
+        }))
     }
 
     /// Replaces `@username` by mentions.

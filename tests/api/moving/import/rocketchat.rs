@@ -162,6 +162,26 @@ async fn rooms_become_channels_with_threads_and_discussions_as_topics() {
 }
 
 #[tokio::test]
+async fn messages_of_people_who_are_not_in_the_dump_are_kept() {
+    let import = dump();
+    let sent = json!({"_id": "m7", "rid": "r1", "u": {"_id": "u9", "username": "eve", "name": "Eve"},
+        "msg": "good bye", "ts": {"$date": 1_700_000_450_000_i64}});
+    let nameless = json!({"_id": "m8", "rid": "r1", "u": {"_id": "u8"}, "msg": "hm",
+        "ts": {"$date": 1_700_000_460_000_i64}});
+    write(&import, "rocketchat_message", &[sent, nameless]);
+    let report = import.run(&[]);
+    assert_eq!((&report["users"], &report["messages"]), (&json!(5), &json!(2)), "{report}");
+    let why = "these people are in messages, but not in the dump; they are deactivated";
+    let left_out = json!({"what": "accounts", "count": 2, "why": why});
+    assert!(report["left_out"].as_array().unwrap().contains(&left_out), "{report}");
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    let senders: Vec<&str> = seen.iter().map(|one| one["sender_full_name"].as_str().unwrap()).collect();
+    assert_eq!(senders, ["Eve", "u8"]);
+}
+
+#[tokio::test]
 async fn people_keep_their_passwords() {
     let import = dump();
     // Browsers send a digest, which the server hashes.
@@ -186,8 +206,7 @@ async fn people_keep_their_passwords() {
     let emails: Vec<&str> = links.map(|link| link["email"].as_str().unwrap()).collect();
     assert_eq!(emails, ["bob@example.com", "cat@example.com", "dan@example.com"]);
     let left_out = report["left_out"].as_array().unwrap().iter().find(|left| left["what"] == "passwords");
-    let expected =
-        "their hashes are of a method that is not known, or too slow; --password-links prints links to set new ones";
+    let expected = "their hashes are of a method that is not known, or too slow; --password-links prints links to set new ones";
     assert_eq!(left_out, Some(&json!({"what": "passwords", "count": 2, "why": expected})));
     let server = import.serve().await;
     for (password, status) in [("correct cow", 401), ("correct horse", 200), ("correct horse", 200)] {
@@ -195,7 +214,8 @@ async fn people_keep_their_passwords() {
         assert_eq!(server.anonymous().post("/fetch_api_key", form).await.status, status, "{password}");
     }
     // Hashed as all others at the first login.
-    let stored = server.column("SELECT password_hash FROM user WHERE delivery_email = 'ada@example.com'").await;
+    let stored =
+        server.column("SELECT password_hash FROM user WHERE delivery_email = 'ada@example.com'").await;
     assert!(stored[0].starts_with("$argon2id$v=19$m=19456"), "{stored:?}");
 }
 
