@@ -5,6 +5,7 @@
 mod file;
 pub mod model;
 pub mod names;
+mod profiles;
 
 pub use self::file::{MARKS, import};
 

@@ -58,7 +58,7 @@ pub struct UserLine {
     pub joined: Option<Date>,
     /// The path of an image in the archive.
     pub avatar: Option<String>,
-    /// A hash of the password: argon2id in PHC form, `pbkdf2_sha256$...`, bcrypt's `$2b$...`, or `bcrypt_sha256$$2b$...`.
+    /// A hash of the password: argon2id in PHC form, `pbkdf2_sha256$...`, or bcrypt: `$2b$...`, or `bcrypt_sha256$$2b$...`.
     pub password_hash: Option<String>,
 }
 

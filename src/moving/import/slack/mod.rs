@@ -6,6 +6,7 @@
 mod api;
 mod days;
 mod model;
+mod profiles;
 mod rich_text;
 mod text;
 
@@ -89,6 +90,7 @@ pub fn import(
     if let Some(api) = &api {
         add_addresses(&mut users, api.people()?);
     }
+    let fields = profiles::fields(&users);
     let mut slack = Slack {
         importer: Importer::new(target, archive, addresses, report, "Slack")?,
         archive,
@@ -100,6 +102,11 @@ pub fn import(
         programs: HashSet::new(),
     };
     slack.add_people(users, &emails)?;
+    for field in fields {
+        let account = |id: String| slack.aliases.get(&id).cloned().unwrap_or(id);
+        let values: Vec<_> = field.values.into_iter().map(|(id, text)| (account(id), text)).collect();
+        slack.importer.add_profile_field(&field.name, &values)?;
+    }
     slack.add_emoji()?;
     let conversations = slack.add_channels(progress)?;
     let mut paths: Vec<(String, usize)> = Vec::new();

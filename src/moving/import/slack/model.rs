@@ -42,6 +42,11 @@ pub struct SlackProfile {
     pub image_original: Option<String>,
     pub image_512: Option<String>,
     pub image_192: Option<String>,
+    /// The values of custom fields, by the key of the field. A list if there are none.
+    #[serde(default)]
+    pub fields: Value,
+    pub phone: Option<String>,
+    pub skype: Option<String>,
 }
 
 impl SlackProfile {

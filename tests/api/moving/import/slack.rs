@@ -155,6 +155,55 @@ async fn an_export_becomes_channels_with_topics() {
 }
 
 #[tokio::test]
+async fn profile_fields_are_kept() {
+    let import = export();
+    let person = |id: &str, name: &str, profile: Value| json!({"id": id, "name": name, "real_name": name, "is_primary_owner": id == "U1", "profile": profile});
+    let long = "x".repeat(60);
+    let users = json!([
+        person(
+            "U1",
+            "Ada",
+            json!({"email": "ada@example.com", "phone": "+49 30 1", "skype": "",
+            "fields": {"Xf2": {"value": "the *Swan*", "alt": ""}, "Xf1": {"value": "", "alt": ""}}})
+        ),
+        person(
+            "U2",
+            "Bob",
+            json!({"email": "bob@example.com", "phone": null, "fields": [],
+            "skype": "bob.rows"})
+        ),
+        person("U3", "Cat", json!({"fields": {"Xf1": {"value": long, "alt": ""}, "Xf2": {"value": "none"}}})),
+        // The same person as Bob.
+        person("U5", "Bobby", json!({"email": "BOB@example.com", "phone": "+49 30 2", "fields": null})),
+    ]);
+    import.write("users.json", users.to_string());
+    let report = import.run(&[]);
+    let others = &report["others"];
+    assert_eq!((&others["profile fields"], &others["values of profile fields"]), (&json!(4), &json!(6)));
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let fields = ada.get("/realm/profile_fields", ()).await.ok();
+    let fields = fields["custom_fields"].as_array().unwrap();
+    let types: Vec<(&str, i64)> = fields
+        .iter()
+        .map(|field| (field["name"].as_str().unwrap(), field["type"].as_i64().unwrap()))
+        .collect();
+    assert_eq!(types, [("Slack custom field 1", 1), ("phone", 1), ("skype", 1), ("Slack custom field 2", 2)]);
+    let users = ada.get("/users", json!({"include_custom_profile_fields": true})).await.ok();
+    let value_of = |name: &str, field: usize| {
+        let mut users = users["members"].as_array().unwrap().iter();
+        let data = users.find(|user| user["full_name"] == name).unwrap()["profile_data"].clone();
+        data[fields[field]["id"].to_string()].clone()
+    };
+    let rendered = json!({"value": "the *Swan*", "rendered_value": "<p>the <em>Swan</em></p>"});
+    assert_eq!(value_of("Ada", 0), rendered);
+    assert_eq!(value_of("Ada", 1)["value"], "+49 30 1");
+    assert_eq!(value_of("Bob", 1)["value"], "+49 30 2");
+    assert_eq!(value_of("Bob", 2)["value"], "bob.rows");
+    assert_eq!(value_of("Cat", 3)["value"], long);
+}
+
+#[tokio::test]
 async fn nested_lists_stay_nested() {
     let import = export();
     let list = |style: &str, indent: u64, offset: u64, items: &[&str]| {
@@ -191,9 +240,12 @@ fn packed_exports_are_read_and_broken_ones_named() {
     let mut zip = zip::ZipWriter::new(File::create(&path).unwrap());
     let options = zip::write::SimpleFileOptions::default();
     for name in ["users.json", "channels.json", "general/2024-03-01.json"] {
-        zip.start_file(name, options).unwrap();
+        zip.start_file(format!("boats export/{name}"), options).unwrap();
         zip.write_all(&std::fs::read(import.archive().join(name)).unwrap()).unwrap();
     }
+    // A folder that was packed on macOS.
+    zip.start_file("__MACOSX/boats export/._users.json", options).unwrap();
+    zip.write_all(b"\0\x05").unwrap();
     zip.finish().unwrap();
     let output = import.run_on(&path, &["--json"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
