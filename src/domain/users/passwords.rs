@@ -61,8 +61,8 @@ pub fn hash_quickly(password: &str) -> ApiResult<String> {
     hash_with_random_salt(password, params).map(|hash| hash.to_string()).map_err(failed)
 }
 
-/// The most rounds of PBKDF2, the most blocks of memory of argon2, and the highest cost of bcrypt, of hashes that other servers
-/// made: logins would take too long.
+/// The most rounds of PBKDF2, the most blocks of memory of argon2, and the highest cost of bcrypt, of hashes that other
+/// servers made: logins would take too long.
 const MAX_ROUNDS: u32 = 4_000_000;
 const MAX_BLOCKS: u32 = 512 * 1024;
 const MAX_BCRYPT_COST: u32 = 14;

@@ -236,15 +236,66 @@ fn wrong_lines_are_named() {
     }
 }
 
+/// The description of lines for programs.
+const SCHEMA: &str = include_str!("../../../../docs/import-lines.schema.json");
+
+/// The schema of a kind of line.
+fn schema_of<'s>(schema: &'s Value, kind: &Value) -> &'s Value {
+    let mut kinds = schema["oneOf"].as_array().unwrap().iter();
+    kinds.find(|one| one["properties"]["type"]["const"] == *kind).unwrap_or_else(|| panic!("{kind}"))
+}
+
+#[test]
+fn the_schema_has_the_members_that_lines_may_have() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    for kind in ["organization", "user", "channel", "emoji", "message"] {
+        let import = Import::new("json");
+        write(&import, &[json!({"type": kind, "nonsense": 1})]);
+        let error = import.refused(&import.archive());
+        let (_, expected) = error.split_once(", expected ").unwrap_or_else(|| panic!("{error}"));
+        let mut known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+        known.sort_unstable();
+        let of_kind = schema_of(&schema, &json!(kind));
+        let names = of_kind["properties"].as_object().unwrap().keys().map(String::as_str);
+        let mut names: Vec<&str> = names.filter(|name| *name != "type").collect();
+        names.sort_unstable();
+        assert_eq!(names, known, "{kind}");
+        for name in of_kind["required"].as_array().unwrap().iter().filter(|name| *name != "type") {
+            assert!(known.contains(&name.as_str().unwrap()), "{kind}: {name}");
+        }
+    }
+}
+
+#[test]
+fn the_documented_lines_are_imported() {
+    let page = include_str!("../../../../docs/moving.md");
+    let (_, section) = page.split_once("## Lines of JSON").unwrap();
+    let block = section.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    for line in block.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let of_kind = schema_of(&schema, &line["type"]);
+        assert!(
+            line.as_object().unwrap().keys().all(|name| of_kind["properties"].get(name).is_some()),
+            "{line}"
+        );
+        let mut required = of_kind["required"].as_array().unwrap().iter();
+        assert!(required.all(|name| line.get(name.as_str().unwrap()).is_some()), "{line}");
+    }
+    let import = Import::new("json");
+    import.write("ada.png", pictures::png(20, 20));
+    import.write("anchor.png", pictures::png(64, 64));
+    import.write("files/list.txt", "oars");
+    import.write("messages.jsonl", block);
+    let report = import.run(&[]);
+    assert_eq!((&report["users"], &report["messages"]), (&json!(2), &json!(2)), "{report}");
+}
+
 #[tokio::test]
 async fn messages_are_sorted_by_time() {
     let import = Import::new("json");
-    let user = |id: &str| {
-        json!({"type": "user", "id": id, "email": format!("{id}@example.com"), "full_name": id, "role": "owner"})
-    };
-    let message = |to: &str, content: &str, date: i64| {
-        json!({"type": "message", "sender": "ada", "to": [to], "content": content, "date": date})
-    };
+    let user = |id: &str| json!({"type": "user", "id": id, "email": format!("{id}@example.com"), "full_name": id, "role": "owner"});
+    let message = |to: &str, content: &str, date: i64| json!({"type": "message", "sender": "ada", "to": [to], "content": content, "date": date});
     write(
         &import,
         &[
