@@ -166,13 +166,13 @@ impl Importer<'_> {
             return Err(ImportError::new(format!("there is no person {user}")));
         }
         let of = to.entry(row.message.0).or_default();
-        let is_first = if row.flags_mask & 1024 == 0 {
-            of.received.receivers.insert(user)
+        if of.received.receivers.contains(user) || of.received.historical.contains(user) {
+            return Err(ImportError::new(format!("person {user} has message {} twice", row.message)));
+        }
+        if row.flags_mask & 1024 == 0 {
+            of.received.receivers.insert(user);
         } else {
-            of.received.historical.insert(user)
-        };
-        if !is_first {
-            return Ok(());
+            of.received.historical.insert(user);
         }
         if row.flags_mask & 1 == 0 {
             of.received.unread.insert(user);

@@ -21,7 +21,7 @@ fn broken(change: impl FnOnce(&mut Archive)) -> String {
 
 #[test]
 fn broken_rows_are_named_with_their_line() {
-    let cases: [(&str, Change); 14] = [
+    let cases: [(&str, Change); 15] = [
         ("realm.json:", Box::new(|archive| archive.realm["zerver_userprofile"][1]["role"] = json!("high"))),
         (
             "the person 10 is there twice",
@@ -71,6 +71,12 @@ fn broken_rows_are_named_with_their_line() {
             "there is no message 555 before it",
             Box::new(|archive| {
                 archive.messages[0].1.push(received(555, 10, 1));
+            }),
+        ),
+        (
+            "zerver_usermessage: person 10 has message 101 twice",
+            Box::new(|archive| {
+                archive.messages[0].1.push(received(101, 10, 1024));
             }),
         ),
         (
