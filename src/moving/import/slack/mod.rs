@@ -416,8 +416,9 @@ impl Slack<'_> {
         let mut content = rich_text::to_markdown(&message.blocks, &self.names)
             .unwrap_or_else(|| to_markdown(message.text.as_deref().unwrap_or_default(), &self.names));
         if content.is_empty() {
-            content =
-                message.attachments.iter().map(|block| self.block(block)).collect::<Vec<_>>().join("\n\n");
+            let blocks = message.attachments.iter().map(|block| self.block(block));
+            let texts = std::iter::once(rich_text::texts(&message.blocks, &self.names)).chain(blocks);
+            content = texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
         }
         if matches!(subtype, "me_message" | "sh_room_created" | "bot_add") {
             content = format!("/me {content}");
@@ -491,9 +492,15 @@ impl Slack<'_> {
     fn block(&self, block: &SlackAttachment) -> String {
         let parts = [&block.pretext, &block.title, &block.text];
         let parts: Vec<&str> = parts.iter().filter_map(|part| part.as_deref()).collect();
-        let text =
-            if parts.is_empty() { block.fallback.clone().unwrap_or_default() } else { parts.join("\n") };
-        to_markdown(&text, &self.names)
+        if !parts.is_empty() {
+            return to_markdown(&parts.join("\n"), &self.names);
+        }
+        match rich_text::texts(&block.blocks, &self.names) {
+            text if text.is_empty() => {
+                to_markdown(block.fallback.as_deref().unwrap_or_default(), &self.names)
+            }
+            text => text,
+        }
     }
 
     /// The topic of a message in a channel: that of its thread.

@@ -144,6 +144,8 @@ pub struct SlackAttachment {
     pub text: Option<String>,
     pub pretext: Option<String>,
     pub title: Option<String>,
+    #[serde(default)]
+    pub blocks: Value,
 }
 
 /// The time of a message, without the rest of it.

@@ -1,5 +1,6 @@
 //! Slack's rich text as Markdown.
 
+use super::text;
 use super::text::Names;
 use serde_json::Value;
 use teamchat_markdown::{FlatList, nested_lists, unused_fence};
@@ -43,6 +44,18 @@ pub fn to_markdown(blocks: &Value, names: &Names) -> Option<String> {
     pieces.push(nested_lists(&lists));
     pieces.retain(|piece| !piece.is_empty());
     Some(pieces.join("\n\n"))
+}
+
+/// The texts of other blocks, which programs write: sections with their fields, headers and contexts.
+pub fn texts(blocks: &Value, names: &Names) -> String {
+    let texts_of = |block: &Value| {
+        let fields = block.get("fields").and_then(Value::as_array).into_iter().flatten();
+        let parts = block.get("text").into_iter().chain(fields).chain(elements(block));
+        let texts = parts.map(|part| text::to_markdown(text(part, "text"), names));
+        texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    };
+    let all = blocks.as_array().into_iter().flatten().map(texts_of);
+    all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 fn text<'v>(value: &'v Value, member: &str) -> &'v str {
@@ -120,6 +133,21 @@ mod tests {
     use super::*;
     use serde_json::json;
     use std::collections::HashMap;
+
+    #[test]
+    fn texts_of_other_blocks_are_joined() {
+        let blocks = json!([
+            {"type": "header", "text": {"type": "plain_text", "text": "Build 7"}},
+            {"type": "section", "text": {"type": "mrkdwn", "text": "*passed* &amp; shipped"},
+                "fields": [{"type": "mrkdwn", "text": "_branch_: main"}]},
+            {"type": "divider"},
+            {"type": "actions", "elements": [{"type": "button", "text": {"type": "plain_text", "text": "Open"}}]},
+            {"type": "context", "elements": [{"type": "image", "image_url": "x"}, {"type": "mrkdwn", "text": "by ci"}]},
+        ]);
+        let expected = "Build 7\n\n**passed** & shipped\n*branch*: main\n\nby ci";
+        assert_eq!(texts(&blocks, &Names::default()), expected);
+        assert_eq!(texts(&json!(null), &Names::default()), "");
+    }
 
     #[test]
     fn blocks_with_lists_become_markdown() {

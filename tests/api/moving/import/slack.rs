@@ -155,6 +155,27 @@ async fn an_export_becomes_channels_with_topics() {
 }
 
 #[tokio::test]
+async fn messages_with_blocks_only_have_their_texts() {
+    let import = export();
+    let section = |text: &str| json!([{"type": "section", "text": {"type": "mrkdwn", "text": text}}]);
+    import.write(
+        "general/2024-03-02.json",
+        json!([
+            {"user": "U1", "text": "", "ts": "1709366400.000100", "blocks": section("*shipped*"),
+                "attachments": [{"fallback": "[no preview available]", "blocks": section("by <@U2>")}]},
+            {"user": "U1", "text": "as text", "ts": "1709366500.000100", "blocks": section("not this")},
+        ])
+        .to_string(),
+    );
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    let texts: Vec<&str> = seen.iter().map(|one| one["content"].as_str().unwrap()).collect();
+    assert_eq!(texts[texts.len() - 2..], ["**shipped**\n\nby @**Bob**", "as text"]);
+}
+
+#[tokio::test]
 async fn profile_fields_are_kept() {
     let import = export();
     let person = |id: &str, name: &str, profile: Value| json!({"id": id, "name": name, "real_name": name, "is_primary_owner": id == "U1", "profile": profile});
