@@ -11,18 +11,19 @@
 //! 4. [`pool`]: bounded pools for work that takes long;
 //! 5. [`turns`]: the order in which work begins;
 //! 6. [`http_client`]: requests to other servers;
-//! 7. [`store`]: the database, snapshots to read it, one writer to change it;
-//! 8. [`events`]: the log of changes, and the event queues, which are cursors into it;
-//! 9. [`auth`]: callers, credentials, rate limits;
-//! 10. [`app`]: the shared state of a running server;
-//! 11. [`domain`]: code shared by several operations: records, statements, rules, access, events, commands;
-//! 12. [`http`]: routes, parameters, replies;
-//! 13. [`scheduler`]: runs tasks when something is due;
-//! 14. [`api`]: the operations, by resource;
-//! 15. [`commands`]: what the command line does to a database or to a running server;
-//! 16. [`moving`]: archives of other servers;
-//! 17. [`server`]: start, connections, shutdown;
-//! 18. [`testing`]: test servers.
+//! 7. [`oidc`]: sign-on by OpenID Connect, the protocol with a provider;
+//! 8. [`store`]: the database, snapshots to read it, one writer to change it;
+//! 9. [`events`]: the log of changes, and the event queues, which are cursors into it;
+//! 10. [`auth`]: callers, credentials, rate limits;
+//! 11. [`app`]: the shared state of a running server;
+//! 12. [`domain`]: code shared by several operations: records, statements, rules, access, events, commands;
+//! 13. [`http`]: routes, parameters, replies;
+//! 14. [`scheduler`]: runs tasks when something is due;
+//! 15. [`api`]: the operations, by resource;
+//! 16. [`commands`]: what the command line does to a database or to a running server;
+//! 17. [`moving`]: archives of other servers;
+//! 18. [`server`]: start, connections, shutdown;
+//! 19. [`testing`]: test servers.
 //!
 //! Text becomes HTML in a crate of its own, `teamchat-markdown`. `ARCHITECTURE.md` follows a request through them.
 
@@ -46,6 +47,9 @@ pub mod turns;
 
 #[doc(hidden)]
 pub mod http_client;
+
+#[doc(hidden)]
+pub mod oidc;
 
 #[doc(hidden)]
 pub mod store;
