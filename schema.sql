@@ -284,6 +284,17 @@ CREATE TABLE known_login (
     PRIMARY KEY (user_id, address, client)
 ) STRICT, WITHOUT ROWID;
 
+-- Identities of people at providers of OpenID Connect, stored when a person first logs in there. From then on they identify the
+-- account, whatever its email is.
+CREATE TABLE identity (
+    issuer          TEXT    NOT NULL,
+    subject         TEXT    NOT NULL,             -- the person at the provider
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    date_created    INTEGER NOT NULL,
+    PRIMARY KEY (issuer, subject)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX identity_user ON identity (user_id, issuer);
+
 -- The audit log, kept for `--audit-keep` days. Users are named by ids without references, and shown with their present names.
 CREATE TABLE audit_entry (
     id              INTEGER PRIMARY KEY,

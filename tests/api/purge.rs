@@ -30,6 +30,7 @@ const TABLES: &[(&str, &str, Outcome)] = &[
     ("channel_folder", "creator_id", Kept("made by administrators, and used by channels of others")),
     ("direct_participant", "user_id", Kept("conversations of others, without text")),
     ("event_queue", "user_id", Kept("the account stays; it gets the events of the purge")),
+    ("identity", "user_id", Kept("the account stays; a subject at a provider is a login like a password")),
     (
         "invite",
         "invited_by_user_id",

@@ -32,6 +32,7 @@ actions! {
     AccountLocked "account_locked" "an account was locked by wrong passwords",
     AccountUnlocked "account_unlocked" "an account was unlocked",
     SessionEnded "session_ended" "a session was ended",
+    IdentityLinked "identity_linked" "an account was linked to a person at a provider",
     KeyCreated "key_created" "an API key was created",
     KeyRevoked "key_revoked" "an API key was revoked",
     PasswordSet "password_set" "a password was set",

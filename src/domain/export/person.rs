@@ -138,6 +138,11 @@ const PARTS: &[(&str, &str, &str)] = &[
         "SELECT client, last_used AS \"last_used@\" FROM known_login WHERE user_id = ?1 ORDER BY last_used",
     ),
     (
+        "Single sign-on",
+        "identities",
+        "SELECT issuer, subject, date_created AS \"date_created@\" FROM identity WHERE user_id = ?1 ORDER BY issuer",
+    ),
+    (
         "Push notifications",
         "push_subscriptions",
         "SELECT session.client, origin FROM push_subscription JOIN session ON session.id = session_id

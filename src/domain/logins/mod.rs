@@ -1,11 +1,13 @@
 //! Logins of people: sessions of browsers, where people logged in from, and ending all that is logged in.
 //!
 //! - [`sessions`]: the rows of sessions;
-//! - [`known`]: clients and addresses from which people logged in.
+//! - [`known`]: clients and addresses from which people logged in;
+//! - [`identities`]: identities of people at providers of OpenID Connect.
 //!
 //! Ending all credentials of a person, or all but the current one, is implemented here and not with the keys, so that
 //! it covers every kind of credential.
 
+pub mod identities;
 pub mod known;
 pub mod sessions;
 
@@ -22,7 +24,7 @@ use futures_util::FutureExt;
 use serde_json::json;
 use std::net::IpAddr;
 
-/// Records a login with the right password, and notifies the person if it is from a new place. The first login is not
+/// Records a login with the right password or at a provider, and notifies the person if it is from a new place. The first login is not
 /// reported.
 pub fn record(tx: &mut Tx<'_>, user_id: UserId, source: &LoginSource) -> ApiResult<()> {
     tx.audit(Entry::new(Action::Login, user_id).by(user_id).after(json!({ "client": source.client })))?;

@@ -38,6 +38,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = &[
     ("0024_notice_budgets", include_str!("0024_notice_budgets.sql")),
     ("0025_event_message", include_str!("0025_event_message.sql")),
     ("0029_push_devices", include_str!("0029_push_devices.sql")),
+    ("0028_identities", include_str!("0028_identities.sql")),
 ];
 
 /// Makes the schema in an empty database.

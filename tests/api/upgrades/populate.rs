@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use teamchat::app::Options;
 use teamchat::commands::Command;
 use teamchat::domain::groups::system::SystemGroup;
-use teamchat::types::Role;
+use teamchat::types::{Role, UserId};
 
 /// Members who are only subscribed: with them an audience is large enough to be stored apart.
 const CROWD: usize = 28;
@@ -442,6 +442,11 @@ impl Growing {
         let many = invites["invites"].as_array().unwrap().iter().find(|invite| invite["is_multiuse"] == true);
         self.owner.delete(&format!("/invites/multiuse/{}", many.unwrap()["id"]), ()).await.ok();
         self.owner.post(&format!("/users/{}/password_reset", self.guest.user_id), ()).await.ok();
+        let ada = UserId(self.ada.user_id);
+        let logged_in = self.server.app().writer.run(move |tx| {
+            teamchat::domain::logins::identities::insert(tx, ada, "https://auth.example.com", "subject-7")
+        });
+        logged_in.await.unwrap();
     }
 
     /// Opens a link and signs up.
