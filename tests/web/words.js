@@ -14,7 +14,7 @@ const TRANSLATORS = ["t", "sentence"];
 /** Texts that only look like words: names of keys, styles, headers, samples of code, and names of programs. */
 const NO_WORDS = [
   /^(Alt|Shift|Ctrl|Enter|Escape|Tab|Space|Backspace|Home|End|Page(Up|Down)|Arrow(Up|Down|Left|Right))(\+|$)/,
-  /^(general chat|thumb (up|down)|__Host-.*|bold …px .*|\/me is away|@\*\*Name\*\*|AbortError|Arrow|not started|Files|Notification|X-CSRFToken|Python|Jitsi Meet|Alt|Esc)$/,
+  /^(general chat|thumb (up|down)|__Host-.*|bold …px .*|\/me is away|@\*\*Name\*\*|AbortError|Arrow|not started|Files|Notification|X-CSRFToken|Python|Jitsi Meet|OpenID Connect|Alt|Esc)$/,
   /^(a|p|li|button|textarea|input|style|video|\.[\w-]+|\[\w+\])[ ,]/,
   /^(noopener noreferrer|is-\w+|ar be bg .*)$/,
   /^(side-item__name|conversation__name|button|menu__item)\b.* (is-general|button--|menu__item--)/,

@@ -27,8 +27,10 @@ export async function showLogin(root) {
       problem.hidden = false;
       problem.textContent = text;
     };
+    const deactivated = new URLSearchParams(location.search).get("is_deactivated");
+    if (deactivated) say(t("The account {email} is deactivated. Ask an administrator of the organization.", { email: deactivated }));
     // The cookie of a session that the server does not know any more.
-    if (csrfToken()) say(t("Your session has ended. Log in again to go on."));
+    else if (csrfToken()) say(t("Your session has ended. Log in again to go on."));
     const button = h("button", { type: "submit", class: "button button--primary button--wide" }, t("Log in"));
     const submit = async (/** @type {Event} */ event) => {
       event.preventDefault();
@@ -44,6 +46,8 @@ export async function showLogin(root) {
       }
       button.disabled = false;
     };
+    // Without an answer the form is there, so that a person can try.
+    const hasPasswords = settings?.email_auth_enabled !== false;
     root.replaceChildren(
       h(
         "main",
@@ -54,29 +58,45 @@ export async function showLogin(root) {
           settings?.realm_icon && h("img", { src: ownPath(settings.realm_icon), alt: "", width: 56, height: 56, class: "login__icon" }),
           h("h1", null, settings?.realm_name ?? "teamchat"),
           settings ? null : h("p", { class: "problem" }, t("The server cannot be reached.")),
-          h(
-            "form",
-            { class: "form", id: "login_form", onsubmit: submit },
-            problem,
-            field(t("Email"), email),
-            field(t("Password"), password),
-            button,
-          ),
-          hint(
-            t("Forgot your password?"),
-            t(
-              "Ask an administrator of the organization for a link with which you set a new one. They make it on your card, or in the organization's settings under Accounts.",
+          problem,
+          providers(settings?.external_authentication_methods ?? []),
+          hasPasswords &&
+            h(
+              "form",
+              { class: "form", id: "login_form", onsubmit: submit },
+              field(t("Email"), email),
+              field(t("Password"), password),
+              button,
             ),
-          ),
+          hasPasswords &&
+            hint(
+              t("Forgot your password?"),
+              t(
+                "Ask an administrator of the organization for a link with which you set a new one. They make it on your card, or in the organization's settings under Accounts.",
+              ),
+            ),
           settings?.realm_web_public_access_enabled &&
             h("p", { class: "login__visit" }, h("a", { href: visitPath() }, t("View without an account"))),
           hint(t("No account yet?"), t("Ask a member for an invitation link. It opens a page where you can join.")),
         ),
       ),
     );
-    email.focus();
+    if (hasPasswords) email.focus();
   });
 }
+
+/** Links to providers of single sign-on, which lead back to where one was. @param {{ display_name: string, login_url: string }[]} methods */
+const providers = (methods) =>
+  methods.map(({ display_name: name, login_url: url }) =>
+    h(
+      "a",
+      { class: "button button--wide", href: `${url}?${new URLSearchParams({ next: nextPath() })}` },
+      t("Log in with {name}", { name }),
+    ),
+  );
+
+/** The path to which a login leads. The server takes no other ones than its own. */
+const nextPath = () => new URLSearchParams(location.search).get("next") ?? `/${location.hash}`;
 
 /** Where one was, or was sent from, without an account. */
 function visitPath() {

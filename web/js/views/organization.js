@@ -110,9 +110,11 @@ function generalSettings(state, set, disabled) {
     organizationSwitches().map((one) => {
       if (typeof one === "string") return h("h3", null, one);
       const [name, label] = one;
-      return state[`realm_${name}`] === undefined
-        ? null
-        : checkbox(label, Boolean(state[`realm_${name}`]), (is) => void set({ [name]: is }), { disabled });
+      const value = state[`realm_${name}`];
+      // Without single sign-on, people always need an invitation.
+      if (value === undefined || (name === "invite_required" && !state.realm_authentication_methods?.["OpenID Connect"])) return null;
+      const isFixed = disabled || (FOR_OWNERS.includes(name) && !state.is_owner);
+      return checkbox(label, Boolean(value), (is) => void set({ [name]: is }), { disabled: isFixed });
     }),
     h("h3", null, t("Times and rules")),
     organizationChoices().map(([name, label, options, hint]) => {

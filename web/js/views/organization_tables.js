@@ -9,7 +9,7 @@ import { t } from "../lib/words.js";
 /** A permission with its name in the interface, or a heading. @typedef {[string, string] | string} Permission */
 
 /** Permissions that only owners change. */
-export const FOR_OWNERS = ["can_create_groups", "can_manage_all_groups"];
+export const FOR_OWNERS = ["can_create_groups", "can_manage_all_groups", "invite_required"];
 
 /** @type {() => Permission[]} */
 export const organizationPermissions = () => [
@@ -54,6 +54,7 @@ export const organizationSwitches = () => [
   ["avatar_changes_disabled", t("People cannot change their pictures")],
   ["email_changes_disabled", t("People cannot change their email addresses")],
   ["require_unique_names", t("No two people have the same name")],
+  ["invite_required", t("New people need an invitation")],
   ["enable_guest_user_indicator", t("Mark guests")],
   ["enable_guest_user_dm_warning", t("Warn before a direct message to a guest")],
   t("Channels"),
