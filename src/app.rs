@@ -4,6 +4,7 @@ use crate::auth::{CredentialCache, RateLimiter};
 use crate::error::{ApiError, ApiResult};
 use crate::events::Hub;
 use crate::http_client::TlsClient;
+use crate::oidc::{Environment, Provider, SignOn};
 use crate::pool::{Pool, Pools};
 use crate::store::{Readers, Snapshot, Writer};
 use crate::types::{Clock, Hourly, JumpDetector, Network, RecipientId, UserId};
@@ -42,6 +43,8 @@ pub struct App {
     pub pools: Pools,
     /// Makes TLS connections to other servers.
     pub tls_client: TlsClient,
+    /// Logins at providers of OpenID Connect.
+    pub sign_on: SignOn,
     /// Wakes scheduled tasks, since the time of the next one may have changed.
     pub scheduler_wakeup: watch::Sender<()>,
     /// The progress of scheduled tasks.
@@ -82,6 +85,11 @@ impl App {
         work: impl FnOnce(&Snapshot<'_>) -> ApiResult<T> + Send + 'static,
     ) -> ApiResult<T> {
         if is_long { self.read_in(pool, user, work).await } else { self.readers.read(work).await }
+    }
+
+    /// The environment of requests to providers of OpenID Connect.
+    pub fn sign_on_environment(&self) -> Environment<'_> {
+        Environment { tls: &self.tls_client, timeout: self.options.outgoing_timeout, clock: &self.clock }
     }
 
     /// Number of bytes that changes leave free on the disk; uploads leave four times as much.
@@ -140,9 +148,11 @@ pub struct Options {
     pub web_push: WebPush,
     /// The push bouncer of phones; `None` means that phones get no notifications.
     pub push_bouncer: Option<PushBouncer>,
+    /// Providers of OpenID Connect at which people log in, in the order of their buttons.
+    pub oidc: Vec<Provider>,
     /// Maximum duration of a poll; `None` means 45 to 49.5 seconds.
     pub heartbeat: Option<Duration>,
-    /// Maximum duration of a request to a webhook or a push service; `None` means 10 seconds.
+    /// Maximum duration of a request to a webhook, a push service or a provider of OpenID Connect; `None` means 10 seconds.
     pub outgoing_timeout: Option<Duration>,
     /// The largest file that can be uploaded, in MiB; `None` means 100.
     pub max_file_upload_size_mib: Option<u64>,

@@ -50,6 +50,7 @@ pub mod scheduled_messages;
 pub mod server_settings;
 pub mod server_state;
 pub mod setting_params;
+pub mod sign_on;
 pub mod submessages;
 pub mod subscriptions;
 pub mod topics;
@@ -110,6 +111,7 @@ pub static RESOURCES: &[Resource] = &[
     saved_snippets::RESOURCE,
     navigation_views::RESOURCE,
     join::RESOURCE,
+    sign_on::RESOURCE,
     server_settings::RESOURCE,
     server_state::RESOURCE,
     emoji::RESOURCE,

@@ -4,6 +4,7 @@ use crate::api::resource::Resource;
 use crate::domain::{access, images, realm};
 use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route, unpacked};
+use crate::oidc::Provider;
 use crate::types::version::Versions;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -78,8 +79,8 @@ pub struct ServerSettings {
     versions: Versions,
     /// The ways to log in, by name, and whether people can use them.
     authentication_methods: BTreeMap<&'static str, bool>,
-    /// Always empty: there is no single sign-on.
-    external_authentication_methods: [(); 0],
+    /// Providers of single sign-on, in the order of their buttons.
+    external_authentication_methods: Vec<ExternalMethod>,
     /// True if the operator names a push bouncer, through which phones get notifications. Web Push is for browsers, see
     /// `GET /users/me/web_push`.
     push_notifications_enabled: bool,
@@ -103,23 +104,50 @@ pub struct ServerSettings {
     realm_web_public_access_enabled: bool,
 }
 
+/// A provider of single sign-on.
+#[derive(Serialize)]
+struct ExternalMethod {
+    /// Identifies the provider: `oidc:` and its `id` in the configuration.
+    name: String,
+    /// The name on the button.
+    display_name: String,
+    /// Always null: buttons have no icons.
+    display_icon: Option<String>,
+    /// The path at which a browser begins to log in.
+    login_url: String,
+    /// The path at which a browser begins to sign up.
+    signup_url: String,
+}
+
+impl From<&Provider> for ExternalMethod {
+    fn from(provider: &Provider) -> Self {
+        Self {
+            name: format!("oidc:{}", provider.id),
+            display_name: provider.name.clone(),
+            display_icon: None,
+            login_url: provider.login_path(),
+            signup_url: provider.sign_up_path(),
+        }
+    }
+}
+
 /// `GET /server_settings` (spec, "get server settings").
 fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply<ServerSettings>> {
     let settings = realm::settings::all(read)?;
     let password_auth = settings.is_on("password_auth_enabled");
     let methods = ["password", "email"].map(|name| (name, password_auth));
-    let other =
-        ["ldap", "remoteuser", "github", "azuread", "gitlab", "apple", "google", "saml", "openid connect"];
+    let other = ["ldap", "remoteuser", "github", "azuread", "gitlab", "apple", "google", "saml"];
+    let providers = &read.app.options.oidc;
     let text = |name| settings.value(name).as_str().unwrap_or_default().to_owned();
     let methods: BTreeMap<&str, bool> = methods
         .into_iter()
-        .chain([("dev", read.app.options.dev_login)])
+        .chain([("dev", read.app.options.dev_login), ("openid connect", !providers.is_empty())])
         .chain(other.map(|name| (name, false)))
         .collect();
     Reply::data(&ServerSettings {
         versions: Versions::CURRENT,
         authentication_methods: methods,
-        external_authentication_methods: [],
+        external_authentication_methods: providers.iter().map(ExternalMethod::from).collect(),
         push_notifications_enabled: read.app.options.push_bouncer.is_some(),
         // As published, only a client of this name is incompatible.
         is_incompatible: read.info.client == "ZulipInvalid",

@@ -1,4 +1,4 @@
-//! Rate limits on requests, wrong API keys and sign-ups. Guesses at passwords: [`super::password_attempts`].
+//! Rate limits on requests, wrong API keys, sign-ups and sign-ons. Guesses at passwords: [`super::password_attempts`].
 
 use super::caller::Caller;
 use super::password_attempts::PasswordAttempts;
@@ -16,6 +16,9 @@ const KEYS_OF_ADDRESS: Rule = Rule { attempts: 100, window: MINUTE };
 
 /// Submitted sign-up pages from one address: 100 in 10 minutes. Each may cost a password hash.
 const SIGN_UPS_OF_ADDRESS: Rule = Rule { attempts: 100, window: 10 * MINUTE };
+
+/// Steps of logins at providers from one address: 200 in 10 minutes. Some have the server ask the provider.
+const SIGN_ONS_OF_ADDRESS: Rule = Rule { attempts: 200, window: 10 * MINUTE };
 
 /// Requests of one user: 200 in a minute, as on the published server.
 const REQUESTS_OF_USER: Rule = Rule { attempts: 200, window: MINUTE };
@@ -45,6 +48,7 @@ pub struct RateLimiter {
     pub passwords: PasswordAttempts,
     wrong_keys: Counter<IpAddr>,
     sign_ups: Counter<IpAddr>,
+    sign_ons: Counter<IpAddr>,
     requests_of_users: Counter<UserId>,
     requests_of_bots: Counter<UserId>,
     requests_of_addresses: Counter<IpAddr>,
@@ -61,6 +65,11 @@ impl RateLimiter {
     /// Counts a submitted sign-up page. Fails if there were too many.
     pub fn count_sign_up(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
         self.sign_ups.count(address_block(peer), SIGN_UPS_OF_ADDRESS, clock).check()
+    }
+
+    /// Counts a step of a login at a provider. Fails if there were too many.
+    pub fn count_sign_on(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
+        self.sign_ons.count(address_block(peer), SIGN_ONS_OF_ADDRESS, clock).check()
     }
 
     /// Counts a request of a user, or an anonymous one of an address. Requests of a bot also count for its quota owner.
@@ -98,6 +107,7 @@ impl RateLimiter {
         self.passwords.clear();
         self.wrong_keys.clear();
         self.sign_ups.clear();
+        self.sign_ons.clear();
         self.requests_of_users.clear();
         self.requests_of_bots.clear();
         self.requests_of_addresses.clear();
@@ -111,6 +121,7 @@ impl RateLimiter {
             ("passwords", self.passwords.refusals.get()),
             ("wrong_keys", self.wrong_keys.refusals.get()),
             ("sign_ups", self.sign_ups.refusals.get()),
+            ("sign_ons", self.sign_ons.refusals.get()),
             ("requests_of_users", self.requests_of_users.refusals.get()),
             ("requests_of_bots", self.requests_of_bots.refusals.get()),
             ("requests_of_addresses", self.requests_of_addresses.refusals.get()),
@@ -125,6 +136,7 @@ impl RateLimiter {
         self.passwords.remove_expired(now);
         self.wrong_keys.remove_expired(KEYS_OF_ADDRESS, now);
         self.sign_ups.remove_expired(SIGN_UPS_OF_ADDRESS, now);
+        self.sign_ons.remove_expired(SIGN_ONS_OF_ADDRESS, now);
         self.requests_of_users.remove_expired(REQUESTS_OF_USER, now);
         self.requests_of_bots.remove_expired(REQUESTS_OF_BOTS, now);
         self.requests_of_addresses.remove_expired(REQUESTS_OF_ADDRESS, now);

@@ -115,6 +115,14 @@ fn set_cookies(secret: &str, token: &str, lifetime: i64, own_origin: &str) -> Ve
     vec![cookie(SESSION, secret, "; HttpOnly"), cookie(TOKEN, token, "")]
 }
 
+/// The name of the published desktop app.
+const DESKTOP_APP: &str = "Desktop app";
+
+/// True if the name of a browser is that of the published desktop app.
+pub fn is_desktop_app(browser: &str) -> bool {
+    browser.starts_with(DESKTOP_APP)
+}
+
 /// The longest name of a browser and its system, in characters.
 const MAX_BROWSER_NAME: usize = 60;
 
@@ -123,7 +131,7 @@ const MAX_BROWSER_NAME: usize = 60;
 pub fn browser_name(user_agent: &str) -> String {
     // The first that is found counts: most browsers name others too.
     const BROWSERS: [(&str, &str); 9] = [
-        ("ZulipElectron", "Desktop app"),
+        ("ZulipElectron", DESKTOP_APP),
         ("Edg", "Edge"),
         ("OPR/", "Opera"),
         ("SamsungBrowser", "Samsung Internet"),
@@ -154,12 +162,14 @@ pub fn browser_name(user_agent: &str) -> String {
     if name.is_empty() { "Browser".to_owned() } else { name }
 }
 
-fn cookie_name(name: &str, own_origin: &str) -> String {
+/// The name of a cookie in the browser. Over TLS no other host can set it.
+pub fn cookie_name(name: &str, own_origin: &str) -> String {
     let prefix = if is_secure(own_origin) { SECURE_PREFIX } else { "" };
     format!("{prefix}{name}")
 }
 
-fn is_secure(own_origin: &str) -> bool {
+/// True if cookies are sent over TLS only.
+pub fn is_secure(own_origin: &str) -> bool {
     own_origin.starts_with("https://")
 }
 

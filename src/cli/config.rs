@@ -7,7 +7,9 @@
 //! `...-file`, and it is never shown.
 
 use super::common::{Failure, Style, print};
+use super::oidc;
 use super::serve::Serve;
+use super::serve_options::read_secret;
 use super::test_flags::UsageError;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -16,6 +18,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use teamchat::oidc::Provider;
 use teamchat::server::tls::{Certificate, TlsOptions};
 use teamchat::types::{Clock, charset, nearest_name};
 use toml::Spanned;
@@ -59,6 +62,19 @@ enum Source {
     Default,
 }
 
+/// The name of the tables with providers of OpenID Connect.
+const OIDC: &str = "oidc";
+
+/// A command line, completed from the file that it names.
+pub struct Parsed {
+    /// The values of flags.
+    pub matches: ArgMatches,
+    /// The flags with their sources.
+    pub settings: Vec<Setting>,
+    /// Providers of OpenID Connect, which have no flags.
+    pub oidc: Vec<Provider>,
+}
+
 /// A key of the file, as arguments.
 struct Entry {
     name: String,
@@ -74,19 +90,22 @@ pub fn parse(
     command: &Command,
     mut arguments: Vec<OsString>,
     variable: impl Fn(&str) -> Option<OsString>,
-) -> Result<(ArgMatches, Vec<Setting>), Error> {
+) -> Result<Parsed, Error> {
     let matches = command.clone().try_get_matches_from(&arguments)?;
     let (leaf_command, leaf) = leaf(command, &matches);
     if leaf.try_contains_id(CONFIG).is_err() {
-        return Ok((matches, Vec::new()));
+        return Ok(Parsed { matches, settings: Vec::new(), oidc: Vec::new() });
     }
     let mut sources = BTreeMap::new();
+    let mut providers = Vec::new();
     for (name, variable, argument) in secrets_of_environment(leaf_command, leaf, variable)? {
         arguments.push(argument);
         sources.insert(name, Source::Environment(variable));
     }
     if let Some(path) = leaf.get_one::<PathBuf>(CONFIG) {
-        for entry in read(path, leaf_command)? {
+        let (entries, tables) = read(path, leaf_command)?;
+        providers = tables;
+        for entry in entries {
             let is_given = is_overridden(leaf_command, leaf, &entry.name);
             if !is_given && !sources.contains_key(&entry.name) {
                 arguments.extend(entry.arguments);
@@ -96,11 +115,18 @@ pub fn parse(
     }
     let matches =
         if sources.is_empty() { matches } else { command.clone().try_get_matches_from(arguments)? };
-    let settings = {
-        let (leaf_command, leaf) = self::leaf(command, &matches);
-        settings(leaf_command, leaf, &sources)
-    };
-    Ok((matches, settings))
+    let (leaf_command, leaf) = self::leaf(command, &matches);
+    let mut settings = settings(leaf_command, leaf, &sources);
+    if let Some(path) = leaf.get_one::<PathBuf>(CONFIG) {
+        settings.extend(providers.iter().map(|table| Setting {
+            name: OIDC.to_owned(),
+            value: table.shown(),
+            source: Source::File(path.clone(), table.line),
+            is_secret: false,
+        }));
+    }
+    let oidc = providers.into_iter().map(|table| table.provider).collect();
+    Ok(Parsed { matches, settings, oidc })
 }
 
 /// The last command of a command line.
@@ -172,16 +198,6 @@ fn secrets_of_environment(
     Ok(secrets)
 }
 
-/// Reads the first line of a file with a secret.
-fn read_secret(path: &Path) -> Result<String, String> {
-    let text =
-        charset::read_file(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    match text.lines().next() {
-        Some(line) if !line.is_empty() => Ok(line.to_owned()),
-        _ => Err(format!("{} is empty", path.display())),
-    }
-}
-
 /// Replaces secrets in the text of an error.
 fn hide(text: String, command: &Command, entry: &Entry) -> String {
     let is_secret = flag(command, &entry.name).is_some_and(Arg::is_hide_env_values_set);
@@ -199,7 +215,7 @@ fn refusal(text: impl std::fmt::Display) -> Error {
 }
 
 /// Reads and checks a file. The error has all mistakes, with their lines.
-fn read(path: &Path, command: &Command) -> Result<Vec<Entry>, Error> {
+fn read(path: &Path, command: &Command) -> Result<(Vec<Entry>, Vec<oidc::Table>), Error> {
     let text = charset::read_file(path)
         .map_err(|error| refusal(format!("cannot read the configuration {}: {error}", path.display())))?;
     let at = |line: usize, what: &dyn std::fmt::Display| {
@@ -213,9 +229,18 @@ fn read(path: &Path, command: &Command) -> Result<Vec<Entry>, Error> {
     let alone =
         command.clone().no_binary_name(true).mut_args(|arg| arg.env(clap::builder::Resettable::Reset));
     let mut entries = Vec::new();
+    let mut providers = Vec::new();
     let mut mistakes = Vec::new();
     for (key, value) in table.get_ref() {
         let line = line_at(&text, key.span().start);
+        if key.get_ref() == OIDC {
+            let line_at = |byte| line_at(&text, byte);
+            match oidc::read(value, line, &line_at) {
+                Ok(tables) => providers = tables,
+                Err(found) => mistakes.extend(found),
+            }
+            continue;
+        }
         match checked_entry(command, &alone, &entries, (key.get_ref(), value, line)) {
             Ok(entry) => entries.push(entry),
             Err(mistake) => mistakes.push((line, mistake)),
@@ -231,7 +256,7 @@ fn read(path: &Path, command: &Command) -> Result<Vec<Entry>, Error> {
     alone
         .try_get_matches_from(all)
         .map_err(|error| refusal(format!("{}: {}", path.display(), explain(&error))))?;
-    Ok(entries)
+    Ok((entries, providers))
 }
 
 /// Reads a key, its value and its line, which are checked by `alone`, the command without the environment, and beside the
@@ -324,7 +349,7 @@ fn unknown(command: &Command, key: &str) -> String {
     if key == CONFIG {
         return "a configuration file cannot name another one".to_owned();
     }
-    match nearest_name(key, flags(command).filter_map(Arg::get_long)) {
+    match nearest_name(key, flags(command).filter_map(Arg::get_long).chain([OIDC])) {
         Some(nearest) => format!("there is no setting '{key}'; the nearest name is '{nearest}'"),
         None => format!("there is no setting '{key}'; 'teamchat serve --help' lists all of them"),
     }
@@ -447,7 +472,8 @@ mod tests {
         let all = ["teamchat", "serve"].iter().chain(arguments).map(OsString::from).collect();
         let variable =
             |name: &str| (name == "TEAMCHAT_TEST_PIN_FILE").then(|| file.map(OsString::from)).flatten();
-        let (matches, settings) = parse(&command(), all, variable).map_err(|error| error.to_string())?;
+        let Parsed { matches, settings, .. } =
+            parse(&command(), all, variable).map_err(|error| error.to_string())?;
         let serve = matches.subcommand_matches("serve").unwrap();
         Ok((serve.get_one("pin").copied(), settings[0].to_json()))
     }

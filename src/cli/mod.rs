@@ -17,6 +17,7 @@ mod lists;
 mod logging;
 #[cfg(test)]
 mod manual;
+mod oidc;
 mod organization;
 mod progress;
 mod purge;
@@ -324,11 +325,16 @@ impl Arguments {
     pub fn read() -> Self {
         let command = Self::command();
         let parsed = config::parse(&command, std::env::args_os().collect(), |name| std::env::var_os(name));
-        let read = parsed.and_then(|(matches, settings)| {
-            Ok(Self {
-                settings,
-                ..Self::from_arg_matches(&matches).map_err(|error| error.format(&mut Self::command()))?
-            })
+        let read = parsed.and_then(|config::Parsed { matches, settings, oidc }| {
+            let read = Self::from_arg_matches(&matches);
+            let mut arguments =
+                Self { settings, ..read.map_err(|error| error.format(&mut Self::command()))? };
+            match &mut arguments.command {
+                MainCommand::Serve(serve) => serve.oidc = oidc,
+                MainCommand::Doctor(doctor) => doctor.serve.oidc = oidc,
+                _ => {}
+            }
+            Ok(arguments)
         });
         read.unwrap_or_else(|mut error| {
             if error.kind() == ErrorKind::UnknownArgument

@@ -15,6 +15,7 @@ use teamchat::app::{ClientFiles, Options, WebPush};
 use teamchat::commands::Command;
 use teamchat::domain::audit::DEFAULT_KEEP_DAYS;
 use teamchat::domain::limits::{MAX_FILE_UPLOAD_SIZE_MIB, UPLOAD_QUOTA_MIB};
+use teamchat::oidc::Provider;
 #[cfg(unix)]
 use teamchat::server::systemd;
 use teamchat::server::tls::Tls;
@@ -89,8 +90,8 @@ pub struct Serve {
     /// another port, name:* for all.
     #[arg(long, env = "TEAMCHAT_WEB_PUSH_HOSTS", value_name = "HOST[:PORT]", value_delimiter = ',', value_parser = serve_options::parse_webhook_host)]
     pub web_push_hosts: Vec<String>,
-    /// A file with certificates of authorities, in PEM, for push services and a push bouncer with certificates that are not publicly
-    /// trusted.
+    /// A file with certificates of authorities, in PEM, for push services, a push bouncer and providers of single sign-on with
+    /// certificates that are not publicly trusted.
     #[arg(long = "web-push-ca", env = "TEAMCHAT_WEB_PUSH_CA", value_name = "FILE", value_parser = serve_options::parse_authorities)]
     pub web_push_authorities: Option<String>,
     #[command(flatten)]
@@ -114,6 +115,9 @@ pub struct Serve {
     /// need no login. Off by default.
     #[arg(long, env = "TEAMCHAT_METRICS", value_name = "ADDR:PORT")]
     pub metrics: Option<ListenAddress>,
+    /// The tables `[[oidc]]` of the configuration file.
+    #[arg(skip)]
+    pub oidc: Vec<Provider>,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
@@ -233,6 +237,7 @@ impl Serve {
                 .rate_limit
                 .map_or(self.limits_requests(listeners), |switch| switch == Switch::On),
             connections_per_address: None,
+            oidc: self.oidc.clone(),
             heartbeat: None,
             outgoing_timeout: None,
             max_file_upload_size_mib: Some(self.max_file_upload_size_mib),

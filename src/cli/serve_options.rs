@@ -1,7 +1,8 @@
 //! Parsers of the flags of `serve`. Errors name the accepted form.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use teamchat::http_client::{AllowedHost, check_certificates};
+use teamchat::types::charset;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::{Host, Url};
 
@@ -97,6 +98,16 @@ pub fn parse_log(text: &str) -> Result<Targets, String> {
         }
     }
     text.parse().map_err(|error| format!("{error}"))
+}
+
+/// Reads the first line of a file with a secret.
+pub fn read_secret(path: &Path) -> Result<String, String> {
+    let text =
+        charset::read_file(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    match text.lines().next() {
+        Some(line) if !line.is_empty() => Ok(line.to_owned()),
+        _ => Err(format!("{} is empty", path.display())),
+    }
 }
 
 #[cfg(test)]

@@ -100,6 +100,8 @@ pub mod invites;
 
 pub mod accounts;
 
+pub mod sign_up;
+
 pub mod purge;
 
 pub mod backups;

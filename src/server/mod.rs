@@ -29,6 +29,7 @@ use crate::events::{EventSink, Hub};
 use crate::http::service::Service;
 use crate::http::{ApiError, Interceptor, Router};
 use crate::http_client::TlsClient;
+use crate::oidc::SignOn;
 use crate::pool::Pools;
 #[cfg(unix)]
 use crate::server::admin_socket::ControlSocket;
@@ -152,6 +153,7 @@ impl Engine {
             scheduler_progress: watch::Sender::default(),
             pools: Pools::default(),
             tls_client: TlsClient::trusting(options.web_push.authorities.clone()),
+            sign_on: SignOn::default(),
             writer,
             hub,
             jump_detector: JumpDetector::new(&clock),

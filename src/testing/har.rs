@@ -24,6 +24,9 @@ const SECRETS: &[&str] = &[
     "new_password",
     "old_password",
     "otp_encrypted_api_key",
+    "mobile_flow_otp",
+    "desktop_flow_otp",
+    "multiuse_object_key",
     "token",
     "csrfmiddlewaretoken",
     // The secret part of a link, in the forms of its page.
@@ -34,7 +37,10 @@ const SECRETS: &[&str] = &[
 
 /// The paths of links with secrets, up to the secret.
 static SECRET_PATHS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(/join/(?:password/)?|/user_uploads/temporary/)[A-Za-z0-9_=.~%-]{8,}").ok()
+    Regex::new(
+        r"(/join/(?:password/)?|/user_uploads/temporary/|/accounts/login/subdomain/)[A-Za-z0-9_=.~%-]{8,}",
+    )
+    .ok()
 });
 
 /// The largest body that is recorded, in bytes.

@@ -64,6 +64,7 @@ mod saved_snippets;
 mod scheduled_messages;
 mod server_settings;
 mod sessions;
+mod sign_on;
 mod submessages;
 mod subscriptions;
 mod testing;

@@ -159,6 +159,77 @@ fn mistakes_are_named_with_their_line() {
     assert!(said.contains("'--no-web' cannot be used with '--web-dir <FOLDER>'"), "{said}");
 }
 
+const PROVIDER: &str =
+    "[[oidc]]\nid = \"home\"\nissuer = \"https://auth.example.com\"\nclient-id = \"chat\"\n";
+
+#[test]
+fn providers_are_shown_without_their_secrets() {
+    let other = PROVIDER.replace("home", "other");
+    let file = Configured::new(&format!(
+        "log = \"warn\"\n{PROVIDER}name = \"Home\"\nclient-secret = \"xqsecret\"\nauto-create = true\n{other}client-secret-file = \"SECRET\"\n"
+    ));
+    let secret = file.folder.path().join("secret");
+    std::fs::write(&secret, "xqsecret\nmore\n").unwrap();
+    let text = std::fs::read_to_string(&file.path).unwrap().replace("SECRET", secret.to_str().unwrap());
+    std::fs::write(&file.path, text).unwrap();
+    let output = command(&["config", "show", "--json", "--config", file.path()]).output().unwrap();
+    let (code, printed, said) = words(&output);
+    assert_eq!(code, 0, "{said}");
+    let rows: Vec<Value> = serde_json::from_str(&printed).unwrap();
+    let rows: Vec<&Value> = rows.iter().filter(|row| row["name"] == "oidc").collect();
+    let provider = |id: &str, name: &str, auto_create: bool| {
+        json!({"id": id, "name": name, "issuer": "https://auth.example.com", "client-id": "chat",
+            "client-secret": "(hidden)", "auto-create": auto_create})
+    };
+    assert_eq!((rows.len(), &rows[0]["source"]), (2, &json!("file")), "{printed}");
+    assert_eq!(rows[0]["value"], provider("home", "Home", true));
+    assert_eq!(rows[1]["value"], provider("other", "other", false));
+    assert!(!printed.contains("xqsecret"), "{printed}");
+    let (_, printed, _) = words(&command(&["config", "show", "--config", file.path()]).output().unwrap());
+    assert!(!printed.contains("xqsecret") && printed.contains("(hidden)"), "{printed}");
+    let (code, printed, _) = words(&command(&["config", "check", "--config", file.path()]).output().unwrap());
+    assert_eq!((code, printed), (0, format!("{} is correct: 3 of its settings take effect.\n", file.path())));
+}
+
+#[test]
+fn mistakes_of_providers_are_named_with_their_line() {
+    let secret = format!("{PROVIDER}client-secret = \"xqsecret\"\n");
+    let cases = [
+        (
+            format!("{PROVIDER}client_secret = \"xqsecret\""),
+            5,
+            "'oidc' has no key 'client_secret'; the nearest name is 'client-secret'",
+        ),
+        (
+            format!("{secret}zzz = 1"),
+            6,
+            "'oidc' has no key 'zzz'; its keys are id, name, issuer, client-id, ",
+        ),
+        (PROVIDER.to_owned(), 1, "'oidc' needs 'client-secret' or 'client-secret-file'"),
+        ("[[oidc]]\nid = \"home\"".to_owned(), 1, "'oidc' needs 'issuer'"),
+        (format!("{secret}{secret}"), 6, "there are two providers with the id 'home'"),
+        (secret.replace("https:", "http:"), 3, "'issuer' begins with https://"),
+        (secret.replace("\"home\"", "\"Home 1\""), 2, "'id' has small letters, digits and hyphens"),
+        (format!("{secret}auto-create = \"true\""), 6, "'auto-create' is true or false, without quotes"),
+        (format!("{secret}name = 7"), 6, "'name' is a text"),
+        (format!("{secret}client-secret-file = \"no-such-file\""), 6, "cannot read no-such-file"),
+        ("oidc = true".to_owned(), 1, "'oidc' is a list of tables: write [[oidc]] above each"),
+        ("[oidc]\nid = \"home\"".to_owned(), 1, "'oidc' is a list of tables: write [[oidc]] above each"),
+    ];
+    for (text, line, expected) in cases {
+        let file = Configured::new(&text);
+        for arguments in
+            [&["config", "check"][..], &["config", "show"], &["serve", "--db", "/no/such/folder/chat"]]
+        {
+            let (code, _, said) =
+                words(&command(arguments).args(["--config", file.path()]).output().unwrap());
+            assert_eq!(code, 2, "{text}: {said}");
+            assert!(said.contains(&format!("error: {}, line {line}: ", file.path())), "{text}: {said}");
+            assert!(said.contains(expected) && !said.contains("xqsecret"), "{text}: {said}");
+        }
+    }
+}
+
 #[test]
 fn the_flags_of_a_push_bouncer_belong_together() {
     let key = tempfile::NamedTempFile::new().unwrap();

@@ -1,8 +1,8 @@
 //! `/join/{key}/`, the page that an invitation link opens: sign-up without a client and without scripts. The first
 //! owner of a new database signs up by the link that `teamchat serve` prints.
 //!
-//! - `page`: the handlers; `form`: the submitted fields and their checks; `accept`: creating the user;
-//! - `welcome`: messages of the bots to the new user and to others; `view`: the HTML;
+//! - `page`: the handlers; `form`: the submitted fields and their checks; `accept`: creating the user, with
+//!   [`crate::domain::sign_up`]; `view`: the HTML;
 //! - `password`: `/join/password/{key}/`, which sets a new password through a link of an administrator.
 //!
 //! The page loads nothing from other sites, cannot be framed, is not cached, and sends no referrer.
@@ -12,7 +12,6 @@ mod form;
 mod page;
 mod password;
 mod view;
-mod welcome;
 
 use super::Resource;
 use crate::http::{ANYONE, Route};

@@ -8,10 +8,12 @@ use crate::app::ClientFiles;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::logins::known::LoginSource;
 use crate::domain::realm::bot_domain;
+use crate::domain::sign_up::find_invitation;
 use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
 use crate::domain::{images, notices, realm, rows};
 use crate::http::{Anyone, ApiResult, Call, OtherReply, Read, Reply, RequestInfo};
+use crate::oidc::Provider;
 use crate::types::Language;
 use rand::RngExt;
 use rand::distr::Alphanumeric;
@@ -49,7 +51,7 @@ pub fn redirect_to_slash(_read: &Read<'_, Anyone>, params: PageParams) -> ApiRes
 /// `GET /join/{key}/`: the sign-up page.
 pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
     let now = read.app.clock.seconds();
-    let invite = match accept::find(read, &params.key, now)? {
+    let invite = match find_invitation(read, &params.key, now)? {
         Ok(invite) => invite,
         Err(reason) => {
             read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
@@ -57,8 +59,10 @@ pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
         }
     };
     let organization = organization(read, read.info)?;
-    let signup = SignupForm { organization: organization.name.clone(), ..SignupForm::default() };
-    render_signup(read, read.info, organization, &invite, &signup, &FieldErrors::default())
+    let (key, name) = (params.key, organization.name.clone());
+    let signup = SignupForm { key, organization: name, ..SignupForm::default() };
+    let providers = &read.app.options.oidc;
+    render_signup(read, (read.info, providers), organization, &invite, &signup, &FieldErrors::default())
 }
 
 /// `POST /join/{key}/`: creates the user, or shows the sign-up page with the errors.
@@ -69,7 +73,7 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
         return Ok(view::too_many_attempts(&organization, &error));
     }
     let checked = app.readers.read(|snapshot| -> ApiResult<_> {
-        let invite = match accept::find(snapshot, &signup.key, app.clock.seconds())? {
+        let invite = match find_invitation(snapshot, &signup.key, app.clock.seconds())? {
             Ok(invite) => invite,
             Err(reason) => return Ok(Err(view::unusable(&organization(snapshot, &info)?, reason))),
         };
@@ -79,8 +83,8 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
             errors = FieldErrors { page: Some(stale_page(language).to_owned()), ..FieldErrors::default() };
         }
         if !errors.is_empty() {
-            return render_signup(snapshot, &info, organization(snapshot, &info)?, &invite, &signup, &errors)
-                .map(Err);
+            let (organization, page) = (organization(snapshot, &info)?, (&info, app.options.oidc.as_slice()));
+            return render_signup(snapshot, page, organization, &invite, &signup, &errors).map(Err);
         }
         Ok(Ok(()))
     });
@@ -92,6 +96,7 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
         passwords::hash_async(&call.app.pools, OnBehalfOf::Stranger, signup.password.clone()).await?;
     let domain = bot_domain(app.options.public_url.as_deref());
     let (app, job_signup, job_info) = (Arc::clone(&call.app), signup.clone(), info.clone());
+    let providers = app.options.oidc.clone();
     let (page, new_user) = call
         .write(move |tx, _| {
             let source =
@@ -106,7 +111,8 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
                 }
                 AcceptResult::Invalid(found) => {
                     let (invite, errors) = *found;
-                    (render_signup(tx, &job_info, organization, &invite, &job_signup, &errors)?, None)
+                    let page = (&job_info, providers.as_slice());
+                    (render_signup(tx, page, organization, &invite, &job_signup, &errors)?, None)
                 }
                 AcceptResult::Unusable(reason) => (view::unusable(&organization, reason), None),
             })
@@ -130,10 +136,10 @@ pub fn organization(connection: &Connection, info: &RequestInfo) -> ApiResult<vi
     Ok(view::Organization { name, language, icon_url: images::realm::RealmImage::Icon.url(&settings) })
 }
 
-/// Renders the sign-up page and sets its cookie.
+/// Renders the sign-up page with the buttons of providers, and sets its cookie.
 fn render_signup(
     connection: &Connection,
-    info: &RequestInfo,
+    (info, providers): (&RequestInfo, &[Provider]),
     organization: view::Organization,
     invite: &InviteRow,
     signup: &SignupForm,
@@ -144,7 +150,8 @@ fn render_signup(
         None => None,
     };
     let (token, cookie) = form_token(info);
-    let contents = SignupPage { organization, invite, inviter, form: signup, errors, token: &token };
+    let contents =
+        SignupPage { organization, invite, inviter, form: signup, errors, token: &token, providers };
     Ok(view::signup(&contents, cookie))
 }
 

@@ -1,11 +1,13 @@
 //! The HTML of the pages, each with the style sheet inline. `maud` escapes all values.
 
-use crate::api::join::accept::{Joined, Unusable};
+use crate::api::join::accept::Joined;
 use crate::api::join::form::{FieldErrors, SignupForm};
 use crate::auth::session;
 use crate::domain::invites::record::InviteRow;
+use crate::domain::sign_up::Unusable;
 use crate::domain::users::passwords;
 use crate::http::{ApiError, OtherReply, Reply};
+use crate::oidc::Provider;
 use crate::types::{Language, Piece, Role, fill, pieces};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -55,6 +57,8 @@ pub struct SignupPage<'a> {
     pub errors: &'a FieldErrors,
     /// The token of the form, which the cookie has to match.
     pub token: &'a str,
+    /// Providers at which people can sign up.
+    pub providers: &'a [Provider],
 }
 
 /// Renders the sign-up page. Its status is 400 if there are errors.
@@ -70,6 +74,13 @@ pub fn signup(contents: &SignupPage<'_>, cookie: String) -> Reply {
         h1 { (title) }
         p.lead { (lead(contents)) }
         form method="post" novalidate { (fields(contents, is_owner)) }
+        @if !is_owner {
+            @for provider in contents.providers {
+                a.button href={ (provider.sign_up_path()) "?multiuse_object_key=" (contents.form.key) } {
+                    (fill(language.t("Sign up with {name}"), &[("name", &provider.name)]))
+                }
+            }
+        }
     };
     let status = if contents.errors.is_empty() { 200 } else { 400 };
     page(status, &title, &contents.organization, &body, vec![("Set-Cookie", cookie)])

@@ -73,6 +73,9 @@ struct AuthenticationMethods {
     /// With email and password.
     #[serde(rename = "Email")]
     email: AuthenticationMethod,
+    /// At a provider of OpenID Connect, if one is configured.
+    #[serde(rename = "OpenID Connect", skip_serializing_if = "Option::is_none")]
+    openid_connect: Option<AuthenticationMethod>,
 }
 
 /// A way to log in.
@@ -105,6 +108,7 @@ pub fn realm(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     };
     let origin = &request.info.origin;
     let password_auth = settings.is_on("password_auth_enabled");
+    let has_providers = !request.app.options.oidc.is_empty();
     let date_created: i64 =
         request.connection.query_row("SELECT date_created FROM realm", [], |row| row.get(0))?;
     state.add(&RealmState {
@@ -125,6 +129,7 @@ pub fn realm(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         realm_email_auth_enabled: password_auth,
         realm_authentication_methods: AuthenticationMethods {
             email: AuthenticationMethod { enabled: password_auth, available: true },
+            openid_connect: has_providers.then_some(AuthenticationMethod { enabled: true, available: true }),
         },
         realm_allow_edit_history: settings.value("message_edit_history_visibility_policy") != "none",
         realm_mandatory_topics: settings.value("topics_policy") == "disable_empty_topic",

@@ -3,6 +3,7 @@
 mod file;
 mod findings;
 mod machine;
+mod oidc;
 mod public;
 mod running;
 mod tls;
@@ -24,7 +25,7 @@ pub(super) struct DoctorCommand {
     #[arg(long, env = "TEAMCHAT_CA", value_name = "FILE", value_parser = parse_authorities)]
     ca: Option<String>,
     #[command(flatten)]
-    serve: Serve,
+    pub(super) serve: Serve,
 }
 
 impl DoctorCommand {
@@ -37,8 +38,9 @@ impl DoctorCommand {
                 let running = running::find(serve, &mut findings);
                 file::check(serve, &connection, running.as_ref(), &mut findings);
                 machine::check(serve, &connection, running.as_ref(), &mut findings);
-                drop(connection);
                 tls::check(serve, self.ca.as_deref(), &mut findings)?;
+                oidc::check(serve, &connection, &mut findings)?;
+                drop(connection);
                 public::check(serve, self.ca.as_deref(), running.as_ref(), &mut findings)?;
                 if let Some(running) = running {
                     findings.add_warnings(&running.status.warnings);

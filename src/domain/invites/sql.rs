@@ -56,6 +56,19 @@ pub fn load_by_key(connection: &Connection, key: &str) -> rusqlite::Result<Optio
         .optional()
 }
 
+/// Loads the newest usable invitation for an email.
+pub fn load_by_email(connection: &Connection, email: &str, now: i64) -> rusqlite::Result<Option<InviteRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM invite
+             WHERE email IS NOT NULL AND lower(email) = lower(?1) AND NOT is_revoked
+                 AND (expiry_date IS NULL OR expiry_date > ?2)
+             ORDER BY invite_id DESC LIMIT 1"
+        ))?
+        .query_row((email, now), read)
+        .optional()
+}
+
 /// Counts the usable invitations of inviters; `inviters` is a JSON list of their ids.
 pub fn count_usable(connection: &Connection, inviters: &str, now: i64) -> rusqlite::Result<u32> {
     connection

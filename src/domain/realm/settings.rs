@@ -85,11 +85,10 @@ pub const PROPERTIES: &[Property] = &[
         "Messages show previews of the pages that they link to.",
         "it fetches nothing",
     ),
-    unused(
+    server(
         "invite_required",
         Bool(true),
-        "New users need an invitation.",
-        "joining always requires an invitation",
+        "New users need an invitation. Without it, people whom a provider of single sign-on knows may get an account.",
     )
     .by(Owner),
     server("jitsi_server_url", Url { max: 200 }, "The server for video calls; null for none.")
@@ -279,6 +278,7 @@ settings! {
     ENABLE_SPECTATOR_ACCESS: bool = "enable_spectator_access";
     ICON_VERSION: i64 = "icon_version";
     INLINE_IMAGE_PREVIEW: bool = "inline_image_preview";
+    INVITE_REQUIRED: bool = "invite_required";
     LOGO_VERSION: i64 = "logo_version";
     MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS: bool = "message_content_allowed_in_email_notifications";
     MESSAGE_CONTENT_DELETE_LIMIT_SECONDS: Option<i64> = "message_content_delete_limit_seconds";

@@ -5,33 +5,40 @@ use crate::domain::messages::destination::Destination;
 use crate::domain::notices::{direct_address, send_as_notification_bot};
 use crate::domain::rows::user::UserRow;
 use crate::domain::{notices, realm, rows};
-use crate::http::ApiResult;
+use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{StreamId, Topic};
 use teamchat_markdown::Words;
 
-/// Notifies the inviter and the channel for sign-ups, and greets the new user.
-pub fn send(tx: &mut Tx<'_>, invite: &InviteRow, new_user: &UserRow) -> ApiResult<()> {
-    let name = Words::default().user(new_user.user_id.0, &new_user.full_name);
+/// Notifies the inviter, if the invitation asks for it.
+pub(super) fn notify_inviter(tx: &mut Tx<'_>, invite: &InviteRow, new_user: &UserRow) -> ApiResult<()> {
     if let Some(inviter) = invite.invited_by_user_id
         && invite.notify_referrer_on_join
         && rows::user::by_id(tx, inviter)?.is_some_and(|inviter| inviter.is_active)
     {
         let address = direct_address(tx, inviter)?;
         let text = notices::language_of(tx, inviter)?.t("{name} accepted your invitation!");
-        let content = Words::filled(text, &[("name", name.clone())]);
+        let content = Words::filled(text, &[("name", name_of(new_user))]);
         send_as_notification_bot(tx, address, content.into())?;
     }
+    Ok(())
+}
+
+/// Announces a new user in the channel for sign-ups, if there is one.
+pub(super) fn announce(tx: &mut Tx<'_>, new_user: &UserRow) -> ApiResult<()> {
     let signups: i64 = realm::settings::SIGNUP_ANNOUNCEMENTS_STREAM_ID.get(tx)?;
     let stream = rows::channel::by_id(tx, StreamId(signups))?.filter(|stream| !stream.is_archived);
-    if let Some(stream) = stream
-        && invite.invited_by_user_id.is_some()
-    {
+    if let Some(stream) = stream {
         let language = notices::common_language(tx)?;
         let topic = Topic::stored(language.t("signups").to_owned());
         let address = Destination::Channel(Box::new(stream), topic);
-        let content = Words::filled(language.t("{name} joined this organization."), &[("name", name)]);
+        let content =
+            Words::filled(language.t("{name} joined this organization."), &[("name", name_of(new_user))]);
         send_as_notification_bot(tx, address, content.into())?;
     }
-    notices::welcome::send_hello(tx, new_user)
+    Ok(())
+}
+
+fn name_of(user: &UserRow) -> Words {
+    Words::default().user(user.user_id.0, &user.full_name)
 }
