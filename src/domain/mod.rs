@@ -44,6 +44,8 @@ pub mod emoji;
 
 pub mod upload_quota;
 
+pub mod uploads;
+
 pub mod linkifiers;
 
 pub mod user_settings;
