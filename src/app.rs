@@ -7,7 +7,7 @@ use crate::http_client::TlsClient;
 use crate::oidc::{Environment, Provider, SignOn};
 use crate::pool::{Pool, Pools};
 use crate::store::{Readers, Snapshot, Writer};
-use crate::types::{Clock, Hourly, JumpDetector, Network, RecipientId, UserId};
+use crate::types::{Clock, Hourly, JumpDetector, MailPattern, Network, RecipientId, UserId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
@@ -150,6 +150,8 @@ pub struct Options {
     pub push_bouncer: Option<PushBouncer>,
     /// Providers of OpenID Connect at which people log in, in the order of their buttons.
     pub oidc: Vec<Provider>,
+    /// The addresses at which the server receives mail; `None` if it receives none.
+    pub mail_pattern: Option<MailPattern>,
     /// Maximum duration of a poll; `None` means 45 to 49.5 seconds.
     pub heartbeat: Option<Duration>,
     /// Maximum duration of a request to a webhook, a push service or a provider of OpenID Connect; `None` means 10 seconds.

@@ -35,6 +35,13 @@ const SEARCHES_OF_ADDRESS: Rule = Rule { attempts: 20, window: MINUTE };
 /// Requests of all visitors for one file or image of a user: 1000 in a day, as on the published server.
 const VISITS_OF_FILE: Rule = Rule { attempts: 1000, window: 24 * 60 * MINUTE };
 
+/// Mails to channels, of all senders: 50 in a minute, 120 in 5 minutes, 600 in an hour, as on the published server.
+const MAILS: [Rule; 3] = [
+    Rule { attempts: 50, window: MINUTE },
+    Rule { attempts: 120, window: 5 * MINUTE },
+    Rule { attempts: 600, window: 60 * MINUTE },
+];
+
 /// The part of a file's path that is counted, in characters: paths of files are shorter.
 const MAX_PATH_LENGTH: usize = 255;
 
@@ -54,6 +61,7 @@ pub struct RateLimiter {
     requests_of_addresses: Counter<IpAddr>,
     searches_of_addresses: Counter<IpAddr>,
     visits_of_files: Counter<String>,
+    mails: [Counter<()>; MAILS.len()],
 }
 
 impl RateLimiter {
@@ -92,6 +100,12 @@ impl RateLimiter {
         self.visits_of_files.count(path, VISITS_OF_FILE, clock).check()
     }
 
+    /// Counts a mail to a channel. Fails if there were too many.
+    pub fn count_mail(&self, clock: &Clock) -> ApiResult<()> {
+        // A mail that one limit refuses comes again, and does not count for the longer ones until it is taken.
+        self.mails.iter().zip(MAILS).try_for_each(|(mails, rule)| mails.count((), rule, clock).check())
+    }
+
     /// Counts what the server does for a user like a request of theirs: posting to the webhook of a bot, which may reply.
     pub fn count_action(&self, caller: &Caller, clock: &Clock) -> Usage {
         let own = self.requests_of_users.count(caller.user_id, REQUESTS_OF_USER, clock);
@@ -113,6 +127,7 @@ impl RateLimiter {
         self.requests_of_addresses.clear();
         self.searches_of_addresses.clear();
         self.visits_of_files.clear();
+        self.mails.iter().for_each(Counter::clear);
     }
 
     /// The number of refusals by each limit.
@@ -127,6 +142,7 @@ impl RateLimiter {
             ("requests_of_addresses", self.requests_of_addresses.refusals.get()),
             ("searches_of_addresses", self.searches_of_addresses.refusals.get()),
             ("visits_of_files", self.visits_of_files.refusals.get()),
+            ("mails", self.mails.iter().map(|mails| mails.refusals.get()).sum()),
         ]
     }
 
@@ -249,6 +265,19 @@ mod tests {
         limiter.count_wrong_key(address(2, 1000), &clock).unwrap();
         clock.advance(60);
         limiter.count_wrong_key(address(1, 1000), &clock).unwrap();
+    }
+
+    #[test]
+    fn mails_to_channels_have_limits_for_three_times() {
+        let (limiter, clock) = (RateLimiter::default(), Clock::manual(0));
+        let mut taken = Vec::new();
+        for _minute in 0..61 {
+            taken.push((0..60).filter(|_| limiter.count_mail(&clock).is_ok()).count());
+            clock.advance(60);
+        }
+        assert_eq!(taken[..6], [50, 50, 20, 0, 0, 50]);
+        assert_eq!(taken[..60].iter().sum::<usize>(), 600);
+        assert_eq!(taken[60], 50);
     }
 
     #[test]

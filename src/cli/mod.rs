@@ -15,6 +15,7 @@ mod import;
 mod keeping;
 mod lists;
 mod logging;
+mod mail_in_flags;
 #[cfg(test)]
 mod manual;
 mod oidc;

@@ -3,6 +3,7 @@
 use super::common::{Failure, File, Output, Style, run_on_server};
 use super::logging::LogFormat;
 use super::push_flags::PushFlags;
+use super::mail_in_flags::MailInFlags;
 use super::test_flags::UsageError;
 use super::tls_flags::TlsFlags;
 use super::{keeping, logging, serve_options, test_flags};
@@ -119,6 +120,8 @@ pub struct Serve {
     #[arg(skip)]
     pub oidc: Vec<Provider>,
     #[command(flatten)]
+    pub mail_in: MailInFlags,
+    #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
     pub keeping: keeping::KeepingFlags,
@@ -157,6 +160,10 @@ impl Serve {
                 Some(address) => Some(Server::listen(address, self.unix_mode)?),
                 None => None,
             };
+            let mail = match &self.mail_in.mail_listen {
+                Some(address) => Some(Server::listen(address, self.unix_mode)?),
+                None => None,
+            };
             let tls = self.tls.options(&self.file.db).map(|options| Tls::new(&options, Clock::System));
             let tls = tls.transpose().map_err(|error| UsageError(error.to_string()))?.map(Arc::new);
             let engine = Engine::open(&self.file.db, Clock::System, self.options(&listeners)?).await?;
@@ -165,6 +172,10 @@ impl Serve {
             let metrics_address = metrics.as_ref().map(Listener::address).transpose()?;
             if let Some(listener) = metrics {
                 server.serve_metrics(listener);
+            }
+            let mail_address = mail.as_ref().map(Listener::address).transpose()?;
+            if let Some(listener) = mail {
+                server.serve_mail(listener);
             }
             let owner_link: Option<String> = run_on_server(&server, Command::OwnerLink).await?;
             let version = env!("CARGO_PKG_VERSION");
@@ -183,7 +194,9 @@ impl Serve {
                 self.print_ready(&urls, ("metrics_url", metrics), owner_link.as_deref(), server.is_new())?;
             } else {
                 let upgraded_from = upgraded_from.as_deref();
-                self.print_start(&server, &urls, metrics.as_deref(), upgraded_from, owner_link.as_deref())?;
+                let others =
+                    [("metrics", metrics), ("mail", mail_address.map(|address| address.to_string()))];
+                self.print_start(&server, &urls, &others, upgraded_from, owner_link.as_deref())?;
             }
             #[cfg(unix)]
             systemd::notify_ready();
@@ -231,6 +244,7 @@ impl Serve {
                 authorities: self.web_push_authorities.clone(),
             },
             push_bouncer: self.push.bouncer()?,
+            mail_pattern: self.mail_in.mail_pattern.clone(),
             trusted_proxies: self.trusted_proxy.clone(),
             search_engines: self.search_engines == Switch::On,
             rate_limit: self
@@ -283,12 +297,12 @@ impl Serve {
         }
     }
 
-    /// Prints the address of the server and, if there is no owner yet, a link to become one.
+    /// Prints the addresses of the server and, if there is no owner yet, a link to become one. `others` are further listeners.
     fn print_start(
         &self,
         server: &Server,
         urls: &[String],
-        metrics: Option<&str>,
+        others: &[(&str, Option<String>)],
         upgraded_from: Option<&Path>,
         owner_link: Option<&str>,
     ) -> std::io::Result<()> {
@@ -306,8 +320,10 @@ impl Serve {
         for url in urls {
             writeln!(out, "  listening  {}", style.green(url))?;
         }
-        if let Some(url) = metrics {
-            writeln!(out, "  metrics    {url}")?;
+        for (name, url) in others {
+            if let Some(url) = url {
+                writeln!(out, "  {name:<10} {url}")?;
+            }
         }
         if let Some(path) = &self.config {
             writeln!(out, "  settings   {}", path.display())?;

@@ -16,7 +16,7 @@
 //! | `channel_folders` to `bots` | channels and their folders, subscribers, and bots |
 //! | `visibility` | events for channels and users that a change makes visible or invisible |
 //! | `user_topics`, `allowed_domains` | topic policies, domains that may join |
-//! | `rendering` to `notifications` | rendering Markdown as the author sees the organization, the search index, messages, narrows, and who is notified |
+//! | `rendering` to `notifications` | rendering Markdown as the author sees the organization, the search index, messages, addresses for mail, narrows, and who is notified |
 //! | `profile_values` to `purge` | commands that combine the modules above |
 //! | `backups` to `space` | backups of the file, checks of it, and its free space |
 //! | `statistics` | figures of the database |
@@ -84,6 +84,8 @@ pub mod search;
 
 pub mod messages;
 
+pub mod mail_addresses;
+
 pub mod narrow;
 
 pub mod notifications;
@@ -91,6 +93,8 @@ pub mod notifications;
 pub mod profile_values;
 
 pub mod notices;
+
+pub mod mail_in;
 
 pub mod logins;
 

@@ -9,7 +9,8 @@ use crate::domain::limits::{Accounts, MAX_FILE_UPLOAD_SIZE_MIB, MAX_FILES};
 use crate::domain::upload_quota::{UploadQuota, Usage};
 use crate::error::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::{Role, UserId};
+use crate::types::{Author, Origin, Role, UserId};
+use bytes::Bytes;
 use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
@@ -138,4 +139,38 @@ impl ArrivedFile {
         files::record::emit_added(tx, row.clone())?;
         Ok(row)
     }
+}
+
+/// Saves a file that is in memory, as an upload of a caller for whom the server acts.
+pub async fn save(
+    app: &Arc<App>,
+    caller: &Caller,
+    (file_name, content_type): (&str, Option<&str>),
+    bytes: Bytes,
+) -> ApiResult<AttachmentRow> {
+    let limits = UploadLimits::of(&app.options, caller);
+    let size = bytes.len() as u64;
+    limits.check_size(size)?;
+    limits.check_disk(app.writer.free_space(), size)?;
+    let mut content = Incoming::begin(Arc::clone(app), limits.quota_owner).await?;
+    let saved = async {
+        if let Some(used) = limits.used_beside(app, content.content_id).await? {
+            limits.check_quota(used, size)?;
+        }
+        content.write(bytes).await?;
+        content.flush().await?;
+        let file = ArrivedFile::new(app, caller, limits, (file_name, content_type), &content).await?;
+        let mut caller = caller.clone();
+        let job = move |tx: &mut Tx<'_>| {
+            caller.reload(tx)?;
+            tx.set_origin(Origin { author: Author::User(caller.user_id), address: None });
+            file.add(tx)
+        };
+        app.writer.run(job).await
+    }
+    .await;
+    if saved.is_err() {
+        content.abort().await?;
+    }
+    saved
 }

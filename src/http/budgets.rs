@@ -88,6 +88,12 @@ impl Budget {
         Self::new(Limits { all, part: (2 << 20).min(all / 4), small: 0 })
     }
 
+    /// For mails that arrive. One owner may have all of it: mostly there is one, the mail server on this machine.
+    pub fn of_mails(memory: Option<u64>) -> Self {
+        let all = share(memory, 8, 64 << 20);
+        Self::new(Limits { all, part: all, small: SMALL })
+    }
+
     fn new(limits: Limits) -> Self {
         let (all, parts) = (AtomicUsize::new(0), Shares::default());
         Self(Arc::new(Inner { limits, all, parts, refusals: Count::default() }))

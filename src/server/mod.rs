@@ -8,6 +8,7 @@ mod connection_limits;
 mod http2;
 mod http2_frames;
 mod listeners;
+mod mail;
 mod metrics;
 mod redirect;
 #[cfg(unix)]
@@ -311,6 +312,11 @@ impl Server {
             limits: Arc::clone(&self.limits),
         };
         self.tasks.spawn(metrics::serve(listener, server, self.stop.subscribe()));
+    }
+
+    /// Receives mail on a listener of its own.
+    pub fn serve_mail(&mut self, listener: Listener) {
+        self.tasks.spawn(mail::serve(listener, Arc::clone(&self.engine.app), self.stop.subscribe()));
     }
 
     /// The addresses that the server listens on, at least one.

@@ -12,6 +12,7 @@ mod id_map;
 mod ids;
 mod json_text;
 mod language;
+mod mail_pattern;
 mod names;
 mod network;
 mod origin;
@@ -32,6 +33,7 @@ pub use json_text::{
     JsonOrText, MAX_JSON_VALUES, check_values, has_more_values, members_of, nullable, write_json_text,
 };
 pub use language::{Language, Piece, fill, pieces};
+pub use mail_pattern::MailPattern;
 pub use names::{
     find_forbidden_in_name, fold, folded_skeleton, is_unprintable, is_unseen, nearest_name, skeleton,
     without_forbidden, without_marks,

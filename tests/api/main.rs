@@ -38,6 +38,7 @@ mod large_organization;
 mod leaks;
 mod limits;
 mod linkifiers;
+mod mail_in;
 mod maintenance;
 mod messages;
 mod monitoring;

@@ -72,6 +72,33 @@ async fn the_line_of_readiness_has_all_addresses() {
     server.wait().unwrap();
 }
 
+/// Mail has a listener of its own, and its two flags need each other.
+#[tokio::test]
+async fn mail_is_received_on_a_socket_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mail");
+    let unix = format!("unix:{}", path.display());
+    let flags = ["--listen", "127.0.0.1:0", "--mail-listen", &unix, "--mail-pattern", "%s@mail.example.com"];
+    let serving = Serving::start(folder.path(), &flags);
+    assert!(serving.printed.contains(&format!("  mail       {unix}\n")), "{}", serving.printed);
+    assert_eq!(mode(&path), 0o660);
+    let mut stream = UnixStream::connect(&path).unwrap();
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "220 mail.example.com ESMTP ready");
+    stream.write_all(b"QUIT\r\n").unwrap();
+    assert_eq!(lines.next().unwrap().unwrap(), "221 2.0.0 Goodbye");
+    serving.stop();
+    assert!(!path.exists(), "the socket is removed at the stop");
+    for (flags, missing) in [
+        (["--mail-listen", "127.0.0.1:0"], "--mail-pattern"),
+        (["--mail-pattern", "%s@mail.example.com"], "--mail-listen"),
+        (["--mail-pattern", "chat@mail.example.com"], "chat+%s@example.com"),
+    ] {
+        let (code, _, said) = words(&command(&["serve"]).args(flags).output().unwrap());
+        assert!(code == 2 && said.contains(missing), "{said}");
+    }
+}
+
 /// A proxy on this machine is trusted by the address of this machine.
 #[tokio::test]
 async fn clients_of_a_unix_socket_count_as_this_machine() {

@@ -1,10 +1,8 @@
 //! `GET /streams/{stream_id}/email_address`: the email address of a channel (feature levels 226 and 335).
-//!
-//! This server receives no mail, so no channel has an address. The published server answers with the empty string where its
-//! operator set up no gateway for mail; clients then show none.
 
-use crate::domain::{access, notices, rows, users};
-use crate::http::{ApiError, ApiResult, Caller, Read, Reply, User};
+use crate::auth::Ctx;
+use crate::domain::{access, mail_addresses, mail_in};
+use crate::http::{ApiResult, Call, Caller, Reply, User};
 use crate::types::{StreamId, UserId};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
@@ -21,28 +19,56 @@ pub struct EmailParams {
 /// The email address of a channel.
 #[derive(Serialize)]
 pub struct EmailAddress {
-    /// Always empty: the server takes no mail.
+    /// The address, which is secret; empty if the server receives no mail.
     pub email: String,
 }
 
-/// `GET /streams/{stream_id}/email_address`: returns an empty `email`.
-pub fn email_address(read: &Read<'_, User>, params: EmailParams) -> ApiResult<Reply<EmailAddress>> {
-    access::channels::find_for_content(read.ctx(), params.stream_id)?;
-    check_sender(read, read.caller, params.sender_id)?;
-    Reply::data(&EmailAddress { email: String::new() })
+/// `GET /streams/{stream_id}/email_address`: returns the caller's address of a channel, and makes it on the first request.
+pub async fn email_address(call: Call<User>, params: EmailParams) -> ApiResult<Reply<EmailAddress>> {
+    let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
+    let found = call.app.readers.read(move |snapshot| Found::load(Ctx::new(snapshot, &caller, now), &params));
+    let found = found.await?;
+    let Some(pattern) = call.app.options.mail_pattern.clone() else {
+        return Reply::data(&EmailAddress { email: String::new() });
+    };
+    let token = match found.token {
+        Some(token) => token,
+        None => {
+            call.app.check_disk()?;
+            let (stream_id, sender_id) = (found.stream_id, found.sender_id);
+            call.write(move |tx, caller| {
+                Ok(mail_addresses::channel_token_or_new(tx, stream_id, caller.user_id, sender_id)?)
+            })
+            .await?
+        }
+    };
+    Reply::data(&EmailAddress { email: mail_addresses::channel_address(&pattern, &found.name, &token) })
 }
 
-fn check_sender(connection: &Connection, caller: &Caller, sender_id: Option<UserId>) -> ApiResult<()> {
-    let Some(sender_id) = sender_id.filter(|sender_id| *sender_id != caller.user_id) else { return Ok(()) };
-    let gateway = users::by_delivery_email(connection, notices::EMAIL_GATEWAY)?;
-    if gateway.is_some_and(|gateway| gateway.user_id == sender_id) {
-        return Ok(());
+/// A channel and a sender that the caller may use.
+struct Found {
+    stream_id: StreamId,
+    name: String,
+    sender_id: UserId,
+    /// The token of the address, if it was made before.
+    token: Option<String>,
+}
+
+impl Found {
+    fn load(ctx: Ctx<'_>, params: &EmailParams) -> ApiResult<Self> {
+        let stream = access::channels::find_for_content(ctx, params.stream_id)?;
+        let sender_id = sender(&ctx, ctx.caller, params.sender_id)?;
+        let token = mail_addresses::channel_token(&ctx, stream.stream_id, ctx.caller.user_id, sender_id)?;
+        Ok(Self { stream_id: stream.stream_id, name: stream.name, sender_id, token })
     }
-    let bot = rows::user::by_id(connection, sender_id)?.filter(|user| user.is_bot() && !user.is_system_bot);
-    let bot = bot.ok_or_else(|| ApiError::bad_request("No such bot"))?;
-    if bot.bot_owner_id == Some(caller.user_id) || caller.role.is_administrator() {
-        Ok(())
-    } else {
-        Err(ApiError::insufficient_permission())
+}
+
+/// The sender of the messages. Fails if the caller may not send as this user.
+fn sender(connection: &Connection, caller: &Caller, sender_id: Option<UserId>) -> ApiResult<UserId> {
+    let gateway = mail_in::gateway(connection)?;
+    match sender_id {
+        None => Ok(gateway),
+        Some(sender_id) if sender_id == gateway => Ok(gateway),
+        Some(sender_id) => mail_in::check_may_send_as(connection, caller, sender_id).map(|()| sender_id),
     }
 }

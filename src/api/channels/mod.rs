@@ -33,7 +33,7 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/streams/{stream_id}", USER, list::stream),
         Route::call(Method::PATCH, "/streams/{stream_id}", USER, update::update),
         Route::write(Method::DELETE, "/streams/{stream_id}", USER, archive::archive),
-        Route::read(Method::GET, "/streams/{stream_id}/email_address", USER, email_address::email_address),
+        Route::call(Method::GET, "/streams/{stream_id}/email_address", USER, email_address::email_address),
         Route::read(Method::GET, "/get_stream_id", USER, list::stream_id),
         Route::call(Method::POST, "/channels/create", USER, create::create),
         Route::write(Method::POST, "/default_streams", USER, default_streams::add),

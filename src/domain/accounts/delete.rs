@@ -7,7 +7,7 @@ use crate::domain::realm::DUMMY_DOMAIN;
 use crate::domain::rows::user::UserRow;
 use crate::domain::users::emails;
 use crate::domain::users::events::{UserChange, UserUpdated};
-use crate::domain::{access, audit, logins, rows, subscriptions, users};
+use crate::domain::{access, audit, logins, mail_addresses, rows, subscriptions, users};
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
@@ -17,7 +17,7 @@ pub fn name_of_deleted(user_id: UserId) -> String {
     format!("Deleted user {user_id}")
 }
 
-/// Deletes an account: name, email, avatar, time zone, password, keys, sessions, known places, identities at providers, subscriptions, memberships of groups
+/// Deletes an account: name, email, avatar, time zone, password, keys, sessions, known places, identities at providers, addresses for mail, subscriptions, memberships of groups
 /// and permissions. The row stays as the author of messages, files, channels and reactions, which stay too. Returns the deactivated users, whose event queues the caller removes.
 pub fn delete(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
     let user_id = user.user_id;
@@ -38,6 +38,7 @@ pub fn delete(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
     logins::end_all(tx, user_id)?;
     logins::known::forget(tx, user_id)?;
     logins::identities::delete_all(tx, user_id)?;
+    mail_addresses::forget_user(tx, user_id)?;
     users::delete_password(tx, user_id)?;
     audit::forget_user(tx, user_id)?;
     if user.is_active { deactivation::deactivate(tx, user) } else { Ok(vec![user_id]) }

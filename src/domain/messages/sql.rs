@@ -487,6 +487,7 @@ pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
         "DELETE FROM submessage WHERE message_id = ?1",
         "DELETE FROM message_topic_link WHERE message_id = ?1",
         "DELETE FROM user_message_flags WHERE message_id = ?1",
+        "DELETE FROM reply_email WHERE message_id = ?1",
         "DELETE FROM sent_name
          WHERE sender_id = (SELECT sender_id FROM message WHERE id = ?1) AND message_id = ?1",
         "DELETE FROM message WHERE id = ?1",

@@ -103,6 +103,7 @@ fn delete(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
         "DELETE FROM scheduled_message WHERE stream_id = ?1 AND sender_id IN (SELECT user_id FROM user)",
         "UPDATE bot SET default_sending_stream = NULL WHERE default_sending_stream = ?1",
         "UPDATE bot SET default_events_register_stream = NULL WHERE default_events_register_stream = ?1",
+        "DELETE FROM channel_email WHERE stream_id = ?1",
         "DELETE FROM topic WHERE stream_id = ?1",
         "DELETE FROM read_chunk WHERE recipient_id = (SELECT recipient_id FROM recipient WHERE stream_id = ?1)
              AND user_id IN (SELECT user_id FROM user)",

@@ -39,6 +39,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = &[
     ("0025_event_message", include_str!("0025_event_message.sql")),
     ("0029_push_devices", include_str!("0029_push_devices.sql")),
     ("0028_identities", include_str!("0028_identities.sql")),
+    ("0030_mail_in", include_str!("0030_mail_in.sql")),
 ];
 
 /// Makes the schema in an empty database.

@@ -6,7 +6,7 @@ use serde_json::json;
 
 // conformance: channel-54
 #[tokio::test]
-async fn no_channel_has_an_address_where_no_mail_is_received() {
+async fn senders_are_accepted_where_no_mail_is_received() {
     let server = TestServer::start().await;
     let (admin, ada) = (server.administrator("admin").await, server.member("ada").await);
     let bot = server.bot("helper", &ada).await;

@@ -52,7 +52,7 @@ use teamchat::domain::rows::user::UserRow;
 use teamchat::domain::users::passwords;
 use teamchat::domain::{accounts, keys};
 use teamchat::http::ApiResult;
-use teamchat::server::{Engine, Server};
+use teamchat::server::{Engine, ListenAddress, Server};
 use teamchat::store::{DatabaseCopy, StoreError, Tx};
 use teamchat::types::{BotType, Clock, Role, UserId};
 use tempfile::TempDir;
@@ -177,6 +177,16 @@ impl TestServer {
     /// The address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.running.as_ref().expect("the server runs").address().unwrap()
+    }
+
+    /// Receives mail on a listener of its own, until the server stops. Returns its address.
+    pub fn receive_mail(&mut self) -> SocketAddr {
+        let server = self.running.as_mut().expect("the server runs");
+        let _inside = RUNTIME.enter();
+        let listener = Server::listen(&ListenAddress::Tcp("127.0.0.1:0".parse().unwrap()), 0).unwrap();
+        let ListenAddress::Tcp(address) = listener.address().unwrap() else { panic!("it listens on a port") };
+        server.serve_mail(listener);
+        address
     }
 
     /// A connection of which the system holds little that is not read, however much it holds of others.

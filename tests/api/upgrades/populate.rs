@@ -349,7 +349,10 @@ impl Growing {
                  SELECT id, 'dm/8', x'3a30000000000000', {later}, {later} FROM push_subscription;
                  UPDATE push_notification SET shown_ids = message_ids
                  WHERE subscription_id IN (SELECT id FROM push_subscription WHERE session_id IS NULL);
-                 INSERT INTO push_held VALUES ({ada}, 1, 1, {later});"
+                 INSERT INTO push_held VALUES ({ada}, 1, 1, {later});
+                 INSERT INTO channel_email SELECT '0123456789abcdef0123456789abcdef', min(stream_id), {ada}, {ada}
+                 FROM stream;
+                 INSERT INTO reply_email SELECT zeroblob(32), {ada}, max(id), 1 FROM message;"
             ))
             .await;
     }

@@ -73,6 +73,7 @@ async fn the_data_of_a_person_has_all_parts_and_no_secrets() {
     secrets.extend(server.column("SELECT password_hash FROM user WHERE password_hash IS NOT NULL").await);
     secrets.extend(server.column("SELECT endpoint FROM push_subscription WHERE endpoint IS NOT NULL").await);
     secrets.extend(server.column("SELECT token FROM push_device").await);
+    secrets.extend(server.column("SELECT token FROM channel_email").await);
     secrets.extend(ada.api_key.clone());
     for (path, text) in &found {
         assert!(!secrets.iter().any(|secret| text.contains(secret.as_str())), "{path}");

@@ -26,6 +26,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("user", "user_id"),
     ("bot", "user_id"),
     ("muted_user", "user_id"),
+    ("channel_email", "asker_id"),
     ("password_reset", "user_id"),
     ("read_chunk", "user_id"),
     ("api_key_use", "(SELECT user_id FROM api_key WHERE id = api_key_id)"),

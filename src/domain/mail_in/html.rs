@@ -1,0 +1,447 @@
+//! HTML of mails as Markdown: paragraphs, lists, links, emphasis and code. The rest is left out, as are styles and scripts.
+
+use mail_parser::decoders::html::add_html_token;
+use std::collections::HashMap;
+
+/// The length of a text, in bytes, after which nothing is read any more: a message has less.
+const MAX_LENGTH: usize = 200_000;
+
+/// The part of an HTML text that is read, in bytes.
+const MAX_HTML: usize = 4 << 20;
+
+/// The most attributes of a tag that are read, and the most open links.
+const MAX_ATTRIBUTES: usize = 50;
+const MAX_LINKS: usize = 50;
+
+/// Elements whose content is not text.
+const HIDDEN: [&str; 7] = ["head", "script", "style", "template", "title", "noscript", "object"];
+
+/// Elements that begin and end a paragraph.
+const BLOCKS: [&str; 22] = [
+    "p",
+    "div",
+    "table",
+    "tr",
+    "ul",
+    "ol",
+    "section",
+    "article",
+    "header",
+    "footer",
+    "main",
+    "center",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "form",
+    "blockquote",
+    "pre",
+];
+
+/// Blocks with an empty line before and after them.
+const SPACED: [&str; 12] =
+    ["p", "table", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre"];
+
+/// Elements without an end.
+const VOID: [&str; 9] = ["br", "hr", "img", "meta", "link", "input", "wbr", "col", "area"];
+
+/// Classes and ids of quoted mails, as mail programs write them.
+const QUOTES: [&str; 6] = [
+    "gmail_quote",
+    "gmail_extra",
+    "moz-cite-prefix",
+    "yahoo_quoted",
+    "protonmail_quote",
+    "mail-editor-reference-message-container",
+];
+
+/// Ids of elements before a quoted mail, which has no element of its own.
+const QUOTE_FOLLOWS: [&str; 2] = ["divrplyfwdmsg", "appendonsend"];
+
+/// Longest entity, in bytes.
+const MAX_ENTITY: usize = 32;
+
+/// Converts HTML to Markdown. Quoted mails are left out unless `keeps_quotes` is true.
+pub fn to_markdown(html: &str, keeps_quotes: bool) -> String {
+    let mut writer = Writer::default();
+    let mut rest = html.get(..html.floor_char_boundary(MAX_HTML)).unwrap_or_default();
+    while !rest.is_empty() && writer.out.len() < MAX_LENGTH {
+        let Some(at) = rest.find('<') else {
+            writer.text(rest);
+            break;
+        };
+        writer.text(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(comment) = rest.strip_prefix("<!--") {
+            rest = comment.find("-->").map_or("", |end| &comment[end + 3..]);
+            continue;
+        }
+        match Tag::read(rest) {
+            Some((tag, after)) => {
+                if !keeps_quotes && !tag.is_end && tag.has_word(&QUOTE_FOLLOWS) {
+                    break;
+                }
+                rest = after;
+                writer.tag(&tag, keeps_quotes);
+            }
+            None => {
+                writer.text("<");
+                rest = &rest[1..];
+            }
+        }
+    }
+    writer.finish()
+}
+
+/// A tag.
+struct Tag {
+    /// In lower case.
+    name: String,
+    is_end: bool,
+    /// By names in lower case; values are not decoded yet.
+    attributes: HashMap<String, String>,
+}
+
+impl Tag {
+    /// Reads a tag at the beginning of a text, and returns it with the rest. `None` if it is text.
+    fn read(text: &str) -> Option<(Self, &str)> {
+        let inner = text.strip_prefix('<')?;
+        let (is_end, inner) = inner.strip_prefix('/').map_or((false, inner), |inner| (true, inner));
+        if inner.starts_with(['!', '?']) {
+            let after = inner.split_once('>').map_or("", |(_, after)| after);
+            return Some((Self { name: String::new(), is_end: true, attributes: HashMap::new() }, after));
+        }
+        if !inner.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            return None;
+        }
+        let name_end =
+            inner.find(|c: char| c.is_ascii_whitespace() || matches!(c, '>' | '/')).unwrap_or(inner.len());
+        let name = inner[..name_end].to_ascii_lowercase();
+        let mut attributes = HashMap::new();
+        let mut rest = &inner[name_end..];
+        loop {
+            rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
+            if let Some(after) = rest.strip_prefix('>') {
+                return Some((Self { name, is_end, attributes }, after));
+            }
+            if rest.is_empty() {
+                return Some((Self { name, is_end, attributes }, rest));
+            }
+            let key_end = rest
+                .char_indices()
+                .skip(1)
+                .find(|(_, c)| c.is_ascii_whitespace() || matches!(c, '>' | '/' | '='))
+                .map_or(rest.len(), |(at, _)| at);
+            let key = rest[..key_end].to_ascii_lowercase();
+            rest = rest[key_end..].trim_start();
+            let mut value = "";
+            if let Some(after) = rest.strip_prefix('=') {
+                (value, rest) = attribute_value(after.trim_start());
+            }
+            if attributes.len() < MAX_ATTRIBUTES {
+                attributes.entry(key).or_insert_with(|| value.to_owned());
+            }
+        }
+    }
+
+    fn attribute(&self, name: &str) -> Option<String> {
+        self.attributes.get(name).map(|value| decode_entities(value))
+    }
+
+    /// True for an element that holds a quoted mail.
+    fn is_quote(&self) -> bool {
+        let is_cited = self.name == "blockquote" && self.attribute("type").as_deref() == Some("cite");
+        is_cited || self.has_word(&QUOTES)
+    }
+
+    /// True if one of its classes or its id is among these. Outlook puts `x_` before those of mails that it shows.
+    fn has_word(&self, words: &[&str]) -> bool {
+        ["class", "id"].iter().any(|name| {
+            self.attribute(name).is_some_and(|value| {
+                let value = value.to_ascii_lowercase();
+                value.split_ascii_whitespace().any(|word| words.contains(&word.trim_start_matches("x_")))
+            })
+        })
+    }
+}
+
+/// The value at the beginning of a text, and the rest.
+fn attribute_value(text: &str) -> (&str, &str) {
+    for quote in ['"', '\''] {
+        if let Some(quoted) = text.strip_prefix(quote) {
+            return quoted.split_once(quote).unwrap_or((quoted, ""));
+        }
+    }
+    let end = text.find(|c: char| c.is_ascii_whitespace() || c == '>').unwrap_or(text.len());
+    text.split_at(end)
+}
+
+/// Replaces entities by their characters.
+fn decode_entities(text: &str) -> String {
+    let mut decoded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        decoded.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let end = rest.bytes().take(MAX_ENTITY).position(|byte| byte == b';');
+        let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'#');
+        match end.filter(|end| rest.get(1..*end).is_some_and(is_name)) {
+            Some(end) => {
+                add_html_token(&mut decoded, rest[..=end].as_bytes(), false);
+                rest = &rest[end + 1..];
+            }
+            None => {
+                decoded.push('&');
+                rest = &rest[1..];
+            }
+        }
+    }
+    decoded + rest
+}
+
+/// Markdown that is being written.
+#[derive(Default)]
+struct Writer {
+    out: String,
+    /// Names of the open elements in one that is left out, from it on.
+    left_out: Vec<String>,
+    /// Line ends before the next text.
+    line_ends: usize,
+    /// True if white space came last.
+    has_space: bool,
+    /// Numbers of the next items of the open lists; `None` in lists with bullets.
+    lists: Vec<Option<u32>>,
+    /// Open links: where the text begins, and the address.
+    links: Vec<(usize, String)>,
+    /// Open marks: where their text begins.
+    marks: Vec<(&'static str, usize)>,
+    /// The number of open blocks with text as it is written.
+    preformatted: usize,
+}
+
+impl Writer {
+    fn text(&mut self, text: &str) {
+        if !self.left_out.is_empty() || text.is_empty() {
+            return;
+        }
+        let text = decode_entities(text);
+        if self.preformatted > 0 {
+            self.separate();
+            self.out.push_str(&text);
+            return;
+        }
+        for word in text.split_inclusive(|c: char| c.is_whitespace()) {
+            let trimmed = word.trim();
+            if !trimmed.is_empty() {
+                self.separate();
+                self.out.push_str(trimmed);
+            }
+            self.has_space |= trimmed.len() < word.len();
+        }
+    }
+
+    /// Writes the white space before a text.
+    fn separate(&mut self) {
+        let lines = std::mem::take(&mut self.line_ends);
+        let has_space = std::mem::take(&mut self.has_space);
+        if self.out.is_empty() {
+            return;
+        }
+        if lines > 0 {
+            self.out.push_str(&"\n".repeat(lines.min(2)));
+        } else if has_space && !self.out.ends_with(['\n', ' ']) {
+            self.out.push(' ');
+        }
+    }
+
+    fn tag(&mut self, tag: &Tag, keeps_quotes: bool) {
+        let name = tag.name.as_str();
+        if !self.left_out.is_empty() {
+            if tag.is_end {
+                // An end closes what was opened after its element, too.
+                if let Some(at) = self.left_out.iter().rposition(|open| open == name) {
+                    self.left_out.truncate(at);
+                }
+            } else if !VOID.contains(&name) && self.left_out.len() < 1000 {
+                self.left_out.push(name.to_owned());
+            }
+            return;
+        }
+        if !tag.is_end && (HIDDEN.contains(&name) || !keeps_quotes && tag.is_quote()) {
+            if !VOID.contains(&name) {
+                self.left_out.push(name.to_owned());
+            }
+            return;
+        }
+        if BLOCKS.contains(&name) {
+            self.line_ends =
+                self.line_ends.max(1 + usize::from(SPACED.contains(&name) && self.lists.is_empty()));
+        }
+        match name {
+            "br" => self.line_ends += 1,
+            "b" | "strong" => self.mark("**", tag.is_end),
+            "i" | "em" => self.mark("*", tag.is_end),
+            "code" | "tt" if self.preformatted == 0 => self.mark("`", tag.is_end),
+            "pre" => self.fence(tag.is_end),
+            "ul" | "ol" => self.list(tag),
+            "li" if !tag.is_end => self.item(),
+            "td" | "th" => self.has_space = true,
+            "a" => self.link(tag),
+            "img" => {
+                if let Some(alt) = tag.attribute("alt").filter(|alt| !alt.trim().is_empty()) {
+                    self.text(&alt);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes a mark around text. One without text is removed, and an end without a beginning is left out.
+    fn mark(&mut self, mark: &'static str, is_end: bool) {
+        if self.preformatted > 0 {
+            return;
+        }
+        if !is_end {
+            self.separate();
+            self.out.push_str(mark);
+            self.marks.push((mark, self.out.len()));
+        } else if self.marks.last().is_some_and(|(open, _)| *open == mark) {
+            self.close_mark();
+        }
+    }
+
+    fn close_mark(&mut self) {
+        let Some((mark, begin)) = self.marks.pop() else { return };
+        if self.out.len() <= begin {
+            self.out.truncate(begin - mark.len());
+        } else {
+            self.out.push_str(mark);
+        }
+    }
+
+    fn fence(&mut self, is_end: bool) {
+        if is_end && self.preformatted > 0 {
+            self.preformatted -= 1;
+            let line_end = if self.out.ends_with('\n') { "" } else { "\n" };
+            self.out.push_str(line_end);
+            self.out.push_str("```");
+            self.line_ends = 2;
+        } else if !is_end {
+            self.separate();
+            self.out.push_str("```\n");
+            self.preformatted += 1;
+        }
+    }
+
+    fn list(&mut self, tag: &Tag) {
+        if tag.is_end {
+            self.lists.pop();
+        } else if self.lists.len() < 10 {
+            self.lists.push((tag.name == "ol").then_some(1));
+        }
+    }
+
+    fn item(&mut self) {
+        self.line_ends = self.line_ends.max(1);
+        self.separate();
+        self.out.push_str(&"  ".repeat(self.lists.len().saturating_sub(1)));
+        match self.lists.last_mut() {
+            Some(Some(number)) => {
+                self.out.push_str(&format!("{number}. "));
+                *number += 1;
+            }
+            _ => self.out.push_str("* "),
+        }
+    }
+
+    fn link(&mut self, tag: &Tag) {
+        if !tag.is_end {
+            if self.links.len() < MAX_LINKS {
+                self.separate();
+                self.links.push((self.out.len(), tag.attribute("href").unwrap_or_default()));
+            }
+            return;
+        }
+        let Some((begin, address)) = self.links.pop() else { return };
+        let address = address.trim();
+        let is_plain = !address
+            .contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '(' | ')' | '<' | '>'));
+        let is_shown = ["https://", "http://", "mailto:"].iter().any(|scheme| address.starts_with(scheme));
+        let Some(text) = self.out.get(begin..).filter(|text| !text.trim().is_empty()) else { return };
+        let named = address.trim_start_matches("mailto:").trim_end_matches('/');
+        if !is_plain
+            || !is_shown
+            || text.trim().trim_end_matches('/') == named
+            || text.contains(['[', ']', '\n'])
+        {
+            return;
+        }
+        let link = format!("[{text}]({address})");
+        self.out.truncate(begin);
+        self.out.push_str(&link);
+    }
+
+    fn finish(mut self) -> String {
+        while self.preformatted > 0 {
+            self.fence(true);
+        }
+        while !self.marks.is_empty() {
+            self.close_mark();
+        }
+        self.out.trim().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn html_becomes_markdown() {
+        for (html, expected) in [
+            ("<p>Hello&nbsp;&amp; <b>bold</b> <i>it</i></p><p>second</p>", "Hello & **bold** *it*\n\nsecond"),
+            ("a<br>b<br/>c", "a\nb\nc"),
+            ("<div>one</div><div>two</div>", "one\ntwo"),
+            ("<ul><li>x<li>y</ul><ol><li>1</li><li>2</li></ol>", "* x\n* y\n\n1. 1\n2. 2"),
+            ("<a href=\"https://example.com/?a=1&amp;b=2\">here</a>", "[here](https://example.com/?a=1&b=2)"),
+            ("<a href='https://example.com/'>https://example.com</a>", "https://example.com"),
+            ("<a href=\"javascript:alert(1)\">x</a>", "x"),
+            ("<a href=\"https://e.com/) [y](\">x</a>", "x"),
+            ("<head><title>t</title></head><style>p{}</style><script>1<2</script>text", "text"),
+            ("<pre>a\n  b</pre>after", "```\na\n  b\n```\n\nafter"),
+            ("<code>x</code><b></b>", "`x`"),
+            ("<i><b>x</b></i></b>y", "***x***y"),
+            ("1 < 2 & 3 &unknown; &#233;&#xe9;", "1 < 2 & 3 &unknown; éé"),
+            ("<!-- <b>c</b> --><!DOCTYPE html>x<img alt='pic' src=x>", "xpic"),
+            ("<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>", "a b\nc"),
+            ("<b", ""),
+            ("<a href=\"", ""),
+        ] {
+            assert_eq!(to_markdown(html, false).replace('\u{a0}', " "), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn quoted_mails_are_left_out_unless_they_are_asked_for() {
+        for html in [
+            "new<blockquote type=\"cite\"><div>old</div></blockquote>",
+            "new<div class=\"x gmail_quote\">On Monday<blockquote>old</blockquote></div>",
+            "new<div id='x_divRplyFwdMsg'>From: someone</div><div>old</div>",
+        ] {
+            assert_eq!(to_markdown(html, false), "new");
+            assert!(to_markdown(html, true).contains("old"));
+        }
+        assert_eq!(to_markdown("<blockquote>kept</blockquote>", false), "kept");
+    }
+
+    #[test]
+    fn long_and_deep_html_is_cut() {
+        assert_eq!(to_markdown(&"<div>".repeat(100_000), false), "");
+        assert!(to_markdown(&"<p>word</p>".repeat(100_000), false).len() < MAX_LENGTH + 100);
+        assert_eq!(to_markdown(&"<".repeat(1000), false), "<".repeat(1000));
+    }
+}

@@ -1,0 +1,359 @@
+//! Reading a mail: its headers, its texts, and its attachments.
+//!
+//! `mail-parser` reads headers only. Parts are found here, in a loop with limits: a parser that follows nested messages to any
+//! depth could be made to use up the stack. An attached mail is a file.
+
+use crate::types::{MailPattern, charset, is_unprintable};
+use bytes::Bytes;
+use mail_parser::decoders::base64::base64_decode;
+use mail_parser::decoders::quoted_printable::quoted_printable_decode;
+use mail_parser::{Address, Message, MessageParser, MimeHeaders};
+use std::borrow::Cow;
+
+/// The most levels of parts within parts.
+const MAX_DEPTH: usize = 20;
+
+/// The most parts of a mail.
+const MAX_PARTS: usize = 500;
+
+/// The longest headers of a mail or a part, in bytes.
+const MAX_HEADERS: usize = 128 * 1024;
+
+/// The most attachments that are kept.
+const MAX_ATTACHMENTS: usize = 50;
+
+/// The longest name and address of a sender, in characters.
+const MAX_SENDER: usize = 320;
+
+/// A mail that was read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Mail {
+    /// The subject, decoded.
+    pub subject: String,
+    /// The sender: the name and the address, in one line.
+    pub from: String,
+    /// The plain text.
+    pub text: Option<String>,
+    /// The HTML.
+    pub html: Option<String>,
+    /// The files.
+    pub attachments: Vec<Attachment>,
+    /// Its author.
+    pub kind: MailKind,
+}
+
+/// The author of a mail: a person or a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MailKind {
+    /// A person: the headers name no program.
+    #[default]
+    Personal,
+    /// A program or a mailing list.
+    Automatic,
+    /// A program that answered a mail, such as a note of absence.
+    AutomaticReply,
+    /// This server.
+    OfThisServer,
+}
+
+/// A file of a mail.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// The name, as the sender wrote it.
+    pub name: String,
+    /// The media type, as the sender wrote it.
+    pub content_type: Option<String>,
+    /// The content, decoded.
+    pub content: Bytes,
+}
+
+/// Why a mail cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// There are more parts, or deeper levels, than a mail program makes.
+    TooManyParts,
+    /// The headers are too long.
+    HeadersTooLong,
+}
+
+/// The marks of mails of this server.
+#[derive(Clone, Debug, Default)]
+pub struct OwnMail {
+    /// The addresses at which the server receives mail: its mails ask to be answered there.
+    pub pattern: Option<MailPattern>,
+    /// The host in `List-Id`.
+    pub host: Option<String>,
+}
+
+/// Reads a mail whose lines end with CRLF.
+pub fn read(raw: &[u8], own: &OwnMail) -> Result<Mail, Unreadable> {
+    let mut mail = Mail::default();
+    let mut parts = vec![(raw, 0)];
+    let mut count = 0;
+    while let Some((part, depth)) = parts.pop() {
+        count += 1;
+        if count > MAX_PARTS || depth > MAX_DEPTH {
+            return Err(Unreadable::TooManyParts);
+        }
+        let (head, body) = split(part);
+        if head.len() > MAX_HEADERS {
+            return Err(Unreadable::HeadersTooLong);
+        }
+        let headers = MessageParser::default().parse_headers(head).unwrap_or_default();
+        if headers.parts.is_empty() {
+            // Without headers a part is plain text.
+            mail.add_text(&charset::decode_lossy(None, body), false);
+            continue;
+        }
+        if depth == 0 {
+            mail.read_headers(&headers, own);
+        }
+        let content_type = headers.content_type();
+        let boundary = content_type
+            .filter(|content_type| content_type.ctype().eq_ignore_ascii_case("multipart"))
+            .and_then(|content_type| content_type.attribute("boundary"))
+            .filter(|boundary| !boundary.is_empty());
+        match boundary {
+            Some(boundary) => {
+                let inner = sections(body, boundary);
+                parts.extend(inner.into_iter().rev().map(|part| (part, depth + 1)));
+            }
+            None => mail.add_part(&headers, body),
+        }
+    }
+    Ok(mail)
+}
+
+impl Mail {
+    fn read_headers(&mut self, headers: &Message<'_>, own: &OwnMail) {
+        self.subject = headers.subject().unwrap_or_default().to_owned();
+        self.from = headers.from().map(sender).unwrap_or_default();
+        self.kind = kind(headers, own);
+    }
+
+    /// Adds a part that has no parts.
+    fn add_part(&mut self, headers: &Message<'_>, body: &[u8]) {
+        let content = decoded(headers.content_transfer_encoding(), body);
+        let kind = headers.content_type();
+        let (ctype, subtype) =
+            kind.map_or(("text", "plain"), |kind| (kind.ctype(), kind.subtype().unwrap_or("")));
+        let (ctype, subtype) = (ctype.to_ascii_lowercase(), subtype.to_ascii_lowercase());
+        let is_attached =
+            headers.content_disposition().is_some_and(|disposition| disposition.is_attachment());
+        let name = headers.attachment_name();
+        let is_text = ctype == "text" && matches!(subtype.as_str(), "plain" | "html");
+        if is_text && !is_attached && name.is_none() {
+            let charset = kind.and_then(|kind| kind.attribute("charset")).unwrap_or("utf-8");
+            let text = charset::decode_lossy(Some(&format!("text/plain; charset=\"{charset}\"")), &content);
+            return self.add_text(&text, subtype == "html");
+        }
+        if content.is_empty() || self.attachments.len() >= MAX_ATTACHMENTS {
+            return;
+        }
+        let name = name.map_or_else(|| default_name(&ctype, &subtype), str::to_owned);
+        let content_type = kind.map(|_| format!("{ctype}/{subtype}"));
+        self.attachments.push(Attachment { name, content_type, content: content.into_owned().into() });
+    }
+
+    fn add_text(&mut self, text: &str, is_html: bool) {
+        let text = text.replace("\r\n", "\n").replace('\0', "");
+        let known = if is_html { &mut self.html } else { &mut self.text };
+        match known {
+            Some(known) => {
+                known.push_str("\n\n");
+                known.push_str(&text);
+            }
+            None => *known = Some(text),
+        }
+    }
+}
+
+/// The headers of a mail or a part, and what follows them.
+fn split(part: &[u8]) -> (&[u8], &[u8]) {
+    if let Some(body) = part.strip_prefix(b"\r\n") {
+        return (&[], body);
+    }
+    match part.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+        Some(at) => (&part[..at + 2], &part[at + 4..]),
+        None => (part, &[]),
+    }
+}
+
+/// The parts between the lines with a boundary. Lines before the first and after the last are left out.
+fn sections<'a>(body: &'a [u8], boundary: &str) -> Vec<&'a [u8]> {
+    let delimiter = [b"--", boundary.as_bytes()].concat();
+    let mut sections = Vec::new();
+    let (mut begin, mut line_start) = (None, 0);
+    for line in body.split_inclusive(|byte| *byte == b'\n') {
+        let line_end = line_start + line.len();
+        if let Some(rest) = line.strip_prefix(delimiter.as_slice()) {
+            let rest = rest.trim_ascii();
+            if rest.is_empty() || rest == b"--" {
+                if let Some(begin) = begin {
+                    // The line end before a boundary belongs to it. A part may have no bytes at all.
+                    let section = body.get(begin..line_start.saturating_sub(2)).unwrap_or_default();
+                    sections.push(section);
+                }
+                begin = (rest.is_empty() && sections.len() <= MAX_PARTS).then_some(line_end);
+                if begin.is_none() {
+                    break;
+                }
+            }
+        }
+        line_start = line_end;
+    }
+    if let Some(begin) = begin {
+        sections.push(&body[begin.min(body.len())..]);
+    }
+    sections
+}
+
+/// Decodes a body. One that is not as its header says is kept as it is.
+fn decoded<'a>(encoding: Option<&str>, body: &'a [u8]) -> Cow<'a, [u8]> {
+    let decoded = match encoding.map(|encoding| encoding.trim().to_ascii_lowercase()).as_deref() {
+        Some("base64") => base64_decode(body),
+        Some("quoted-printable") => quoted_printable_decode(body),
+        _ => None,
+    };
+    decoded.map_or(Cow::Borrowed(body), Cow::Owned)
+}
+
+/// The name of a file that the sender gave none.
+fn default_name(ctype: &str, subtype: &str) -> String {
+    match ctype {
+        "message" => "message.eml".to_owned(),
+        "text" if subtype == "calendar" => "calendar.ics".to_owned(),
+        "text" => "text.txt".to_owned(),
+        "image" | "audio" | "video" => {
+            let ending: String = subtype.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+            format!("{ctype}.{ending}")
+        }
+        _ => "attachment".to_owned(),
+    }
+}
+
+/// The first sender: the name and the address, in one line.
+fn sender(address: &Address<'_>) -> String {
+    let Some(first) = address.first() else { return String::new() };
+    let (name, address) = (first.name.as_deref(), first.address.as_deref());
+    let text = match (name, address) {
+        (Some(name), Some(address)) => format!("{name} <{address}>"),
+        (name, address) => name.or(address).unwrap_or_default().to_owned(),
+    };
+    let line = text.chars().map(|c| if is_unprintable(c) { ' ' } else { c }).take(MAX_SENDER);
+    line.collect::<String>().trim().to_owned()
+}
+
+fn kind(headers: &Message<'_>, own: &OwnMail) -> MailKind {
+    let is_own_address = |address: Option<&Address<'_>>| {
+        let mut addresses = address.into_iter().flat_map(|address| address.iter());
+        addresses.any(|one| {
+            one.address.as_deref().is_some_and(|address| {
+                own.pattern.as_ref().is_some_and(|pattern| pattern.part_of(address.trim()).is_some())
+            })
+        })
+    };
+    if is_own_address(headers.from())
+        || is_own_address(headers.sender())
+        || is_own_address(headers.reply_to())
+    {
+        return MailKind::OfThisServer;
+    }
+    let mut kind = MailKind::Personal;
+    for (name, value) in headers.headers_raw() {
+        let (name, value) = (name.to_ascii_lowercase(), value.trim().to_ascii_lowercase());
+        match name.as_str() {
+            "list-id" if own.host.as_ref().is_some_and(|host| value.contains(&format!("<{host}>"))) => {
+                return MailKind::OfThisServer;
+            }
+            "auto-submitted" if value.starts_with("auto-replied") => kind = MailKind::AutomaticReply,
+            // Older than the header above, and for the same.
+            "x-autoreply" | "x-autorespond" => kind = MailKind::AutomaticReply,
+            "precedence" if value == "auto_reply" => kind = MailKind::AutomaticReply,
+            _ if kind == MailKind::AutomaticReply => {}
+            "auto-submitted" if !value.starts_with("no") => kind = MailKind::Automatic,
+            "precedence" if matches!(value.as_str(), "bulk" | "list" | "junk") => kind = MailKind::Automatic,
+            name if name.starts_with("list-") => kind = MailKind::Automatic,
+            _ => {}
+        }
+    }
+    kind
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mail(raw: &str) -> Mail {
+        let own = OwnMail { pattern: "%s@chat.example".parse().ok(), host: Some("chat.example".to_owned()) };
+        read(raw.replace('\n', "\r\n").as_bytes(), &own).unwrap()
+    }
+
+    #[test]
+    fn texts_and_files_are_found_among_the_parts() {
+        let read = mail(
+            "From: =?utf-8?q?J=C3=B6rg?= <joerg@example.com>\nSubject: =?iso-8859-1?q?Caf=E9?=\n\
+             Content-Type: multipart/mixed; boundary=\"a b\"\n\npreamble\n--a b\n\
+             Content-Type: multipart/alternative; boundary=c\n\n--c\nContent-Type: text/plain; charset=iso-8859-1\n\
+             Content-Transfer-Encoding: quoted-printable\n\nn=E9 =\nsoft\n--c\nContent-Type: text/html\n\n<b>x</b>\n--c--\n\
+             --a b\nContent-Type: application/pdf; name=\"../a.pdf\"\nContent-Transfer-Encoding: base64\n\naGVs\nbG8=\n\
+             --a b\nContent-Type: message/rfc822\n\nSubject: inner\n\ninner text\n--a b--\nepilogue\n",
+        );
+        assert_eq!((read.subject.as_str(), read.from.as_str()), ("Café", "Jörg <joerg@example.com>"));
+        assert_eq!((read.text.as_deref(), read.html.as_deref()), (Some("né soft"), Some("<b>x</b>")));
+        let files: Vec<(&str, &[u8])> =
+            read.attachments.iter().map(|file| (file.name.as_str(), &file.content[..])).collect();
+        let inner = &b"Subject: inner\r\n\r\ninner text"[..];
+        assert_eq!(files, [("../a.pdf", &b"hello"[..]), ("message.eml", inner)]);
+    }
+
+    #[test]
+    fn charsets_that_do_not_exist_or_are_wrong_lose_characters_only() {
+        for (charset, text) in [("utf-8", "n\u{fffd}"), ("x-none", "n\u{fffd}"), ("utf-7", "n\u{fffd}")] {
+            let raw = format!("Content-Type: text/plain; charset={charset}\r\n\r\nn");
+            let raw = [raw.as_bytes(), b"\xe9"].concat();
+            assert_eq!(read(&raw, &OwnMail::default()).unwrap().text.as_deref(), Some(text), "{charset}");
+        }
+    }
+
+    #[test]
+    fn bombs_are_refused() {
+        let nested: String =
+            (0..40).map(|n| format!("Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n")).collect();
+        let nested = nested.replace('\n', "\r\n");
+        assert_eq!(read(nested.as_bytes(), &OwnMail::default()), Err(Unreadable::TooManyParts));
+        let wide =
+            format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{}", "--b\r\n\r\nx\r\n".repeat(2000));
+        assert_eq!(read(wide.as_bytes(), &OwnMail::default()), Err(Unreadable::TooManyParts));
+        let long = format!("Subject: {}\r\n\r\nx", "a".repeat(200_000));
+        assert_eq!(read(long.as_bytes(), &OwnMail::default()), Err(Unreadable::HeadersTooLong));
+        // Messages in messages are one file.
+        let messages = "Content-Type: message/rfc822\n\n".repeat(10_000);
+        let read = mail(&messages);
+        assert_eq!((read.text, read.attachments.len()), (None, 1));
+    }
+
+    #[test]
+    fn mails_of_programs_are_recognized() {
+        for (header, kind) in [
+            ("Auto-Submitted: no", MailKind::Personal),
+            ("Auto-Submitted: auto-generated", MailKind::Automatic),
+            ("Auto-Submitted: auto-replied (vacation)", MailKind::AutomaticReply),
+            ("X-Autoreply: yes", MailKind::AutomaticReply),
+            ("Precedence: bulk", MailKind::Automatic),
+            ("List-Id: Others <list.example>", MailKind::Automatic),
+            ("LIST-ID: Ours <chat.example>", MailKind::OfThisServer),
+            ("Reply-To: Ours <mm0@Chat.Example>", MailKind::OfThisServer),
+        ] {
+            assert_eq!(mail(&format!("From: a@example.com\n{header}\n\nx\n")).kind, kind, "{header}");
+        }
+    }
+
+    #[test]
+    fn mails_without_structure_are_text() {
+        assert_eq!(mail("\nonly text").text.as_deref(), Some("only text"));
+        assert_eq!(mail("").text.as_deref(), Some(""));
+        let read = mail("Subject: x\nContent-Type: multipart/mixed; boundary=b\n\nno boundary");
+        assert_eq!((read.text, read.attachments.len()), (None, 0));
+    }
+}

@@ -1,0 +1,44 @@
+//! Mail that the server receives: reading it, and sending it as a message.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `mime` | headers, texts and attachments of a mail |
+//! | `html`, `quotes`, `subject`, `content` | the topic and the Markdown of its message |
+//! | `deliver` | who may send it, its files, and sending it |
+
+mod content;
+mod deliver;
+mod html;
+mod mime;
+mod quotes;
+mod subject;
+
+pub use self::deliver::{Recipient, deliver};
+pub use self::mime::{Mail, OwnMail, Unreadable, read};
+
+use crate::auth::Caller;
+use crate::domain::{notices, rows, users};
+use crate::error::{ApiError, ApiResult};
+use crate::types::UserId;
+use rusqlite::Connection;
+
+/// The bot that is the sender of mails to channels.
+pub fn gateway(connection: &Connection) -> ApiResult<UserId> {
+    let gateway = users::by_delivery_email(connection, notices::EMAIL_GATEWAY)?;
+    let gateway = gateway.ok_or_else(|| ApiError::internal("the organization has no bot for mail"))?;
+    Ok(gateway.user_id)
+}
+
+/// Checks that messages of mails for a user may have this sender: the user, or a bot of theirs; for administrators, any bot.
+pub fn check_may_send_as(connection: &Connection, caller: &Caller, sender_id: UserId) -> ApiResult<()> {
+    if sender_id == caller.user_id {
+        return Ok(());
+    }
+    let bot = rows::user::by_id(connection, sender_id)?.filter(|user| user.is_bot() && !user.is_system_bot);
+    let bot = bot.ok_or_else(|| ApiError::bad_request("No such bot"))?;
+    if bot.bot_owner_id == Some(caller.user_id) || caller.role.is_administrator() {
+        Ok(())
+    } else {
+        Err(ApiError::insufficient_permission())
+    }
+}

@@ -1,0 +1,177 @@
+//! The own text of a mail: without the text that it quotes, and without a footer.
+
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// Lines that mail programs write before a quoted mail, which reaches to the end.
+static QUOTE_HEADS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let words = "original message|original appointment|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht\
+                 |message d'origine|message original|mensaje original|mensagem original|messaggio originale\
+                 |oorspronkelijk bericht|oryginalna wiadomość|reply message";
+    Regex::new(&format!(r"(?i)^\s*(-{{2,}}\s*({words})\s*-{{2,}}|_{{20,}})\s*$")).ok()
+});
+
+/// Lines that name the sender and the time of a quoted mail, in the languages of many mail programs.
+static ATTRIBUTIONS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let patterns = [
+        r"On\s.{4,300}\swrote\s?:",
+        r"Am\s.{4,300}\sschrieb.{0,200}:",
+        r"Le\s.{4,300}\sa écrit\s?:",
+        r"El\s.{4,300}\sescribió\s?:",
+        r"Em\s.{4,300}\sescreveu\s?:",
+        r"Il\s.{4,300}\sha scritto\s?:",
+        r"Op\s.{4,300}\sschreef.{0,200}:",
+        r"W dniu\s.{4,300}\s(napisał|pisze).{0,100}:",
+        r".{4,300}\s(のメール|写道)\s?[:：]",
+    ];
+    Regex::new(&format!(r"^\s*({})\s*$", patterns.join("|"))).ok()
+});
+
+/// The first lines of the header that Outlook writes before a quoted mail.
+static SENDERS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^\s*\*?(From|Von|De|Da|Van|Od|差出人|发件人)\s?[:：]\*?\s\S").ok());
+static TIMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let words =
+        "Sent|Date|Gesendet|Datum|Envoyé|Enviado|Fecha|Data|Inviato|Verzonden|Wysłano|送信日時|发送时间";
+    Regex::new(&format!(r"^\s*\*?({words})\s?[:：]")).ok()
+});
+
+/// The most lines of an attribution: mail programs break long ones.
+const MAX_ATTRIBUTION: usize = 3;
+
+fn matches(pattern: &LazyLock<Option<Regex>>, line: &str) -> bool {
+    pattern.as_ref().is_some_and(|pattern| pattern.is_match(line))
+}
+
+fn is_quoted(line: &str) -> bool {
+    line.trim_start().starts_with('>')
+}
+
+/// Cuts a quoted mail at the end of a text. Answers among the lines of a quoted mail are kept together with them.
+pub fn without_quotes(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut end = lines.len();
+    for (number, line) in lines.iter().enumerate() {
+        let next = lines.get(number + 1..).unwrap_or_default();
+        if matches(&QUOTE_HEADS, line) && (!line.contains("____") || has_header(next))
+            || has_header(&lines[number..])
+        {
+            end = number;
+            break;
+        }
+        if let Some(length) = attribution(&lines[number..])
+            && is_quote_to_the_end(&lines[number + length..])
+        {
+            end = number;
+            break;
+        }
+    }
+    // A quote that nothing introduces.
+    while end > 0 && (is_quoted(lines[end - 1]) || lines[end - 1].trim().is_empty()) {
+        end -= 1;
+    }
+    let own = lines[..end].join("\n");
+    // A mail that is nothing but a quote has it as its text.
+    if own.trim().is_empty() { text.trim_end().to_owned() } else { own }
+}
+
+/// True for the header that Outlook writes before a quoted mail.
+fn has_header(lines: &[&str]) -> bool {
+    lines.first().is_some_and(|line| matches(&SENDERS, line))
+        && lines.iter().skip(1).take(3).any(|line| matches(&TIMES, line))
+}
+
+/// The number of lines at the beginning that name the sender and the time of a quoted mail.
+fn attribution(lines: &[&str]) -> Option<usize> {
+    let first = lines.first().filter(|line| !line.trim().is_empty() && line.len() < 400)?;
+    let mut joined = (*first).to_owned();
+    for length in 1..=MAX_ATTRIBUTION {
+        if joined.trim_end().ends_with([':', '：']) {
+            // There is a time in it.
+            let is_dated = joined.contains(|c: char| c.is_ascii_digit());
+            return (is_dated && matches(&ATTRIBUTIONS, &joined)).then_some(length);
+        }
+        let more = lines.get(length).filter(|line| line.len() < 400)?;
+        joined = format!("{joined} {}", more.trim());
+    }
+    None
+}
+
+/// True if all lines are quoted or empty, or none is: then the program did not mark the quote.
+fn is_quote_to_the_end(lines: &[&str]) -> bool {
+    let mut texts = lines.iter().filter(|line| !line.trim().is_empty());
+    let first_is_quoted = texts.next().is_none_or(|line| is_quoted(line));
+    texts.all(|line| is_quoted(line) == first_is_quoted)
+}
+
+/// Cuts a footer, which follows a line with two hyphens. A text with several such lines is kept: they are no footers.
+pub fn without_footer(text: &str) -> &str {
+    let mut found = None;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim() == "--" {
+            if found.is_some() {
+                return text;
+            }
+            found = Some(start);
+        }
+        start += line.len();
+    }
+    found.map_or(text, |at| text[..at].trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_at_the_end_are_cut() {
+        for (text, own) in [
+            ("new\n\nOn Mon, 21 Sep 2026 at 10:00, Ada <ada@example.com> wrote:\n> old\n> older\n", "new"),
+            (
+                "new\n\nOn Mon, 21 Sep 2026 at 10:00, Ada Lovelace\n<ada@example.com> wrote:\n\n> old\n\n",
+                "new",
+            ),
+            ("new\n\nOn Mon, 21 Sep 2026, Ada wrote:\n\nold without marks\n", "new"),
+            ("neu\n\nAm 21.09.2026 um 10:00 schrieb Ada:\n> alt", "neu"),
+            ("new\n\n-----Original Message-----\nFrom: Ada\nold", "new"),
+            ("new\n\n________________________________\nFrom: Ada <a@example.com>\nSent: Monday\nold", "new"),
+            ("new\n\nFrom: Ada <a@example.com>\nDate: Monday\nTo: Bob\n\nold", "new"),
+            ("new\n> old\n>> older", "new"),
+            // Nothing is cut.
+            ("On Monday I wrote:\nwe met", "On Monday I wrote:\nwe met"),
+            ("> question\n\nanswer", "> question\n\nanswer"),
+            (
+                "On Mon, 21 Sep 2026, Ada wrote:\n> one\nyes\n> two\nno",
+                "On Mon, 21 Sep 2026, Ada wrote:\n> one\nyes\n> two\nno",
+            ),
+            ("From: here to there", "From: here to there"),
+            ("above\n____________________________\nbelow", "above\n____________________________\nbelow"),
+            ("> only a quote", "> only a quote"),
+            ("", ""),
+        ] {
+            assert_eq!(without_quotes(text), own, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn one_footer_is_cut() {
+        for (text, own) in [
+            ("text\n-- \nAda\n", "text"),
+            ("text\n--\nAda", "text"),
+            ("text\n--\nmore\n--\nAda", "text\n--\nmore\n--\nAda"),
+            ("text --\nmore", "text --\nmore"),
+            ("---\nx", "---\nx"),
+        ] {
+            assert_eq!(without_footer(text), own, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn long_texts_are_read_in_little_time() {
+        let text = format!("new\n{}", "On Mon ".repeat(50_000));
+        assert_eq!(without_quotes(&text).trim_end(), text.trim_end());
+        let lines = "On Mon, 21 Sep 2026\n".repeat(20_000);
+        assert_eq!(without_quotes(&lines).lines().count(), 20_000);
+    }
+}

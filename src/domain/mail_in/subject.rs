@@ -1,0 +1,71 @@
+//! Topics from subjects.
+
+use crate::types::is_unprintable;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// The topic of a mail without a subject.
+const NO_SUBJECT: &str = "Email with no subject";
+
+/// Marks of answers and forwarded mails, as published.
+static MARKS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)([\[(] *)?\b(RE|AW|FWD?) *([-:;)\]][ :;\])-]*|$)|\]+ *$").ok());
+
+/// The mark of a forwarded mail, at the beginning.
+static FORWARDED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)^([\[(] *)?\b(FWD?) *([-:;)\]][ :;\])-]*|$)|^\]+ *$").ok());
+
+/// The topic of a subject: without marks of answers, and without characters that topics cannot have. Long ones are shortened
+/// like those of other messages.
+pub fn topic(subject: &str) -> String {
+    let subject: String =
+        subject.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c }).collect();
+    let own =
+        MARKS.as_ref().map_or_else(|| subject.clone(), |marks| marks.replace_all(&subject, "").into_owned());
+    let printable: String = own.chars().filter(|character| !is_unprintable(*character)).collect();
+    let topic = printable.trim();
+    if topic.is_empty() { NO_SUBJECT.to_owned() } else { topic.to_owned() }
+}
+
+/// True for the subject of a forwarded mail.
+pub fn is_forwarded(subject: &str) -> bool {
+    FORWARDED.as_ref().is_some_and(|forwarded| forwarded.is_match(subject))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topics_have_no_marks_and_no_control_characters() {
+        for (subject, expected) in [
+            ("lunch", "lunch"),
+            ("Re: lunch", "lunch"),
+            ("AW: RE: Fwd: lunch", "lunch"),
+            ("[Fwd: lunch]", "lunch"),
+            ("(re) lunch", "lunch"),
+            ("Regarding: lunch", "Regarding: lunch"),
+            ("lunch\r\nBcc: eve@example.com", "lunch  Bcc: eve@example.com"),
+            ("a\u{202e}b\u{0}c", "abc"),
+            ("", NO_SUBJECT),
+            ("Re:", NO_SUBJECT),
+            (" \t ", NO_SUBJECT),
+        ] {
+            assert_eq!(topic(subject), expected, "{subject:?}");
+        }
+    }
+
+    #[test]
+    fn forwarded_mails_are_recognized() {
+        for (subject, expected) in [
+            ("Fwd: x", true),
+            ("FW: x", true),
+            ("[Fwd: x]", true),
+            ("Re: Fwd: x", false),
+            ("forward: x", false),
+            ("", false),
+        ] {
+            assert_eq!(is_forwarded(subject), expected, "{subject}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Addresses of channels: what their parts do, and who sends the messages.
+
+use super::{Mailer, address_of, bare, last, mail, newest, send, start};
+use crate::uploads::load;
+use serde_json::json;
+
+// conformance: channel-71
+#[tokio::test]
+async fn mails_to_a_channel_are_messages_of_the_gateway() {
+    let (server, listener) = start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let stream_id = server.channel("Quay 7 – news", &[&ada, &bob]).await;
+    let mut queue = bob.register(json!({"event_types": ["message"]})).await;
+    let email = address_of(&ada, stream_id, json!({})).await;
+    let (slug, rest) = email.split_once('.').unwrap();
+    assert_eq!((slug, rest.split_once('.').unwrap().1), ("quay-7-news", "show-sender@chat.example"));
+    // It stays the same, and others have one of their own.
+    assert_eq!(address_of(&ada, stream_id, json!({})).await, email);
+    assert_ne!(address_of(&bob, stream_id, json!({})).await, email);
+
+    send(listener, &email, &mail("Re: Tide tables", "High at *noon*.\n.dot\n")).await;
+    let message = newest(&ada, 1).await.pop().unwrap();
+    assert_eq!(message["content"], "From: Ann <ann@example.org>\nHigh at *noon*.\n.dot");
+    assert_eq!(message["subject"], "Tide tables");
+    assert_eq!(message["sender_email"], "emailgateway@zulip.com");
+    assert_eq!(message["stream_id"], stream_id);
+    assert_eq!(queue.wait().await[0]["message"]["id"], message["id"]);
+}
+
+// conformance: channel-72
+#[tokio::test]
+async fn options_of_an_address_choose_what_is_kept() {
+    let (server, listener) = start().await;
+    let ada = server.member("ada").await;
+    let stream_id = server.channel("quay", &[&ada]).await;
+    let email = bare(&address_of(&ada, stream_id, json!({})).await);
+    let token = email.split('@').next().unwrap();
+    let text = "new\n-- \nAnn\n\nOn 21 Sep 2026 at 10:00, Bob wrote:\n> old";
+    let plain = mail("tides", text);
+    let both = "Subject: tides\nContent-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain\n\n\
+                plain\n--b\nContent-Type: text/html\n\n<p>rich <b>text</b></p>\n--b--\n";
+    for (options, mail, expected) in [
+        ("", plain.as_str(), "new"),
+        (".show-sender", &plain, "From: Ann <ann@example.org>\nnew"),
+        ("+show-sender", &plain, "From: Ann <ann@example.org>\nnew"),
+        (".include-footer", &plain, "new\n-- \nAnn"),
+        (".include-quotes.include-footer", &plain, text),
+        (".prefer-text", both, "plain"),
+        ("", both, "plain"),
+        (".prefer-html", both, "rich **text**"),
+    ] {
+        send(listener, &format!("{token}{options}@chat.example"), mail).await;
+        assert_eq!(last(&ada).await, ("tides".to_owned(), expected.to_owned()), "{options}");
+    }
+    // Case is ignored, and the options may come first; a forwarded mail keeps its quotes.
+    send(listener, &format!("Quay.Include-Footer.{}@CHAT.EXAMPLE", token.to_uppercase()), &plain).await;
+    assert_eq!(last(&ada).await.1, "new\n-- \nAnn");
+    send(listener, &email, &mail("Fwd: tides", "see\n> old")).await;
+    assert_eq!(last(&ada).await, ("tides".to_owned(), "see\n> old".to_owned()));
+    send(listener, &email, &mail("", "")).await;
+    assert_eq!(last(&ada).await, ("Email with no subject".to_owned(), "(No email body)".to_owned()));
+}
+
+// conformance: channel-55
+#[tokio::test]
+async fn the_sender_may_be_the_caller_or_a_bot_of_theirs() {
+    let (server, listener) = start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let bot = server.bot("helper", &ada).await;
+    let stream_id = server.channel("quay", &[&ada, &bob]).await;
+    for sender in [ada.user_id, bot.user_id] {
+        let email = address_of(&ada, stream_id, json!({"sender_id": sender})).await;
+        send(listener, &email, &mail("tides", "text")).await;
+        assert_eq!(newest(&bob, 1).await[0]["sender_id"], sender);
+    }
+    // The bot is given away: its messages are no longer hers to send.
+    let email = address_of(&ada, stream_id, json!({"sender_id": bot.user_id})).await;
+    server
+        .sql(&format!("UPDATE user SET bot_owner_id = {} WHERE user_id = {}", bob.user_id, bot.user_id))
+        .await;
+    let before = newest(&bob, 1).await[0]["id"].clone();
+    send(listener, &email, &mail("tides", "not hers")).await;
+    assert_eq!(newest(&bob, 1).await[0]["id"], before);
+}
+
+// conformance: channel-73
+#[tokio::test]
+async fn messages_need_the_permissions_of_the_one_who_asked() {
+    let (server, listener) = start().await;
+    let owner = server.owner().await;
+    let ada = server.member("ada").await;
+    let open = crate::channels::channel(&owner, "open").await;
+    let email = bare(&address_of(&ada, open, json!({})).await);
+    let archived = crate::channels::channel(&owner, "old").await;
+    let archived_email = address_of(&ada, archived, json!({})).await;
+    let general = server.channel("general only", &[&owner]).await;
+    let general_email = bare(&address_of(&ada, general, json!({})).await);
+    let private = crate::channels::private_channel(&owner, "private").await;
+    owner
+        .post(
+            "/users/me/subscriptions",
+            json!({"subscriptions": [{"name": "private"}],
+        "principals": [ada.user_id]}),
+        )
+        .await
+        .ok();
+    let private_email = address_of(&ada, private, json!({})).await;
+    send(listener, &email, &mail("tides", "allowed")).await;
+    assert_eq!(last(&owner).await.1, "allowed".to_owned());
+
+    let nobody = json!({"can_send_message_group": json!({"new": {"direct_members": [owner.user_id],
+        "direct_subgroups": []}})});
+    owner.patch(&format!("/streams/{open}"), nobody).await.ok();
+    owner.delete(&format!("/streams/{archived}"), ()).await.ok();
+    owner
+        .delete(
+            "/users/me/subscriptions",
+            json!({"subscriptions": ["private"],
+        "principals": [ada.user_id]}),
+        )
+        .await
+        .ok();
+    let count = "SELECT count(*) FROM message";
+    let before = server.column(count).await;
+    for email in [&email, &archived_email, &private_email] {
+        // They are dropped: a refusal would reach the named sender.
+        send(listener, email, &mail("tides", "refused")).await;
+    }
+    assert_eq!(server.column(count).await, before);
+
+    // Where there is only one topic, it takes all mails.
+    owner.patch(&format!("/streams/{general}"), json!({"topics_policy": "empty_topic_only"})).await.ok();
+    send(listener, &general_email, &mail("tides", "general")).await;
+    assert_eq!(last(&owner).await, (String::new(), "general".to_owned()));
+
+    owner.delete(&format!("/users/{}", ada.user_id), ()).await.ok();
+    let mut mailer = Mailer::lmtp(listener).await;
+    mailer.say("MAIL FROM:<ann@example.org>").await;
+    for email in [&email, &general_email] {
+        assert_eq!(mailer.say(&format!("RCPT TO:<{email}>")).await, "550 5.1.1 There is no such address");
+    }
+}
+
+// conformance: channel-74
+#[tokio::test]
+async fn attachments_are_files_of_the_message() {
+    let (server, listener) = start().await;
+    let (ada, eve) = (server.member("ada").await, server.member("eve").await);
+    let stream_id = server.private_channel("quay", &[&ada]).await;
+    let email = bare(&address_of(&ada, stream_id, json!({})).await);
+    let with_files = "Subject: files\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nlook\n--b\n\
+        Content-Type: text/plain; name=\"../../etc/pass]wd\"\nContent-Disposition: attachment\n\
+        Content-Transfer-Encoding: base64\n\naGVsbG8=\n--b\nContent-Type: message/rfc822\n\nSubject: inner\n\nx\n--b--\n";
+    send(listener, &email, with_files).await;
+    let (_, content) = last(&ada).await;
+    let lines: Vec<&str> = content.lines().collect();
+    assert_eq!((lines.len(), lines[0], lines[1]), (4, "look", ""), "{content}");
+    assert!(lines[2].starts_with("[passwd](/user_uploads/") && lines[2].ends_with("/passwd)"), "{content}");
+    assert!(lines[3].starts_with("[message.eml](/user_uploads/"), "{content}");
+    let url = lines[2].split_once('(').unwrap().1.trim_end_matches(')');
+    let file = load(&ada, url).await;
+    assert_eq!((file.status, file.bytes.as_slice()), (200, &b"hello"[..]));
+    assert_eq!(load(&eve, url).await.status, 403);
+}
+
+#[tokio::test]
+async fn strangers_reach_no_names_and_mention_only_whom_the_asker_may() {
+    let (server, listener) = start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let crowd = server.crowd(20).await;
+    let stream_id = server.channel("quay", &crowd.iter().chain([&ada, &bob]).collect::<Vec<_>>()).await;
+    server.private_channel("secret", &[&ada]).await;
+    crate::channels::set_realm_group(
+        &server,
+        "can_mention_many_users_group",
+        teamchat::domain::groups::system::SystemGroup::Nobody,
+    )
+    .await;
+    let email = bare(&address_of(&ada, stream_id, json!({})).await);
+    send(listener, &email, &mail("tides", "@**all** see #**secret** and @**Bob**")).await;
+    let message = newest(&bob, 1).await.pop().unwrap();
+    assert_eq!(message["content"], "@_**all** see #**secret** and @_**Bob**");
+    let shown = bob.message(message["id"].as_i64().unwrap()).await;
+    assert!(!shown["content"].as_str().unwrap().contains("data-stream-id"), "{shown}");
+    send(listener, &email, &mail("tides", "hello @**Bob**")).await;
+    let message = newest(&bob, 1).await.pop().unwrap();
+    assert!(message["flags"].as_array().unwrap().contains(&json!("mentioned")), "{message}");
+}

@@ -1,0 +1,119 @@
+//! Limits: sizes, numbers and rates.
+
+use super::{Mailer, address_of, bare, last, mail, options, send, start, start_with};
+use serde_json::json;
+use teamchat::app::Options;
+
+// conformance: channel-78
+#[tokio::test]
+async fn mails_have_the_size_of_uploads_at_most() {
+    let (server, listener) = start_with(Options { max_file_upload_size_mib: Some(1), ..options() }).await;
+    let ada = server.member("ada").await;
+    let stream_id = server.channel("quay", &[&ada]).await;
+    let email = bare(&address_of(&ada, stream_id, json!({})).await);
+    let mut mailer = Mailer::lmtp(listener).await;
+    assert!(mailer.say("LHLO mx.example").await.contains("\n250-SIZE 1048576\n"));
+    assert_eq!(mailer.say("MAIL FROM:<a@example.org> SIZE=1048577").await, "552 5.3.4 The mail is too large");
+    let line = format!("{}\n", "a".repeat(1022));
+    let fits = mail("fits", &line.repeat(1000));
+    assert_eq!(mailer.mail(&email, &fits).await, "250 2.0.0 OK");
+    let (topic, content) = last(&ada).await;
+    assert_eq!((topic.as_str(), content.chars().count()), ("fits", 10_000));
+    assert!(content.ends_with("\n[message truncated]"));
+    let large = mail("large", &line.repeat(1025));
+    assert_eq!(mailer.mail(&email, &large).await, "552 5.3.4 The mail is too large");
+    assert_eq!(last(&ada).await.0, "fits");
+}
+
+#[tokio::test]
+async fn lines_commands_and_refusals_have_limits() {
+    let (_server, listener) = start().await;
+    let mut mailer = Mailer::connect(listener).await;
+    mailer.send(&[b'a'; 2048]).await;
+    assert!(mailer.reply().await.starts_with("500 5.5.2 "));
+    assert!(mailer.is_closed().await);
+
+    let mut mailer = Mailer::connect(listener).await;
+    for _ in 0..20 {
+        assert!(mailer.say("NONSENSE").await.starts_with("500 "));
+    }
+    assert_eq!(mailer.say("NONSENSE").await, "421 4.7.0 Too many errors");
+    assert!(mailer.is_closed().await);
+
+    let mut mailer = Mailer::connect(listener).await;
+    mailer.send("NOOP\r\n".repeat(1000).as_bytes()).await;
+    for _ in 0..1000 {
+        assert_eq!(mailer.reply().await, "250 2.0.0 OK");
+    }
+    assert_eq!(mailer.reply().await, "421 4.7.0 Too many commands");
+}
+
+#[tokio::test]
+async fn a_mail_has_fifty_recipients_at_most() {
+    let (server, listener) = start().await;
+    let ada = server.member("ada").await;
+    let stream_id = server.channel("quay", &[&ada]).await;
+    let email = address_of(&ada, stream_id, json!({})).await;
+    let mut mailer = Mailer::lmtp(listener).await;
+    mailer.say("MAIL FROM:<ann@example.org>").await;
+    mailer.send(format!("RCPT TO:<{email}>\r\n").repeat(51).as_bytes()).await;
+    for _ in 0..50 {
+        assert_eq!(mailer.reply().await, "250 2.1.5 OK");
+    }
+    assert!(mailer.reply().await.starts_with("452 4.5.3 "));
+}
+
+#[tokio::test]
+async fn an_address_has_few_connections() {
+    let (_server, listener) = start_with(Options { connections_per_address: Some(2), ..options() }).await;
+    let (first, _second) = (Mailer::connect(listener).await, Mailer::connect(listener).await);
+    let mut third = Mailer::begin(listener).await;
+    assert_eq!(third.reply().await, "421 4.7.0 Too many connections");
+    drop(first);
+    loop {
+        let mut fourth = Mailer::begin(listener).await;
+        if fourth.reply().await.starts_with("220 ") {
+            break;
+        }
+    }
+}
+
+// conformance: channel-79
+#[tokio::test]
+async fn channels_take_fifty_mails_a_minute() {
+    let (server, listener) = start().await;
+    let ada = server.member("ada").await;
+    let stream_id = server.channel("quay", &[&ada]).await;
+    let email = address_of(&ada, stream_id, json!({})).await;
+    let mut mailer = Mailer::lmtp(listener).await;
+    let mut taken = 0;
+    let refusal = loop {
+        let reply = mailer.mail(&email, &mail("tides", "text")).await;
+        if reply != "250 2.0.0 OK" {
+            break reply;
+        }
+        taken += 1;
+    };
+    assert_eq!((taken, refusal.as_str()), (50, "451 4.7.1 Too many mails: try again later"));
+    server.clock.advance(60);
+    send(listener, &email, &mail("tides", "later")).await;
+}
+
+#[tokio::test]
+async fn files_count_for_the_quotas_of_uploads() {
+    let quota = Options { upload_quota_mib: Some(1), ..options() };
+    let (server, listener) = start_with(quota).await;
+    let ada = server.member("ada").await;
+    let stream_id = server.channel("quay", &[&ada]).await;
+    let email = bare(&address_of(&ada, stream_id, json!({})).await);
+    let line = format!("{}\n", "a".repeat(1022));
+    let large = format!(
+        "Subject: file\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\ntext\n--b\n\
+         Content-Type: application/x-data; name=large\n\n{}--b--\n",
+        line.repeat(1100)
+    );
+    send(listener, &email, &large).await;
+    let (_, content) = last(&ada).await;
+    assert!(content.starts_with("text\n\n(") && !content.contains("/user_uploads/"), "{content}");
+    assert_eq!(server.column("SELECT count(*) FROM attachment").await, ["0"]);
+}
