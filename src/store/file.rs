@@ -147,7 +147,7 @@ pub fn open_locked(path: &Path) -> Result<LockedFile, OpenError> {
     if is_new {
         adopt_owner_of_folder(path, &file);
     } else {
-        check_mode(path, &metadata)?;
+        check_names(path, &metadata)?;
     }
     lock_inode(path, &file)?;
     Ok(LockedFile { identity: FileIdentity::of(path, &metadata), is_new, file })
@@ -171,35 +171,45 @@ fn lock_inode(_path: &Path, _file: &File) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Refuses a file with several names, and removes the permissions of other users, which restored copies often have.
+/// Refuses a file with several names.
 #[cfg(unix)]
-fn check_mode(path: &Path, metadata: &Metadata) -> Result<(), OpenError> {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+fn check_names(path: &Path, metadata: &Metadata) -> Result<(), OpenError> {
+    use std::os::unix::fs::MetadataExt;
     if metadata.nlink() > 1 {
         let why = "it has several names (hard links), and SQLite keeps what belongs to it beside one of them; copy it to a \
                    file of its own";
         return Err(OpenError::Unsuitable { path: path.to_owned(), why: why.to_owned() });
     }
-    let mode = metadata.permissions().mode() & 0o777;
-    if mode & 0o007 != 0 {
-        let mut permissions = metadata.permissions();
-        permissions.set_mode(mode & 0o770);
-        match std::fs::set_permissions(path, permissions) {
-            Ok(()) => {
-                tracing::warn!(path = %path.display(), "all users of this machine could read the database; now only its owner and group can");
-            }
-            Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "all users of this machine can read the database");
-            }
-        }
-    }
     Ok(())
 }
 
 #[cfg(not(unix))]
-fn check_mode(_path: &Path, _metadata: &Metadata) -> Result<(), OpenError> {
+fn check_names(_path: &Path, _metadata: &Metadata) -> Result<(), OpenError> {
     Ok(())
 }
+
+/// Removes the permissions of other users, which restored copies often have.
+#[cfg(unix)]
+pub fn make_private(path: &Path, file: &File) {
+    use std::os::unix::fs::PermissionsExt;
+    let Ok(mut permissions) = file.metadata().map(|metadata| metadata.permissions()) else { return };
+    let mode = permissions.mode() & 0o777;
+    if mode & 0o007 == 0 {
+        return;
+    }
+    permissions.set_mode(mode & 0o770);
+    match file.set_permissions(permissions) {
+        Ok(()) => {
+            tracing::warn!(path = %path.display(), "all users of this machine could read the database; now only its owner and group can");
+        }
+        Err(error) => {
+            tracing::warn!(path = %path.display(), %error, "all users of this machine can read the database");
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub fn make_private(_path: &Path, _file: &File) {}
 
 /// Gives a new file to the owner of its directory. Only root can: otherwise, a server prepared as root would leave
 /// files that the server's user cannot open.
@@ -254,7 +264,7 @@ pub fn name_finished(path: &Path, name: &Path) -> std::io::Result<()> {
 }
 
 /// Renames a file to a name that must be new, in one step. A process that is killed leaves no second name, with which
-/// [`check_mode`] would refuse the file. Fails with `Unsupported` or `InvalidInput` where the system cannot.
+/// [`check_names`] would refuse the file. Fails with `Unsupported` or `InvalidInput` where the system cannot.
 #[cfg(target_os = "linux")]
 fn rename_to_new(path: &Path, name: &Path) -> std::io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};

@@ -1,6 +1,8 @@
 //! The SQLite file: opening it, reading it, and the one way to change it.
 //!
-//! - [`open`]: checks a file, creates or upgrades it, and locks it against a second server;
+//! - [`open`]: creates or upgrades a file, and locks it against a second server;
+//! - `connect`: connections with their pragmas;
+//! - `file_state`: the version of a file, or the program that wrote it;
 //! - `migrations`: the schema, and the steps from older ones to it;
 //! - [`Readers`]: a pool of read-only connections, with a [`Snapshot`] for each request;
 //! - [`Writer`]: one thread with the only writing connection, which runs jobs in groups;
@@ -20,9 +22,11 @@
 
 mod background;
 pub mod bitmap;
+mod connect;
 mod copies;
 mod error;
 mod file;
+mod file_state;
 mod migrations;
 mod new_database;
 pub mod open;

@@ -1,24 +1,20 @@
-//! Opens the database: takes the lock, checks the application id and the schema version, creates the schema or runs
-//! migrations.
+//! Opens the database: takes the lock, and creates the schema or runs migrations.
 
+use super::connect::{connect, explain, open_immutable};
 use super::file::{self, FileIdentity, LockedFile, beside};
-use super::migrations::{APPLICATION_ID, MIGRATIONS, create, migrate};
+use super::file_state::{FileState, check_version, examine, refuse_foreign};
+use super::migrations::{MIGRATIONS, create, migrate};
 use super::row_cache::RowCache;
-use super::{OpenError, StoreError, new_database, slow_statements};
-use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
+use super::{OpenError, StoreError, new_database};
+use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 /// The ending of the lock file's name.
 const LOCK: &str = ".lock";
-
-/// The capacity of each connection's cache of prepared statements: more than the program has.
-const STATEMENT_CACHE_CAPACITY: usize = 512;
 
 /// Copies made before upgrades that are kept.
 const KEPT_COPIES: usize = 2;
@@ -55,15 +51,15 @@ impl Database {
 
     fn open_as(path: &Path, is_ephemeral: bool) -> Result<Self, OpenError> {
         let path = &*file::real_path(path)?;
+        let had_lock = beside(path, LOCK).exists();
         let (lock, last_announcement) = take_lock(path)?;
-        let mut file = file::open_locked(path)?;
-        let prepared = Self::prepare_file(path, &mut file, is_ephemeral);
-        let (connection, upgraded_from) = prepared.inspect_err(|_| {
-            if file.is_new {
-                // A new file is not left half made. The first error is the one to report.
-                let _left = file::remove_files(path);
+        let opened = Self::open_file(path, is_ephemeral).inspect_err(|_| {
+            if !had_lock {
+                // Nothing is left beside a refused file. The first error is the one to report.
+                let _left = std::fs::remove_file(beside(path, LOCK));
             }
-        })?;
+        });
+        let (file, connection, upgraded_from) = opened?;
         Ok(Self {
             path: path.to_owned(),
             connection: Mutex::new(Some(connection)),
@@ -76,6 +72,22 @@ impl Database {
         })
     }
 
+    /// Locks the file and connects to it. Returns the copy of an older file, too.
+    fn open_file(
+        path: &Path,
+        is_ephemeral: bool,
+    ) -> Result<(LockedFile, Connection, Option<PathBuf>), OpenError> {
+        let mut file = file::open_locked(path)?;
+        let prepared = Self::prepare_file(path, &mut file, is_ephemeral).inspect_err(|_| {
+            if file.is_new {
+                // A new file is not left half made. The first error is the one to report.
+                let _left = file::remove_files(path);
+            }
+        });
+        let (connection, upgraded_from) = prepared?;
+        Ok((file, connection, upgraded_from))
+    }
+
     /// Connects to a locked file, and creates or upgrades the schema. Returns the copy of an older file, too.
     fn prepare_file(
         path: &Path,
@@ -86,6 +98,10 @@ impl Database {
         if is_ephemeral && file.is_new {
             let written = new_database::write(&file.file);
             written.map_err(|error| file::unwritable(path, &error.to_string()))?;
+        }
+        if !file.is_new {
+            refuse_foreign(path, &file.file)?;
+            file::make_private(path, &file.file);
         }
         let mut connection = connect(path, false).map_err(|source| explain(path, source))?;
         if is_ephemeral {
@@ -249,53 +265,6 @@ fn take_lock(path: &Path) -> Result<(File, String), OpenError> {
     }
 }
 
-/// Opens a connection and sets its pragmas.
-pub(super) fn connect(path: &Path, read_only: bool) -> rusqlite::Result<Connection> {
-    let access = if read_only {
-        OpenFlags::SQLITE_OPEN_READ_ONLY
-    } else {
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
-    };
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that opens connections")]
-    let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    prepare(&connection, read_only)?;
-    Ok(connection)
-}
-
-/// Sets the pragmas of a connection. An acknowledged change is on the disk (`synchronous=FULL`), and readers never wait
-/// for the writer (`WAL`). A reader's page cache has room for the pages of a busy channel, the writer's for the changes
-/// of a group of jobs; a larger job spills to the log. Caches take memory only as they fill.
-pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Result<()> {
-    slow_statements::report(connection);
-    connection.busy_timeout(Duration::from_secs(5))?;
-    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
-    rusqlite::vtab::array::load_module(connection)?;
-    // Query plans do not depend on bound values. Otherwise SQLite would replan some statements at each use.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    if read_only {
-        // The page cache is SQLite's default, 2 MB. None of these reads the schema, so that a connection costs little
-        // until it is used.
-        connection.pragma_update(None, "temp_store", "memory")?;
-        connection.pragma_update(None, "query_only", true)?;
-    } else {
-        // The statement journal of a job goes to a temporary file when it grows. In memory it is a linked list, which
-        // SQLite walks from its start after each statement, so a large job would take quadratic time. The file has no
-        // name. It is in the system's temporary directory, or in the working directory.
-        connection.pragma_update(None, "temp_store", "file")?;
-        connection.pragma_update(None, "cache_size", -4 * 1024)?;
-        // Free pages can be given back to the disk. For a new file only: `VACUUM` converts others.
-        connection.pragma_update(None, "auto_vacuum", "incremental")?;
-        // Deleted data is overwritten.
-        connection.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))?;
-        connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
-        connection.pragma_update(None, "synchronous", "full")?;
-        connection.pragma_update(None, "wal_autocheckpoint", 1000)?;
-        connection.pragma_update(None, "journal_size_limit", 16 * 1024 * 1024)?;
-    }
-    Ok(())
-}
-
 /// Opens a connection for reading a database of this program, of this or an older version, also while a server has it
 /// open.
 pub(super) fn connect_any_version(path: &Path) -> Result<Connection, OpenError> {
@@ -305,40 +274,10 @@ pub(super) fn connect_any_version(path: &Path) -> Result<Connection, OpenError> 
     Ok(connection)
 }
 
-/// Opens a connection for reading a database that no other program changes. No lock is taken, and no file made beside it.
+/// Opens a connection for reading a database of this program that no other program changes.
 pub(super) fn connect_immutable(path: &Path) -> Result<Connection, OpenError> {
-    let name = path.as_os_str().as_encoded_bytes();
-    let uri = format!("file:{}?immutable=1", percent_encode(name, NON_ALPHANUMERIC));
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that opens connections")]
-    let connection = Connection::open_with_flags(uri, flags).and_then(|connection| {
-        prepare(&connection, true)?;
-        Ok(connection)
-    });
-    let connection = connection.map_err(|source| explain(path, source))?;
+    let connection = open_immutable(path)?;
     check_version(path, &connection)?;
-    Ok(connection)
-}
-
-fn check_version(path: &Path, connection: &Connection) -> Result<(), OpenError> {
-    match examine(path, connection)? {
-        FileState::Version(_) => Ok(()),
-        FileState::Empty => Err(OpenError::Foreign { path: path.to_owned(), why: "it is empty".to_owned() }),
-    }
-}
-
-/// Opens a connection for changing a file that is thrown away if anything fails: nothing of it is kept twice, and nothing
-/// waits for the disk.
-pub(super) fn connect_scratch(path: &Path) -> rusqlite::Result<Connection> {
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that opens connections")]
-    let connection = Connection::open_with_flags(
-        path,
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )?;
-    rusqlite::vtab::array::load_module(&connection)?;
-    connection.pragma_update_and_check(None, "journal_mode", "off", |_| Ok(()))?;
-    connection.pragma_update(None, "synchronous", "off")?;
     Ok(connection)
 }
 
@@ -346,6 +285,9 @@ pub(super) fn connect_scratch(path: &Path) -> rusqlite::Result<Connection> {
 pub(super) fn lock_for_replacement(path: &Path) -> Result<(File, Option<LockedFile>), OpenError> {
     let (lock, _) = take_lock(path)?;
     let file = if path.exists() { Some(file::open_locked(path)?) } else { None };
+    if let Some(file) = &file {
+        file::make_private(path, &file.file);
+    }
     Ok((lock, file))
 }
 
@@ -357,45 +299,15 @@ pub fn leave_log_to_replicator(connection: &Connection) -> Result<(), StoreError
     Ok(())
 }
 
-/// The state of a database file.
-enum FileState {
-    /// A new, empty file.
-    Empty,
-    /// A database of this program, with its schema version.
-    Version(usize),
-}
-
-fn examine(path: &Path, connection: &Connection) -> Result<FileState, OpenError> {
-    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-    let tables = "SELECT count(*) FROM sqlite_schema";
-    let (application, version, objects) = (|| {
-        let objects: i64 = connection.query_row(tables, [], |row| row.get(0))?;
-        Ok((pragma("application_id")?, pragma("user_version")?, objects))
-    })()
-    .map_err(|source| explain(path, source))?;
-    let version = usize::try_from(version).unwrap_or(0);
-    if application == 0 && objects == 0 {
-        return Ok(FileState::Empty);
-    }
-    if application != APPLICATION_ID || version == 0 {
-        return Err(OpenError::Foreign {
-            path: path.to_owned(),
-            why: "it is an SQLite database of another program".to_owned(),
-        });
-    }
-    if version > MIGRATIONS.len() {
-        return Err(OpenError::Newer { path: path.to_owned(), found: version, known: MIGRATIONS.len() });
-    }
-    Ok(FileState::Version(version))
-}
-
 fn copy_before_upgrade(path: &Path, connection: &Connection, version: usize) -> Result<PathBuf, OpenError> {
     let copy = beside(path, format!(".before-{}", MIGRATIONS[version].0));
     let made = file::private_file().create(true).truncate(true).open(&copy);
     drop(made.map_err(|error| file::unwritable(&copy, &error.to_string()))?);
-    connection
-        .backup("main", &copy, None::<fn(rusqlite::backup::Progress)>)
-        .map_err(|source| explain(&copy, source))?;
+    connection.backup("main", &copy, None::<fn(rusqlite::backup::Progress)>).map_err(|source| {
+        // Half a copy would take the space that is missing.
+        let _left = std::fs::remove_file(&copy);
+        explain(&copy, source)
+    })?;
     remove_old_copies(path);
     Ok(copy)
 }
@@ -413,24 +325,9 @@ fn remove_old_copies(path: &Path) {
     }
 }
 
-/// Converts an error of SQLite into one that suggests a solution.
-pub(super) fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
-    use rusqlite::ErrorCode;
-    let path = path.to_owned();
-    match source.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => {
-            OpenError::Foreign { path, why: "it is not an SQLite file".to_owned() }
-        }
-        Some(ErrorCode::DatabaseCorrupt) => OpenError::Damaged { path, why: source.to_string() },
-        Some(
-            ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::DiskFull | ErrorCode::PermissionDenied,
-        ) => file::unwritable(&path, &source.to_string()),
-        _ => OpenError::Sqlite { path, source },
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::migrations::APPLICATION_ID;
     use super::*;
 
     #[test]

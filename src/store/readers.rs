@@ -278,7 +278,7 @@ struct PooledConnection {
     _open: Sender<Infallible>,
 }
 
-/// Opens connections for the pool with the pragmas of [`prepare`](super::open::prepare).
+/// Opens connections for the pool with the pragmas of [`prepare`](super::connect::prepare).
 struct Manager {
     inner: SqliteConnectionManager,
     /// The connection that reads the schema before it is used: the last of those that are opened at once, which is used
@@ -294,7 +294,7 @@ impl ManageConnection for Manager {
 
     fn connect(&self) -> Result<PooledConnection, rusqlite::Error> {
         let connection = self.inner.connect()?;
-        super::open::prepare(&connection, true)?;
+        super::connect::prepare(&connection, true)?;
         // Opens the files, which may be unlinked later.
         connection.pragma_query_value(None, "user_version", |_| Ok(()))?;
         if self.opened.fetch_add(1, Ordering::Relaxed) + 1 == self.warmed {

@@ -1,5 +1,6 @@
 //! Copies of the database as files: made beside a running server, examined, and put in the place of the database.
 
+use super::connect::{connect_scratch, explain};
 use super::file::{
     adopt_owner_of_folder, beside, free_space, private_file, real_path, remove_files, unwritable,
 };
@@ -64,7 +65,7 @@ impl Database {
 
     /// Opens a file that nothing else has open, for changing. It reaches the disk when the file is replaced.
     pub fn open_scratch(path: &Path) -> Result<Connection, OpenError> {
-        open::connect_scratch(path).map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })
+        connect_scratch(path).map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })
     }
 
     /// Rewrites a database that no server has open without its free space. Returns its size before and after, in bytes.
@@ -86,7 +87,7 @@ impl Database {
             Ok(())
         };
         rewritten().map_err(|error| match error {
-            StoreError::Sqlite(source) => open::explain(path, source),
+            StoreError::Sqlite(source) => explain(path, source),
             error => OpenError::ReadOnly { path: path.to_owned(), why: error.to_string() },
         })?;
         Ok((before, size()))
@@ -154,7 +155,7 @@ fn copy_pages(
     is_gentle: bool,
     on_progress: OnProgress<'_>,
 ) -> Result<(), StoreError> {
-    let mut copy = open::connect_scratch(to)?;
+    let mut copy = connect_scratch(to)?;
     // Without a transaction around all steps, each change of the writer would start the copy again.
     source.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema")?;
     let backup = Backup::new(source, &mut copy)?;

@@ -71,7 +71,7 @@ pub(super) fn migrate(connection: &mut Connection, versions: Range<usize>) -> ru
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::open::connect;
+    use crate::store::connect::connect;
 
     fn schema_of(connection: &Connection) -> Vec<(String, String)> {
         let mut statement = connection
