@@ -191,10 +191,16 @@ impl SessionsCommand {
 impl Account {
     pub(super) fn set_active(self, is_active: bool) -> Result<(), Failure> {
         let Self { file, email, output } = self;
-        let _done: Value =
+        let done: Value =
             run_command(&file.db, Command::SetActive { email: email.clone(), is_active }, false)?;
-        let words = if is_active { "can log in again" } else { "is deactivated" };
-        let value = json!({ "email": email, "is_active": is_active });
+        let is_changed = done["changed"] == true;
+        let words = match (is_active, is_changed) {
+            (true, true) => "can log in again",
+            (true, false) => "was already active",
+            (false, true) => "is deactivated",
+            (false, false) => "was already deactivated",
+        };
+        let value = json!({ "email": email, "is_active": is_active, "changed": is_changed });
         output.print(&file.db, &value, |out, _| writeln!(out, "{email} {words}."))
     }
 }

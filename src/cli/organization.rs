@@ -3,7 +3,7 @@
 use super::common::{Failure, File, Output, confirm, run_command};
 use clap::Subcommand;
 use clap::builder::BoolishValueParser;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use teamchat::commands::Command;
 use teamchat::types::nearest_name;
 
@@ -77,12 +77,12 @@ impl OrganizationCommand {
                     let refusal = "nothing was changed; --yes deactivates the organization";
                     confirm("Deactivate the organization?", refusal, "nothing was changed")?;
                 }
-                let _done: Value = run_command(&file.db, Command::DeactivateRealm, false)?;
-                let value = json!({ "deactivated": true });
-                output.print(&file.db, &value, |out, _| {
+                let done: Value = run_command(&file.db, Command::DeactivateRealm, false)?;
+                let words = if done["was_deactivated"] == true { "was already" } else { "is" };
+                output.print(&file.db, &done, |out, _| {
                     writeln!(
                         out,
-                        "The organization is deactivated. `teamchat organization reactivate` reverts it."
+                        "The organization {words} deactivated. `teamchat organization reactivate` reverts it."
                     )
                 })
             }

@@ -303,7 +303,7 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
         let job = move |tx: &mut Tx<'_>| as_operator(tx, |tx| deactivate(tx, &email));
         let deactivated = app.writer.run(job).await?;
         app.hub.remove_of(&deactivated);
-        return Ok(Value::Null);
+        return Ok(serde_json::json!({ "changed": !deactivated.is_empty() }));
     }
     // A new password, and an explicit command, forget the wrong ones.
     let unlocked = match &command {
@@ -405,11 +405,10 @@ fn execute(
         }
         Command::SetActive { email, .. } => {
             let user = find_user(tx, &email)?;
-            if user.is_active {
-                return Err(ApiError::bad_request(format!("{email} is active already")));
+            if !user.is_active {
+                accounts::deactivation::reactivate(tx, &user, Actor::Operator)?;
             }
-            accounts::deactivation::reactivate(tx, &user, Actor::Operator)?;
-            Value::Null
+            serde_json::json!({ "changed": !user.is_active })
         }
         Command::CreateKey { email, client } => {
             let user = find_user(tx, &email)?;
@@ -465,10 +464,8 @@ fn execute(
             user::end_sessions(tx, &email)?;
             Value::Null
         }
-        Command::DeactivateRealm => {
-            organization::deactivate(tx)?;
-            Value::Null
-        }
+        Command::DeactivateRealm => organization::set_deactivated(tx, true)?,
+        Command::ReactivateRealm => organization::set_deactivated(tx, false)?,
         Command::Record(work) => {
             work::record(tx, work)?;
             Value::Null
@@ -486,13 +483,6 @@ fn execute(
         Command::Purge(_) => return Err(ApiError::internal("a purge is several jobs")),
         Command::DeactivateInvited { .. } => {
             return Err(ApiError::internal("a deactivation of several accounts is several jobs"));
-        }
-        Command::ReactivateRealm => {
-            let was_deactivated = realm::is_deactivated(tx)?;
-            if was_deactivated {
-                realm::events::set_deactivated(tx, false)?;
-            }
-            serde_json::json!({ "was_deactivated": was_deactivated })
         }
     })
 }

@@ -72,10 +72,11 @@ fn permission(connection: &Connection, value: &str) -> ApiResult<String> {
     Ok(json!({ "new": new }).to_string())
 }
 
-/// Deactivates the organization.
-pub(super) fn deactivate(tx: &mut Tx<'_>) -> ApiResult<()> {
-    if realm::is_deactivated(tx)? {
-        return Err(ApiError::bad_request("The organization is deactivated already"));
+/// Deactivates or reactivates the organization. Returns its previous state.
+pub(super) fn set_deactivated(tx: &mut Tx<'_>, deactivated: bool) -> ApiResult<Value> {
+    let was_deactivated = realm::is_deactivated(tx)?;
+    if was_deactivated != deactivated {
+        realm::events::set_deactivated(tx, deactivated)?;
     }
-    realm::events::set_deactivated(tx, true)
+    Ok(json!({ "deactivated": deactivated, "was_deactivated": was_deactivated }))
 }

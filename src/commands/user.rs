@@ -89,11 +89,12 @@ pub(super) async fn deactivate_invited(app: &App, email: String, dry_run: bool) 
     Ok(people)
 }
 
-/// Deactivates a user. Returns the deactivated users, whose event queues the caller removes.
+/// Deactivates a user. Returns the deactivated users, whose event queues the caller removes: none if the user was deactivated
+/// before.
 pub(super) fn deactivate(tx: &mut Tx<'_>, email: &str) -> ApiResult<Vec<UserId>> {
     let user = find_user(tx, email)?;
     if !user.is_active {
-        return Err(ApiError::bad_request(format!("{email} is deactivated already")));
+        return Ok(Vec::new());
     }
     if is_only_owner(tx, &user)? {
         return Err(ApiError::bad_request("Cannot deactivate the only organization owner"));

@@ -64,9 +64,16 @@ fn change_accounts(db: &Path) {
     assert_eq!(ended, json!({"email": "robert@example.com", "ended_all": true}));
     let role = done(db, &[&["user", "role", "--role", "moderator"], &email[..]].concat());
     assert_eq!(role, json!({"email": "robert@example.com", "role": 300}));
-    for (command, is_active) in [("deactivate", false), ("reactivate", true)] {
-        let changed = done(db, &[&["user", command], &email[..]].concat());
-        assert_eq!(changed, json!({"email": "robert@example.com", "is_active": is_active}));
+    for (command, is_active, words) in [("deactivate", false, "deactivated"), ("reactivate", true, "active")]
+    {
+        let command = [&["user", command], &email[..]].concat();
+        for is_changed in [true, false] {
+            let expected =
+                json!({"email": "robert@example.com", "is_active": is_active, "changed": is_changed});
+            assert_eq!(done(db, &command), expected, "a repeated command changes nothing");
+        }
+        let said = String::from_utf8(run(db, &command).stdout).unwrap();
+        assert!(said.starts_with(&format!("robert@example.com was already {words}.\n")), "{said}");
     }
     let sessions = done(db, &[&["user", "sessions"], &email[..]].concat());
     assert_eq!(sessions["api_keys"], json!([]));
@@ -134,9 +141,13 @@ fn change_organization(db: &Path) {
         assert_eq!(retention(), json!({"message_retention_days": expected}));
     }
     assert!(refused(db, &["organization", "deactivate"]).contains("--yes deactivates the organization"));
-    done(db, &["organization", "deactivate", "--yes"]);
-    assert_eq!(done(db, &["organization", "get", "deactivated"]), json!({"deactivated": true}));
-    assert!(refused(db, &["organization", "deactivate", "--yes"]).contains("is deactivated already"));
+    for was_deactivated in [false, true] {
+        let closed = done(db, &["organization", "deactivate", "--yes"]);
+        assert_eq!(closed, json!({"deactivated": true, "was_deactivated": was_deactivated}));
+        assert_eq!(done(db, &["organization", "get", "deactivated"]), json!({"deactivated": true}));
+    }
+    let said = String::from_utf8(run(db, &["organization", "deactivate", "--yes"]).stdout).unwrap();
+    assert!(said.starts_with("The organization was already deactivated. "), "{said}");
     let warnings = done(db, &["status"])["warnings"].to_string();
     assert!(warnings.contains("teamchat organization reactivate"), "{warnings}");
     done(db, &["organization", "reactivate"]);
@@ -146,6 +157,8 @@ fn change_organization(db: &Path) {
     {
         assert!(audited.contains(&format!("{action} by command line")), "{action}: {audited:?}");
     }
+    let closed = audited.iter().filter(|action| action.starts_with("organization_deactivated"));
+    assert_eq!(closed.count(), 1, "{audited:?}");
 }
 
 #[tokio::test]

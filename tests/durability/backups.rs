@@ -303,6 +303,41 @@ async fn a_full_disk_leaves_nothing_half_written() {
     assert!(busy.contains("more.zst.copy is being written by another process"), "{busy}");
 }
 
+/// The copy that is made before an upgrade would take the space that is missing.
+#[tokio::test]
+async fn a_full_disk_leaves_no_half_copy_of_an_upgrade() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap();
+    let db = home.join("chat.sqlite");
+    Person::create(&db, "owner", "owner");
+    // As the previous version leaves it.
+    let mut older = std::fs::read(&db).unwrap();
+    let version = u32::from_be_bytes(older[60..64].try_into().unwrap());
+    older[60..64].copy_from_slice(&(version - 1).to_be_bytes());
+    let write_older = || {
+        for ending in ["-wal", "-shm"] {
+            let _absent = std::fs::remove_file(format!("{}{ending}", text(&db)));
+        }
+        std::fs::write(&db, &older).unwrap();
+    };
+    // The copy has the name of a step, which an attempt shows.
+    write_older();
+    run(&["status", "--db", text(&db)]);
+    let mut names = std::fs::read_dir(&home).unwrap().map(|entry| entry.unwrap().path());
+    let copy = names.find(|path| text(path).contains(".before-")).unwrap();
+    std::fs::remove_file(&copy).unwrap();
+    write_older();
+
+    let shim = compile_shim(&home);
+    std::fs::write(home.join("control"), "write 0 28 1").unwrap();
+    let before = files(&home);
+    let variables =
+        [("LD_PRELOAD", &*shim), ("SHIM_DATABASE", &*copy), ("SHIM_CONTROL", &home.join("control"))];
+    let error = error_of(&["status", "--db", text(&db)], &variables);
+    assert!(error.contains("cannot be written: database or disk is full"), "{error}");
+    assert!(files(&home) == before, "{:?}", files(&home).keys());
+}
+
 /// Waits until a file exists whose name ends with this, and returns it.
 async fn appears(folder: &Path, ending: &str) -> std::path::PathBuf {
     loop {
