@@ -2,8 +2,9 @@
 
 use super::common::{Failure, File, Output, print, record};
 use super::progress::Meter;
+use super::test_flags::UsageError;
 use clap::Args;
-use std::error::Error;
+use std::fmt::Display;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,9 +46,9 @@ pub(super) struct Encryption {
 }
 
 impl Encryption {
-    pub(super) fn recipients(&self) -> Result<Recipients, Failure> {
+    pub(super) fn recipients(&self) -> Result<Recipients, UsageError> {
         let parsed = Recipients::parse(self.recipients.iter().map(String::as_str));
-        parsed.map_err(|error| format!("--backup-recipient: {error}").into())
+        parsed.map_err(|error| UsageError(format!("--backup-recipient: {error}")))
     }
 }
 
@@ -70,7 +71,8 @@ impl BackupCommand {
         let recipients = self.encryption.recipients()?;
         let is_stream = self.out.as_os_str() == "-";
         if is_stream && std::io::IsTerminal::is_terminal(&std::io::stdout()) {
-            return Err("a backup is not text: send standard output to a file or another program".into());
+            let text = "a backup is not text: send standard output to a file or another program";
+            return Err(UsageError(text.to_owned()).into());
         }
         let (started, time) = (Instant::now(), Clock::System.seconds());
         let is_running = Database::announced(&self.file.db).is_some();
@@ -107,9 +109,13 @@ impl RestoreCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let identities = match &self.identity {
             Some(path) => {
-                let failed = |error: &dyn Error| format!("--identity {}: {error}", path.display());
+                let failed = |why: &dyn Display| UsageError(format!("--identity {}: {why}", path.display()));
                 let text = charset::read_file(path).map_err(|error| failed(&error))?;
-                Identities::parse(&text).map_err(|error| failed(&error))?
+                let identities = Identities::parse(&text).map_err(|error| failed(&error))?;
+                if identities.is_empty() {
+                    return Err(failed(&"it has no private key, which begins with AGE-SECRET-KEY-1").into());
+                }
+                identities
             }
             None => Identities::default(),
         };

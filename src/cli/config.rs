@@ -19,8 +19,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use teamchat::oidc::Provider;
-use teamchat::server::tls::{Certificate, TlsOptions};
-use teamchat::types::{Clock, charset, nearest_name};
+use teamchat::types::{charset, nearest_name};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -420,12 +419,7 @@ impl ConfigCommand {
                 let Some(path) = &serve.config else {
                     return Err(UsageError("name the file with --config".to_owned()).into());
                 };
-                serve.keeping.backups()?;
-                serve.push.bouncer()?;
-                if let Some(TlsOptions::Files { certificate, key }) = serve.tls.options(&serve.file.db) {
-                    Certificate::read(&certificate, &key, Clock::System.seconds())
-                        .map_err(|error| UsageError(error.to_string()))?;
-                }
+                serve.check()?;
                 let count =
                     settings.iter().filter(|setting| matches!(setting.source, Source::File(..))).count();
                 if serve.output.json {

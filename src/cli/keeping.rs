@@ -34,7 +34,7 @@ pub struct KeepingFlags {
 impl KeepingFlags {
     /// Checks the folder and the keys before the server starts.
     pub fn backups(&self) -> Result<Option<BackupOptions>, Failure> {
-        self.encryption.recipients().map_err(|error| UsageError(error.to_string()))?;
+        self.encryption.recipients()?;
         let Some(folder) = &self.backup_to else { return Ok(None) };
         if !folder.is_dir() {
             let folder = folder.display();

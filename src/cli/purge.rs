@@ -1,6 +1,7 @@
 //! `teamchat user purge`.
 
 use super::common::{Failure, File, Output, confirm, run_command};
+use super::test_flags::UsageError;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use serde_json::json;
@@ -58,10 +59,8 @@ impl PurgeCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let kinds = self.kinds();
         let Some(first) = kinds.first().copied() else {
-            return Err(
-                "say what to remove: --all, or --messages, --files, --channels, --emoji, --groups, --bots, --personal"
-                    .into(),
-            );
+            let text = "say what to remove: --all, or --messages, --files, --channels, --emoji, --groups, --bots, --personal";
+            return Err(UsageError(text.to_owned()).into());
         };
         let found = self.command(&kinds, None)?;
         let words = format!("{} of {} accounts", listed(&found.counts), found.accounts);

@@ -19,7 +19,7 @@ use teamchat::domain::limits::{MAX_FILE_UPLOAD_SIZE_MIB, UPLOAD_QUOTA_MIB};
 use teamchat::oidc::Provider;
 #[cfg(unix)]
 use teamchat::server::systemd;
-use teamchat::server::tls::Tls;
+use teamchat::server::tls::{Certificate, Tls, TlsOptions};
 use teamchat::server::{Engine, ListenAddress, Listener, Server, inherited, runtime};
 use teamchat::types::{Clock, Network};
 #[cfg(unix)]
@@ -147,6 +147,20 @@ impl Serve {
             addresses.any(|address| !address.is_local()) && !self.testing.is_test_server()
         };
         self.public_url.is_some() || is_reached(listeners)
+    }
+
+    /// Checks the values that depend on each other, and the files that they name, without a start.
+    pub fn check(&self) -> Result<(), Failure> {
+        if self.testing.is_test_server() {
+            self.check_test_server()?;
+        }
+        self.testing.check(&self.listen, self.public_url.is_some())?;
+        self.keeping.backups()?;
+        if let Some(TlsOptions::Files { certificate, key }) = self.tls.options(&self.file.db) {
+            Certificate::read(&certificate, &key, Clock::System.seconds())
+                .map_err(|error| UsageError(error.to_string()))?;
+        }
+        Ok(())
     }
 
     pub fn run(self) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! Parsers of the flags of `serve`. Errors name the accepted form.
 
 use std::path::{Path, PathBuf};
+use teamchat::domain::users::names::is_email;
 use teamchat::http_client::{AllowedHost, check_certificates};
 use teamchat::types::charset;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -80,6 +81,16 @@ pub fn parse_authorities(path: &str) -> Result<String, String> {
     let pem = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     check_certificates(&pem).map_err(|error| format!("{path}: {error}"))?;
     Ok(pem)
+}
+
+/// The file of `--acme-ca`, which is read again at each order.
+pub fn parse_authorities_file(path: &str) -> Result<PathBuf, String> {
+    parse_authorities(path).map(|_| PathBuf::from(path))
+}
+
+/// An email address.
+pub fn parse_email(text: &str) -> Result<String, String> {
+    if is_email(text) { Ok(text.to_owned()) } else { Err("it is not an email address".to_owned()) }
 }
 
 /// A number of days, also written with a `d`.

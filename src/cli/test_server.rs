@@ -5,28 +5,21 @@ use super::serve::{Serve, stop_signal};
 use super::test_flags::UsageError;
 use serde_json::json;
 use std::io::Write;
+use std::net::SocketAddr;
 use teamchat::commands::Command;
 use teamchat::server::ListenAddress;
-use teamchat::testing::{DoubleError, Program, Settings};
+use teamchat::testing::{DoubleError, Fixtures, Program, Settings};
 use teamchat::{commands, server, testing};
 
 impl Serve {
     /// Runs a server for tests of clients.
     pub fn run_test_server(&self) -> Result<(), Failure> {
         let flags = &self.testing;
-        let [listen @ ListenAddress::Tcp(address)] = &self.listen[..] else {
-            return Err(UsageError("a test server listens on one ADDR:PORT".to_owned()).into());
-        };
-        if self.tls.options(&self.file.db).is_some() {
-            return Err(UsageError("a test server has no TLS".to_owned()).into());
-        }
-        if self.metrics.is_some() {
-            return Err(UsageError("a test server has no --metrics".to_owned()).into());
-        }
-        flags.check([listen], self.public_url.is_some())?;
+        let (address, fixtures) = self.check_test_server()?;
+        flags.check(&self.listen, self.public_url.is_some())?;
         let settings = Settings {
             database: (!flags.ephemeral).then(|| self.file.db.clone()),
-            fixtures: flags.read_fixtures()?,
+            fixtures,
             is_controlled: flags.test_control.is_some(),
             record: flags.record.clone(),
             is_strict: flags.strict,
@@ -34,7 +27,7 @@ impl Serve {
         };
         let runtime = if flags.ephemeral { testing::runtime() } else { server::runtime() };
         runtime?.block_on(async {
-            let program = Program::start(settings, *address, flags.test_control).await;
+            let program = Program::start(settings, address, flags.test_control).await;
             let program = program.map_err(|error| -> Failure {
                 match &error {
                     DoubleError::Fixtures(wrong) => flags.explain(wrong).into(),
@@ -56,6 +49,20 @@ impl Serve {
 }
 
 impl Serve {
+    /// Checks the flags of a test server. Returns its address, and its fixtures.
+    pub fn check_test_server(&self) -> Result<(SocketAddr, Option<Fixtures>), Failure> {
+        let [ListenAddress::Tcp(address)] = &self.listen[..] else {
+            return Err(UsageError("a test server listens on one ADDR:PORT".to_owned()).into());
+        };
+        if self.tls.options(&self.file.db).is_some() {
+            return Err(UsageError("a test server has no TLS".to_owned()).into());
+        }
+        if self.metrics.is_some() {
+            return Err(UsageError("a test server has no --metrics".to_owned()).into());
+        }
+        Ok((*address, self.testing.read_fixtures()?))
+    }
+
     /// Prints where the server listens, as one line of JSON or in words. `other` is the name and the address of another
     /// listener. `is_created` is true if the database was missing.
     pub fn print_ready(

@@ -1,6 +1,6 @@
 //! Flags of `serve` for TLS.
 
-use super::serve_options::parse_https_url;
+use super::serve_options::{parse_authorities_file, parse_email, parse_https_url};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use teamchat::server::tls::{AcmeOptions, TlsOptions, check_domain};
@@ -31,13 +31,13 @@ pub struct TlsFlags {
     #[arg(long, env = "TEAMCHAT_ACME", value_name = "DOMAIN", value_delimiter = ',', value_parser = check_domain)]
     pub acme: Vec<String>,
     /// The email address for warnings of the ACME server.
-    #[arg(long, env = "TEAMCHAT_ACME_EMAIL", value_name = "EMAIL", requires = "acme")]
+    #[arg(long, env = "TEAMCHAT_ACME_EMAIL", value_name = "EMAIL", requires = "acme", value_parser = parse_email)]
     pub acme_email: Option<String>,
     /// The directory of the ACME server.
     #[arg(long, env = "TEAMCHAT_ACME_DIRECTORY", value_name = "URL", default_value = LETS_ENCRYPT, requires = "acme", value_parser = parse_https_url)]
     pub acme_directory: String,
     /// The CA certificate, in PEM, of the ACME server itself, if the system does not trust it.
-    #[arg(long, env = "TEAMCHAT_ACME_CA", value_name = "FILE", requires = "acme")]
+    #[arg(long, env = "TEAMCHAT_ACME_CA", value_name = "FILE", requires = "acme", value_parser = parse_authorities_file)]
     pub acme_ca: Option<PathBuf>,
 }
 

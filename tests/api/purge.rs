@@ -331,7 +331,9 @@ async fn purge_deletes_content_of_a_user() {
         assert!(!output.status.success());
         String::from_utf8(output.stderr.clone()).unwrap()
     };
-    let refused = error_of(&program(&[]).await);
+    let unused = program(&[]).await;
+    let refused = error_of(&unused);
+    assert_eq!(unused.status.code(), Some(2), "{refused}");
     assert!(refused.contains("say what to remove: --all, or --messages"), "{refused}");
     let refused = error_of(&program(&["--emoji", "--bots"]).await);
     assert_eq!(refused, "error: nothing was removed; --yes removes 1 bots, 2 emoji of 2 accounts\n");

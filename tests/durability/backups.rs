@@ -36,9 +36,18 @@ pub fn json_of(arguments: &[&str]) -> Value {
 
 /// The error of a command that fails.
 pub fn error_of(arguments: &[&str], variables: &[(&str, &Path)]) -> String {
+    error_with_code(1, arguments, variables)
+}
+
+/// The error of a command that was not used correctly.
+fn usage_error_of(arguments: &[&str]) -> String {
+    error_with_code(2, arguments, &[])
+}
+
+fn error_with_code(code: i32, arguments: &[&str], variables: &[(&str, &Path)]) -> String {
     let output = run_with(arguments, variables);
     let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
     error
 }
 
@@ -143,7 +152,7 @@ async fn an_encrypted_backup_needs_its_key() {
     let identity: age::x25519::Identity = IDENTITY.parse().unwrap();
     let recipient = identity.to_public().to_string();
     let backup = ["backup", "--db", text(&db), text(&saved), "--recipient"];
-    let refused = error_of(&[&backup[..], &["age1wrong"]].concat(), &[]);
+    let refused = usage_error_of(&[&backup[..], &["age1wrong"]].concat());
     assert!(
         refused.contains("--backup-recipient: this is not a public key, which begins with age1"),
         "{refused}"
@@ -154,16 +163,18 @@ async fn an_encrypted_backup_needs_its_key() {
     std::fs::write(path("key"), format!("# created: today\n{IDENTITY}\n")).unwrap();
     std::fs::write(path("other"), OTHER_IDENTITY).unwrap();
     std::fs::write(path("words"), "correct horse battery staple").unwrap();
+    std::fs::write(path("none"), "# created: today\n").unwrap();
     let restore = ["restore", "--db", text(&new), text(&saved)];
-    for (key, expected) in [
-        (None, "name the file of its private key with --identity"),
-        (Some("other"), "encrypted to another key than this identity's"),
-        (Some("words"), "this is not an identity, which begins with AGE-SECRET-KEY-1"),
-        (Some("missing"), "No such file"),
+    for (key, code, expected) in [
+        (None, 1, "name the file of its private key with --identity"),
+        (Some("other"), 1, "encrypted to another key than this identity's"),
+        (Some("words"), 2, "this is not an identity, which begins with AGE-SECRET-KEY-1"),
+        (Some("none"), 2, "none: it has no private key, which begins with AGE-SECRET-KEY-1"),
+        (Some("missing"), 2, "No such file"),
     ] {
         let key = key.map(path);
         let flags = key.iter().flat_map(|key| ["--identity", text(key)]);
-        let refused = error_of(&restore.into_iter().chain(flags).collect::<Vec<_>>(), &[]);
+        let refused = error_with_code(code, &restore.into_iter().chain(flags).collect::<Vec<_>>(), &[]);
         assert!(refused.contains(expected) && !refused.contains("horse"), "{refused}");
         assert!(!new.exists());
     }

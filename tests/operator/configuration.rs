@@ -305,6 +305,25 @@ fn a_correct_file_passes_the_check() {
     ] {
         assert_eq!((words.0, words.2.as_str()), (2, missing));
     }
+    let wrong_fixtures = file.folder.path().join("fixtures.json");
+    std::fs::write(&wrong_fixtures, r#"{"people": []}"#).unwrap();
+    let wrong_fixtures = wrong_fixtures.to_str().unwrap();
+    for (text, expected) in [
+        ("fixtures = \"missing.json\"".to_owned(), "cannot read missing.json: ".to_owned()),
+        (format!("fixtures = {wrong_fixtures:?}"), format!("{wrong_fixtures}: ")),
+        (
+            "ephemeral = true\nmetrics = \"127.0.0.1:0\"".to_owned(),
+            "a test server has no --metrics".to_owned(),
+        ),
+        ("ephemeral = true\nacme = [\"a.example\"]".to_owned(), "a test server has no TLS".to_owned()),
+        ("dev = true\npublic-url = \"https://h\"".to_owned(), "--dev issues API keys".to_owned()),
+        ("acme = [\"a.example\"]\nacme-ca = \"missing.pem\"".to_owned(), "missing.pem: ".to_owned()),
+        ("web-push-ca = \"missing.pem\"".to_owned(), "missing.pem: ".to_owned()),
+    ] {
+        std::fs::write(&file.path, &text).unwrap();
+        let (code, _, said) = words(&command(&check).output().unwrap());
+        assert!(code == 2 && said.starts_with("error: ") && said.contains(&expected), "{text}: {said}");
+    }
     let (code, _, said) = words(&command(&["config", "check"]).output().unwrap());
     assert_eq!((code, said.as_str()), (2, "error: name the file with --config\n"));
     let (code, _, said) = words(&command(&["serve", "--config", "no-such-file"]).output().unwrap());

@@ -54,6 +54,11 @@ impl Identities {
             .collect::<Result<_, _>>()
             .map(Self)
     }
+
+    /// True if there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 /// Does not repeat the key, which may be private.
@@ -134,7 +139,7 @@ pub(super) fn read<'r>(
                 "it is encrypted with a passphrase; decrypt it with `age --decrypt`, and restore the result";
             return Err(BackupError::Key(msg.to_owned()));
         }
-        if identities.0.is_empty() {
+        if identities.is_empty() {
             let msg = "the backup is encrypted; name the file of its private key with --identity";
             return Err(BackupError::Key(msg.to_owned()));
         }
