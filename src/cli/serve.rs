@@ -370,7 +370,7 @@ impl Serve {
     }
 }
 
-/// Has the certificate read again at each SIGHUP, from this call on. On a terminal, which sends it when it is closed, SIGHUP
+/// Has the certificate read again, or the ACME server asked again, at each SIGHUP, from this call on. On a terminal, which sends it when it is closed, SIGHUP
 /// ends the program.
 fn reload_on_hangup(tls: Option<Arc<Tls>>) -> std::io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]

@@ -6,6 +6,7 @@ use crate::program::{Serving, program, run};
 use regex::Regex;
 use reqwest::Method;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::process::Stdio;
 use teamchat::app::Options;
 
@@ -277,27 +278,53 @@ async fn no_secret_is_logged_at_any_level() {
     }
 }
 
-/// Under systemd each line has its priority, and no time.
+/// The log of a server whose standard error leads to the journal of systemd.
 #[cfg(unix)]
-#[tokio::test]
-async fn lines_for_the_journal_begin_with_their_priority() {
+fn journal(format: &str) -> String {
     use std::os::unix::fs::MetadataExt;
 
     let folder = tempfile::tempdir().unwrap();
     let log = std::fs::File::create(folder.path().join("log")).unwrap();
     let metadata = log.metadata().unwrap();
     let db = folder.path().join("chat.sqlite");
-    let mut command = program(&db, &["serve", "--listen", "0.0.0.0:0"]);
+    let mut command = program(&db, &["serve", "--listen", "0.0.0.0:0", "--log-format", format]);
     command.env("JOURNAL_STREAM", format!("{}:{}", metadata.dev(), metadata.ino()));
     let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
     let serving = Serving::read(&mut child);
     assert!(serving.contains("Without a browser"));
     child.kill().unwrap();
     child.wait().unwrap();
-    let logged = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    std::fs::read_to_string(folder.path().join("log")).unwrap()
+}
+
+/// Under systemd each line has its priority, and no time.
+#[cfg(unix)]
+#[tokio::test]
+async fn lines_for_the_journal_begin_with_their_priority() {
+    let logged = journal("text");
     assert!(logged.lines().all(|line| line.starts_with('<') && !line.contains("Z ")), "{logged}");
     assert!(
         logged.contains("<6>") && logged.contains("<4>") && logged.contains("there is no --public-url"),
         "{logged}"
     );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn json_for_the_journal_begins_with_its_priority() {
+    let logged = journal("json");
+    let mut priorities = BTreeSet::new();
+    for line in logged.lines() {
+        let (priority, json) = line.split_at(3);
+        let json: Value = serde_json::from_str(json).unwrap_or_else(|_| panic!("{line}"));
+        let expected = match json["level"].as_str().unwrap() {
+            "ERROR" => "<3>",
+            "WARN" => "<4>",
+            "INFO" => "<6>",
+            _ => "<7>",
+        };
+        assert_eq!((priority, &json["timestamp"]), (expected, &Value::Null), "{line}");
+        priorities.insert(priority);
+    }
+    assert!(priorities.contains("<4>") && priorities.contains("<6>"), "{logged}");
 }

@@ -210,8 +210,38 @@ async fn a_refusal_is_logged_and_the_server_goes_on() {
     assert_eq!(reqwest::get(format!("http://{address}/health")).await.unwrap().status(), 200);
     assert!(connect(RootCertStore::empty(), address, "blocked.example.net", &[]).await.is_err());
     serving.stop();
-    // An ACME server that does not answer, or that is not trusted, is no reason to stop either.
-    drop(pebble);
+}
+
+/// The log has the reason, and SIGHUP ends the wait for the next attempt.
+#[tokio::test]
+async fn an_acme_server_that_cannot_be_asked_is_named_and_asked_again() {
+    let other = tempfile::tempdir().unwrap();
+    let files = Authority::new().issue(other.path(), &["127.0.0.1"], 90);
+    let untrusted =
+        Serving::start(other.path(), &[&["--listen", "127.0.0.1:0"][..], &files.flags()].concat());
+    let closed = ReservedPort::new();
+    for (directory, reason) in [
+        (format!("https://{}/dir", closed.address()), "Connection refused"),
+        (format!("{}/dir", untrusted.origin()), "UnknownIssuer"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let ca = folder.path().join("ca.pem");
+        std::fs::write(&ca, Authority::new().pem()).unwrap();
+        let flags = ["--listen", "127.0.0.1:0", "--acme", NAME, "--acme-directory", &directory, "--acme-ca"];
+        let serving = Serving::start(folder.path(), &[&flags[..], &[ca.to_str().unwrap()]].concat());
+        while !serving.log().contains("no certificate was issued") {
+            tokio::task::yield_now().await;
+        }
+        assert!(serving.log().contains(reason), "{reason}: {}", serving.log());
+        let health = format!("http://{}/health", address_of(&serving.origin()));
+        assert_eq!(reqwest::get(health).await.unwrap().status(), 200);
+        serving.signal("HUP");
+        while !serving.log().contains("the ACME server is asked again") {
+            tokio::task::yield_now().await;
+        }
+        serving.stop();
+    }
+    untrusted.stop();
 }
 
 #[tokio::test]

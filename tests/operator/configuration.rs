@@ -306,7 +306,7 @@ fn a_correct_file_passes_the_check() {
         assert_eq!((words.0, words.2.as_str()), (2, missing));
     }
     let wrong_fixtures = file.folder.path().join("fixtures.json");
-    std::fs::write(&wrong_fixtures, r#"{"people": []}"#).unwrap();
+    std::fs::write(&wrong_fixtures, r#"{"users": 1}"#).unwrap();
     let wrong_fixtures = wrong_fixtures.to_str().unwrap();
     for (text, expected) in [
         ("fixtures = \"missing.json\"".to_owned(), "cannot read missing.json: ".to_owned()),

@@ -212,6 +212,14 @@ fn certificates_are_checked_as_clients_do() {
     examine_files(&early, &ca).expect("problem", "certificate", &["has no private key"]);
     let acme = examine(folder, &["--acme", NAME, "--acme-email", "ada@example.com", "--web-push", "off"]);
     acme.expect("warning", "certificate", &["has issued none yet", "port 443 or 80"]);
+    let state = folder.join("chat.sqlite.acme");
+    std::fs::create_dir(&state).unwrap();
+    std::fs::set_permissions(&state, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let expired = authority.issue_from(&state, &[NAME], SystemTime::now() - DAY * 10, 9);
+    let parts = [&expired.key, &expired.certificate].map(|path| std::fs::read(path).unwrap());
+    std::fs::write(state.join("certificate.pem"), parts.concat()).unwrap();
+    let acme = examine(folder, &["--acme", NAME, "--web-push", "off"]);
+    acme.expect("problem", "certificate", &["expired at 20", "why the certificate is not renewed"]);
 }
 
 fn private(file: &Path) {

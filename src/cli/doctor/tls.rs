@@ -19,9 +19,12 @@ use url::Url;
 /// Checks the certificate that the flags name.
 pub(super) fn check(serve: &Serve, ca: Option<&str>, findings: &mut Findings) -> Result<(), Failure> {
     let now = Clock::System.seconds();
-    let read = match serve.tls.options(&serve.file.db) {
+    let (read, remedy) = match serve.tls.options(&serve.file.db) {
         None => return Ok(()),
-        Some(TlsOptions::Files { certificate, key }) => Certificate::read(&certificate, &key, now),
+        Some(TlsOptions::Files { certificate, key }) => {
+            let remedy = "mend or replace the files; the server reads them again by itself";
+            (Certificate::read(&certificate, &key, now), remedy)
+        }
         Some(TlsOptions::Acme(options)) => {
             let stored = options.stored();
             if !stored.exists() {
@@ -29,17 +32,15 @@ pub(super) fn check(serve: &Serve, ca: Option<&str>, findings: &mut Findings) ->
                 findings.warning("certificate", "the ACME server has issued none yet", remedy);
                 return Ok(());
             }
-            Certificate::read(&stored, &stored, now)
+            let remedy =
+                "start the server, and look into its log for the reason why the certificate is not renewed";
+            (Certificate::read(&stored, &stored, now), remedy)
         }
     };
     let certificate = match read {
         Ok(certificate) => certificate,
         Err(error) => {
-            findings.problem(
-                "certificate",
-                error,
-                "mend or replace the files; the server reads them again by itself",
-            );
+            findings.problem("certificate", error, remedy);
             return Ok(());
         }
     };

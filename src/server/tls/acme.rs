@@ -6,7 +6,7 @@
 
 use super::certificate::{Certificate, CertificateError, EndWarning};
 use super::resolver::Certificates;
-use crate::types::Clock;
+use crate::types::{Clock, timestamp};
 use instant_acme::{
     Account, AccountCredentials, AuthorizationStatus, ChallengeType, Error, Identifier, NewAccount, NewOrder,
     Order, OrderStatus, RetryPolicy,
@@ -17,6 +17,7 @@ use std::io;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio_rustls::rustls::crypto::ring::sign::any_supported_type;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::sign::CertifiedKey;
@@ -142,8 +143,8 @@ impl Acme {
         self.options.domains.iter().any(|name| name == host)
     }
 
-    /// Gets a certificate, and the next one before it ends.
-    pub async fn run(&self, certificates: &Certificates, clock: &Clock) {
+    /// Gets a certificate, and the next one before it ends. `reload` ends the time until the next attempt.
+    pub async fn run(&self, certificates: &Certificates, clock: &Clock, reload: &Notify) {
         let mut renewed: Option<Certificate> = None;
         let mut warning = EndWarning::default();
         let (mut failures, mut retry) = (0, RETRY);
@@ -153,7 +154,12 @@ impl Acme {
             let left = due.saturating_sub(clock.seconds());
             if left > 0 {
                 let left = Duration::from_secs(left.unsigned_abs());
-                tokio::time::sleep(left.min(MAX_SLEEP)).await;
+                tokio::select! {
+                    () = tokio::time::sleep(left.min(MAX_SLEEP)) => {}
+                    () = reload.notified() => {
+                        tracing::info!(due = %timestamp(due), "the certificate is renewed when it is due");
+                    }
+                }
                 continue;
             }
             let check = if failures % 2 == 0 { ChallengeType::TlsAlpn01 } else { ChallengeType::Http01 };
@@ -169,11 +175,15 @@ impl Acme {
                 Err(error) => {
                     let wait = if failures % 2 == 0 { SECOND_CHECK } else { retry };
                     let again = wait.as_secs();
+                    let error = with_causes(&error);
                     tracing::warn!(%error, "no certificate was issued; the next attempt follows in {again} seconds");
                     if let Some(current) = current {
                         warning.check(current, clock.seconds());
                     }
-                    tokio::time::sleep(wait).await;
+                    tokio::select! {
+                        () = tokio::time::sleep(wait) => {}
+                        () = reload.notified() => tracing::info!("the ACME server is asked again"),
+                    }
                     failures += 1;
                     if failures % 2 == 0 {
                         retry = (retry * 2).min(MAX_RETRY);
@@ -240,6 +250,20 @@ impl Acme {
         write_private(&path, &stored)?;
         Ok(account)
     }
+}
+
+/// The message of an error with those of its causes, which libraries leave out.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        next = cause.source();
+    }
+    text
 }
 
 /// The file with the key and the certificates.

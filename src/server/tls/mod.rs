@@ -68,7 +68,7 @@ pub struct Tls {
     pub certificates: Arc<Certificates>,
     source: Source,
     clock: Clock,
-    /// Requests to read the files again.
+    /// Requests to read the files again, or to ask the ACME server again.
     pub reload: Notify,
 }
 
@@ -135,7 +135,7 @@ impl Tls {
         let work = async {
             match &self.source {
                 Source::Files(files) => files.watch(&self.certificates, &self.clock, &self.reload).await,
-                Source::Acme(acme) => acme.run(&self.certificates, &self.clock).await,
+                Source::Acme(acme) => acme.run(&self.certificates, &self.clock, &self.reload).await,
             }
         };
         tokio::select! {
