@@ -13,10 +13,10 @@ use teamchat::types::{Clock, nearest_name, timestamp};
 pub(super) struct AuditCommand {
     #[command(flatten)]
     file: File,
-    /// Only entries since a time: a date, a time, UNIX seconds, or an age such as 7d or 12h.
+    /// Print only entries since this time: a date, a time, UNIX seconds, or an age such as 7d or 12h.
     #[arg(long, env = "TEAMCHAT_SINCE", value_name = "TIME", value_parser = parse_since)]
     since: Option<i64>,
-    /// Only entries of one kind, such as login_failed or role_changed.
+    /// Print only entries of this kind, such as login_failed or role_changed.
     #[arg(long, env = "TEAMCHAT_ACTION", value_name = "ACTION", value_parser = parse_action)]
     action: Option<String>,
     #[command(flatten)]

@@ -33,8 +33,8 @@ pub(super) struct BackupCommand {
 /// Encryption of backups.
 #[derive(Args)]
 pub(super) struct Encryption {
-    /// Encrypt the backup to this public key of age (age1...), as age-keygen prints it. May be repeated. Reading it
-    /// then needs the private key, which belongs on another machine.
+    /// Encrypt the backup to this public key of age (age1...), as age-keygen prints it. Can be repeated. A restore then needs
+    /// the private key: keep it on another machine.
     #[arg(
         long = "backup-recipient",
         visible_alias = "recipient",
@@ -56,10 +56,10 @@ impl Encryption {
 pub(super) struct RestoreCommand {
     #[command(flatten)]
     file: File,
-    /// The backup, as teamchat backup wrote it, or an SQLite file; - for standard input.
+    /// A backup of teamchat backup, or an SQLite file; - for standard input.
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// The file of the private key of an encrypted backup, as age-keygen writes it.
+    /// The file with the private key of an encrypted backup, as age-keygen writes it.
     #[arg(long, env = "TEAMCHAT_IDENTITY", value_name = "FILE")]
     identity: Option<PathBuf>,
     #[command(flatten)]

@@ -24,8 +24,8 @@ const FILE: &str = "file";
 pub(super) struct CheckCommand {
     #[command(flatten)]
     file: File,
-    /// Rebuild derived data: the search index, the total size of files, the links of files, and contents that belong
-    /// to no file. The server must be stopped.
+    /// Rebuild derived data: the search index, the total size of files, and the links of files. Also delete contents that
+    /// belong to no file. The server must be stopped.
     #[arg(long, env = "TEAMCHAT_REPAIR", value_parser = BoolishValueParser::new())]
     repair: bool,
     #[command(flatten)]

@@ -30,14 +30,14 @@ const CONFIG: &str = "config";
 pub enum ConfigCommand {
     /// Check a configuration file, and list all mistakes.
     ///
-    /// Exits with 0, or with 2 and a line for each mistake, with the nearest name for an unknown key. Flags and variables are
-    /// not needed; those that are given are checked too.
+    /// Prints a line for each mistake, with the nearest name for an unknown key. The files that settings name are checked too.
+    /// Exit code: 0 if the file is correct, 2 if it has mistakes. Flags and variables that you pass are checked too.
     #[command(override_usage = "teamchat config check --config FILE")]
     Check(Box<Serve>),
     /// Show the value of each flag of serve, and where it comes from.
     ///
-    /// Takes the flags of serve. The command line takes precedence over the environment, and the environment over the
-    /// file. Secrets are hidden.
+    /// Pass the flags of serve. The command line takes precedence over the environment, and the environment over the file.
+    /// Secrets are hidden.
     #[command(override_usage = "teamchat config show [OPTIONS]")]
     Show(Box<Serve>),
 }

@@ -19,18 +19,19 @@ use teamchat::types::Clock;
 
 #[derive(Subcommand)]
 pub enum ExportCommand {
-    /// Write an archive that the published server imports, release 10.2.
+    /// Write an archive that a Zulip server of release 10.2 can import.
     ///
-    /// Passwords and API keys are never in it. docs/moving.md explains the import, and lists what is left out.
+    /// The archive has no passwords and no API keys. docs/moving.md explains the import, and lists what is left out.
     Zulip(Zulip),
     /// Write the data of one person to a folder, as pages and as JSON, with their files.
     ///
-    /// It has the messages that they sent, their direct conversations, their settings and everything else that is stored about
-    /// them, but no passwords and keys.
+    /// The folder has the messages that they sent, their direct conversations, their settings and everything else that is
+    /// stored about them, but no passwords and no keys.
     Person(Person),
     /// Write channels to a folder of pages that can be read and searched without a server.
     ///
-    /// Open its index.html. Without --channel it has all public channels. Direct messages are never in it.
+    /// Open index.html of the folder in a browser. Without --channel, the folder has all public channels. It never has direct
+    /// messages.
     Html(Html),
 }
 
@@ -54,7 +55,7 @@ pub struct Html {
     out: PathBuf,
     #[command(flatten)]
     file: File,
-    /// A channel to include, also a private one. Can be repeated.
+    /// A channel to include, which may be private. Can be repeated.
     #[arg(long = "channel", env = "TEAMCHAT_CHANNEL", value_name = "NAME")]
     channels: Vec<String>,
     #[command(flatten)]

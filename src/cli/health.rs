@@ -15,8 +15,8 @@ const PATH: &str = "/health";
 
 #[derive(Args)]
 pub(super) struct Health {
-    /// The address of the server: http:// or https:// with host and port, or unix:PATH. A server behind a proxy is asked on
-    /// this machine. Certificates are not checked: `teamchat doctor` checks them.
+    /// The address of the server: http:// or https:// with host and port, or unix:PATH. For a server behind a proxy, name the
+    /// address of --listen. Certificates are not checked: `teamchat doctor` checks them.
     #[arg(long, env = "TEAMCHAT_URL", value_name = "URL", default_value_t = format!("http://{DEFAULT_ADDRESS}"), value_parser = parse_url)]
     url: String,
 }

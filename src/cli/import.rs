@@ -29,16 +29,17 @@ pub(super) struct Import {
     /// Import, print the report, and discard the result.
     #[arg(long, env = "TEAMCHAT_DRY_RUN", value_parser = BoolishValueParser::new())]
     dry_run: bool,
-    /// The address of the old server, whose links are rewritten. Can be repeated.
+    /// The address of the old server. Links to it in messages are rewritten. Can be repeated.
     #[arg(long, env = "TEAMCHAT_OLD_URL", value_name = "URL")]
     old_url: Vec<String>,
-    /// The address of the new server, for links in messages. Without it they become relative.
+    /// The address of the new server, for rewritten links. Without it, they become relative.
     #[arg(long, env = "TEAMCHAT_PUBLIC_URL", value_name = "URL")]
     public_url: Option<String>,
-    /// A file with the addresses of people, for archives of Slack: lines with an id or login name, a comma, and an address.
+    /// For archives of Slack: a file with email addresses. Each line has the id or login name of a person, a comma, and the
+    /// email address.
     #[arg(long, env = "TEAMCHAT_EMAILS", value_name = "FILE")]
     emails: Option<PathBuf>,
-    /// A file with a token for Slack's API, to fetch files, emoji, images and addresses of people.
+    /// For archives of Slack: a file with a token for Slack's API, to fetch files, emoji, images and email addresses.
     #[arg(long, env = "TEAMCHAT_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// The address of Slack's API, if it is not https://slack.com/api.

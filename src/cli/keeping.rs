@@ -12,21 +12,21 @@ use teamchat::domain::backups::Keep;
 #[derive(Args)]
 #[command(next_help_heading = "Backups")]
 pub struct KeepingFlags {
-    /// Make backups automatically in this folder, named by date. A failed or late one is a warning in the log and GET
-    /// /health, and a direct message to the owners. Keep the folder on another disk, or copy it elsewhere.
+    /// Make backups automatically in this folder, named by date. If a backup fails or is late, the log and GET /health have
+    /// a warning, and the owners get a direct message. Keep the folder on another disk, or copy it elsewhere.
     #[arg(long, env = "TEAMCHAT_BACKUP_TO", value_name = "DIR", conflicts_with = "ephemeral")]
     pub backup_to: Option<PathBuf>,
     /// The time between two backups: a number with m, h or d.
     #[arg(long, env = "TEAMCHAT_BACKUP_EVERY", value_name = "TIME", default_value = "24h", value_parser = parse_interval)]
     backup_every: i64,
-    /// The backups to keep: the newest of each of the last hours (h), days (d), weeks (w), months (m) and years (y), by
-    /// their numbers. Other files in the folder are never removed.
+    /// The backups to keep: 7d,4w,6m keeps the newest backup of each of the last 7 days, 4 weeks and 6 months. h means
+    /// hours, y years. Other files in the folder are never removed.
     #[arg(long, env = "TEAMCHAT_BACKUP_KEEP", value_name = "NUMBERS", default_value = "7d,4w,6m")]
     backup_keep: Keep,
     #[command(flatten)]
     encryption: Encryption,
-    /// Leave truncating the database's log to a program that replicates it, such as Litestream. docs/backup.md shows
-    /// its use. Without such a program the log grows to 1 GiB.
+    /// Another program, such as Litestream, replicates the database and empties its write-ahead log. docs/backup.md shows
+    /// how. If no such program runs, the log grows to 1 GiB.
     #[arg(long, env = "TEAMCHAT_REPLICATED", value_parser = BoolishValueParser::new())]
     pub replicated: bool,
 }

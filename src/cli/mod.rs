@@ -52,8 +52,8 @@ use teamchat::types::{Role, nearest_name};
 
 /// A team chat server in one binary and one SQLite file.
 ///
-/// `teamchat serve --db chat.sqlite` runs it; `teamchat user create` creates accounts. Clients of the published
-/// team-chat API work with it unchanged.
+/// `teamchat serve --db chat.sqlite` starts it. `teamchat user create` creates accounts. Clients for Zulip work with it
+/// unchanged.
 #[derive(Parser)]
 #[command(version, about, max_term_width = 100)]
 pub struct Arguments {
@@ -68,30 +68,31 @@ pub struct Arguments {
 enum MainCommand {
     /// Run the server until it is stopped (Ctrl-C or SIGTERM).
     ///
-    /// A missing file is created, with its organization. The server is ready when GET /api/v1/server_settings responds.
+    /// If the database file is missing, it is created with a new organization. The server is ready when GET /health answers
+    /// with status 200.
     #[command(override_usage = "teamchat serve [OPTIONS]")]
     Serve(Box<serve::Serve>),
     /// Save the database to a file, while the server is running or not.
     ///
-    /// The backup is a consistent copy, compressed, checked, and readable by its owner only; a running server is not
-    /// interrupted. Until it is compressed, it needs space for a whole copy beside OUT. `zstd -d` turns it into an
-    /// SQLite file. `serve --backup-to` makes backups automatically.
+    /// The backup is a consistent copy of the database, compressed and checked. Only its owner can read it. A running server
+    /// continues to work. Until the backup is finished, it needs space for an uncompressed copy beside OUT. `zstd -d` turns
+    /// a backup into an SQLite file. `serve --backup-to` makes backups automatically.
     Backup(backup::BackupCommand),
     /// Replace the database with a backup. The server must be stopped.
     ///
-    /// The backup is decompressed and checked first; if anything is wrong, nothing changes. The previous file stays beside
-    /// the database, as FILE.before-restore-TIME. A missing database is created: that is how a server moves to another
-    /// machine.
+    /// The backup is decompressed and checked first. If it has an error, nothing changes. The previous file stays beside the
+    /// database, as FILE.before-restore-TIME. If the database is missing, it is created: a server moves to another machine
+    /// in this way.
     Restore(backup::RestoreCommand),
     /// Check the database: the file, and the consistency of its rows.
     ///
-    /// Works whether the server is running or not. Prints a line for each problem. Exit code: 0 sound, 1 problems, 2 not
-    /// usable at all.
+    /// Works whether the server is running or not. Prints a line for each problem. Exit code: 0 if the database is sound, 1
+    /// if it has problems, 2 if it cannot be used.
     Check(check::CheckCommand),
-    /// Give the free space in the database file back to the disk.
+    /// Shrink the database file by its unused space.
     ///
-    /// Works whether the server is running or not. With the server stopped, the file is rewritten, which takes twice its
-    /// space meanwhile.
+    /// Works whether the server is running or not. If the server is stopped, the file is rewritten: until that is done, the
+    /// disk needs space for twice the size of the file.
     Compact(check::CompactCommand),
     /// Check the health of a server, for monitors and containers.
     ///
@@ -99,16 +100,16 @@ enum MainCommand {
     Health(health::Health),
     /// Import an organization from another server into a new database.
     ///
-    /// The database appears under its name when it is complete. If anything is wrong with the archive, nothing is left behind.
+    /// The database gets its name when it is complete. If the archive has an error, no file remains.
     Import(import::Import),
     /// Create, list and change users, and manage their API keys.
     ///
     /// Works whether the server is running or not.
     #[command(subcommand)]
     User(UserCommand),
-    /// List logins and changes to accounts, keys, permissions and settings, the oldest first.
+    /// List logins and changes to accounts, keys, permissions and settings, oldest first.
     ///
-    /// Each entry has its time, author, address, and the values before and after. Works whether the server is running or
+    /// Each entry has the time, the author, the author's address, and the values before and after. Works whether the server is running or
     /// not.
     Audit(audit::AuditCommand),
     /// Create bots for other programs.
@@ -119,7 +120,7 @@ enum MainCommand {
     /// Export a database as fixtures for test servers.
     #[command(subcommand)]
     Fixtures(test_flags::FixturesCommand),
-    /// Print and change the settings of the organization, deactivate and reactivate it.
+    /// Print and change the settings of the organization, or deactivate and reactivate it.
     ///
     /// Works whether the server is running or not.
     #[command(subcommand)]
@@ -132,11 +133,11 @@ enum MainCommand {
     /// Check a configuration file, and show which settings are in effect.
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// Test the machine and the way to the server: file, disk, clock, certificate, public address, proxy.
+    /// Test this machine and the connection to the server: file, disk, clock, certificate, public address, proxy.
     ///
-    /// Takes the flags of serve, or its --config, and changes nothing. Works whether the server is running or not; some tests
-    /// need it running. Prints a line for each test, with a remedy for each problem. Exit code: 0 sound, also with warnings,
-    /// 1 problems, 2 the database is not usable at all.
+    /// Pass the flags of serve, or its --config. Nothing is changed. Works whether the server is running or not, but some tests
+    /// need it running. Prints a line for each test, with a remedy for each problem. Exit code: 0 if there is no problem
+    /// (there may be warnings), 1 if there are problems, 2 if the database cannot be used.
     #[command(override_usage = "teamchat doctor [OPTIONS]")]
     Doctor(Box<doctor::DoctorCommand>),
     /// Show the state of a server: people, messages, sizes, and problems with their remedies.
@@ -161,10 +162,10 @@ struct CreateBot {
     /// The name of the channel that it posts to.
     #[arg(long, env = "TEAMCHAT_CHANNEL", value_name = "CHANNEL")]
     channel: String,
-    /// The owner of the bot, who is notified of failed deliveries. The organization's first owner by default.
+    /// The email of the bot's owner, who is notified of failed deliveries. By default, the first owner of the organization.
     #[arg(long, env = "TEAMCHAT_OWNER", value_name = "EMAIL")]
     owner: Option<String>,
-    /// The bot's display name. That of the integration by default.
+    /// The bot's display name. By default, the name of the integration.
     #[arg(long, env = "TEAMCHAT_FULL_NAME", value_name = "NAME")]
     full_name: Option<String>,
     #[command(flatten)]
@@ -186,8 +187,8 @@ enum UserCommand {
     },
     /// Unlock a user after wrong passwords.
     ///
-    /// For 30 minutes, five wrong passwords from one address lock an account for that address, and twenty lock it for
-    /// all addresses except those where the user logged in before. A restart of the server clears all locks.
+    /// Five wrong passwords from one address lock an account for that address. Twenty lock it for all addresses, except
+    /// those from which the user logged in before. A lock lasts 30 minutes. A restart of the server removes all locks.
     Unlock {
         #[command(flatten)]
         file: File,
@@ -199,8 +200,8 @@ enum UserCommand {
     },
     /// Set a user's password.
     ///
-    /// All API keys and sessions of the user end: every client has to log in again. Without --password-stdin the password is
-    /// random, and printed once.
+    /// Revokes all API keys and sessions of the user, so every client has to log in again. Without --password-stdin, the
+    /// password is random and printed once.
     Password(PasswordCommand),
     /// Change a user's role.
     Role(RoleCommand),
@@ -214,15 +215,15 @@ enum UserCommand {
     Email(EmailCommand),
     /// Delete an account: name, email, picture, keys, sessions, subscriptions and personal texts.
     ///
-    /// Messages, files, channels, groups, emoji, reactions and votes stay, and are shown as those of "Deleted user" with a number.
-    /// To delete them too, use `user purge` first. The bots of the user are deactivated. It cannot be undone.
+    /// Messages, files, channels, groups, emoji, reactions and votes stay. Their author is then shown as "Deleted user" with a
+    /// number. To delete them too, use `user purge` first. The bots of the user are deactivated. This cannot be undone.
     Delete(DeleteCommand),
     /// List the sessions and API keys of a user, or end them all.
     Sessions(SessionsCommand),
     /// Delete the content that a user and their bots created.
     ///
-    /// Works in small steps and informs clients of each. Prints the counts and asks for confirmation. The user must
-    /// be deactivated first, unless only bots are selected.
+    /// Prints the counts and asks for confirmation. Deletes in small steps, which clients see at once. The user must be
+    /// deactivated first, unless only bots are selected.
     Purge(purge::PurgeCommand),
     /// Create, list and revoke the API keys of a user.
     #[command(subcommand)]
@@ -234,7 +235,7 @@ enum UserCommand {
 
 #[derive(Args)]
 struct Create {
-    /// The SQLite database file, by default chat.sqlite. A missing file is created if it is named here.
+    /// The SQLite database file, by default chat.sqlite. If you name a file that is missing, it is created.
     #[arg(long, env = "TEAMCHAT_DB", value_name = "FILE")]
     db: Option<PathBuf>,
     /// The email address, used to log in.

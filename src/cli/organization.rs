@@ -11,7 +11,7 @@ use teamchat::types::nearest_name;
 pub(super) enum OrganizationCommand {
     /// Print the settings and permissions of the organization, or one of them.
     ///
-    /// Names and values are those of the interface.
+    /// Names and values are those of the REST API.
     Get {
         #[command(flatten)]
         file: File,
@@ -20,13 +20,13 @@ pub(super) enum OrganizationCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Change a setting or a permission, by the rules for an owner.
+    /// Change a setting or a permission, as an owner may.
     ///
-    /// A permission is the name of a group, such as role:administrators, or a group's id.
+    /// The value of a permission is the name of a group, such as role:administrators, or the id of a group.
     Set {
         #[command(flatten)]
         file: File,
-        /// The name in the interface, as `get` lists it.
+        /// The name of the setting or permission, as `organization get` prints it.
         name: String,
         /// The value: text, a number, true, false, or unlimited.
         #[arg(allow_negative_numbers = true)]
@@ -44,7 +44,7 @@ pub(super) enum OrganizationCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Let people log in again. Accounts, keys and messages are unchanged.
+    /// Let people log in again after `deactivate`. Accounts, keys and messages are unchanged.
     Reactivate {
         #[command(flatten)]
         file: File,

@@ -39,13 +39,13 @@ pub(super) struct PurgeCommand {
     /// fields, and the storage of their bots.
     #[arg(long, env = "TEAMCHAT_PERSONAL", value_parser = BoolishValueParser::new())]
     personal: bool,
-    /// All of these. The account itself stays, with its name, email, image, settings, reactions and votes.
+    /// Delete all of these. The account itself stays, with its name, email, image, settings, reactions and votes.
     #[arg(long, env = "TEAMCHAT_ALL", value_parser = BoolishValueParser::new())]
     all: bool,
     /// Include the accounts that they invited in the last week, and the accounts that those invited.
     #[arg(long, env = "TEAMCHAT_INVITED", value_parser = BoolishValueParser::new())]
     invited: bool,
-    /// Only print the counts.
+    /// Print the counts, and delete nothing.
     #[arg(long, env = "TEAMCHAT_DRY_RUN", value_parser = BoolishValueParser::new())]
     dry_run: bool,
     /// Do not ask for confirmation.

@@ -35,36 +35,36 @@ const DISK_WARNING: i64 = 80;
 
 #[derive(Args)]
 pub struct Serve {
-    /// A configuration file in TOML. Its keys are the names of these flags, for example `listen =
-    /// ["127.0.0.1:9991"]`. Flags and environment variables take precedence over it. docs/configuration.md has an
-    /// example.
+    /// A configuration file in TOML. Its keys are the names of these flags, for example `listen = ["127.0.0.1:9991"]`.
+    /// Flags and environment variables take precedence over the file. docs/configuration.md has an example.
     #[arg(long, env = "TEAMCHAT_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     #[command(flatten)]
     pub file: File,
-    /// The addresses to listen on, repeated or separated by commas: 0.0.0.0:9991 for all of IPv4, [::]:9991 for all,
-    /// unix:/run/teamchat/http for a Unix socket. Port 0 picks a free port, which is printed. Sockets that systemd passes
-    /// replace the default.
+    /// The address to listen on. Several are separated by commas, or the flag is repeated. Examples: 127.0.0.1:9991 for this
+    /// machine only, 0.0.0.0:9991 for all IPv4 addresses, [::]:9991 for all addresses, unix:/run/teamchat/http for a Unix
+    /// socket. With port 0 the system chooses a free port, which is printed. If systemd passes sockets, they replace the
+    /// default.
     #[arg(long, env = "TEAMCHAT_LISTEN", value_name = "ADDR:PORT", default_value = DEFAULT_ADDRESS, value_delimiter = ',')]
     pub listen: Vec<ListenAddress>,
-    /// The permissions of Unix sockets, in octal. The folder has its own.
+    /// The permissions of Unix sockets, in octal. Clients also need access to the folder of the socket.
     #[arg(long, env = "TEAMCHAT_UNIX_MODE", value_name = "MODE", default_value = "660", value_parser = serve_options::parse_mode)]
     pub unix_mode: u32,
     /// The public URL of the server: scheme, host and port, for example https://chat.example.com. Links begin with it.
-    /// Without it, links use the Host of each request.
+    /// Without it, links use the Host header of each request.
     #[arg(long, env = "TEAMCHAT_PUBLIC_URL", value_name = "URL", value_parser = serve_options::parse_public_url)]
     pub public_url: Option<String>,
-    /// The addresses of reverse proxies, separated by commas, whose X-Forwarded-For names the client. For example
-    /// 127.0.0.1 or 10.0.0.0/8.
+    /// The addresses of your reverse proxies, separated by commas, for example 127.0.0.1 or 10.0.0.0/8. In requests from
+    /// them, X-Forwarded-For names the client.
     #[arg(long, env = "TEAMCHAT_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
     pub trusted_proxy: Vec<Network>,
-    /// Limit requests to 200 a minute for each user, and 100 for each address without a login. On by default with
-    /// --public-url and on addresses other than loopback, except for test servers. Wrong passwords and keys are always
-    /// limited.
+    /// Limit requests to 200 a minute for each user, and 100 for each address without a login. By default, on with
+    /// --public-url and when other machines can reach an address of --listen, off for test servers. Wrong passwords and keys
+    /// are always limited.
     #[arg(long, env = "TEAMCHAT_RATE_LIMIT", value_enum, value_name = "ON|OFF")]
     pub rate_limit: Option<Switch>,
-    /// Let search engines list web-public channels, if the organization can be read without an account. Off by default:
-    /// robots.txt and the pages ask them to stay away.
+    /// Let search engines list web-public channels, if the organization can be read without an account. When it is off,
+    /// robots.txt and the pages ask search engines not to list them.
     #[arg(long, env = "TEAMCHAT_SEARCH_ENGINES", value_enum, value_name = "ON|OFF", default_value = "off")]
     pub search_engines: Switch,
     /// The maximum size of an uploaded file, in MiB.
@@ -74,25 +74,26 @@ pub struct Serve {
     /// less than 256 MiB left.
     #[arg(long, env = "TEAMCHAT_UPLOAD_QUOTA_MIB", value_name = "MIB", default_value_t = UPLOAD_QUOTA_MIB)]
     pub upload_quota_mib: u64,
-    /// The maximum size of the uploads of one person, with those of their bots, in MiB. By default members may use a quarter of
-    /// --upload-quota-mib, guests an eighth, and administrators all of it, but each at least one file of the maximum size.
+    /// The maximum size of the uploads of one person and their bots, in MiB. By default, a member may use a quarter of
+    /// --upload-quota-mib, a guest an eighth, and an administrator all of it. Each may have at least one file of the maximum
+    /// size.
     #[arg(long, env = "TEAMCHAT_UPLOAD_QUOTA_PER_PERSON_MIB", value_name = "MIB")]
     pub upload_quota_per_person_mib: Option<u64>,
-    /// Hosts that bots of type "outgoing webhook" may post to, separated by commas: name for port 80, name:8080
-    /// for another port, name:* for all. A single * means all hosts of the public internet, without this machine and
-    /// private networks. Requests use http, not https. None by default.
+    /// Hosts that bots of type "outgoing webhook" may post to, separated by commas. Write name for port 80, name:8080 for
+    /// another port, name:* for all ports. A single * allows all hosts of the public internet, but not this machine and
+    /// private networks. Requests use http, not https. By default, no host is allowed.
     #[arg(long, env = "TEAMCHAT_WEBHOOK_HOSTS", value_name = "HOST[:PORT]", value_delimiter = ',', value_parser = serve_options::parse_webhook_host)]
     pub webhook_hosts: Vec<String>,
-    /// Web Push: notifications to the browsers of people who turned them on, also while the page is closed. They are
-    /// encrypted, and sent to the push services of the browsers, at public addresses.
+    /// Send notifications to browsers, also while the page is closed (Web Push). Each person turns them on in a browser. They
+    /// are encrypted, and sent to the push service of the browser, at a public address.
     #[arg(long, env = "TEAMCHAT_WEB_PUSH", value_enum, value_name = "ON|OFF", default_value = "on")]
     pub web_push: Switch,
-    /// Hosts of push services with addresses that are not public, separated by commas: name for port 443, name:8443 for
-    /// another port, name:* for all.
+    /// Push services at private addresses that the server may use, separated by commas. Write name for port 443, name:8443
+    /// for another port, name:* for all ports.
     #[arg(long, env = "TEAMCHAT_WEB_PUSH_HOSTS", value_name = "HOST[:PORT]", value_delimiter = ',', value_parser = serve_options::parse_webhook_host)]
     pub web_push_hosts: Vec<String>,
-    /// A file with certificates of authorities, in PEM, for push services, a push bouncer and providers of single sign-on with
-    /// certificates that are not publicly trusted.
+    /// A file with CA certificates, in PEM, for push services, a push bouncer and providers of single sign-on whose certificates
+    /// are not publicly trusted.
     #[arg(long = "web-push-ca", env = "TEAMCHAT_WEB_PUSH_CA", value_name = "FILE", value_parser = serve_options::parse_authorities)]
     pub web_push_authorities: Option<String>,
     #[command(flatten)]
@@ -103,7 +104,7 @@ pub struct Serve {
     /// Serve the web client from a directory instead of the embedded files, for development.
     #[arg(long, env = "TEAMCHAT_WEB_DIR", value_name = "FOLDER", value_parser = serve_options::parse_folder)]
     pub web_dir: Option<PathBuf>,
-    /// Number of days for which the audit log is kept.
+    /// The number of days for which entries of the audit log are kept.
     #[arg(long, env = "TEAMCHAT_AUDIT_KEEP", value_name = "DAYS", default_value_t = DEFAULT_KEEP_DAYS, value_parser = serve_options::parse_days)]
     pub audit_keep: u32,
     /// The log level: error, warn, info, debug or trace, or directives such as warn,teamchat=debug.
@@ -112,8 +113,8 @@ pub struct Serve {
     /// The format of the log: text, or one JSON object a line.
     #[arg(long, env = "TEAMCHAT_LOG_FORMAT", value_enum, value_name = "text|json", default_value = "text")]
     pub log_format: LogFormat,
-    /// Serve metrics for Prometheus at /metrics on this separate address only: 127.0.0.1:9992, or unix:PATH. They
-    /// need no login. Off by default.
+    /// Serve metrics for Prometheus at /metrics on this address only, for example 127.0.0.1:9992 or unix:PATH. They need no
+    /// login. Without this flag, there are none.
     #[arg(long, env = "TEAMCHAT_METRICS", value_name = "ADDR:PORT")]
     pub metrics: Option<ListenAddress>,
     /// The tables `[[oidc]]` of the configuration file.

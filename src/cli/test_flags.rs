@@ -20,7 +20,7 @@ pub struct Flags {
     /// Keep nothing on disk: all data is lost when the server ends.
     #[arg(long, env = "TEAMCHAT_EPHEMERAL", value_parser = BoolishValueParser::new(), conflicts_with = "db")]
     pub ephemeral: bool,
-    /// Users with API keys, channels and messages to start with, as JSON. Only for a new database.
+    /// A JSON file with the users, API keys, channels and messages to start with. Only for a new database.
     #[arg(long, env = "TEAMCHAT_FIXTURES", value_name = "FILE")]
     pub fixtures: Option<PathBuf>,
     /// The address of the control interface for tests: requests, clock, faults, reset. It has no authentication, but
@@ -30,8 +30,8 @@ pub struct Flags {
     /// Write all exchanges to a file as HTTP Archive (HAR), without credentials.
     #[arg(long, env = "TEAMCHAT_RECORD", value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Answer requests that have unknown parameters with an error, so that tests find misspelled names. The requests
-    /// are carried out nevertheless.
+    /// Answer requests that have unknown parameters with an error, so that tests find misspelled names. The requests still
+    /// take effect.
     #[arg(long, env = "TEAMCHAT_STRICT", value_parser = BoolishValueParser::new())]
     pub strict: bool,
     /// Issue API keys without passwords: POST /dev_fetch_api_key and GET /dev_list_users. Requires a loopback address and
@@ -44,8 +44,8 @@ pub struct Flags {
 pub enum FixturesCommand {
     /// Print the users, groups, channels and messages of a database as JSON, for serve --fixtures.
     ///
-    /// Works whether the server is running or not. API keys and passwords are not in the database, so they are left
-    /// out, except for the keys of bots.
+    /// Works whether the server is running or not. The output has the API keys of bots, but no passwords and no other keys:
+    /// the database has only their digests.
     Dump {
         #[command(flatten)]
         file: File,

@@ -12,8 +12,8 @@ const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 #[derive(Args)]
 #[command(next_help_heading = "TLS, without a reverse proxy")]
 pub struct TlsFlags {
-    /// The certificate chain, in PEM. All addresses then speak TLS, and redirect requests without it. The file is
-    /// read again when it changes, and on SIGHUP.
+    /// A file with the certificate chain, in PEM. All TCP addresses then use TLS, and redirect requests without TLS. The file
+    /// is read again when it changes, and on SIGHUP.
     #[arg(
         long,
         env = "TEAMCHAT_TLS_CERT",
@@ -22,18 +22,18 @@ pub struct TlsFlags {
         conflicts_with = "acme"
     )]
     pub tls_cert: Option<PathBuf>,
-    /// The private key of the certificate, in PEM.
+    /// A file with the private key of the certificate, in PEM, without a password.
     #[arg(long, env = "TEAMCHAT_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Get a certificate for this name from an ACME server such as Let's Encrypt, and renew it. Repeated or separated
-    /// by commas. The ACME server has to reach this server at port 443 or 80 of the name. Using it means that you
-    /// accept the terms of the ACME server.
+    /// Get a certificate for this name from an ACME server such as Let's Encrypt, and renew it. Several names are separated by
+    /// commas, or the flag is repeated. The ACME server must reach this server at port 443 or 80 of the name. By using this
+    /// flag you accept the terms of the ACME server.
     #[arg(long, env = "TEAMCHAT_ACME", value_name = "DOMAIN", value_delimiter = ',', value_parser = check_domain)]
     pub acme: Vec<String>,
-    /// The email address for warnings of the ACME server.
+    /// The email address to which the ACME server sends warnings.
     #[arg(long, env = "TEAMCHAT_ACME_EMAIL", value_name = "EMAIL", requires = "acme", value_parser = parse_email)]
     pub acme_email: Option<String>,
-    /// The directory of the ACME server.
+    /// The URL of the directory of the ACME server.
     #[arg(long, env = "TEAMCHAT_ACME_DIRECTORY", value_name = "URL", default_value = LETS_ENCRYPT, requires = "acme", value_parser = parse_https_url)]
     pub acme_directory: String,
     /// The CA certificate, in PEM, of the ACME server itself, if the system does not trust it.

@@ -21,7 +21,7 @@ const UNUSABLE: u8 = 2;
 
 #[derive(Args)]
 pub(super) struct DoctorCommand {
-    /// A file with certificates of authorities, in PEM, if that of the public address is signed by one of your own.
+    /// A file with CA certificates, in PEM, if your own CA signed the certificate of the public address.
     #[arg(long, env = "TEAMCHAT_CA", value_name = "FILE", value_parser = parse_authorities)]
     ca: Option<String>,
     #[command(flatten)]
