@@ -1,8 +1,11 @@
-//! Manual pages and completions of shells. They are not in the program: `packaging/dist` lets this test write them.
+//! Manual pages and completions of shells. They are not in the program: `packaging/dist` lets this test write them. And the
+//! examples of the book, which have to be correct.
 
-use super::Arguments;
+use super::{Arguments, config};
+use clap::error::ErrorKind;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The folder that `packaging/dist` names.
@@ -58,4 +61,119 @@ fn every_flag_has_a_variable() {
     let mut command = Arguments::command();
     command.build();
     check(&command);
+}
+
+/// The pages for operators, with their names.
+fn pages() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let docs = docs.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let pages = docs.chain(["README.md", "SECURITY.md"].map(|name| root.join(name)));
+    pages
+        .map(|path| {
+            // A long command continues on the next line.
+            let text = std::fs::read_to_string(&path).unwrap().replace("\\\n", " ");
+            (path.strip_prefix(root).unwrap().display().to_string(), text)
+        })
+        .collect()
+}
+
+/// The blocks of code of a page with their languages, and the text between them.
+fn parts(page: &str) -> (Vec<(&str, &str)>, Vec<&str>) {
+    let (mut blocks, mut texts) = (Vec::new(), Vec::new());
+    for (index, part) in page.split("```").enumerate() {
+        if index % 2 == 0 {
+            texts.push(part);
+        } else {
+            blocks.push(part.split_once('\n').unwrap_or((part, "")));
+        }
+    }
+    (blocks, texts)
+}
+
+/// The words of a command as a shell has them, up to a pipe, a redirection or a comment.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![None::<String>];
+    let mut quote = None;
+    for char in line.chars() {
+        match (quote, char) {
+            (Some(end), _) if char == end => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(char);
+                words.last_mut().unwrap().get_or_insert_default();
+            }
+            (None, '|' | '>' | '<' | ';' | '#' | '&' | ')') => break,
+            (None, ' ' | '\n') => words.push(None),
+            _ => words.last_mut().unwrap().get_or_insert_default().push(char),
+        }
+    }
+    words.into_iter().flatten().filter(|word| word != "...").collect()
+}
+
+/// The commands of a page, in blocks and in the text.
+fn commands(page: &str) -> Vec<Vec<String>> {
+    let (blocks, texts) = parts(page);
+    let lines = blocks.iter().flat_map(|(_, block)| block.lines());
+    let typed = lines.filter_map(|line| line.strip_prefix("$ ").or_else(|| line.strip_prefix("# ")));
+    let typed = typed.map(|line| {
+        let prefixes = ["runuser -u teamchat -- ", "podman exec teamchat "];
+        prefixes.iter().find_map(|prefix| line.strip_prefix(prefix)).unwrap_or(line)
+    });
+    let paragraphs = texts.iter().flat_map(|text| text.split("\n\n"));
+    let named = paragraphs.flat_map(|paragraph| paragraph.split('`').skip(1).step_by(2));
+    typed.chain(named).filter(|text| text.starts_with("teamchat ")).map(words).collect()
+}
+
+#[test]
+fn commands_of_the_book_and_their_flags_exist() {
+    let (mut count, mut wrong) = (0, Vec::new());
+    for (name, page) in pages() {
+        for command in commands(&page) {
+            count += 1;
+            let refusal = match Arguments::command().try_get_matches_from(&command) {
+                Err(error) => error,
+                Ok(_) => continue,
+            };
+            // Examples may leave out flags, and name values that are not there.
+            let is_wrong = matches!(
+                refusal.kind(),
+                ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict
+            );
+            if is_wrong {
+                wrong.push(format!("{name}: {}: {refusal}", command.join(" ")));
+            }
+        }
+    }
+    assert!(count > 100, "{count}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn settings_of_the_book_and_of_packages_are_correct() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("teamchat.toml");
+    let packaged = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/teamchat.toml");
+    let packaged = std::fs::read_to_string(packaged).unwrap();
+    // Settings that are off are comments.
+    let packaged = packaged.lines().map(|line| match line.strip_prefix("# ") {
+        Some(setting) if setting.split_once(" = ").is_some_and(|(key, _)| !key.contains(' ')) => setting,
+        _ => line,
+    });
+    let mut examples = vec![("packaging/teamchat.toml".to_owned(), packaged.collect::<Vec<_>>().join("\n"))];
+    for (name, page) in pages() {
+        let (blocks, _) = parts(&page);
+        let settings = blocks.into_iter().filter(|(language, _)| *language == "toml");
+        examples.extend(settings.map(|(_, block)| {
+            // In a list they are indented.
+            let lines: Vec<&str> = block.lines().map(str::trim_start).collect();
+            (name.clone(), lines.join("\n"))
+        }));
+    }
+    assert!(examples.len() > 3, "{examples:?}");
+    for (name, settings) in examples {
+        std::fs::write(&path, &settings).unwrap();
+        let arguments = ["teamchat", "config", "check", "--config", path.to_str().unwrap()];
+        let parsed = config::parse(&Arguments::command(), arguments.map(OsString::from).to_vec(), |_| None);
+        assert!(parsed.is_ok(), "{name}: {settings}\n{}", parsed.err().unwrap());
+    }
 }
