@@ -288,6 +288,9 @@ impl Serve {
 
     /// Warns of settings that are fine on one machine, and not for others.
     fn warn(&self, addresses: &[ListenAddress], tls: Option<&Tls>) {
+        if self.metrics.as_ref().is_some_and(|address| !address.is_local()) {
+            tracing::warn!("others can reach the address of --metrics, which needs no login");
+        }
         let public_host =
             self.public_url.as_ref().and_then(|url| Url::parse(url).ok()?.host_str().map(str::to_owned));
         if let (Some(tls), Some(host)) = (tls, public_host)

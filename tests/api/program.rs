@@ -178,6 +178,9 @@ async fn reachable_servers_warn_without_a_public_url() {
     let db = folder.path().join("chat.sqlite");
     let logged = Serving::start(&db, &["--listen", "0.0.0.0:0"]).stop();
     assert!(logged.contains("there is no --public-url"), "{logged}");
+    assert!(!logged.contains("--metrics"), "{logged}");
+    let logged = Serving::start(&db, &["--metrics", "0.0.0.0:0"]).stop();
+    assert!(logged.contains("others can reach the address of --metrics, which needs no login"), "{logged}");
     let logged = Serving::start(&db, &["--log", "error"]).stop();
     assert_eq!(logged, "");
 }

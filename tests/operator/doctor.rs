@@ -133,6 +133,7 @@ fn a_sound_server_has_no_findings() {
     assert!(findings.is_empty() && examined.code == 0, "{:#?}", examined.results);
     examined.expect("ok", "public address", &[&url, "leads to this server"]);
     examined.expect("ok", "proxy", &["there is none", "127.0.0.1"]);
+    examined.expect("ok", "backups", &["on the disk of the database: copy the backups elsewhere"]);
     for check in
         ["database", "server", "clock", "permissions", "disk", "log", "backups", "open files", "web push"]
     {

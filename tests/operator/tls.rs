@@ -193,6 +193,9 @@ fn certificates_that_cannot_be_used_are_named() {
     }
 }
 
+/// Polls that wait while the certificate is replaced.
+const POLLS: usize = 200;
+
 /// Files are replaced one after the other, and polls wait meanwhile.
 #[tokio::test]
 async fn a_replaced_certificate_is_for_new_connections() {
@@ -211,11 +214,18 @@ async fn a_replaced_certificate_is_for_new_connections() {
         async move { authority.send(address, version, request).await.json() }
     };
     let mut polls = Vec::new();
-    for version in [Version::HTTP_11, Version::HTTP_2] {
+    for version in [Version::HTTP_11, Version::HTTP_2].into_iter().cycle().take(POLLS) {
         let queue = ask(version, "POST", "/register", &[("event_types", "[\"message\"]")]).await;
         let last = &queue["last_event_id"];
         let path = format!("/events?queue_id={}&last_event_id={last}", queue["queue_id"].as_str().unwrap());
         polls.push(tokio::spawn(ask(version, "GET", &path, &[])));
+    }
+    let waiting = || {
+        let status = command(&["status", "--json", "--db"]).arg(folder.path().join("chat.sqlite")).output();
+        serde_json::from_slice::<Value>(&status.unwrap().stdout).unwrap()["polls_waiting"].as_u64()
+    };
+    while waiting() != Some(POLLS as u64) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let before = authority.seen(address).await;
 
@@ -242,6 +252,7 @@ async fn a_replaced_certificate_is_for_new_connections() {
         tokio::task::yield_now().await;
     }
     assert_eq!(authority.seen(address).await, now);
+    assert!(polls.iter().all(|poll| !poll.is_finished()), "polls go on");
 
     let form = [("type", "direct"), ("to", "[\"ada@example.com\"]"), ("content", "x")];
     let sent = ask(Version::HTTP_11, "POST", "/messages", &form).await;

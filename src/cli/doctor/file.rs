@@ -178,12 +178,27 @@ fn check_backups(serve: &Serve, connection: &Connection, running: Option<&Runnin
             );
         }
         Some(folder) => {
-            findings.ok("backups", last);
+            let is_beside = is_same_disk(&serve.file.db, &folder);
+            let hint = "; the folder is on the disk of the database: copy the backups elsewhere, too";
+            findings.ok("backups", if is_beside { format!("{last}{hint}") } else { last });
             check_disk("disk of backups", &folder, findings);
             #[cfg(unix)]
             permissions::check_backup_folder(&serve.file.db, &folder, findings);
         }
     }
+}
+
+/// True if two paths are on one file system. Both are lost with its disk.
+#[cfg(unix)]
+fn is_same_disk(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
+    device(one).is_some_and(|found| device(other) == Some(found))
+}
+
+#[cfg(not(unix))]
+fn is_same_disk(_one: &Path, _other: &Path) -> bool {
+    false
 }
 
 /// Owners and modes.
