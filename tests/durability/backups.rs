@@ -184,6 +184,32 @@ async fn an_encrypted_backup_needs_its_key() {
 }
 
 #[tokio::test]
+async fn scheduled_backups_are_encrypted_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (db, to, key) = (path("chat.sqlite"), path("backups"), path("key"));
+    std::fs::create_dir(&to).unwrap();
+    std::fs::write(&key, IDENTITY).unwrap();
+    let identity: age::x25519::Identity = IDENTITY.parse().unwrap();
+    let recipient = identity.to_public().to_string();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--db", text(&db), "--backup-to", text(&to)];
+    let refused = usage_error_of(&[&serve[..], &["--backup-recipient", "age1wrong"]].concat());
+    assert!(refused.contains("--backup-recipient: this is not a public key"), "{refused}");
+    assert!(!db.exists());
+    let variables: [(&str, &Path); 2] =
+        [("TEAMCHAT_BACKUP_TO", &to), ("TEAMCHAT_BACKUP_RECIPIENT", Path::new(&recipient))];
+    let server = Server::start_with(&db, &variables);
+    appears(&to, ".json").await;
+    let saved = appears(&to, ".sqlite.zst.age").await;
+    server.kill();
+    assert!(std::fs::read(&saved).unwrap().starts_with(b"age-encryption.org/v1"));
+    let names = std::fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().file_name());
+    let open = names.filter(|name| name.to_string_lossy().ends_with(".sqlite.zst"));
+    assert_eq!(open.count(), 0, "no backup is readable without the key");
+    json_of(&["restore", "--db", text(&path("new.sqlite")), text(&saved), "--identity", text(&key)]);
+}
+
+#[tokio::test]
 async fn damaged_backups_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (home, elsewhere) = (folder.path().join("home"), folder.path().join("elsewhere"));
