@@ -54,3 +54,62 @@ fn user_create_creates_a_named_file_only() {
     let memory = run(folder, &["user", "list", "--db", ":memory:"]);
     assert!(String::from_utf8_lossy(&memory.stderr).contains("--ephemeral"), "{memory:?}");
 }
+
+/// The files of a folder: content and permissions.
+#[cfg(unix)]
+fn contents(folder: &Path) -> std::collections::BTreeMap<String, (Vec<u8>, u32)> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths
+        .map(|path| {
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, (std::fs::read(&path).unwrap(), mode))
+        })
+        .collect()
+}
+
+/// A wrong `--db` harms no file of another program, and leaves nothing beside it.
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "makes a file of another program")]
+fn files_of_other_programs_stay_as_they_are() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("letter.txt"), "Dear friend, ".repeat(100)).unwrap();
+    let recipes = rusqlite::Connection::open(folder.join("recipes.sqlite")).unwrap();
+    recipes.execute_batch("CREATE TABLE recipe (id INTEGER)").unwrap();
+    drop(recipes);
+    for name in ["letter.txt", "recipes.sqlite"] {
+        let readable = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(folder.join(name), readable).unwrap();
+    }
+    let before = contents(folder);
+    for name in ["letter.txt", "recipes.sqlite"] {
+        for command in [
+            &["serve", "--listen", "127.0.0.1:0"][..],
+            &["status"],
+            &["audit"],
+            &["check"],
+            &["compact"],
+            &["doctor"],
+            &["backup", "out"],
+            &["fixtures", "dump"],
+            &["export", "zulip", "out.tar.gz"],
+            &["organization", "deactivate", "--yes"],
+            &["user", "list"],
+            &CREATE,
+        ] {
+            let refused = run(folder, &[command, &["--db", name]].concat());
+            let said = String::from_utf8([refused.stdout, refused.stderr].concat()).unwrap();
+            let code = if matches!(command[0], "check" | "doctor") { 2 } else { 1 };
+            assert_eq!(refused.status.code(), Some(code), "{command:?}: {said}");
+            assert!(said.contains("is not a teamchat database: it is "), "{command:?}: {said}");
+            let after = contents(folder);
+            assert!(after == before, "{command:?}: {:?}", after.keys());
+        }
+    }
+}
