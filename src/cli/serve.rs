@@ -302,6 +302,11 @@ impl Serve {
             );
         }
         match &self.public_url {
+            Some(url) if url.starts_with("http:") && tls.is_some() => {
+                tracing::warn!(
+                    "the server has TLS, and --public-url begins with http://: set it to https://"
+                );
+            }
             None if !addresses.iter().all(ListenAddress::is_local) => tracing::warn!(
                 "others can reach this server, and there is no --public-url: links use the Host of each request"
             ),

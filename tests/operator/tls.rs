@@ -99,6 +99,14 @@ async fn redirects_lead_to_the_public_url() {
     let logged = Serving::start(folder.path(), &arguments).stop();
     assert!(logged.contains("the certificate is not for the host of --public-url"), "{logged}");
     assert!(logged.contains("host=\"chat.example.com\""), "{logged}");
+    // Links without TLS would all be redirected.
+    let plain = "the server has TLS, and --public-url begins with http://";
+    assert!(!logged.contains(plain), "{logged}");
+    let arguments =
+        [&["--listen", "127.0.0.1:0", "--public-url", "http://other.example.com"][..], &files.flags()]
+            .concat();
+    let logged = Serving::start(folder.path(), &arguments).stop();
+    assert!(logged.contains(plain), "{logged}");
 }
 
 #[test]
