@@ -181,6 +181,10 @@ impl Serve {
             };
             let tls = self.tls.options(&self.file.db).map(|options| Tls::new(&options, Clock::System));
             let tls = tls.transpose().map_err(|error| UsageError(error.to_string()))?.map(Arc::new);
+            if tls.is_some() && !listeners.iter().any(|listener| matches!(listener, Listener::Tcp(_))) {
+                let text = "TLS needs an ADDR:PORT in --listen: Unix sockets use plain HTTP";
+                return Err(UsageError(text.to_owned()).into());
+            }
             let engine = Engine::open(&self.file.db, Clock::System, self.options(&listeners)?).await?;
             let upgraded_from = engine.upgraded_from().map(Path::to_owned);
             let mut server = Server::serve(engine, listeners, tls.clone())?;

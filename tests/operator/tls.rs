@@ -178,8 +178,11 @@ fn certificates_that_cannot_be_used_are_named() {
         let (code, _, said) = words(&command(&["config", "check", "--config"]).arg(&file).output().unwrap());
         assert!(code == 2 && said.contains(&format!("error: {expected}")), "{said}");
     }
+    let socket = format!("unix:{}", folder.path().join("http").display());
+    let [cert_flag, cert, key_flag, key] = good.flags();
     for (arguments, expected) in [
         (&["--tls-cert", "x"][..], "--tls-key <FILE>"),
+        (&["--listen", &socket, cert_flag, cert, key_flag, key], "TLS needs an ADDR:PORT in --listen"),
         (&["--tls-key", "x"], "--tls-cert <FILE>"),
         (&["--acme-email", "a@example.com"], "--acme <DOMAIN>"),
         (&["--acme-ca", good.certificate.to_str().unwrap()], "--acme <DOMAIN>"),
