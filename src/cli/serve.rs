@@ -157,6 +157,7 @@ impl Serve {
         }
         self.testing.check(&self.listen, self.public_url.is_some())?;
         self.keeping.backups()?;
+        self.push.bouncer()?;
         if let Some(TlsOptions::Files { certificate, key }) = self.tls.options(&self.file.db) {
             Certificate::read(&certificate, &key, Clock::System.seconds())
                 .map_err(|error| UsageError(error.to_string()))?;
