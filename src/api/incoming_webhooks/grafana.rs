@@ -22,12 +22,20 @@ pub fn grafana(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let alerts = payload.list("/alerts")?;
     let more = alerts.len().saturating_sub(MAX_ALERTS);
     let mut posts: Vec<Post> = alerts.take(MAX_ALERTS).map(alert).collect::<Result<_, _>>()?;
-    if more > 0
+    note_omitted(&mut posts, more, payload);
+    Ok(posts)
+}
+
+/// Adds the number of alerts without a message to the last one: those beyond `MAX_ALERTS`, and those that the sender
+/// omitted.
+fn note_omitted(posts: &mut [Post], more: usize, payload: Payload<'_>) {
+    let truncated = payload.integer("/truncatedAlerts").ok().and_then(|count| usize::try_from(count).ok());
+    let omitted = more.saturating_add(truncated.unwrap_or_default());
+    if omitted > 0
         && let Some(last) = posts.last_mut()
     {
-        let _infallible = write!(last.content, "\n\n[and {more} more alert(s)]");
+        let _infallible = write!(last.content, "\n\n[and {omitted} more alert(s)]");
     }
-    Ok(posts)
 }
 
 fn alert(alert: Payload<'_>) -> Result<Post, Refusal> {
@@ -118,7 +126,8 @@ pub fn alertmanager(payload: Payload<'_>, options: &Options<'_>) -> Posts {
         topics.entry(topic).or_default().entry(status).or_default().push(format!("{}{graph}", start(&text)));
     }
     let mut posts = Vec::new();
-    for (topic, states) in topics.into_iter().take(MAX_ALERTS) {
+    let mut topics = topics.into_iter();
+    for (topic, states) in topics.by_ref().take(MAX_ALERTS) {
         for (status, alerts) in states {
             let title = if status == "firing" { ":alert: **FIRING**" } else { ":squared_ok: **Resolved**" };
             let content = match alerts.as_slice() {
@@ -128,5 +137,34 @@ pub fn alertmanager(payload: Payload<'_>, options: &Options<'_>) -> Posts {
             posts.push(Post::new(topic, content, ""));
         }
     }
+    let more = topics.map(|(_, states)| states.values().map(Vec::len).sum::<usize>()).sum();
+    note_omitted(&mut posts, more, payload);
     Ok(posts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn alerts_without_a_message_are_counted() {
+        let alert = |index: usize| {
+            json!({"status": "firing", "labels": {"alertname": "Down", "instance": format!("node{index:02}")},
+                "annotations": {}, "startsAt": "2026-09-21T14:00:00Z"})
+        };
+        let alerts: Vec<Value> = (0..MAX_ALERTS + 2).map(alert).collect();
+        for posts in [alertmanager, grafana] {
+            let payload = json!({"alerts": alerts, "truncatedAlerts": 3});
+            let shown = posts(Payload(&payload), &Options::default()).unwrap();
+            assert_eq!(shown.len(), MAX_ALERTS);
+            let noted = |post: &Post| post.content.ends_with("\n\n[and 5 more alert(s)]");
+            let with_note: Vec<usize> = (0..shown.len()).filter(|index| noted(&shown[*index])).collect();
+            assert_eq!(with_note, [MAX_ALERTS - 1]);
+
+            let payload = json!({"alerts": alerts[..2], "truncatedAlerts": 0});
+            let shown = posts(Payload(&payload), &Options::default()).unwrap();
+            assert!(shown.iter().all(|post| !post.content.contains("more alert(s)")), "{shown:?}");
+        }
+    }
 }
