@@ -74,7 +74,10 @@ async fn old_presences_are_returned_on_request() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     ping(&ada, "active").await;
     let days = 24 * 60 * 60;
-    server.clock.advance(14 * days + 1);
+    server.clock.advance(14 * days);
+    let state = bob.post("/register", json!({"fetch_event_types": ["presence"]})).await.ok();
+    assert_eq!(state["presences"].as_object().unwrap().len(), 1, "the last second of 14 days");
+    server.clock.advance(1);
     ping(&bob, "active").await;
     let (ada_id, bob_id) = (ada.user_id.to_string(), bob.user_id.to_string());
     let cases = [
@@ -308,4 +311,25 @@ async fn guests_receive_events_of_accessible_users() {
     let seen: Vec<&String> = seen["presences"].as_object().unwrap().keys().collect();
     assert_eq!(seen, [&ada.user_id.to_string(), &guest.user_id.to_string()]);
     events.ignore();
+}
+
+#[tokio::test]
+async fn users_who_become_accessible_have_a_presence_of_the_last_14_days() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    server.channel("attic", &[&ada]).await;
+    server.channel("cellar", &[&bob]).await;
+    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    ping(&bob, "active").await;
+    server.clock.advance(1);
+    ping(&ada, "active").await;
+    server.clock.advance(14 * 24 * 60 * 60);
+    let mut events = guest.register(json!({"event_types": ["presence"]})).await;
+    for (client, channel) in [(&bob, "cellar"), (&ada, "attic")] {
+        let add = json!({"subscriptions": [{"name": channel}], "principals": [guest.user_id]});
+        client.post("/users/me/subscriptions", add).await.ok();
+    }
+    let told = events.expect_kinds(&["presence"]).await;
+    assert_eq!(told[0]["user_id"], ada.user_id);
 }

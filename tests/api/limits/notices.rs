@@ -1,6 +1,7 @@
 //! Notices that one person causes to another, or in a channel of others: a number in a day.
 
 use crate::harness::{Client, TestServer};
+use hyper::Method;
 use serde_json::{Value, json};
 use teamchat::domain::limits::MAX_CAUSED_NOTICES;
 
@@ -227,4 +228,63 @@ async fn an_invitation_is_sent_again_once_a_day() {
     for _ in 0..3 {
         owner.post("/invites/1/resend", ()).await.ok();
     }
+}
+
+/// Bots count for the person who created them, also after they have another owner.
+#[tokio::test]
+async fn the_bots_of_a_person_use_the_budget_of_that_person() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let (bob, dora) = (server.member("bob").await, server.member("dora").await);
+    create_channel(&ada, "den", false).await;
+    let (first, second) = (server.bot("first", &ada).await, server.bot("second", &ada).await);
+    let subscribe = async |by: &Client| {
+        let add = json!({"subscriptions": [{"name": "den"}], "principals": [bob.user_id]});
+        by.post("/users/me/subscriptions", add).await.ok();
+        let remove = json!({"subscriptions": ["den"], "principals": [bob.user_id]});
+        ada.delete("/users/me/subscriptions", remove).await.ok();
+    };
+    let limit = MAX_CAUSED_NOTICES as usize;
+    for number in 0..limit {
+        subscribe(if number % 2 == 0 { &first } else { &second }).await;
+    }
+    let of_bob = direct(&bob).await;
+    assert_eq!(of_bob.len(), limit + 1);
+    for (number, bot) in [&first, &second].into_iter().enumerate() {
+        assert_eq!(of_bob[number], format!("{} subscribed you to #**den**.", mention(bot)));
+    }
+    assert!(of_bob[limit].starts_with(&last_of(&ada)), "{of_bob:?}");
+    for by in [&first, &second, &ada] {
+        subscribe(by).await;
+    }
+    let path = format!("/bots/{}", first.user_id);
+    owner.patch(&path, json!({"bot_owner_id": dora.user_id})).await.ok();
+    let api_key = dora.get(&format!("{path}/api_key"), ()).await.ok()["api_key"].clone();
+    subscribe(&first.with_key(api_key.as_str().unwrap())).await;
+    assert_eq!(direct(&bob).await.len(), limit + 1);
+    let other = server.bot("other", &dora).await;
+    subscribe(&other).await;
+    let expected = format!("{} subscribed you to #**den**.", mention(&other));
+    assert_eq!(direct(&bob).await[limit + 1], expected);
+}
+
+/// Notices that a person causes to themselves have no budget, also through bots: each bot reports once an hour.
+#[tokio::test]
+async fn incoming_webhooks_report_to_their_owner_without_a_budget() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bots = [server.webhook_bot("first", &ada).await, server.webhook_bot("second", &ada).await];
+    let hours = MAX_CAUSED_NOTICES as usize / bots.len() + 1;
+    for hour in 0..hours {
+        for bot in &bots {
+            let query = json!({"api_key": bot.api_key, "stream": format!("missing {hour}")});
+            let delivery = server.anonymous().request(Method::POST, "/external/json").query(query);
+            delivery.body("application/json", "{}").send().await.ok();
+        }
+        server.clock.advance(HOUR);
+    }
+    let told = direct(&ada).await;
+    assert_eq!(told.len(), hours * bots.len());
+    let reports = |text: &String| text.contains("tried to send a message to channel #**missing ");
+    assert!(told.iter().all(reports), "{told:?}");
 }
