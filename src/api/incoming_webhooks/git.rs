@@ -169,10 +169,9 @@ pub fn commented(action: &str, url: &str) -> String {
     }
 }
 
-/// A comment on a commit.
-pub fn commit_comment(user: &str, comment_url: &str, commit_url: &str, id: &str, text: &str) -> String {
-    let (comment, commit) = (link("commented", comment_url), link(short_id(id), commit_url));
-    format!("{} {comment} on {commit}:{}", label(user), quote(text))
+/// A comment on a commit. `action` is that of [`commented`].
+pub fn commit_comment(user: &str, action: &str, commit_url: &str, id: &str, text: &str) -> String {
+    format!("{} {action} {}:{}", label(user), link(short_id(id), commit_url), quote(text))
 }
 
 /// A tag that was pushed or removed.

@@ -437,7 +437,7 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
             let commit_url = url.split('#').next().unwrap_or(url);
             git::commit_comment(
                 sender(payload)?,
-                url,
+                &commented("created", url),
                 commit_url,
                 comment.text("/commit_id")?,
                 comment.text("/body")?,

@@ -310,9 +310,12 @@ fn merge_request(payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
 fn note(event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
     let note = payload.at("/object_attributes")?;
     let (user, url, text) = (payload.text("/user/name")?, note.text("/url")?, note.text("/note")?);
+    // Versions before 16.11 name no action, and do not send edits.
+    let is_edit = note.find_text("/action") == Some("update");
+    let action = git::commented(if is_edit { "edited" } else { "created" }, url);
     if event == "Note Hook Commit" {
         let commit = payload.at("/commit")?;
-        return Ok(git::commit_comment(user, url, commit.text("/url")?, commit.text("/id")?, text));
+        return Ok(git::commit_comment(user, &action, commit.text("/url")?, commit.text("/id")?, text));
     }
     let home = payload.text("/project/web_url")?;
     let (kind, thing, folder, number) = match event {
@@ -321,7 +324,6 @@ fn note(event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refusa
         _ => ("issue", payload.at("/issue")?, "issues", "/iid"),
     };
     let number = thing.integer(number)?;
-    let action = git::commented("created", url);
     let change = Change {
         user,
         action: &action,
