@@ -2,8 +2,8 @@
 
 use super::common::{Failure, File, Output, Style, run_on_server};
 use super::logging::LogFormat;
-use super::push_flags::PushFlags;
 use super::mail_in_flags::MailInFlags;
+use super::push_flags::PushFlags;
 use super::test_flags::UsageError;
 use super::tls_flags::TlsFlags;
 use super::{keeping, logging, serve_options, test_flags};
