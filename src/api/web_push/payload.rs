@@ -177,7 +177,7 @@ fn is_outdated(viewer: &MessageViewer<'_>, row: &NotificationRow) -> ApiResult<b
     Ok(true)
 }
 
-/// What notifications say about a message, to browsers and phones.
+/// The description of a message in notifications, of browsers and phones.
 pub struct Description {
     /// The sender's name.
     pub sender: String,
@@ -185,7 +185,7 @@ pub struct Description {
     pub is_sender_known: bool,
     /// The URL of the sender's image, or its path.
     pub avatar: Option<String>,
-    /// Who did what, `Ada mentioned you:` or `Ada:`; empty in a conversation of two.
+    /// The sender and the reason, `Ada mentioned you:` or `Ada:`; empty in a conversation of two.
     pub lead: String,
     /// The text.
     pub text: String,

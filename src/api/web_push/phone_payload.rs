@@ -11,7 +11,7 @@ use crate::types::StreamId;
 use roaring::RoaringBitmap;
 use serde_json::{Value, json};
 
-/// What all notifications say about the organization and the user.
+/// Members of all notifications: the organization and the user.
 pub struct Organization {
     base: Value,
     origin: String,

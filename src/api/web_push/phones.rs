@@ -101,11 +101,11 @@ struct Sending {
     identity: Identity,
     /// Members of the request.
     value: Value,
-    /// What the phones show then, besides.
+    /// Messages that the phones show then, besides.
     added: RoaringBitmap,
-    /// What they do not show, and will not.
+    /// Messages that they do not show, and will not.
     outdated: RoaringBitmap,
-    /// What they will not show either, if it is refused.
+    /// Messages that they will not show either, if the request is refused.
     refused: RoaringBitmap,
     failed_tries: i64,
     /// When it is given up, in UNIX seconds; `None` for messages that are taken back.

@@ -20,7 +20,7 @@ pub struct Transports {
 }
 
 impl Transports {
-    /// Those of a server.
+    /// Returns the transports of a server.
     pub fn of(options: &Options) -> Self {
         Self { browsers: !options.web_push.is_off, phones: options.push_bouncer.is_some() }
     }

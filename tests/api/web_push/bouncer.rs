@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 pub const ORG_ID: &str = "6b9b4a3e-0c67-4f6c-9c2b-8d5c1f8a2e01";
 pub const ORG_KEY: &str = "the key of this server";
 
-/// Where phones of Google are registered, and those of Apple.
+/// The paths at which phones of Google are registered, and those of Apple.
 pub const GOOGLE: &str = "/users/me/android_gcm_reg_id";
 pub const APPLE: &str = "/users/me/apns_device_token";
 

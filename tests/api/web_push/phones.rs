@@ -9,7 +9,7 @@ use teamchat::app::Options;
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// What phones of Google get of these requests: the texts of messages, and the ids of those that are taken back.
+/// The parts of these requests that phones of Google get: texts of messages, and ids of those that are taken back.
 fn passed_on(asked: &[Asked]) -> Vec<String> {
     let text = |asked: &Asked| {
         let payload = &asked.body["gcm_payload"];
