@@ -119,6 +119,7 @@ export type AuthenticationMethod = {
 
 export type AuthenticationMethods = {
   Email: AuthenticationMethod;
+  "OpenID Connect"?: AuthenticationMethod;
 };
 
 export type Billing = {
