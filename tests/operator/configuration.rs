@@ -245,7 +245,7 @@ fn the_flags_of_a_push_bouncer_belong_together() {
     assert_eq!(check(&whole, &[]).0, 0);
     let config = ["--config", whole.path()];
     let row = shown(&config, &[]);
-    assert_eq!(row("push-bouncer")[0], "https://push.example.com");
+    assert_eq!(row("push-bouncer")[0], "https://push.example.com/");
     let (_, printed, _) = words(&command(&["config", "show"]).args(config).output().unwrap());
     assert!(printed.contains("(hidden)") && !printed.contains("a secret"), "{printed}");
 

@@ -56,11 +56,7 @@ pub async fn log_in(call: Call<Anyone>, params: TokenParams) -> ApiResult<Reply<
     if let Err(error) = app.rate_limiter.count_sign_on(info.peer, &app.clock) {
         return Ok(view::too_many_attempts(language, &error));
     }
-    let token = params.token;
-    if token.len() != LENGTH || !token.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return Ok(view::empty(400));
-    }
-    let Some(Handover { user_id, next }) = app.sign_on.flows.take_over(&token, &app.clock) else {
+    let Some(Handover { user_id, next }) = app.sign_on.flows.take_over(&params.token, &app.clock) else {
         return Ok(view::unknown_token(language));
     };
     let source = LoginSource { client: info.browser.clone().unwrap_or_default(), address: info.peer };

@@ -33,11 +33,6 @@ pub fn to_login(deactivated: Option<&str>) -> Reply<NotJson> {
     redirect(format!("/login/{}", query.unwrap_or_default()), Vec::new())
 }
 
-/// An answer without a body.
-pub fn empty(status: u16) -> Reply<NotJson> {
-    reply(status, Vec::new(), Bytes::new())
-}
-
 fn reply(status: u16, mut headers: Vec<(&'static str, String)>, body: Bytes) -> Reply<NotJson> {
     // Addresses have codes and tokens.
     headers.push(("Referrer-Policy", "no-referrer".to_owned()));

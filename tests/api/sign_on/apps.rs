@@ -123,14 +123,10 @@ async fn tokens_are_used_once_and_within_15_seconds() {
     assert_eq!(redirected(&app.open(&format!("/accounts/login/subdomain/{used}")).await), "/");
     let late = token(&provider, &mut Browser::of(&server), &path).await;
     server.clock.advance(15);
-    for token in [&used, &late, &"a".repeat(32)] {
+    for token in [&used, &late, &"a".repeat(32), "a", &"-".repeat(32)] {
         let answer = app.open(&format!("/accounts/login/subdomain/{token}")).await;
         assert_eq!((answer.status, answer.header("set-cookie")), (400, ""), "{answer}");
         assert!(text(&answer).contains("<h1>This link does not work</h1>"), "{answer}");
-    }
-    for malformed in ["a", &"a".repeat(33), &"-".repeat(32)] {
-        let answer = app.open(&format!("/accounts/login/subdomain/{malformed}")).await;
-        assert_eq!((answer.status, answer.bytes.len()), (400, 0), "{answer}");
     }
     let in_time = token(&provider, &mut Browser::of(&server), &path).await;
     server.clock.advance(14);
