@@ -117,7 +117,7 @@ impl ArrivedFile {
     }
 
     /// Inserts the file, if the quotas have room for it, and emits it to its owner.
-    pub fn add(self, tx: &mut Tx<'_>) -> ApiResult<AttachmentRow> {
+    pub fn insert(self, tx: &mut Tx<'_>) -> ApiResult<AttachmentRow> {
         let Self { limits, mut row, thumbnails } = self;
         if limits.quota.is_limited() {
             limits.quota.check(Usage::load(tx, limits.quota_owner)?, row.size)?;
@@ -164,7 +164,7 @@ pub async fn save(
         let job = move |tx: &mut Tx<'_>| {
             caller.reload(tx)?;
             tx.set_origin(Origin { author: Author::User(caller.user_id), address: None });
-            file.add(tx)
+            file.insert(tx)
         };
         app.writer.run(job).await
     }

@@ -248,6 +248,10 @@ pub(super) fn verify(token: &str, keys: &[Key], expected: &Expected<'_>) -> Resu
 }
 
 impl Claims {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "tokens may have fractions of seconds; times are far below 2^52"
+    )]
     fn check(&self, expected: &Expected<'_>) -> Result<(), &'static str> {
         let now = expected.now as f64;
         let difference = CLOCK_DIFFERENCE as f64;

@@ -194,7 +194,7 @@ pub fn make_private(path: &Path, file: &File) {
     use std::os::unix::fs::PermissionsExt;
     let Ok(mut permissions) = file.metadata().map(|metadata| metadata.permissions()) else { return };
     let mode = permissions.mode() & 0o777;
-    if mode & 0o007 == 0 {
+    if mode == mode & 0o770 {
         return;
     }
     permissions.set_mode(mode & 0o770);

@@ -92,7 +92,7 @@ async fn finish(
 ) -> ApiResult<Reply<Uploaded>> {
     let named = (file.file_name.as_str(), file.content_type.as_deref());
     let file = ArrivedFile::new(&call.app, &call.caller, limits, named, &content).await?;
-    let row = match call.write(move |tx, _caller| file.add(tx)).await {
+    let row = match call.write(move |tx, _caller| file.insert(tx)).await {
         Ok(row) => row,
         Err(error) => {
             content.abort().await?;

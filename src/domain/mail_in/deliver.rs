@@ -85,6 +85,7 @@ pub async fn deliver(app: &Arc<App>, mail: &Arc<Mail>, recipient: &Recipient) ->
 
 /// The address of a channel.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "all are ids")]
 struct ToChannel {
     stream_id: StreamId,
     asker_id: UserId,

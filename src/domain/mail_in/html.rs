@@ -191,7 +191,7 @@ fn decode_entities(text: &str) -> String {
         let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'#');
         match end.filter(|end| rest.get(1..*end).is_some_and(is_name)) {
             Some(end) => {
-                add_html_token(&mut decoded, rest[..=end].as_bytes(), false);
+                add_html_token(&mut decoded, &rest.as_bytes()[..=end], false);
                 rest = &rest[end + 1..];
             }
             None => {
@@ -351,7 +351,8 @@ impl Writer {
         self.out.push_str(&"  ".repeat(self.lists.len().saturating_sub(1)));
         match self.lists.last_mut() {
             Some(Some(number)) => {
-                self.out.push_str(&format!("{number}. "));
+                self.out.push_str(&number.to_string());
+                self.out.push_str(". ");
                 *number += 1;
             }
             _ => self.out.push_str("* "),

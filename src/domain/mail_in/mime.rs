@@ -126,7 +126,7 @@ pub fn read(raw: &[u8], own: &OwnMail) -> Result<Mail, Unreadable> {
 
 impl Mail {
     fn read_headers(&mut self, headers: &Message<'_>, own: &OwnMail) {
-        self.subject = headers.subject().unwrap_or_default().to_owned();
+        headers.subject().unwrap_or_default().clone_into(&mut self.subject);
         self.from = headers.from().map(sender).unwrap_or_default();
         self.kind = kind(headers, own);
     }
@@ -138,8 +138,7 @@ impl Mail {
         let (ctype, subtype) =
             kind.map_or(("text", "plain"), |kind| (kind.ctype(), kind.subtype().unwrap_or("")));
         let (ctype, subtype) = (ctype.to_ascii_lowercase(), subtype.to_ascii_lowercase());
-        let is_attached =
-            headers.content_disposition().is_some_and(|disposition| disposition.is_attachment());
+        let is_attached = headers.content_disposition().is_some_and(mail_parser::ContentType::is_attachment);
         let name = headers.attachment_name();
         let is_text = ctype == "text" && matches!(subtype.as_str(), "plain" | "html");
         if is_text && !is_attached && name.is_none() {
@@ -318,9 +317,9 @@ mod tests {
 
     #[test]
     fn bombs_are_refused() {
-        let nested: String =
-            (0..40).map(|n| format!("Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n")).collect();
-        let nested = nested.replace('\n', "\r\n");
+        let parts =
+            (0..40).map(|n| format!("Content-Type: multipart/mixed; boundary=b{n}\r\n\r\n--b{n}\r\n"));
+        let nested = parts.collect::<Vec<_>>().concat();
         assert_eq!(read(nested.as_bytes(), &OwnMail::default()), Err(Unreadable::TooManyParts));
         let wide =
             format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{}", "--b\r\n\r\nx\r\n".repeat(2000));

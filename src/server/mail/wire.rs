@@ -206,7 +206,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
 mod tests {
     use super::*;
 
-    /// The mail that a text is, and what follows it.
+    /// The mail that a text is, and the bytes that follow it.
+    #[expect(clippy::type_complexity, reason = "of tests only")]
     fn read(bytes: &[u8], most: usize) -> Option<(Result<Vec<u8>, BadMail>, &[u8])> {
         let mut text = Text::default();
         let end = bytes.iter().position(|byte| text.take(*byte, most))?;

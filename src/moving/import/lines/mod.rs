@@ -386,7 +386,8 @@ impl<'a> Importer<'a> {
 
     fn add_message(&mut self, mut line: MessageLine) -> ImportResult<()> {
         self.flush_people()?;
-        line.topic = line.topic.trim().to_owned();
+        let topic = line.topic.trim().to_owned();
+        line.topic = topic;
         let sender = self.user(&line.sender)?;
         let (recipient, stream, receivers) = self.place(sender, &line)?;
         self.last_message += 1;
