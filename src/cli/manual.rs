@@ -130,10 +130,7 @@ fn commands_of_the_book_and_their_flags_exist() {
     for (name, page) in pages() {
         for command in commands(&page) {
             count += 1;
-            let refusal = match Arguments::command().try_get_matches_from(&command) {
-                Err(error) => error,
-                Ok(_) => continue,
-            };
+            let Err(refusal) = Arguments::command().try_get_matches_from(&command) else { continue };
             // Examples may leave out flags, and name values that are not there.
             let is_wrong = matches!(
                 refusal.kind(),

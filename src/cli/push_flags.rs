@@ -7,6 +7,7 @@ use teamchat::app::PushBouncer;
 
 /// Notifications of phones; docs/configuration.md shows their use.
 #[derive(Args)]
+#[expect(clippy::struct_field_names, reason = "named as the flags")]
 pub struct PushFlags {
     /// The push bouncer that passes notifications on to the phone apps: https, or http on this machine. Only the publisher of the
     /// apps can run one, and it knows this server by --push-org-id and --push-org-key. Without it phones get no notifications, and

@@ -59,8 +59,8 @@ async fn mails_and_commands_are_not_mixed() {
 #[tokio::test]
 async fn bombs_are_refused_and_the_session_goes_on() {
     let (server, listener, ada, email) = channel().await;
-    let nested: String =
-        (0..100).map(|n| format!("Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n")).collect();
+    let part = |n: i32| format!("Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n");
+    let nested = (0..100).map(part).collect::<Vec<_>>().concat();
     let wide = format!("Content-Type: multipart/mixed; boundary=b\n\n{}", "--b\n\nx\n".repeat(5000));
     let header = format!("Subject: x\n{}\nx\n", "X-Filler: aaaaaaaaaaaaaaaaaaaaaaaa\n".repeat(10_000));
     let mut mailer = Mailer::lmtp(listener).await;

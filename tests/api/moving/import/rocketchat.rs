@@ -185,7 +185,7 @@ async fn messages_of_people_who_are_not_in_the_dump_are_kept() {
 async fn people_keep_their_passwords() {
     let import = dump();
     // Browsers send a digest, which the server hashes.
-    let digest: String = Sha256::digest("correct horse").iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = teamchat::types::hex(&Sha256::digest("correct horse"));
     let hash = bcrypt::hash_with_salt(digest, 4, [7; 16]).unwrap().to_string();
     let user = |id: &str, name: &str, roles: &[&str], password: Value| {
         json!({"_id": id, "username": name, "name": name, "type": "user", "roles": roles, "active": true,
