@@ -6,13 +6,15 @@ use crate::events::Hub;
 use crate::http_client::TlsClient;
 use crate::oidc::{Environment, Provider, SignOn};
 use crate::pool::{Pool, Pools};
+use crate::smtp::MailServer;
 use crate::store::{Readers, Snapshot, Writer};
 use crate::types::{Clock, Hourly, JumpDetector, MailPattern, Network, RecipientId, UserId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -51,6 +53,8 @@ pub struct App {
     pub scheduler_progress: watch::Sender<SchedulerProgress>,
     /// The scheduled backups.
     pub backups: Backups,
+    /// The state of mail.
+    pub mail: Mail,
     /// The number of messages of the last weeks, by channel.
     pub channel_traffic: Hourly<RecipientId, i64>,
     /// Until when the certificate is valid, in UNIX seconds, and 0 as long as there is none; not set without TLS.
@@ -168,6 +172,8 @@ pub struct Options {
     pub audit_keep_days: Option<u32>,
     /// The share of the disk in use, in percent, from which on owners are warned; `None` means never.
     pub disk_warning: Option<i64>,
+    /// Mail; `None` means that this server sends none.
+    pub mail: Option<MailOptions>,
     /// The scheduled backups; `None` means that there are none.
     pub backups: Option<BackupOptions>,
     /// True if another program copies the log of the database, and decides when it is emptied.
@@ -178,6 +184,17 @@ pub struct Options {
     pub search_engines: bool,
     /// True if API keys are issued without passwords, for developers of clients.
     pub dev_login: bool,
+}
+
+/// The way in which mail is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MailOptions {
+    /// The mail server.
+    pub server: MailServer,
+    /// The address that letters come from.
+    pub sender: String,
+    /// The base of links in letters: scheme, host and port, without a slash at the end.
+    pub url: String,
 }
 
 /// Options of Web Push.
@@ -273,6 +290,46 @@ pub struct BackupOptions {
     pub keep: String,
     /// The public keys that backups are encrypted to.
     pub recipients: Vec<String>,
+}
+
+/// The state of mail since the server started.
+#[derive(Default)]
+pub struct Mail {
+    /// Number of letters that the mail server took.
+    pub sent: AtomicU64,
+    /// Number of letters that it refused for good.
+    pub refused: AtomicU64,
+    /// Number of letters that became useless while they waited.
+    pub expired: AtomicU64,
+    /// Number of attempts that failed.
+    pub failed_attempts: AtomicU64,
+    /// Since when no letter could be handed over, in UNIX seconds; 0 if the last attempt succeeded.
+    pub failing_since: AtomicI64,
+    /// The error of the last attempt.
+    pub last_error: Mutex<String>,
+    /// Number of attempts in a row in which the mail server failed.
+    pub failures_in_a_row: AtomicU64,
+    /// The time before which the mail server is left alone, in UNIX seconds.
+    pub next_attempt: AtomicI64,
+    /// Letters that were sent and may still be in the queue.
+    sent_ids: Mutex<HashSet<i64>>,
+}
+
+impl Mail {
+    /// True if a letter in the queue was sent.
+    pub fn has_sent(&self, id: i64) -> bool {
+        self.sent_ids.lock().unwrap_or_else(PoisonError::into_inner).contains(&id)
+    }
+
+    /// Notes that a letter was sent, before it is deleted: it is not sent again if that fails.
+    pub fn mark_sent(&self, id: i64) {
+        self.sent_ids.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+    }
+
+    /// Notes that a letter was deleted.
+    pub fn forget_sent(&self, id: i64) {
+        self.sent_ids.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
 }
 
 /// The state of the scheduled backups.

@@ -12,18 +12,19 @@
 //! 5. [`turns`]: the order in which work begins;
 //! 6. [`http_client`]: requests to other servers;
 //! 7. [`oidc`]: sign-on by OpenID Connect, the protocol with a provider;
-//! 8. [`store`]: the database, snapshots to read it, one writer to change it;
-//! 9. [`events`]: the log of changes, and the event queues, which are cursors into it;
-//! 10. [`auth`]: callers, credentials, rate limits;
-//! 11. [`app`]: the shared state of a running server;
-//! 12. [`domain`]: code shared by several operations: records, statements, rules, access, events, commands;
-//! 13. [`http`]: routes, parameters, replies;
-//! 14. [`scheduler`]: runs tasks when something is due;
-//! 15. [`api`]: the operations, by resource;
-//! 16. [`commands`]: what the command line does to a database or to a running server;
-//! 17. [`moving`]: archives of other servers;
-//! 18. [`server`]: start, connections, shutdown;
-//! 19. [`testing`]: test servers.
+//! 8. [`smtp`]: letters to a mail server;
+//! 9. [`store`]: the database, snapshots to read it, one writer to change it;
+//! 10. [`events`]: the log of changes, and the event queues, which are cursors into it;
+//! 11. [`auth`]: callers, credentials, rate limits;
+//! 12. [`app`]: the shared state of a running server;
+//! 13. [`domain`]: code shared by several operations: records, statements, rules, access, events, commands;
+//! 14. [`http`]: routes, parameters, replies;
+//! 15. [`scheduler`]: runs tasks when something is due;
+//! 16. [`api`]: the operations, by resource;
+//! 17. [`commands`]: what the command line does to a database or to a running server;
+//! 18. [`moving`]: archives of other servers;
+//! 19. [`server`]: start, connections, shutdown;
+//! 20. [`testing`]: test servers.
 //!
 //! Text becomes HTML in a crate of its own, `teamchat-markdown`. `ARCHITECTURE.md` follows a request through them.
 
@@ -50,6 +51,9 @@ pub mod http_client;
 
 #[doc(hidden)]
 pub mod oidc;
+
+#[doc(hidden)]
+pub mod smtp;
 
 #[doc(hidden)]
 pub mod store;

@@ -1,11 +1,7 @@
-//! Pages that clients and notices link to but that are not part of the web client: help, and alternatives for lost
-//! passwords and forgotten organizations. Help is the book of this version, and the published help center for the rest.
+//! Help, which clients and notices link to: the book of this version, and the published help center for the rest.
 
 use crate::api::resource::Resource;
-use crate::domain::notices;
-use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiResult, OtherReply, Read, Reply, Route, page, unpacked};
-use crate::types::Language;
 use bytes::Bytes;
 use hyper::Method;
 use serde::Deserialize;
@@ -38,10 +34,6 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/help", ANYONE, help).outside(),
         Route::read(Method::GET, "/help/", ANYONE, help).outside(),
         Route::read(Method::GET, "/help/{path...}", ANYONE, help).outside(),
-        Route::read(Method::GET, "/accounts/password/reset", ANYONE, forgotten_password).outside(),
-        Route::read(Method::GET, "/accounts/password/reset/", ANYONE, forgotten_password).outside(),
-        Route::read(Method::GET, "/accounts/find", ANYONE, find_accounts).outside(),
-        Route::read(Method::GET, "/accounts/find/", ANYONE, find_accounts).outside(),
     ]
 }
 
@@ -86,46 +78,4 @@ fn book_file(read: &Read<'_, Anyone>, path: &str, content: &'static [u8]) -> Rep
         unpacked(content)
     };
     Reply::other(OtherReply { status: 200, content_type, headers, body })
-}
-
-/// `GET /accounts/password/reset/`: says what to do, since the server sends no mail.
-fn forgotten_password(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    let language = language_of(read)?;
-    Ok(shown(
-        language,
-        language.t("Forgot your password?"),
-        &[
-            language.t("Ask an administrator of the organization for a link on which you set a new password. This server \
-                 sends no email."),
-            language.t("If you are the only administrator, ask the operator of the server: the command teamchat user \
-                 password sets a new password."),
-        ],
-    ))
-}
-
-/// `GET /accounts/find/`: says where one's account is: each server has one organization.
-fn find_accounts(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    let language = language_of(read)?;
-    Ok(shown(
-        language,
-        language.t("Find your account"),
-        &[
-            language.t("This server has one organization, and its address is the one that you are at: log in here with your \
-                 email."),
-            language.t("If you do not know which email you have here, ask an administrator of the organization."),
-        ],
-    ))
-}
-
-/// The language of a page: that of the browser, or else of the organization.
-fn language_of(read: &Read<'_, Anyone>) -> ApiResult<Language> {
-    match read.info.language {
-        Some(language) => Ok(language),
-        None => notices::common_language(read),
-    }
-}
-
-fn shown(language: Language, title: &str, sentences: &[&str]) -> Reply {
-    let body = page::plain(language, title, sentences).into();
-    Reply::other(OtherReply { status: 200, content_type: page::HTML, headers: page::headers(), body })
 }

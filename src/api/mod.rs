@@ -4,6 +4,7 @@
 //! named as the interface documents it. No resource imports another; shared code is in [`crate::domain`]. A new
 //! resource is declared here and added to [`RESOURCES`].
 
+pub mod accounts;
 pub mod alert_words;
 pub mod audit_log;
 pub mod bot_storage;
@@ -28,6 +29,7 @@ pub mod invites;
 pub mod join;
 pub mod keys;
 pub mod linkifiers;
+pub mod mail;
 pub mod maintenance;
 pub mod messages;
 pub mod muted_users;
@@ -121,6 +123,8 @@ pub static RESOURCES: &[Resource] = &[
     web::RESOURCE,
     public_pages::RESOURCE,
     web_push::RESOURCE,
+    mail::RESOURCE,
+    accounts::RESOURCE,
     help::RESOURCE,
     health::RESOURCE,
     audit_log::RESOURCE,

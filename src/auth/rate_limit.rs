@@ -20,6 +20,20 @@ const SIGN_UPS_OF_ADDRESS: Rule = Rule { attempts: 100, window: 10 * MINUTE };
 /// Steps of logins at providers from one address: 200 in 10 minutes. Some have the server ask the provider.
 const SIGN_ONS_OF_ADDRESS: Rule = Rule { attempts: 200, window: 10 * MINUTE };
 
+/// Letters that one address causes without a login: 5 in a day, as on the published server.
+const LETTERS_OF_ADDRESS: Rule = Rule { attempts: 5, window: DAY };
+
+/// Letters with a link for a new password, or that prove a new address, of one account: 2 in an hour and 5 in a day, as on the
+/// published server.
+const LETTERS_OF_ACCOUNT: [Rule; 2] =
+    [Rule { attempts: 2, window: 60 * MINUTE }, Rule { attempts: 5, window: DAY }];
+
+/// Invitations by mail of one person who is not an administrator: 100 in a day.
+const INVITATIONS_OF_USER: Rule = Rule { attempts: 100, window: DAY };
+
+/// A day in milliseconds.
+const DAY: i64 = 24 * 60 * MINUTE;
+
 /// Requests of one user: 200 in a minute, as on the published server.
 const REQUESTS_OF_USER: Rule = Rule { attempts: 200, window: MINUTE };
 
@@ -62,6 +76,9 @@ pub struct RateLimiter {
     searches_of_addresses: Counter<IpAddr>,
     visits_of_files: Counter<String>,
     mails: [Counter<()>; MAILS.len()],
+    letters_of_addresses: Counter<IpAddr>,
+    letters_of_accounts: [Counter<String>; 2],
+    invitations_of_users: Counter<UserId>,
 }
 
 impl RateLimiter {
@@ -106,6 +123,26 @@ impl RateLimiter {
         self.mails.iter().zip(MAILS).try_for_each(|(mails, rule)| mails.count((), rule, clock).check())
     }
 
+    /// Counts a letter that an address causes without a login. Fails if there were too many.
+    pub fn count_letter(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
+        self.letters_of_addresses.count(address_block(peer), LETTERS_OF_ADDRESS, clock).check()
+    }
+
+    /// Counts a letter with a link that changes an account: `account` is its email, or another name of it. Fails if there were
+    /// too many.
+    pub fn count_letter_of_account(&self, account: &str, clock: &Clock) -> ApiResult<()> {
+        let account: String = account.trim().to_lowercase().chars().take(MAX_PATH_LENGTH).collect();
+        for (counter, rule) in self.letters_of_accounts.iter().zip(LETTERS_OF_ACCOUNT) {
+            counter.count(account.clone(), rule, clock).check()?;
+        }
+        Ok(())
+    }
+
+    /// Counts an invitation that a person sends by mail. Fails if there were too many.
+    pub fn count_invitation(&self, user_id: UserId, clock: &Clock) -> ApiResult<()> {
+        self.invitations_of_users.count(user_id, INVITATIONS_OF_USER, clock).check()
+    }
+
     /// Counts what the server does for a user like a request of theirs: posting to the webhook of a bot, which may reply.
     pub fn count_action(&self, caller: &Caller, clock: &Clock) -> Usage {
         let own = self.requests_of_users.count(caller.user_id, REQUESTS_OF_USER, clock);
@@ -128,6 +165,9 @@ impl RateLimiter {
         self.searches_of_addresses.clear();
         self.visits_of_files.clear();
         self.mails.iter().for_each(Counter::clear);
+        self.letters_of_addresses.clear();
+        self.letters_of_accounts.iter().for_each(Counter::clear);
+        self.invitations_of_users.clear();
     }
 
     /// The number of refusals by each limit.
@@ -143,6 +183,12 @@ impl RateLimiter {
             ("searches_of_addresses", self.searches_of_addresses.refusals.get()),
             ("visits_of_files", self.visits_of_files.refusals.get()),
             ("mails", self.mails.iter().map(|mails| mails.refusals.get()).sum()),
+            ("letters_of_addresses", self.letters_of_addresses.refusals.get()),
+            (
+                "letters_of_accounts",
+                self.letters_of_accounts.iter().map(|counter| counter.refusals.get()).sum(),
+            ),
+            ("invitations_of_users", self.invitations_of_users.refusals.get()),
         ]
     }
 
@@ -158,6 +204,11 @@ impl RateLimiter {
         self.requests_of_addresses.remove_expired(REQUESTS_OF_ADDRESS, now);
         self.searches_of_addresses.remove_expired(SEARCHES_OF_ADDRESS, now);
         self.visits_of_files.remove_expired(VISITS_OF_FILE, now);
+        self.letters_of_addresses.remove_expired(LETTERS_OF_ADDRESS, now);
+        for (counter, rule) in self.letters_of_accounts.iter().zip(LETTERS_OF_ACCOUNT) {
+            counter.remove_expired(rule, now);
+        }
+        self.invitations_of_users.remove_expired(INVITATIONS_OF_USER, now);
     }
 }
 

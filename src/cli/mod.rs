@@ -16,6 +16,8 @@ mod keeping;
 mod lists;
 mod logging;
 mod mail_in_flags;
+mod mail;
+mod mail_flags;
 #[cfg(test)]
 mod manual;
 mod oidc;
@@ -140,6 +142,9 @@ enum MainCommand {
     /// (there may be warnings), 1 if there are problems, 2 if the database cannot be used.
     #[command(override_usage = "teamchat doctor [OPTIONS]")]
     Doctor(Box<doctor::DoctorCommand>),
+    /// Test mail.
+    #[command(subcommand)]
+    Mail(mail::MailCommand),
     /// Show the state of a server: people, messages, sizes, and problems with their remedies.
     ///
     /// Works whether the server is running or not.
@@ -380,6 +385,7 @@ impl Arguments {
             MainCommand::Bot(BotCommand::Create(create)) => create.run(),
             MainCommand::Fixtures(task) => task.run(),
             MainCommand::Organization(task) => task.run(),
+            MainCommand::Mail(task) => task.run(),
             MainCommand::Status(command) => command.run(),
         };
         match done {

@@ -4,6 +4,7 @@ use super::common::{Failure, File, Output, Style, run_on_server};
 use super::logging::LogFormat;
 use super::mail_in_flags::MailInFlags;
 use super::push_flags::PushFlags;
+use super::mail_flags::MailFlags;
 use super::test_flags::UsageError;
 use super::tls_flags::TlsFlags;
 use super::{keeping, logging, serve_options, test_flags};
@@ -12,7 +13,7 @@ use clap::{Args, ValueEnum};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use teamchat::app::{ClientFiles, Options, WebPush};
+use teamchat::app::{ClientFiles, MailOptions, Options, WebPush};
 use teamchat::commands::Command;
 use teamchat::domain::audit::DEFAULT_KEEP_DAYS;
 use teamchat::domain::limits::{MAX_FILE_UPLOAD_SIZE_MIB, UPLOAD_QUOTA_MIB};
@@ -125,6 +126,8 @@ pub struct Serve {
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
+    pub mail: MailFlags,
+    #[command(flatten)]
     pub keeping: keeping::KeepingFlags,
     // The last two, since their headings are for all that follow.
     #[command(flatten)]
@@ -158,6 +161,7 @@ impl Serve {
         self.testing.check(&self.listen, self.public_url.is_some())?;
         self.keeping.backups()?;
         self.push.bouncer()?;
+        self.mail_options(&[])?;
         if let Some(TlsOptions::Files { certificate, key }) = self.tls.options(&self.file.db) {
             Certificate::read(&certificate, &key, Clock::System.seconds())
                 .map_err(|error| UsageError(error.to_string()))?;
@@ -253,6 +257,21 @@ impl Serve {
         Ok(listeners)
     }
 
+    /// The base of links outside requests: the public URL, or else the first address. The host that a request names is not used:
+    /// it may be another site.
+    fn own_url(&self, listeners: &[Listener]) -> String {
+        let is_secure = self.tls.options(&self.file.db).is_some();
+        let urls =
+            listeners.iter().filter_map(|listener| Some(listener.address().ok()?.here().url(is_secure)));
+        let first = || urls.into_iter().find(|url| url.starts_with("http"));
+        self.public_url.clone().or_else(first).unwrap_or_else(|| format!("http://{DEFAULT_ADDRESS}"))
+    }
+
+    /// The options of mail, of a server with these sockets.
+    pub fn mail_options(&self, listeners: &[Listener]) -> Result<Option<MailOptions>, Failure> {
+        Ok(self.mail.options(&self.own_url(listeners))?)
+    }
+
     /// The options of a server with these sockets.
     pub fn options(&self, listeners: &[Listener]) -> Result<Options, Failure> {
         Ok(Options {
@@ -280,6 +299,7 @@ impl Serve {
             disk_reserve_mib: None,
             audit_keep_days: Some(self.audit_keep),
             disk_warning: Some(DISK_WARNING),
+            mail: self.mail_options(listeners)?,
             backups: self.keeping.backups()?,
             is_replicated: self.keeping.replicated,
             client_files: match &self.web_dir {

@@ -94,6 +94,11 @@ fn write_screen(
         writeln!(out, "  disk       {} free", size(free))?;
     }
     writeln!(out, "  backup     {}", backup(status))?;
+    if let Some(mail) = &status.mail {
+        let (server, sender) = (&mail.server, &mail.sender);
+        let counts = format!("{} sent, {} refused, {} waiting", mail.sent, mail.refused, mail.waiting);
+        writeln!(out, "  mail       {counts}; {sender} by {server}")?;
+    }
     for warning in &status.warnings {
         writeln!(out, "{} {warning}", style.red("warning:"))?;
     }

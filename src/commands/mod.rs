@@ -3,6 +3,7 @@
 //! If a server has the database open, the program sends the command to its control socket; otherwise the program runs it
 //! on the database itself. Either way it is one job of the writer, and a running server delivers its events.
 
+mod mail;
 mod operator;
 mod organization;
 mod purge;
@@ -11,6 +12,7 @@ mod user;
 mod work;
 
 use crate::app::{App, Probe};
+pub use crate::commands::mail::{send_now, test_letter};
 use crate::commands::operator::as_operator;
 pub use crate::commands::purge::Place;
 pub use crate::commands::purge::Purge;
@@ -184,6 +186,11 @@ pub enum Command {
     Compact,
     /// Writes work on the file into the audit log.
     Record(Work),
+    /// `mail test`.
+    TestMail {
+        /// The address to which the letter goes.
+        address: String,
+    },
     /// `doctor`: expects a request to `/health` with this text.
     ExpectProbe(String),
     /// `doctor`: the request that was expected, if it arrived.
@@ -265,6 +272,7 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
         Command::GetRealm => return app.readers.read(|snapshot| organization::get(snapshot)).await,
         Command::SetRealm { name, value } => return organization::set(app, name, value).await,
         Command::Status => return Ok(serde_json::to_value(status::status(app).await?)?),
+        Command::TestMail { address } => return mail::test(app, &address).await,
         Command::DeleteUser { email } => return user::delete(app, email).await,
         Command::ExpectProbe(token) => {
             *app.probe.lock().unwrap_or_else(PoisonError::into_inner) = Probe { token, seen: None };
@@ -471,6 +479,7 @@ fn execute(
             Value::Null
         }
         Command::ListAudit(_)
+        | Command::TestMail { .. }
         | Command::GetRealm
         | Command::SetRealm { .. }
         | Command::Status

@@ -9,7 +9,7 @@ use crate::domain::groups::setting::to_wire;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::realm::settings::RealmTable;
 use crate::domain::rows::user::UserRow;
-use crate::domain::{groups, realm, rows, users};
+use crate::domain::{groups, mail, realm, rows, users};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::Role;
@@ -76,6 +76,9 @@ fn permission(connection: &Connection, value: &str) -> ApiResult<String> {
 pub(super) fn set_deactivated(tx: &mut Tx<'_>, deactivated: bool) -> ApiResult<Value> {
     let was_deactivated = realm::is_deactivated(tx)?;
     if was_deactivated != deactivated {
+        if deactivated {
+            mail::letters::organization_deactivated(tx, None)?;
+        }
         realm::events::set_deactivated(tx, deactivated)?;
     }
     Ok(json!({ "deactivated": deactivated, "was_deactivated": was_deactivated }))

@@ -1,6 +1,7 @@
 //! `status`: the state of a server or a database.
 
 use crate::app::{App, BackupRecord, BackupStatus};
+use crate::domain::mail::outbox;
 use crate::domain::notices::operation;
 use crate::domain::statistics::{Recent, Statistics};
 use crate::domain::upload_quota::{ALMOST_FULL, UploadQuota};
@@ -11,6 +12,8 @@ use crate::types::timestamp;
 use crate::types::version::FEATURE_LEVEL;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 /// Free space of a disk below which `status` and `doctor` warn, in bytes.
 pub const LOW_DISK: u64 = 1 << 30;
@@ -63,8 +66,46 @@ pub struct Status {
     pub backup_folder: Option<PathBuf>,
     /// The scheduled backups. The newest may also be one of the command.
     pub backups: BackupStatus,
+    /// Mail; `None` if this server sends none, or is stopped.
+    pub mail: Option<MailStatus>,
     /// Problems, each with its remedy.
     pub warnings: Vec<String>,
+}
+
+/// The state of mail.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MailStatus {
+    /// Host and port of the mail server.
+    pub server: String,
+    /// The address that letters come from.
+    pub sender: String,
+    /// Number of letters that are due, or that the mail server did not take.
+    pub waiting: i64,
+    /// Number of letters that were sent since the start.
+    pub sent: u64,
+    /// Number of letters that the mail server refused since the start.
+    pub refused: u64,
+    /// Since when no letter could be sent, in UNIX seconds; `None` if the last attempt succeeded.
+    pub failing_since: Option<i64>,
+    /// Why the last attempt failed, if it did.
+    pub error: Option<String>,
+}
+
+impl MailStatus {
+    fn of(app: &App, waiting: i64) -> Option<Self> {
+        let options = app.options.mail.as_ref()?;
+        let since = app.mail.failing_since.load(Ordering::Relaxed);
+        let error = app.mail.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Some(Self {
+            server: options.server.to_string(),
+            sender: options.sender.clone(),
+            waiting,
+            sent: app.mail.sent.load(Ordering::Relaxed),
+            refused: app.mail.refused.load(Ordering::Relaxed),
+            failing_since: (since != 0).then_some(since),
+            error: (since != 0).then_some(error),
+        })
+    }
 }
 
 /// Collects the status.
@@ -80,6 +121,7 @@ pub(super) async fn status(app: &App) -> ApiResult<Status> {
             last_backup: backups::last_recorded(snapshot)?,
             is_backup_failing: operation::is_backup_failing(snapshot)?,
             full_quotas: full_quotas(snapshot, quota)?,
+            waiting_mail: outbox::waiting(snapshot, now)?,
         })
     });
     let read = read.await?;
@@ -87,7 +129,15 @@ pub(super) async fn status(app: &App) -> ApiResult<Status> {
     // The command makes backups too, and the server has made none since it started.
     backups.last_success =
         backups.last_success.into_iter().chain(read.last_backup.clone()).max_by_key(|last| last.time);
-    let warnings = warnings(app, &read, &backups, now);
+    let mail = MailStatus::of(app, read.waiting_mail);
+    let mut warnings = warnings(app, &read, &backups, now);
+    if let Some(MailStatus { failing_since: Some(since), error, waiting, .. }) = &mail {
+        let (since, error) = (timestamp(*since), error.as_deref().unwrap_or_default());
+        warnings.push(format!(
+            "No mail could be sent since {since}: {error}. {waiting} letters wait; `teamchat mail test ADDRESS` tests the mail \
+             server."
+        ));
+    }
     let (database_bytes, wal_bytes) = app.writer.file_sizes();
     let queues = app.hub.figures();
     Ok(Status {
@@ -104,6 +154,7 @@ pub(super) async fn status(app: &App) -> ApiResult<Status> {
         disk_free_bytes: app.writer.free_space(),
         backup_folder: app.options.backups.as_ref().map(|options| options.folder.clone()),
         backups,
+        mail,
         warnings,
     })
 }
@@ -119,6 +170,7 @@ struct Read {
     is_backup_failing: bool,
     /// The emails of people whose own quota is almost used up, and the share in percent.
     full_quotas: Vec<(String, i64)>,
+    waiting_mail: i64,
 }
 
 fn full_quotas(snapshot: &Snapshot<'_>, quota: UploadQuota) -> ApiResult<Vec<(String, i64)>> {

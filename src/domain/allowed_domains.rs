@@ -1,6 +1,7 @@
 //! Email domains that may join while the organization is restricted to some: rules and SQL statements.
 
-use crate::domain::realm;
+use crate::domain::disposable_domains::is_disposable;
+use crate::domain::{mail, realm};
 use crate::error::ApiResult;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,8 @@ pub enum Refusal {
     Domain,
     /// It has a `+`, with which one person could join several times.
     Plus,
+    /// It is of a service for disposable addresses.
+    Disposable,
 }
 
 impl Refusal {
@@ -63,6 +66,7 @@ impl Refusal {
         match self {
             Self::Domain => "Outside your domain.",
             Self::Plus => "Email addresses containing + are not allowed.",
+            Self::Disposable => "Please use your real email address.",
         }
     }
 
@@ -71,15 +75,19 @@ impl Refusal {
         match self {
             Self::Domain => format!("Email '{email}' not allowed in this organization"),
             Self::Plus => self.reason().to_owned(),
+            Self::Disposable => "Disposable email addresses are not allowed in this organization".to_owned(),
         }
     }
 }
 
 /// Checks whether an email may join the organization, invited or not. Any may, unless the organization is restricted to
-/// domains and has at least one.
+/// domains and has at least one; or it refuses disposable addresses, which matter only where mail proves addresses.
 pub fn check_may_join(connection: &Connection, email: &str) -> ApiResult<Result<(), Refusal>> {
     if !realm::settings::EMAILS_RESTRICTED_TO_DOMAINS.get(connection)? {
-        return Ok(Ok(()));
+        let refuses = realm::settings::DISALLOW_DISPOSABLE_EMAIL_ADDRESSES.get(connection)?
+            && is_disposable(email)
+            && mail::is_on(connection)?;
+        return Ok(if refuses { Err(Refusal::Disposable) } else { Ok(()) });
     }
     Ok(check_domains(email, &list(connection)?))
 }

@@ -4,7 +4,7 @@
 use crate::types::Language;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
@@ -39,8 +39,76 @@ pub fn headers() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// The content security policy of pages with a form, which goes to this server.
+static FORM_POLICY: LazyLock<String> =
+    LazyLock::new(|| CONTENT_SECURITY_POLICY.replace("form-action 'none'", "form-action 'self'"));
+
+/// Returns the headers of a page with a form.
+pub fn form_headers() -> Vec<(&'static str, String)> {
+    let own = headers().into_iter();
+    own.map(|(name, value)| {
+        (name, if name == "Content-Security-Policy" { FORM_POLICY.clone() } else { value })
+    })
+    .collect()
+}
+
+/// A page with a form, which is sent to the address of the page.
+pub struct Form<'a> {
+    /// The language.
+    pub language: Language,
+    /// The title.
+    pub title: &'a str,
+    /// Sentences above the form.
+    pub sentences: &'a [&'a str],
+    /// The error of what was sent.
+    pub error: Option<&'a str>,
+    /// Names and values of fields that are not shown.
+    pub hidden: &'a [(&'a str, &'a str)],
+    /// The field.
+    pub field: Option<Input<'a>>,
+    /// The text of the button.
+    pub button: &'a str,
+}
+
+/// A field of a form.
+pub struct Input<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The label.
+    pub label: &'a str,
+    /// The type of the element.
+    pub kind: &'a str,
+    /// The value at first.
+    pub value: &'a str,
+}
+
+impl Form<'_> {
+    /// Writes the page. All texts are escaped.
+    pub fn write(&self) -> String {
+        let body = html! {
+            @for sentence in self.sentences { p { (sentence) } }
+            @if let Some(error) = self.error { p role="alert" { strong { (error) } } }
+            form method="post" {
+                @for (name, value) in self.hidden { input type="hidden" name=(name) value=(value); }
+                @if let Some(field) = &self.field {
+                    p {
+                        label for=(field.name) { (field.label) } " "
+                        input id=(field.name) name=(field.name) type=(field.kind) value=(field.value) required;
+                    }
+                }
+                button type="submit" { (self.button) }
+            }
+        };
+        frame(self.language, self.title, &body)
+    }
+}
+
 /// Writes a page. All texts are escaped.
 pub fn plain(language: Language, title: &str, sentences: &[&str]) -> String {
+    frame(language, title, &html! { @for sentence in sentences { p { (sentence) } } })
+}
+
+fn frame(language: Language, title: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang=(language.code()) {
@@ -53,7 +121,7 @@ pub fn plain(language: Language, title: &str, sentences: &[&str]) -> String {
             body {
                 main {
                     h1 { (title) }
-                    @for sentence in sentences { p { (sentence) } }
+                    (body)
                     p { a href="/" { (language.t("Open the chat")) } }
                 }
             }

@@ -24,6 +24,7 @@ use prometheus_client::registry::Registry;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, watch};
@@ -391,6 +392,7 @@ impl Figures {
             let help = "Until when the certificate is valid, in UNIX seconds";
             out.gauge("teamchat_certificate_end_timestamp_seconds", help, positive(end))?;
         }
+        self.write_mail(out)?;
         let Some(options) = &app.options.backups else { return Ok(()) };
         let status = app.backups.status();
         let help = "The time between two scheduled backups";
@@ -404,6 +406,27 @@ impl Figures {
         let help = "The time that the last backup took";
         out.gauge("teamchat_backup_last_duration_seconds", help, float(last.milliseconds) / 1000.0)?;
         out.gauge("teamchat_backup_last_size_bytes", "The size of the last backup", float(last.bytes))
+    }
+
+    fn write_mail(&self, out: &mut Writer<'_>) -> fmt::Result {
+        let app = &self.server.app;
+        if app.options.mail.is_none() {
+            return Ok(());
+        }
+        let (sent, refused) =
+            (app.mail.sent.load(Ordering::Relaxed), app.mail.refused.load(Ordering::Relaxed));
+        let expired = app.mail.expired.load(Ordering::Relaxed);
+        let outcomes: [(Labels<'_>, u64); 3] = [
+            (&[("outcome", "sent")], sent),
+            (&[("outcome", "refused")], refused),
+            (&[("outcome", "expired")], expired),
+        ];
+        out.counters("teamchat_mail_letters", "Letters that left the queue", &outcomes)?;
+        let failures = app.mail.failed_attempts.load(Ordering::Relaxed);
+        out.counter("teamchat_mail_failures", "Attempts to hand over a letter that failed", failures)?;
+        let is_failing = app.mail.failing_since.load(Ordering::Relaxed) != 0;
+        let help = "1 if the last attempt to hand over a letter failed";
+        out.gauge("teamchat_mail_failed", help, f64::from(u8::from(is_failing)))
     }
 
     fn write_database(&self, out: &mut Writer<'_>) -> fmt::Result {

@@ -21,9 +21,10 @@ use self::connection_limits::ConnectionLimits;
 pub use self::listeners::{ListenAddress, Listener, inherited};
 use self::redirect::Redirect;
 use self::tls::Tls;
-use crate::app::{App, Backups, Options};
+use crate::app::{App, Backups, Mail, Options};
 use crate::auth::{CredentialCache, CredentialRow, RateLimiter};
 use crate::domain::audit;
+use crate::domain::mail::Setup;
 use crate::domain::messages::serialize;
 use crate::domain::space::Space;
 use crate::events::{EventSink, Hub};
@@ -34,9 +35,9 @@ use crate::oidc::SignOn;
 use crate::pool::Pools;
 #[cfg(unix)]
 use crate::server::admin_socket::ControlSocket;
-use crate::store::{Database, OpenError, Readers, StoreError, WatchedTables, Writer};
+use crate::store::{Database, OpenError, Readers, StoreError, Tx, WatchedTables, Writer};
 use crate::types::{Clock, Hourly, JumpDetector};
-use crate::{api, events, store};
+use crate::{api, domain, events, store};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::net::SocketAddr;
@@ -143,7 +144,14 @@ impl Engine {
         let watched = WatchedTables { counted: CredentialRow::TABLES, cached: serialize::CACHED_TABLES };
         let (writer, writer_thread) = Writer::start(&database, connection, clock.clone(), watched, sink)?;
         let public_url = options.public_url.clone();
-        writer.run(move |tx| api::set_up(tx, public_url.as_deref())).await?;
+        let mail =
+            options.mail.as_ref().map(|mail| Setup { sender: mail.sender.clone(), url: mail.url.clone() });
+        let set_up = move |tx: &mut Tx<'_>| {
+            api::set_up(tx, public_url.as_deref())?;
+            // Commands that work on the file leave it as the server set it up.
+            mail.map_or(Ok(()), |mail| domain::mail::set_up(tx, Some(&mail)))
+        };
+        writer.run(set_up).await?;
         events::save_queues(&hub, &writer).await;
         let started_at = clock.seconds();
         let app = Arc::new(App {
@@ -161,6 +169,7 @@ impl Engine {
             clock,
             started_at,
             backups: Backups::default(),
+            mail: Mail::default(),
             channel_traffic: Hourly::default(),
             certificate_end: OnceLock::new(),
             probe: Mutex::default(),

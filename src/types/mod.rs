@@ -13,6 +13,7 @@ mod ids;
 mod json_text;
 mod language;
 mod mail_pattern;
+mod link_key;
 mod names;
 mod network;
 mod origin;
@@ -34,6 +35,7 @@ pub use json_text::{
 };
 pub use language::{Language, Piece, fill, pieces};
 pub use mail_pattern::MailPattern;
+pub use link_key::random_key;
 pub use names::{
     find_forbidden_in_name, fold, folded_skeleton, is_unprintable, is_unseen, nearest_name, skeleton,
     without_forbidden, without_marks,

@@ -39,6 +39,7 @@ mod leaks;
 mod limits;
 mod linkifiers;
 mod mail_in;
+mod mail;
 mod maintenance;
 mod messages;
 mod monitoring;

@@ -92,7 +92,9 @@ async fn a_backup_of_a_running_server_is_restored_after_its_file_was_lost() {
         &db,
         "INSERT INTO push_message (message_id) VALUES (1);
          INSERT INTO push_held SELECT user_id, 1, 1, 4000000000 FROM user LIMIT 1;
-         INSERT INTO push_notification VALUES (1, 'a', x'', 0, 1, 0, 4000000000, NULL)",
+         INSERT INTO push_notification VALUES (1, 'a', x'', 0, 1, 0, 4000000000, NULL);
+         INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
+         VALUES ('digest', 'a@example.com', '{}', 0, 4000000000, 4000000000)",
     );
     let saved = json_of(&["backup", "--db", text(&db), text(&first)]);
     let length = std::fs::metadata(&first).unwrap().len();
@@ -120,7 +122,7 @@ async fn a_backup_of_a_running_server_is_restored_after_its_file_was_lost() {
     assert!(kept.contains("chat.sqlite.before-restore-20"), "{kept}");
     assert_eq!(std::fs::read(kept).unwrap(), zeros);
     assert_eq!(std::fs::metadata(&db).unwrap().permissions().mode() & 0o777, 0o600);
-    for table in ["push_message", "push_held", "push_notification", "event", "event_queue"] {
+    for table in ["push_message", "push_held", "push_notification", "outgoing_mail", "event", "event_queue"] {
         assert_eq!(count(&db, table), 0, "{table}: nothing old is sent");
     }
     let server = Server::start(&db);

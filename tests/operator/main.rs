@@ -12,6 +12,8 @@ mod configuration;
 #[cfg(unix)]
 mod doctor;
 mod http2;
+#[cfg(unix)]
+mod mail;
 #[path = "../api/harness/ports.rs"]
 mod ports;
 mod program;

@@ -1,7 +1,7 @@
 //! `/invites`: invitation links. [`join`](crate::api::join) has the page that a link opens.
 //!
-//! This server sends no email. An invitation by email is a link for one person, which the notification bot sends to the
-//! inviter if they are an administrator, and otherwise to the administrators.
+//! An invitation by email is a link for one person. It comes by mail; where this server sends none, the notification bot sends it
+//! to the inviter if they are an administrator, and otherwise to the administrators.
 
 mod new;
 mod send;

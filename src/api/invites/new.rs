@@ -3,7 +3,7 @@
 use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
 use crate::domain::groups::rules::Manager;
-use crate::domain::invites::record::{InviteRow, random_key};
+use crate::domain::invites::record::InviteRow;
 use crate::domain::limits::{
     AccountSet, Accounts, MAX_CHANNELS_PER_REQUEST, MAX_GROUPS_OF_INVITE, MAX_INVITES,
 };
@@ -11,7 +11,7 @@ use crate::domain::realm::settings::MAX_WELCOME_MESSAGE_LENGTH;
 use crate::domain::{invites, limits, rows};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::types::{GroupId, LAST_SECOND, Role, StreamId, distinct};
+use crate::types::{GroupId, LAST_SECOND, Role, StreamId, distinct, random_key};
 use rusqlite::Connection;
 use serde::Deserialize;
 

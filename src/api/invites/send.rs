@@ -1,30 +1,33 @@
 //! `POST /invites` and `POST /invites/{invite_id}/resend`: invitations by email.
 //!
-//! This server sends no email. The notification bot sends each link to the user who passes it on: to the inviter if
-//! they are an administrator. Links of other inviters go to the administrators, who may create accounts anyway: with
-//! the link to an invented address, an inviter could create a second account.
+//! By mail, each person gets a letter, and a reminder two days before the end. Without a mail server, the notification
+//! bot sends each link to the user who passes it on: to the inviter if they are an administrator. Links of other inviters go to
+//! the administrators, who may create accounts anyway: with the link to an invented address, an inviter could create a second
+//! account.
 
 use crate::api::invites::new;
 use crate::api::invites::new::InviteParams;
+use crate::app::App;
 use crate::domain::allowed_domains::check_may_join;
 use crate::domain::audit::{Action, Entry};
 use crate::domain::channels::rules::SECONDS_PER_DAY;
 use crate::domain::groups::permission::RealmGroup;
-use crate::domain::invites::record::{InviteRow, random_key};
+use crate::domain::invites::record::InviteRow;
 use crate::domain::limits::MAX_EMAILS_PER_REQUEST;
 use crate::domain::notices;
 use crate::domain::notices::budget::{self, UsedUp};
 use crate::domain::notices::{direct_address, send_as_notification_bot};
 use crate::domain::realm::user_ids;
 use crate::domain::users::{emails, names};
-use crate::domain::{invites, rows, users};
+use crate::domain::{invites, mail, rows, users};
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
-use crate::types::{StreamId, UserId};
+use crate::types::{StreamId, UserId, random_key};
 use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use std::sync::Arc;
 use teamchat_markdown::{Composition, Words};
 
 /// Maximum number of links in a message of the notification bot, which bounds its length.
@@ -55,12 +58,12 @@ pub async fn send_invites(
     call: Call<User>,
     Params2(params, send): Params2<InviteParams, SendParams>,
 ) -> ApiResult<Reply> {
-    let origin = link_origin(&call);
+    let (app, origin) = (Arc::clone(&call.app), link_origin(&call));
     let skipped = call
         .write(move |tx, caller| {
             let permission = RealmGroup::CanInviteUsers;
             invites::rules::check_can_invite(tx.ctx(caller), permission, params.invite_as)?;
-            invite_all(tx, caller, &params, &send, &origin)
+            invite_all(tx, &app, caller, &params, &send, &origin)
         })
         .await?;
     if skipped.is_empty() {
@@ -74,6 +77,7 @@ pub async fn send_invites(
 /// Invites the people without an account and returns the others.
 fn invite_all(
     tx: &mut Tx<'_>,
+    app: &App,
     caller: &Caller,
     params: &InviteParams,
     send: &SendParams,
@@ -107,7 +111,7 @@ fn invite_all(
         invite.invite_id = invites::insert(tx, &invite)?;
         invites.push(invite);
     }
-    send_links(tx, caller, &invites, origin)?.map_err(too_many_today)?;
+    deliver(tx, app, caller, &invites, origin)?.map_err(too_many_today)?;
     invites::events::changed(tx, Some(caller.user_id))?;
     Ok(skipped)
 }
@@ -189,6 +193,29 @@ fn too_many_today(used_up: UsedUp) -> ApiError {
     invitation_failed(msg, Vec::new(), false).with("daily_limit_reached", true)
 }
 
+/// Sends the links of invitations: by mail to the people themselves, or else by the notification bot. Nothing is sent if the
+/// caller has sent too many today.
+fn deliver(
+    tx: &mut Tx<'_>,
+    app: &App,
+    caller: &Caller,
+    invites: &[InviteRow],
+    origin: &str,
+) -> ApiResult<Result<(), UsedUp>> {
+    if !mail::is_on(tx)? {
+        return send_links(tx, caller, invites, origin);
+    }
+    for invite in invites {
+        if !caller.role.is_administrator()
+            && app.rate_limiter.count_invitation(caller.user_id, &app.clock).is_err()
+        {
+            return Ok(Err(UsedUp { seconds: SECONDS_PER_DAY }));
+        }
+        invites::letters::send(tx, invite)?;
+    }
+    Ok(Ok(()))
+}
+
 /// The base of invitation links. Other people get the links of members, so without `--public-url` these have no host: the
 /// host that a request names may be another site, to which the link would give the invitation.
 fn link_origin(call: &Call<User>) -> String {
@@ -264,10 +291,11 @@ pub struct ResendParams {
     invite_id: i64,
 }
 
-/// `POST /invites/{invite_id}/resend`: sends a new link to the caller if they are an administrator, else to the administrators.
+/// `POST /invites/{invite_id}/resend`: sends a new link by mail; without mail to the caller if they are an administrator, else to
+/// the administrators.
 /// The old one stops working: only its digest is stored. The expiry does not change.
 pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiResult<Reply> {
-    let origin = link_origin(&call);
+    let (app, origin) = (Arc::clone(&call.app), link_origin(&call));
     call.write(move |tx, caller| {
         let mut invite = new::find(tx, caller, params.invite_id, false)?;
         check_not_resent(tx, caller, &invite)?;
@@ -275,7 +303,7 @@ pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiR
         invites::set_key(tx, invite.invite_id, &key, tx.now())?;
         tx.audit(Entry::new(Action::InvitationSent, &invite))?;
         invite.key = Some(key);
-        send_links(tx, caller, &[invite], &origin)?.map_err(|used_up| {
+        deliver(tx, &app, caller, &[invite], &origin)?.map_err(|used_up| {
             ApiError::bad_request(format!("You have sent too many invitations. {}", used_up.wait()))
         })?;
         Ok(Reply::ok())

@@ -11,7 +11,7 @@ use crate::domain::realm::bot_domain;
 use crate::domain::sign_up::find_invitation;
 use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
-use crate::domain::{images, notices, realm, rows};
+use crate::domain::{images, mail, notices, realm, rows};
 use crate::http::{Anyone, ApiResult, Call, OtherReply, Read, Reply, RequestInfo};
 use crate::oidc::Provider;
 use crate::types::Language;
@@ -58,6 +58,9 @@ pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
             return Ok(view::unusable(&organization(read, read.info)?, reason));
         }
     };
+    if needs_proof(read, &invite)? {
+        return Ok(prove_address(&params.key));
+    }
     let organization = organization(read, read.info)?;
     let (key, name) = (params.key, organization.name.clone());
     let signup = SignupForm { key, organization: name, ..SignupForm::default() };
@@ -77,6 +80,9 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
             Ok(invite) => invite,
             Err(reason) => return Ok(Err(view::unusable(&organization(snapshot, &info)?, reason))),
         };
+        if needs_proof(snapshot, &invite)? {
+            return Ok(Err(prove_address(&signup.key)));
+        }
         let language = organization(snapshot, &info)?.language;
         let mut errors = signup.check(snapshot, &invite, language)?;
         if !has_valid_token(&info, &signup.token) {
@@ -122,6 +128,19 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
         notices::welcome::greet(&app, user_id, welcome_text).await;
     }
     Ok(page)
+}
+
+/// True if people who join by a reusable link prove their addresses first, which takes a letter.
+fn needs_proof(connection: &Connection, invite: &InviteRow) -> ApiResult<bool> {
+    Ok(invite.is_multiuse() && !invite.is_for_owner() && mail::is_on(connection)?)
+}
+
+/// Redirects to the page that asks for the address.
+fn prove_address(key: &str) -> Reply {
+    let key: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
+    let headers =
+        vec![("Location", format!("/register/?invite={key}")), ("Cache-Control", "no-store".to_owned())];
+    Reply::other(OtherReply { status: 302, content_type: view::HTML, headers, body: bytes::Bytes::new() })
 }
 
 /// Loads the organization's name and icon, and chooses the language of the page: that of the browser, or else of the

@@ -80,7 +80,12 @@ pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> 
         let Some(Reset { user, created_by }) = password::find_by_reset_key(tx, &form.key, tx.now())? else {
             return Ok::<_, ApiError>((view::no_such_reset(&organization(tx, &job_info)?), None));
         };
-        password::set(tx, &user, &hash, PasswordSetBy::LinkOf(created_by))?;
+        let by = if created_by == user.user_id {
+            PasswordSetBy::LinkByMail
+        } else {
+            PasswordSetBy::LinkOf(created_by)
+        };
+        password::set(tx, &user, &hash, by)?;
         let session = if has_web {
             logins::record(tx, user.user_id, &source)?;
             Some(sessions::begin(tx, user.user_id, &source)?)

@@ -94,6 +94,9 @@ fn lead(contents: &SignupPage<'_>) -> String {
             .t("There are no accounts yet. Yours will be the first, with the role of owner.")
             .to_owned();
     }
+    if contents.invite.is_sign_up() {
+        return fill(language.t("Join {organization}"), &[("organization", &contents.organization.name)]);
+    }
     let text = match (contents.inviter.is_some(), contents.invite.invited_as) {
         (true, Role::Owner) => language.t("{inviter} invited you as an owner."),
         (true, Role::Administrator) => language.t("{inviter} invited you as an administrator."),

@@ -12,7 +12,7 @@ pub use update::change_as_operator;
 
 use crate::api::resource::{Resource, StatePart};
 use crate::domain::realm::settings::MAX_WELCOME_MESSAGE_LENGTH;
-use crate::domain::{notices, realm};
+use crate::domain::{mail, notices, realm, rows};
 use crate::http::params::BoundedText;
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, OWNER, Owner, Reply, Route};
 use crate::store::Tx;
@@ -74,12 +74,14 @@ pub struct DeactivateParams {
 
 /// `POST /realm/deactivate`: deactivates the organization, so that no user can log in. Deletes nothing; the command
 /// `teamchat organization reactivate` reverts it.
-fn deactivate(tx: &mut Tx<'_>, _caller: &Owner, params: DeactivateParams) -> ApiResult<Reply> {
+fn deactivate(tx: &mut Tx<'_>, caller: &Owner, params: DeactivateParams) -> ApiResult<Reply> {
     if params.deletion_delay_days.is_some() {
         let msg =
             "This server does not delete the data of an organization. Its operator can delete the file.";
         return Err(ApiError::bad_request(msg));
     }
+    let name = rows::user::by_id(tx, caller.user_id)?.map(|owner| owner.full_name);
+    mail::letters::organization_deactivated(tx, name.as_deref())?;
     realm::events::set_deactivated(tx, true)?;
     Ok(Reply::ok())
 }

@@ -1,6 +1,7 @@
 //! `PATCH /settings` and its older aliases `/settings/display` and `/settings/notifications`.
 
 use crate::api::setting_params::{SettingParams, check};
+use crate::app::App;
 use crate::auth::password_attempts::Wrong;
 use crate::domain::accounts::password;
 use crate::domain::allowed_domains::check_may_join;
@@ -12,21 +13,23 @@ use crate::domain::user_settings::all;
 use crate::domain::user_settings::table::UserTable;
 use crate::domain::users::passwords::OnBehalfOf;
 use crate::domain::users::{emails, passwords};
-use crate::domain::{accounts, logins, realm, rows, user_settings, users};
+use crate::domain::{accounts, logins, mail, realm, rows, user_settings, users};
 use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::Property;
+use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Parameters of `PATCH /settings` other than the settings.
 #[derive(Deserialize)]
 pub struct AccountParams {
     /// The new display name. Ignored if the organization has disabled name changes.
     full_name: Option<String>,
-    /// The new real email. It changes immediately, since this server sends no confirmation mail. Requires
-    /// `old_password` if the account has a password.
+    /// The new real email. It changes when the link in a letter to it is opened. Without mail of this server it changes
+    /// immediately, and requires `old_password` if the account has a password.
     email: Option<Trimmed>,
     /// The current password.
     old_password: Option<String>,
@@ -71,7 +74,8 @@ pub async fn update(
     {
         return Err(ApiError::bad_request("Invalid timezone: Value error, Not a recognized time zone"));
     }
-    let password = check_passwords(&call, &account).await?;
+    let sends_mail = call.app.readers.read(|snapshot| mail::is_on(snapshot)).await?;
+    let password = check_passwords(&call, &account, sends_mail).await?;
     let update = Update {
         settings,
         full_name: account.full_name,
@@ -80,13 +84,18 @@ pub async fn update(
         timezone: account.timezone,
         domain: bot_domain(call.app.options.public_url.as_deref()),
     };
-    call.write(move |tx, caller| apply(tx, caller, &update)).await?;
+    let app = Arc::clone(&call.app);
+    call.write(move |tx, caller| apply(tx, &app, caller, &update)).await?;
     Ok(Reply::ok())
 }
 
 /// Checks the old password where the changes need it, and hashes the new one. A new email needs it if there is a
-/// password, because the email is the login.
-async fn check_passwords(call: &Call<User>, account: &AccountParams) -> ApiResult<CheckedPassword> {
+/// password, because the email is the login; unless a letter has to be opened at the new one, as on the published server.
+async fn check_passwords(
+    call: &Call<User>,
+    account: &AccountParams,
+    sends_mail: bool,
+) -> ApiResult<CheckedPassword> {
     if account.new_password.is_none() && account.email.is_none() {
         return Ok(CheckedPassword::default());
     }
@@ -104,7 +113,7 @@ async fn check_passwords(call: &Call<User>, account: &AccountParams) -> ApiResul
         .await?;
     let changes_email = account.email.as_ref().is_some_and(|email| **email != user.delivery_email);
     let Some(new) = &account.new_password else {
-        if !changes_email || stored.is_none() {
+        if !changes_email || sends_mail || stored.is_none() {
             return Ok(CheckedPassword::default());
         }
         let old = account.old_password.clone().ok_or_else(|| ApiError::missing("old_password"))?;
@@ -165,11 +174,12 @@ fn too_many_attempts(error: &ApiError) -> ApiError {
     ApiError::bad_request(msg)
 }
 
-fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
+fn apply(tx: &mut Tx<'_>, app: &App, caller: &Caller, update: &Update) -> ApiResult<()> {
     let user = rows::user::by_id(tx, caller.user_id)?
         .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
     let new_email = update.email.as_ref().filter(|email| **email != user.delivery_email);
-    let needs_password = update.password.new_hash.is_some() || new_email.is_some();
+    let sends_mail = mail::is_on(tx)?;
+    let needs_password = update.password.new_hash.is_some() || (new_email.is_some() && !sends_mail);
     // The password was verified before the job, and may have been changed since then.
     if needs_password && !password::is_current(tx, user.user_id, update.password.verified_hash.as_deref())? {
         return Err(wrong_password());
@@ -181,8 +191,12 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
         may_change(tx, caller, &EMAIL_CHANGES_DISABLED)?.then_some(()).ok_or_else(|| {
             ApiError::bad_request("Email address changes are disabled in this organization.")
         })?;
-        check_may_join(tx, email)?.map_err(|refusal| ApiError::bad_request(refusal.reason()))?;
-        emails::change_own(tx, &user, email)?;
+        if sends_mail {
+            request_email(tx, app, &user, email)?;
+        } else {
+            check_may_join(tx, email)?.map_err(|refusal| ApiError::bad_request(refusal.reason()))?;
+            emails::change_own(tx, &user, email)?;
+        }
     }
     if let Some(full_name) = &update.full_name
         && *full_name != user.full_name
@@ -200,6 +214,21 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
         accounts::change::emit_timezone(tx, &user, timezone)?;
     }
     set(tx, &user, &update.settings, &update.domain)
+}
+
+/// Checks, in the published order, that a user may have an email.
+fn check_new_email(connection: &Connection, user: &UserRow, email: &str) -> ApiResult<()> {
+    emails::check_form(email)?;
+    check_may_join(connection, email)?.map_err(|refusal| ApiError::bad_request(refusal.reason()))?;
+    emails::check_free(connection, user, email)
+}
+
+/// Sends the letter with the link that changes an email. A second request replaces the first.
+fn request_email(tx: &mut Tx<'_>, app: &App, user: &UserRow, email: &str) -> ApiResult<()> {
+    check_new_email(tx, user, email)?;
+    app.rate_limiter.count_letter_of_account(&format!("user {}", user.user_id), &app.clock)?;
+    let (key, expires) = mail::confirmation::create(tx, user.user_id, email)?;
+    mail::letters::confirm_email(tx, user, email, &key, expires)
 }
 
 /// Returns true if a caller may make a change that the setting `disabled` reserves for administrators.

@@ -6,8 +6,8 @@ use crate::domain::groups::permission::RealmGroup;
 use crate::domain::notices::ownership::Actor;
 use crate::domain::rows::user::UserRow;
 use crate::domain::users::names;
-use crate::domain::{access, bots, users};
-use crate::http::params::NoParams;
+use crate::domain::{access, bots, mail, users};
+use crate::http::params::{BoundedText, NoParams};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{Role, UserId};
@@ -19,10 +19,15 @@ use std::sync::Arc;
 pub struct DeactivateUserParams {
     /// The person to deactivate.
     user_id: UserId,
+    /// The text of a letter to the person, at most 2000 characters, possibly empty. Absent: no letter. Without mail of this server it
+    /// has no effect.
+    deactivation_notification_comment: Option<BoundedText<MAX_COMMENT>>,
 }
 
-/// `DELETE /users/{user_id}`: deactivates a person and their bots. `deactivation_notification_comment`, the text of a mail,
-/// is an ignored parameter: this server sends no mail.
+/// The longest comment, in characters.
+const MAX_COMMENT: usize = 2000;
+
+/// `DELETE /users/{user_id}`: deactivates a person and their bots, and informs them by mail if a comment is given.
 pub async fn deactivate_user(call: Call<User>, params: DeactivateUserParams) -> ApiResult<Reply> {
     deactivate(call, move |tx, caller| {
         let user = users::find::by_id(tx, params.user_id)?;
@@ -35,6 +40,9 @@ pub async fn deactivate_user(call: Call<User>, params: DeactivateUserParams) -> 
         }
         let (_, owners) = users::count_people(tx)?;
         users::rules::check_deactivation(caller, &user, owners)?;
+        if let Some(comment) = params.deactivation_notification_comment {
+            mail::letters::account_deactivated(tx, &user, comment.into_inner().trim())?;
+        }
         Ok(user)
     })
     .await

@@ -3,10 +3,11 @@
 use super::findings::Findings;
 use super::running::Running;
 use crate::cli::serve::{Serve, Switch};
-use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
+use teamchat::server::runtime;
+use teamchat::smtp::Connection;
 use url::Url;
 
 /// The number of open files from which on a team has enough connections.
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Checks the limits of the process, Web Push and the push bouncer.
 pub(super) fn check(
     serve: &Serve,
-    connection: &Connection,
+    database: &rusqlite::Connection,
     running: Option<&Running>,
     findings: &mut Findings,
 ) {
@@ -33,8 +34,40 @@ pub(super) fn check(
             findings.ok("open files", what);
         }
     }
-    check_web_push(serve, connection, findings);
+    check_web_push(serve, database, findings);
     check_push_bouncer(serve, findings);
+    check_mail(serve, findings);
+}
+
+/// The mail server has to let this machine in. Nothing is sent.
+fn check_mail(serve: &Serve, findings: &mut Findings) {
+    let options = match serve.mail_options(&[]) {
+        Ok(Some(options)) => options,
+        Ok(None) => return findings.ok("mail", "it is off"),
+        Err(error) => {
+            return findings.problem("mail", error, "correct the flag, or the key of the configuration");
+        }
+    };
+    let server = &options.server;
+    let connected = runtime().map_err(|error| error.to_string()).and_then(|runtime| {
+        runtime.block_on(async {
+            let connection =
+                Connection::open(server, Some(PATIENCE)).await.map_err(|refusal| refusal.text)?;
+            connection.close().await;
+            Ok::<(), String>(())
+        })
+    });
+    match connected {
+        Ok(()) => findings.ok("mail", format!("the mail server {server} lets this server in")),
+        Err(error) => findings.problem(
+            "mail",
+            format!("the mail server {server} cannot be used: {error}"),
+            "check --smtp-url: host, port, TLS, name and password",
+        ),
+    }
+    if serve.public_url.is_none() {
+        findings.warning("mail", "links in letters lead to the address of --listen", "set --public-url");
+    }
 }
 
 /// The limit of the server, or that with which one would run that is started here: it raises it as far as it may.
@@ -55,7 +88,7 @@ fn open_files(_running: Option<&Running>) -> Option<u64> {
 }
 
 /// Browsers subscribe over https only, and their push services have to be reachable.
-fn check_web_push(serve: &Serve, connection: &Connection, findings: &mut Findings) {
+fn check_web_push(serve: &Serve, connection: &rusqlite::Connection, findings: &mut Findings) {
     if serve.web_push == Switch::Off {
         return findings.ok("web push", "it is off");
     }
@@ -116,7 +149,7 @@ fn is_reached(host: &str, port: u16) -> bool {
 }
 
 /// Hosts and ports of the services that browsers of this organization use.
-fn push_services(connection: &Connection) -> BTreeSet<(String, u16)> {
+fn push_services(connection: &rusqlite::Connection) -> BTreeSet<(String, u16)> {
     let endpoints = || -> rusqlite::Result<Vec<String>> {
         let mut statement = connection
             .prepare("SELECT endpoint FROM push_subscription WHERE endpoint IS NOT NULL LIMIT 1000")?;

@@ -19,8 +19,8 @@ use crate::domain::user_settings::events::emit_export_consent;
 use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::visibility::Scope;
 use crate::domain::{
-    access, bots, files, invites, logins, notices, presence, rows, subscriptions, user_settings, user_status,
-    users, visibility,
+    access, bots, files, invites, logins, mail, notices, presence, rows, subscriptions, user_settings,
+    user_status, users, visibility,
 };
 use crate::error::ApiResult;
 use crate::events;
@@ -55,6 +55,8 @@ fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
         sessions::end_others(tx, user.user_id, None)?;
         push_queue::end_phones(tx, user.user_id)?;
         password::delete_resets(tx, user.user_id)?;
+        mail::outbox::withdraw_of_user(tx, user.user_id)?;
+        mail::confirmation::delete_of_user(tx, user.user_id)?;
         events::delete_queues_of(tx, user.user_id)?;
         files::expire_unclaimed_of(tx, user.user_id)?;
         let after = UserRow { is_active: false, ..user.clone() };

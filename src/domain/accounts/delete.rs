@@ -7,7 +7,7 @@ use crate::domain::realm::DUMMY_DOMAIN;
 use crate::domain::rows::user::UserRow;
 use crate::domain::users::emails;
 use crate::domain::users::events::{UserChange, UserUpdated};
-use crate::domain::{access, audit, logins, mail_addresses, rows, subscriptions, users};
+use crate::domain::{access, audit, logins, mail, mail_addresses, rows, subscriptions, users};
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
@@ -35,6 +35,9 @@ pub fn delete(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
     let audience = access::users::audience(tx, user)?;
     tx.emit(UserUpdated::new(user_id, UserChange::FullName { full_name }), audience);
     emails::change(tx, user, &format!("deleteduser{user_id}@{DUMMY_DOMAIN}"))?;
+    mail::outbox::withdraw_of_user(tx, user_id)?;
+    mail::confirmation::delete_of_user(tx, user_id)?;
+    mail::unsubscribe::forget(tx, user_id)?;
     logins::end_all(tx, user_id)?;
     logins::known::forget(tx, user_id)?;
     logins::identities::delete_all(tx, user_id)?;

@@ -1,15 +1,14 @@
-//! Passwords reset by another person: administrators by a link, the operator by a command.
+//! Passwords reset by a link, of an administrator or by mail, and by the operator's command.
 
 use crate::auth::Caller;
 use crate::auth::credentials::digest;
 use crate::domain::audit::{Action, Entry};
-use crate::domain::invites::record::random_key;
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::rows::user::UserRow;
 use crate::domain::{logins, notices, realm, rows, users};
 use crate::error::{ApiError, ApiResult, ok_unless_refused};
 use crate::store::Tx;
-use crate::types::{Role, UserId};
+use crate::types::{Role, UserId, random_key};
 use rusqlite::{Connection, OptionalExtension};
 
 /// Validity of a link in seconds: a day.
@@ -37,12 +36,23 @@ fn check_may_reset(caller: &Caller, user: &UserRow) -> ApiResult<()> {
 pub fn create_reset(tx: &Tx<'_>, caller: &Caller, user: &UserRow) -> ApiResult<(String, i64)> {
     check_may_reset(caller, user)?;
     tx.audit(Entry::new(Action::PasswordLinkCreated, user.user_id))?;
+    insert_reset(tx, user.user_id, caller.user_id)
+}
+
+/// Creates the secret part of a link that goes to the address of a user who forgot the password. An earlier link of the user stops
+/// working.
+pub fn create_reset_by_mail(tx: &Tx<'_>, user: &UserRow) -> ApiResult<(String, i64)> {
+    tx.audit(Entry::new(Action::PasswordLinkCreated, user.user_id))?;
+    insert_reset(tx, user.user_id, user.user_id)
+}
+
+fn insert_reset(tx: &Tx<'_>, user_id: UserId, created_by: UserId) -> ApiResult<(String, i64)> {
     let key = random_key();
     let expires = tx.now() + RESET_VALIDITY;
     tx.prepare_cached(
         "INSERT OR REPLACE INTO password_reset (user_id, digest, created_by, expires) VALUES (?1, ?2, ?3, ?4)",
     )?
-    .execute((user.user_id, digest(&key), caller.user_id, expires))?;
+    .execute((user_id, digest(&key), created_by, expires))?;
     Ok((key, expires))
 }
 
@@ -50,7 +60,7 @@ pub fn create_reset(tx: &Tx<'_>, caller: &Caller, user: &UserRow) -> ApiResult<(
 pub struct Reset {
     /// The user whose password it sets.
     pub user: UserRow,
-    /// The administrator who made it.
+    /// The administrator who made it; the user, if it came by mail.
     pub created_by: UserId,
 }
 
@@ -66,6 +76,10 @@ pub fn find_by_reset_key(connection: &Connection, key: &str, now: i64) -> ApiRes
         return Ok(None);
     }
     let Some(user) = rows::user::by_id(connection, user_id)? else { return Ok(None) };
+    if created_by == user_id {
+        let is_open = user.is_active && !user.is_bot();
+        return Ok(is_open.then_some(Reset { user, created_by }));
+    }
     let Some(creator) = ok_unless_refused(rows::user::caller(connection, created_by))? else {
         return Ok(None);
     };

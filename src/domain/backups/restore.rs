@@ -19,9 +19,16 @@ use std::path::{Path, PathBuf};
 const PIECE: usize = 1 << 20;
 
 /// Tables that a restored file has empty: event queues, since clients know other events and have to register again, and
-/// notifications that were waiting, which are outdated.
-const LEFT_BEHIND: [&str; 6] =
-    ["event_queue", "event", "event_audience", "push_message", "push_held", "push_notification"];
+/// notifications and letters that were waiting, which are outdated or were sent.
+const LEFT_BEHIND: [&str; 7] = [
+    "event_queue",
+    "event",
+    "event_audience",
+    "push_message",
+    "push_held",
+    "push_notification",
+    "outgoing_mail",
+];
 
 /// A backup that was restored.
 #[derive(Clone, Debug, Serialize)]

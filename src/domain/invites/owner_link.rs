@@ -1,11 +1,11 @@
 //! The link of the first owner.
 
-use crate::domain::invites::record::{InviteRow, random_key};
+use crate::domain::invites::record::InviteRow;
 use crate::domain::invites::sql;
 use crate::domain::users;
 use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::Role;
+use crate::types::{Role, random_key};
 use rusqlite::Connection;
 
 /// Returns true if [`create`] has work to do: there is no active owner, or an unused link.

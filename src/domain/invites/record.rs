@@ -1,13 +1,7 @@
 //! The row and the wire form of an invitation.
 
 use crate::types::{GroupId, Role, StreamId, UserId};
-use rand::RngExt;
 use serde::Serialize;
-
-/// The length of a link's key in base32 characters: 120 bits.
-const KEY_LENGTH: usize = 24;
-
-const KEY_LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 /// A row of `invite`.
 #[derive(Clone, Debug)]
@@ -19,7 +13,7 @@ pub struct InviteRow {
     pub key: Option<String>,
     /// The email of the invited person; `None` for a reusable link.
     pub email: Option<String>,
-    /// The inviter; `None` for the link of the first owner.
+    /// The inviter; `None` for the link of the first owner, and of people who sign up without an invitation.
     pub invited_by_user_id: Option<UserId>,
     /// When it was created, in UNIX seconds.
     pub invited: i64,
@@ -56,19 +50,18 @@ impl InviteRow {
 
     /// True if it is the link of the first owner.
     pub fn is_for_owner(&self) -> bool {
-        self.invited_by_user_id.is_none()
+        self.invited_by_user_id.is_none() && self.email.is_none()
+    }
+
+    /// True if it is the link of a person who signs up without an invitation: see [`super::sign_up`].
+    pub fn is_sign_up(&self) -> bool {
+        self.invited_by_user_id.is_none() && self.email.is_some()
     }
 
     /// Returns the link if the key is known. `origin` is the URL at which clients reach the server.
     pub fn link(&self, origin: &str) -> Option<String> {
         self.key.as_ref().map(|key| format!("{origin}/join/{key}/"))
     }
-}
-
-/// Returns a new key for a link.
-pub fn random_key() -> String {
-    let mut random = rand::rng();
-    (0..KEY_LENGTH).map(|_| char::from(KEY_LETTERS[random.random_range(0..KEY_LETTERS.len())])).collect()
 }
 
 /// An invitation on the wire, in `GET /invites`.
@@ -112,18 +105,5 @@ impl InviteRecord {
             email: invite.email.clone(),
             link_url: link.filter(|_| invite.is_multiuse()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_have_the_published_form() {
-        let key = random_key();
-        assert_eq!(key.len(), 24);
-        assert!(key.bytes().all(|byte| KEY_LETTERS.contains(&byte)), "{key}");
-        assert_ne!(key, random_key());
     }
 }

@@ -163,6 +163,12 @@ pub fn delete_for_email(connection: &Connection, email: &str) -> rusqlite::Resul
     connection.prepare_cached(statement)?.execute([email]).map(|_| ())
 }
 
+/// Deletes the links with which people sign up at an email without an invitation.
+pub fn delete_sign_ups(connection: &Connection, email: &str) -> rusqlite::Result<()> {
+    let statement = "DELETE FROM invite WHERE invited_by_user_id IS NULL AND lower(email) = lower(?1)";
+    connection.prepare_cached(statement)?.execute([email]).map(|_| ())
+}
+
 /// Revokes all invitations of a user. Returns whether any of them was usable.
 pub fn revoke_all_of(connection: &Connection, user_id: UserId, now: i64) -> rusqlite::Result<bool> {
     let had_usable = !list_usable(connection, Some(user_id), now)?.is_empty();
@@ -178,7 +184,7 @@ pub fn delete_ended(connection: &Connection, before: i64, limit: i64) -> rusqlit
     connection
         .prepare_cached(
             "DELETE FROM invite WHERE invite_id IN (
-                 SELECT invite_id FROM invite WHERE invited_by_user_id IS NOT NULL
+                 SELECT invite_id FROM invite WHERE (invited_by_user_id IS NOT NULL OR email IS NOT NULL)
                  AND (expiry_date < ?1 OR is_revoked AND invited < ?1) LIMIT ?2)",
         )?
         .execute((before, limit))
@@ -186,12 +192,13 @@ pub fn delete_ended(connection: &Connection, before: i64, limit: i64) -> rusqlit
 
 /// Returns whether there is a link of the first owner that was not used.
 pub fn has_unused_owner_link(connection: &Connection) -> rusqlite::Result<bool> {
-    let query = "SELECT EXISTS (SELECT 1 FROM invite WHERE invited_by_user_id IS NULL AND NOT is_revoked)";
+    let query = "SELECT EXISTS (SELECT 1 FROM invite WHERE invited_by_user_id IS NULL AND email IS NULL AND NOT is_revoked)";
     connection.prepare_cached(query)?.query_row([], |row| row.get(0))
 }
 
 /// Deletes the links of the first owner that were not used.
 pub fn delete_unused_owner_links(connection: &Connection) -> rusqlite::Result<()> {
-    let statement = "DELETE FROM invite WHERE invited_by_user_id IS NULL AND NOT is_revoked";
+    let statement =
+        "DELETE FROM invite WHERE invited_by_user_id IS NULL AND email IS NULL AND NOT is_revoked";
     connection.prepare_cached(statement)?.execute([]).map(|_| ())
 }

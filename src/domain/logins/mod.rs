@@ -16,7 +16,7 @@ use crate::auth::Caller;
 use crate::auth::password_attempts::LOCK_MINUTES;
 use crate::domain::audit::{Action, Entry};
 use crate::domain::logins::known::LoginSource;
-use crate::domain::{keys, notices};
+use crate::domain::{keys, mail, notices};
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{Origin, UserId};
@@ -24,14 +24,14 @@ use futures_util::FutureExt;
 use serde_json::json;
 use std::net::IpAddr;
 
-/// Records a login with the right password or at a provider, and notifies the person if it is from a new place. The first login is not
-/// reported.
+/// Records a login with the right password or at a provider, and notifies the person if it is from a new place; the first login
+/// is not reported. By mail, each login is reported but those right after the creation of the account.
 pub fn record(tx: &mut Tx<'_>, user_id: UserId, source: &LoginSource) -> ApiResult<()> {
     tx.audit(Entry::new(Action::Login, user_id).by(user_id).after(json!({ "client": source.client })))?;
     if known::record(tx, user_id, &source.client, source.address)? {
         notices::security::new_login(tx, user_id, &source.client, source.address)?;
     }
-    Ok(())
+    mail::letters::new_login(tx, user_id, &source.client, source.address)
 }
 
 /// Notifies a person that their account is locked for some time. The answer does not wait for it, so that its time does

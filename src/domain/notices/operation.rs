@@ -1,8 +1,8 @@
-//! Notices about the operation of the server, to the owners: backups, and space that runs out; and to people: their quota of
+//! Notices about the operation of the server, to the owners: backups, mail, and space that runs out; and to people: their quota of
 //! uploads. Each is sent once, and again when it is over or becomes worse.
 
-use crate::domain::notices;
 use crate::domain::realm::user_ids;
+use crate::domain::{mail, notices};
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{Language, UserId};
@@ -37,10 +37,11 @@ impl Usage {
 /// Rows of `counter` with the level that owners, or the person, know of, which is 0 if all is well.
 const BACKUP: &str = "told_backup";
 const DISK: &str = "told_disk";
+const MAIL: &str = "told_mail";
 const UPLOAD_QUOTA: &str = "told_upload_quota";
 const QUOTA_OF_PERSON: &str = "told_upload_quota_of_";
 
-/// Levels of [`BACKUP`].
+/// Levels of [`BACKUP`]; [`MAIL`] has the first.
 const FAILED: i64 = 1;
 const OVERDUE: i64 = 2;
 
@@ -70,6 +71,7 @@ pub fn backup_failed(tx: &mut Tx<'_>, error: &str) -> ApiResult<()> {
     if !change_level(tx, BACKUP, FAILED)? {
         return Ok(());
     }
+    mail::letters::backup_failed(tx, error)?;
     tell_owners(tx, |language| {
         let text = language.t(
             "The backup of this server failed: {error}. The server tries again, and sends a message when the backup \
@@ -98,6 +100,33 @@ pub fn backup_succeeded(tx: &mut Tx<'_>) -> ApiResult<()> {
         return Ok(());
     }
     tell_owners(tx, |language| Words::new(language.t("The backup of this server succeeded again.")))
+}
+
+/// True if the owners know that mail fails.
+pub fn is_mail_failing(connection: &Connection) -> ApiResult<bool> {
+    Ok(known_level(connection, MAIL)? == FAILED)
+}
+
+/// Notifies the owners that no mail could be sent for some time, unless they know.
+pub fn mail_failed(tx: &mut Tx<'_>, error: &str) -> ApiResult<()> {
+    if !change_level(tx, MAIL, FAILED)? {
+        return Ok(());
+    }
+    tell_owners(tx, |language| {
+        let text = language.t(
+            "This server has not been able to send email for some time: {error}. It tries again, and sends a message when \
+             it succeeds.",
+        );
+        Words::filled(text, &[("error", Words::default().code(error))])
+    })
+}
+
+/// Notifies the owners that mail is sent again, if they know of the failure.
+pub fn mail_succeeded(tx: &mut Tx<'_>) -> ApiResult<()> {
+    if !change_level(tx, MAIL, 0)? {
+        return Ok(());
+    }
+    tell_owners(tx, |language| Words::new(language.t("This server sends email again.")))
 }
 
 /// The level of space that is almost used up, and how far the share has to fall below a level before it is forgotten, in

@@ -16,6 +16,8 @@ pub enum PasswordSetBy {
     Oneself,
     /// The person, by a link that this administrator made.
     LinkOf(UserId),
+    /// The person, by a link that came by mail.
+    LinkByMail,
     /// The operator, by a command on the server's machine.
     Operator,
 }
@@ -61,6 +63,10 @@ pub fn password_set(tx: &mut Tx<'_>, user_id: UserId, by: PasswordSetBy) -> ApiR
             let text = language.t("The password of your account was reset by a link that {name} made.");
             Words::filled(text, &[("name", notices::name_of_user(tx, administrator)?)])
         }
+        PasswordSetBy::LinkByMail => Words::new(
+            language
+                .t("The password of your account was reset by a link that this server sent to your address."),
+        ),
         PasswordSetBy::Operator => {
             Words::new(language.t("The password of your account was set by the operator of this server."))
         }

@@ -5,14 +5,14 @@ use crate::auth::Ctx;
 use crate::domain::messages::rules;
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::domain::rows::user::UserRow;
-use crate::domain::{notices, realm, rows};
+use crate::domain::{mail, notices, realm, rows};
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use teamchat_markdown::{Composition, Words};
 
 /// Greets a new person in the job that creates the account, however it is created: no client starts with an empty list of
-/// messages.
+/// messages, and a letter says how to log in.
 pub fn send_hello(tx: &mut Tx<'_>, new_user: &UserRow) -> ApiResult<()> {
     let organization: String = realm::settings::NAME.get(tx)?;
     let language = notices::language_of(tx, new_user.user_id)?;
@@ -29,7 +29,8 @@ pub fn send_hello(tx: &mut Tx<'_>, new_user: &UserRow) -> ApiResult<()> {
             language.t("You administer this organization: you can make channels and invite people."),
         ));
     }
-    notices::send_as_welcome_bot(tx, new_user.user_id, content.finish()).map(|_| ())
+    notices::send_as_welcome_bot(tx, new_user.user_id, content.finish())?;
+    mail::letters::account_created(tx, new_user)
 }
 
 /// Sends a new user a welcome text, by default the organization's, if there is one. It is sent after the job that

@@ -48,11 +48,10 @@ pub const PROPERTIES: &[Property] = &[
         "The day of the digest, 0 for Monday.",
         "it sends no email",
     ),
-    unused(
+    server(
         "disallow_disposable_email_addresses",
         Bool(true),
-        "Addresses of disposable mail services may not join.",
-        "it has no list of such services; the allowed domains can be listed",
+        "Addresses of disposable mail services may not join, if this server sends mail.",
     )
     .by(Owner),
     server("email_changes_disabled", Bool(false), "Only administrators may change emails of users."),
@@ -88,7 +87,7 @@ pub const PROPERTIES: &[Property] = &[
     server(
         "invite_required",
         Bool(true),
-        "New users need an invitation. Without it, people whom a provider of single sign-on knows may get an account.",
+        "New users need an invitation. Without it, people also sign up with an address that they prove, where this server sends mail, and at a provider of single sign-on.",
     )
     .by(Owner),
     server("jitsi_server_url", Url { max: 200 }, "The server for video calls; null for none.")
@@ -272,6 +271,7 @@ settings! {
     AVATAR_CHANGES_DISABLED: bool = "avatar_changes_disabled";
     DEFAULT_CODE_BLOCK_LANGUAGE: String = "default_code_block_language";
     DEFAULT_LANGUAGE: String = "default_language";
+    DISALLOW_DISPOSABLE_EMAIL_ADDRESSES: bool = "disallow_disposable_email_addresses";
     EMAIL_CHANGES_DISABLED: bool = "email_changes_disabled";
     EMAILS_RESTRICTED_TO_DOMAINS: bool = "emails_restricted_to_domains";
     ENABLE_READ_RECEIPTS: bool = "enable_read_receipts";

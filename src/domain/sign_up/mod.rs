@@ -64,9 +64,15 @@ pub fn find_invitation(
     Ok(if is_usable(connection, &invite, now)? { Ok(invite) } else { Err(Unusable::Unknown) })
 }
 
-/// True if an invitation is usable at `now`, and its inviter may still invite to its role.
+/// True if an invitation is usable at `now`, and its inviter may still invite to its role, or people may sign up without one.
 pub fn is_usable(connection: &Connection, invite: &InviteRow, now: i64) -> ApiResult<bool> {
-    Ok(invite.is_usable(now) && invites::rules::find_entitled_inviter(connection, invite, now)?.is_some())
+    if !invite.is_usable(now) {
+        return Ok(false);
+    }
+    if invite.is_sign_up() {
+        return invites::sign_up::is_open(connection);
+    }
+    Ok(invites::rules::find_entitled_inviter(connection, invite, now)?.is_some())
 }
 
 /// Creates the account of an invited person with subscriptions and groups, and sends the events and messages that follow.
@@ -94,7 +100,7 @@ pub fn create_invited(
         invites::events::changed(tx, invite.invited_by_user_id)?;
     }
     welcome::notify_inviter(tx, invite, &user)?;
-    if invite.invited_by_user_id.is_some() {
+    if !invite.is_for_owner() {
         welcome::announce(tx, &user)?;
     }
     notices::welcome::send_hello(tx, &user)?;

@@ -45,6 +45,7 @@ settings! {
     ENABLE_DRAFTS_SYNCHRONIZATION: bool = "enable_drafts_synchronization";
     ENABLE_FOLLOWED_TOPIC_PUSH_NOTIFICATIONS: bool = "enable_followed_topic_push_notifications";
     ENABLE_FOLLOWED_TOPIC_WILDCARD_MENTIONS_NOTIFY: bool = "enable_followed_topic_wildcard_mentions_notify";
+    ENABLE_LOGIN_EMAILS: bool = "enable_login_emails";
     ENABLE_OFFLINE_PUSH_NOTIFICATIONS: bool = "enable_offline_push_notifications";
     ENABLE_ONLINE_PUSH_NOTIFICATIONS: bool = "enable_online_push_notifications";
     ENABLE_STREAM_PUSH_NOTIFICATIONS: bool = "enable_stream_push_notifications";

@@ -199,11 +199,10 @@ pub const PROPERTIES: &[Property] = &[
         Bool(true),
         "Wildcard mentions count as mentions in followed topics.",
     ),
-    unused(
+    server(
         "enable_login_emails",
         Bool(true),
-        "New logins are announced to the user by email.",
-        "it sends no email",
+        "New logins are announced to the user by email, if this server sends mail.",
     )
     .by(User)
     .on_wire(Notifications),

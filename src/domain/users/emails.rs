@@ -84,6 +84,9 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()>
     let is_shown = user.email_visibility == EmailVisibility::Everyone;
     let api_email = if is_shown { new_email } else { &user.email };
     users::set_emails(tx, user.user_id, api_email, new_email)?;
+    // Links that set the password and came to the former address.
+    tx.prepare_cached("DELETE FROM password_reset WHERE user_id = ?1 AND created_by = ?1")?
+        .execute([user.user_id])?;
     let changed = Entry::new(Action::EmailChanged, user.user_id);
     tx.audit(changed.before(user.delivery_email.as_str()).after(new_email))?;
     let audience = access::users::users_with_access_to(tx, user)?;
@@ -98,13 +101,19 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()>
 
 /// Checks `new_email` and changes the real email of the user who asks for it.
 pub fn change_own(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()> {
-    if !names::is_new_email(new_email) {
-        return Err(ApiError::bad_request("Invalid address."));
-    }
-    match find_conflict(tx, user, new_email)? {
-        Some(msg) => Err(ApiError::bad_request(msg)),
-        None => change(tx, user, new_email),
-    }
+    check_form(new_email)?;
+    check_free(tx, user, new_email)?;
+    change(tx, user, new_email)
+}
+
+/// Checks that a text can be the email of a new account.
+pub fn check_form(email: &str) -> ApiResult<()> {
+    if names::is_new_email(email) { Ok(()) } else { Err(ApiError::bad_request("Invalid address.")) }
+}
+
+/// Checks that no other account has the email that a user wants.
+pub fn check_free(connection: &Connection, user: &UserRow, new_email: &str) -> ApiResult<()> {
+    find_conflict(connection, user, new_email)?.map_or(Ok(()), |msg| Err(ApiError::bad_request(msg)))
 }
 
 /// Updates the API email after a change of `email_address_visibility`, and emits events to the users who gain or lose

@@ -40,6 +40,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = &[
     ("0028_identities", include_str!("0028_identities.sql")),
     ("0029_push_devices", include_str!("0029_push_devices.sql")),
     ("0030_mail_in", include_str!("0030_mail_in.sql")),
+    ("0026_mail", include_str!("0026_mail.sql")),
 ];
 
 /// Makes the schema in an empty database.

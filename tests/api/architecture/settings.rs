@@ -27,13 +27,6 @@ const OF_USERS: &str = "
 The names are those of `PATCH /settings`.
 ";
 
-const END: &str = "
-## Parameters without an effect
-
-`deactivation_notification_comment` of `DELETE /users/{user_id}` is the text of a mail. It is listed in
-`ignored_parameters_unsupported`, so that callers can see that it has no effect.
-";
-
 /// Files that name settings without acting on them.
 const TABLES: &[&str] = &[
     "api/setting_params.rs",
@@ -68,7 +61,7 @@ fn the_page_is_that_of_the_tables() {
     let mut of_realm = rows(realm::settings::PROPERTIES);
     of_realm.extend(RealmGroup::ALL.map(RealmGroup::permission).map(|row| (row.name, row.about, row.effect)));
     let (of_realm, of_users) = (table(of_realm), table(rows(user_settings::table::PROPERTIES)));
-    let page = format!("{HEAD}{of_realm}{OF_USERS}{of_users}{END}");
+    let page = format!("{HEAD}{of_realm}{OF_USERS}{of_users}");
     assert_generated("docs/settings.md", &page);
 }
 

@@ -23,6 +23,7 @@ const WALKED_TABLES: &[(&str, &[&str])] = &[
             "default_stream_group_stream",
             "invite",
             "linkifier",
+            "mail_setup",
             "password_reset",
             "profile_field",
             "push_key",
@@ -37,6 +38,7 @@ const WALKED_TABLES: &[(&str, &[&str])] = &[
             "user_group_subgroup",
         ],
     ),
+    ("a queue whose length is limited", &["outgoing_mail"]),
     ("a row for each channel: clients ask for all of them", &["stream"]),
     (
         "rows of people: clients ask for all of them, and whom a change concerns is found in one pass",

@@ -53,6 +53,8 @@ const CHANGED: &[(&str, &str, &str)] = &[
 const NOT_FILLED: &[(&str, &str)] = &[
     ("upload_content.removed_from", "what broke off is removed at the next start"),
     ("push_message.", "notifications are decided right after the commit"),
+    ("mail_setup.", "the populated server has no mail server"),
+    ("outgoing_mail.", "the populated server has no mail server"),
 ];
 
 /// Path of a kept file or its answers.

@@ -327,7 +327,7 @@ impl Growing {
         assert_eq!(session.status, 200, "{session}");
     }
 
-    /// A browser whose push service is down, and a phone without a bouncer.
+    /// A browser whose push service is down, a phone without a bouncer, addresses of mail, and links of letters.
     async fn subscribe_a_browser(&self) {
         self.ada.get("/users/me/web_push", ()).await.ok();
         let login = json!({"username": self.ada.email, "password": PASSWORD});
@@ -352,7 +352,9 @@ impl Growing {
                  INSERT INTO push_held VALUES ({ada}, 1, 1, {later});
                  INSERT INTO channel_email SELECT '0123456789abcdef0123456789abcdef', min(stream_id), {ada}, {ada}
                  FROM stream;
-                 INSERT INTO reply_email SELECT zeroblob(32), {ada}, max(id), 1 FROM message;"
+                 INSERT INTO reply_email SELECT zeroblob(32), {ada}, max(id), 1 FROM message;
+                 INSERT INTO confirmation VALUES ({ada}, zeroblob(32), 'new@example.com', {later});
+                 INSERT INTO unsubscribe_key VALUES ({ada}, 'abcdefghijklmnopqrstuvwx');"
             ))
             .await;
     }

@@ -40,7 +40,7 @@ export function account({ store, session }) {
   const changeEmail = () =>
     updateSettings({ email: email.value.trim(), old_password: proof.value }).then(() => {
       proof.value = "";
-      session.tell(t("Saved."));
+      session.tell(t("Saved. If this server sends mail, the email changes when you open the link in the letter to it."));
     });
   return [
     form(

@@ -26,7 +26,7 @@ const inviteTimes = () => [
   ["null", t("Never")],
 ];
 
-/** Where the links of people who are invited by email are: this server sends no mail. @param {App} app */
+/** Where the links of people who are invited by email are, if this server sends no mail. @param {App} app */
 const placeOfLinks = ({ store }) =>
   store.state.is_admin
     ? t("The Notification Bot has sent you the links. Pass them on to the people.")
@@ -105,7 +105,7 @@ function inviteForm(app, result, onInvited) {
       if (!(await session.attempt(inviteByEmail(params)))) return;
       emails.value = "";
       words();
-      fill(result, h("p", { role: "status" }, t("They are invited. This server sends no mail."), " ", placeOfLinks(app)));
+      fill(result, h("p", { role: "status" }, t("They are invited. If this server sends no mail:"), " ", placeOfLinks(app)));
     } else {
       const reply = await session.attempt(createInviteLink(given.params()));
       if (!reply) return;

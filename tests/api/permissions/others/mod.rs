@@ -55,6 +55,7 @@ const NOBODYS: &[&str] = &[
     "event_audience",
     "group_setting",
     "linkifier",
+    "mail_setup",
     // Follows from the names of people, channels and groups.
     "name_skeleton",
     // Names people by ids without references.

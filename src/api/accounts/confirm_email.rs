@@ -1,0 +1,61 @@
+//! `/accounts/confirm_new_email/{key}`: the link that changes the address of a user.
+
+use crate::api::accounts::pages::{dead_link, language_of, shown};
+use crate::domain::allowed_domains::check_may_join;
+use crate::domain::mail::{confirmation, letters};
+use crate::domain::realm::settings::EMAIL_CHANGES_DISABLED;
+use crate::domain::users::emails;
+use crate::domain::{realm, rows};
+use crate::http::{Anyone, ApiError, ApiResult, Call, Reply};
+use crate::store::Tx;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Parameters of `GET /accounts/confirm_new_email/{key}`.
+#[derive(Deserialize)]
+pub struct ConfirmParams {
+    /// The secret part of the link.
+    key: String,
+}
+
+/// `GET /accounts/confirm_new_email/{key}`: changes the address, which is checked again, and informs the former one.
+pub async fn confirm(call: Call<Anyone>, params: ConfirmParams) -> ApiResult<Reply> {
+    let (app, info) = (Arc::clone(&call.app), call.info.clone());
+    let (language, is_known) = app
+        .readers
+        .read(|snapshot| {
+            let found = confirmation::find(snapshot, &params.key, app.clock.seconds())?;
+            ApiResult::Ok((language_of(snapshot, &info)?, found.is_some()))
+        })
+        .await?;
+    if !is_known {
+        app.rate_limiter.count_wrong_key(info.peer, &app.clock)?;
+        return Ok(dead_link(404));
+    }
+    let changed = call.write(move |tx, _| change(tx, &params.key)).await?;
+    let Some(email) = changed else { return Ok(dead_link(404)) };
+    let sentence = format!("Your account has the address {email} now. You log in with it.");
+    Ok(shown(200, language, "Your address is confirmed", &[&sentence]))
+}
+
+/// Changes the address; `None` if the link does not work any more.
+fn change(tx: &mut Tx<'_>, key: &str) -> ApiResult<Option<String>> {
+    let Some((user_id, email)) = confirmation::find(tx, key, tx.now())? else { return Ok(None) };
+    let user = rows::user::by_id(tx, user_id)?
+        .ok_or_else(|| ApiError::internal("the user of a confirmation has no row"))?;
+    if realm::is_deactivated(tx)? {
+        return Err(ApiError::bad_request("This organization has been deactivated"));
+    }
+    if !user.is_active {
+        return Err(ApiError::bad_request("Account is deactivated"));
+    }
+    if EMAIL_CHANGES_DISABLED.get(tx)? && !user.role.is_administrator() {
+        return Err(ApiError::bad_request("Email address changes are disabled in this organization."));
+    }
+    check_may_join(tx, &email)?.map_err(|refusal| ApiError::bad_request(refusal.reason()))?;
+    emails::check_free(tx, &user, &email)?;
+    confirmation::delete_of_user(tx, user_id)?;
+    letters::email_changed(tx, &user, &email)?;
+    emails::change(tx, &user, &email)?;
+    Ok(Some(email))
+}

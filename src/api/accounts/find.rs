@@ -1,0 +1,97 @@
+//! `/accounts/find/`: letters that say whether addresses have accounts.
+
+use crate::api::accounts::pages::{form, language_of, shown, too_many};
+use crate::domain::mail::letters;
+use crate::domain::{mail, users};
+use crate::http::params::NoParams;
+use crate::http::{Anyone, ApiResult, Call, Read, Reply, page};
+use crate::store::Tx;
+use crate::types::Language;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// The most addresses of one request.
+const MAX_EMAILS: usize = 10;
+
+/// The fields of the form.
+#[derive(Deserialize)]
+pub struct FindForm {
+    /// Addresses, separated by commas: at most 10.
+    #[serde(default)]
+    emails: String,
+}
+
+/// `GET /accounts/find/`.
+pub fn show(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    let language = language_of(read, read.info)?;
+    if mail::is_on(read)? { Ok(page_with(language, None)) } else { Ok(without_mail(language)) }
+}
+
+/// Each server has one organization.
+fn without_mail(language: Language) -> Reply {
+    shown(
+        200,
+        language,
+        language.t("Find your account"),
+        &[
+            language.t("This server has one organization, and its address is the one that you are at: log in here with your \
+                 email."),
+            language.t("If you do not know which email you have here, ask an administrator of the organization."),
+        ],
+    )
+}
+
+fn page_with(language: Language, error: Option<&str>) -> Reply {
+    form(&page::Form {
+        language,
+        title: language.t("Find your account"),
+        sentences: &[
+            "Enter your email addresses, separated by commas: at most 10. Each gets a letter that says whether it has an account here.",
+        ],
+        error,
+        hidden: &[],
+        field: Some(page::Input { name: "emails", label: language.t("Email"), kind: "text", value: "" }),
+        button: "Send the letters",
+    })
+}
+
+/// `POST /accounts/find/`: sends one letter to each address. Each counts for the limit of the client's address.
+pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
+    let (app, info) = (Arc::clone(&call.app), call.info.clone());
+    let (language, is_on) = app
+        .readers
+        .read(|snapshot| ApiResult::Ok((language_of(snapshot, &info)?, mail::is_on(snapshot)?)))
+        .await?;
+    if !is_on {
+        return Ok(without_mail(language));
+    }
+    let mut emails: Vec<String> = Vec::new();
+    for email in params.emails.split([',', '\n']).map(str::trim).filter(|email| !email.is_empty()) {
+        if !emails.iter().any(|other| other.eq_ignore_ascii_case(email)) {
+            emails.push(email.to_owned());
+        }
+    }
+    if emails.is_empty()
+        || emails.len() > MAX_EMAILS
+        || !emails.iter().all(|email| users::names::is_new_email(email))
+    {
+        return Ok(page_with(language, Some("Enter between 1 and 10 email addresses.")));
+    }
+    for _ in &emails {
+        if let Err(error) = app.rate_limiter.count_letter(info.peer, &app.clock) {
+            return Ok(too_many(language, &error));
+        }
+    }
+    let typed = emails.join(", ");
+    let job = move |tx: &mut Tx<'_>, _: &Anyone| -> ApiResult<()> {
+        for email in &emails {
+            let user = users::by_delivery_email(tx, email)?;
+            let has_account = user.is_some_and(|user| user.is_active && !user.is_bot());
+            letters::find_account(tx, email, has_account)?;
+        }
+        Ok(())
+    };
+    call.write(job).await?;
+    let sentence = format!("Letters are on their way to: {typed}.");
+    Ok(shown(200, language, "Check your email", &[&sentence]))
+}

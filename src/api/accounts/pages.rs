@@ -1,0 +1,49 @@
+//! Parts of the pages.
+
+use crate::domain::notices;
+use crate::http::{ApiError, ApiResult, OtherReply, Reply, RequestInfo, page};
+use crate::types::Language;
+use bytes::Bytes;
+use rusqlite::Connection;
+
+/// The language of a page: that of the browser, or else of the organization.
+pub fn language_of(connection: &Connection, info: &RequestInfo) -> ApiResult<Language> {
+    match info.language {
+        Some(language) => Ok(language),
+        None => notices::common_language(connection),
+    }
+}
+
+/// A page with sentences.
+pub fn shown(status: u16, language: Language, title: &str, sentences: &[&str]) -> Reply {
+    let body = page::plain(language, title, sentences).into();
+    Reply::other(OtherReply { status, content_type: page::HTML, headers: page::headers(), body })
+}
+
+/// A page with a form. The status is 400 if it has an error.
+pub fn form(form: &page::Form<'_>) -> Reply {
+    let status = if form.error.is_some() { 400 } else { 200 };
+    let body = form.write().into();
+    Reply::other(OtherReply { status, content_type: page::HTML, headers: page::form_headers(), body })
+}
+
+/// Leads to another page of this server.
+pub fn redirect(path: String) -> Reply {
+    let headers = vec![("Location", path), ("Cache-Control", "no-store".to_owned())];
+    Reply::other(OtherReply { status: 302, content_type: page::HTML, headers, body: Bytes::new() })
+}
+
+/// The page for an address that caused too many letters.
+pub fn too_many(language: Language, error: &ApiError) -> Reply {
+    let sentences = [language.t("Please wait some minutes, and then try again.")];
+    let body = page::plain(language, language.t("Too many attempts"), &sentences).into();
+    let mut headers = page::headers();
+    headers.extend(error.headers().to_vec());
+    Reply::other(OtherReply { status: 429, content_type: page::HTML, headers, body })
+}
+
+/// The page for a link that does not work.
+pub fn dead_link(status: u16) -> Reply {
+    let sentence = "It is not complete, or it has expired or been used. You can ask for a new one.";
+    shown(status, Language::English, "This link does not work", &[sentence])
+}

@@ -1,0 +1,105 @@
+//! `/accounts/password/reset/`: a letter with the link that sets a new password.
+
+use crate::api::accounts::pages::{form, language_of, redirect, shown, too_many};
+use crate::domain::accounts::password;
+use crate::domain::mail::letters;
+use crate::domain::{mail, realm, users};
+use crate::http::params::NoParams;
+use crate::http::{Anyone, ApiResult, Call, Read, Reply, page};
+use crate::store::Tx;
+use crate::types::Language;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// The fields of the form.
+#[derive(Deserialize)]
+pub struct ResetForm {
+    /// The address of the account.
+    #[serde(default)]
+    email: String,
+}
+
+/// `GET /accounts/password/reset/`.
+pub fn show(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    let language = language_of(read, read.info)?;
+    if !mail::is_on(read)? {
+        return Ok(without_mail(language));
+    }
+    Ok(page_with(language, None))
+}
+
+/// Says what to do where the server sends no mail.
+fn without_mail(language: Language) -> Reply {
+    shown(
+        200,
+        language,
+        language.t("Forgot your password?"),
+        &[
+            language.t("Ask an administrator of the organization for a link on which you set a new password. This server \
+                 sends no email."),
+            language.t("If you are the only administrator, ask the operator of the server: the command teamchat user \
+                 password sets a new password."),
+        ],
+    )
+}
+
+fn page_with(language: Language, error: Option<&str>) -> Reply {
+    form(&page::Form {
+        language,
+        title: language.t("Forgot your password?"),
+        sentences: &[
+            "Enter the email address of your account. A letter with a link for a new password goes to it.",
+        ],
+        error,
+        hidden: &[],
+        field: Some(page::Input { name: "email", label: language.t("Email"), kind: "email", value: "" }),
+        button: "Send the letter",
+    })
+}
+
+/// `POST /accounts/password/reset/`: sends the letter. The answer is the same for all addresses.
+pub async fn submit(call: Call<Anyone>, params: ResetForm) -> ApiResult<Reply> {
+    let (app, info) = (Arc::clone(&call.app), call.info.clone());
+    let (language, is_on) = app
+        .readers
+        .read(|snapshot| ApiResult::Ok((language_of(snapshot, &info)?, mail::is_on(snapshot)?)))
+        .await?;
+    if !is_on {
+        return Ok(without_mail(language));
+    }
+    let email = params.email.trim().to_owned();
+    if !users::names::is_new_email(&email) {
+        return Ok(page_with(language, Some(language.t("Please enter your email address."))));
+    }
+    let counted = app
+        .rate_limiter
+        .count_letter(info.peer, &app.clock)
+        .and_then(|()| app.rate_limiter.count_letter_of_account(&email, &app.clock));
+    if let Err(error) = counted {
+        return Ok(too_many(language, &error));
+    }
+    call.write(move |tx, _| send(tx, &email)).await?;
+    Ok(redirect("/accounts/password/reset/done/".to_owned()))
+}
+
+fn send(tx: &mut Tx<'_>, email: &str) -> ApiResult<()> {
+    if realm::is_deactivated(tx)? || !realm::settings::PASSWORD_AUTH_ENABLED.get(tx)? {
+        return Ok(());
+    }
+    match users::by_delivery_email(tx, email)? {
+        Some(user) if user.is_bot() || user.is_system_bot => Ok(()),
+        Some(user) if user.is_active => {
+            let (key, expires) = password::create_reset_by_mail(tx, &user)?;
+            letters::password_reset(tx, &user, &key, expires)
+        }
+        Some(user) => letters::no_password_to_reset(tx, &user.delivery_email, true),
+        None => letters::no_password_to_reset(tx, email, false),
+    }
+}
+
+/// `GET /accounts/password/reset/done/`.
+pub fn done(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    let language = language_of(read, read.info)?;
+    let sentence = "If this address can have a new password, a letter is on its way to it. Its link works once, and for a day.";
+    Ok(shown(200, language, "Check your email", &[sentence]))
+}

@@ -1,0 +1,82 @@
+//! `/accounts/unsubscribe/{type}/{key}`: ends mail of a kind, without a login. The page has a button, since scanners of mail follow
+//! links; mail programs post to it at once (RFC 8058).
+
+use crate::api::accounts::pages::{form, language_of, shown};
+use crate::domain::accounts::change::set_setting;
+use crate::domain::mail::unsubscribe;
+use crate::domain::{rows, user_settings};
+use crate::http::{Anyone, ApiResult, Call, Read, Reply, page};
+use crate::store::Tx;
+use crate::types::Language;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Parameters of both.
+#[derive(Deserialize)]
+pub struct UnsubscribeParams {
+    /// The kind of mail.
+    kind: String,
+    /// The secret part of the link.
+    key: String,
+}
+
+/// `GET /accounts/unsubscribe/{type}/{key}`: asks.
+pub fn show(read: &Read<'_, Anyone>, params: UnsubscribeParams) -> ApiResult<Reply> {
+    let is_known = unsubscribe::find(read, &params.key)?.is_some();
+    if !is_known || unsubscribe::setting(&params.kind).is_none() {
+        read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
+        return Ok(unknown());
+    }
+    Ok(form(&page::Form {
+        language: language_of(read, read.info)?,
+        title: "End these letters",
+        sentences: &[about(&params.kind)],
+        error: None,
+        hidden: &[],
+        field: None,
+        button: "Send me no more of them",
+    }))
+}
+
+/// The letters of a type.
+fn about(kind: &str) -> &'static str {
+    match kind {
+        "missed_messages" => "Letters about messages that you have missed.",
+        "digest" => "Digests of what happened while you were away.",
+        "login" => "Letters about new logins to your account.",
+        _ => "Letters about new features.",
+    }
+}
+
+/// `POST /accounts/unsubscribe/{type}/{key}`: turns the setting off.
+pub async fn submit(call: Call<Anyone>, params: UnsubscribeParams) -> ApiResult<Reply> {
+    let (app, info) = (Arc::clone(&call.app), call.info.clone());
+    let language = app.readers.read(|snapshot| language_of(snapshot, &info)).await?;
+    let is_known = call.write(move |tx, _| turn_off(tx, &params)).await?;
+    if !is_known {
+        app.rate_limiter.count_wrong_key(info.peer, &app.clock)?;
+        return Ok(unknown());
+    }
+    let sentence = "You get no more of these letters. Your notification settings turn them on again.";
+    Ok(shown(200, language, "These letters have ended", &[sentence]))
+}
+
+/// Turns the setting off. Returns whether the link is known.
+fn turn_off(tx: &mut Tx<'_>, params: &UnsubscribeParams) -> ApiResult<bool> {
+    let (Some(user_id), Some(name)) =
+        (unsubscribe::find(tx, &params.key)?, unsubscribe::setting(&params.kind))
+    else {
+        return Ok(false);
+    };
+    let Some(user) = rows::user::by_id(tx, user_id)? else { return Ok(false) };
+    let current = user_settings::all(tx, user_id)?;
+    if *current.value(name) != false {
+        set_setting(tx, &user, name, &false.into())?;
+    }
+    Ok(true)
+}
+
+fn unknown() -> Reply {
+    let sentence = "It is not complete. Your notification settings turn these letters off, too.";
+    shown(200, Language::English, "This link does not work", &[sentence])
+}

@@ -1,0 +1,149 @@
+//! Hands due letters over to the mail server, one after the other on one connection.
+//!
+//! A letter is deleted when the mail server has taken it. If the server crashes between the two, the letter is sent again with
+//! the same `Message-ID`: at least once, and once if nothing crashes.
+
+use crate::app::{App, MailOptions};
+use crate::domain::mail;
+use crate::domain::mail::outbox::{self, DueLetter};
+use crate::domain::notices::operation;
+use crate::error::ApiResult;
+use crate::smtp::{Connection, Refusal, RefusalKind};
+use crate::store::Tx;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The pauses after failures of the mail server, in seconds; the last is repeated.
+const SERVER_PAUSES: [i64; 6] = [5, 15, 60, 300, 600, 900];
+
+/// The pauses before a letter is tried again that the mail server does not take now, in seconds; the last is repeated.
+const LETTER_PAUSES: [i64; 5] = [60, 300, 900, 1800, 3600];
+
+/// The most letters on one connection.
+const MAX_LETTERS: usize = 100;
+
+/// Seconds of failures after which the owners are informed.
+const TELL_AFTER: i64 = 60 * 60;
+
+/// Delivers what is due. Returns when something is due next, in UNIX seconds.
+pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
+    let Some(options) = &app.options.mail else {
+        if app.readers.read(|snapshot| mail::is_on(snapshot)).await? {
+            app.writer.run(|tx| mail::set_up(tx, None)).await?;
+        }
+        return Ok(None);
+    };
+    let mut connection = None;
+    let result = deliver_all(app, options, &mut connection).await;
+    if let Some(connection) = connection {
+        connection.close().await;
+    }
+    result?;
+    let next = app.readers.read(|snapshot| outbox::next_time(snapshot)).await?;
+    Ok(next.map(|next| next.max(app.mail.next_attempt.load(Ordering::Relaxed))))
+}
+
+async fn deliver_all(app: &App, options: &MailOptions, open: &mut Option<Connection>) -> ApiResult<()> {
+    let mut count = 0;
+    loop {
+        let now = app.clock.seconds();
+        if app.writer.background().is_stopping() || now < app.mail.next_attempt.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let Some(due) = app.readers.read(|snapshot| outbox::next_due(snapshot, now)).await? else {
+            return Ok(());
+        };
+        if due.expires <= now || app.mail.has_sent(due.id) {
+            finish(app, &due, (!app.mail.has_sent(due.id)).then_some(&app.mail.expired)).await?;
+            continue;
+        }
+        if count % MAX_LETTERS == 0
+            && let Some(connection) = open.take()
+        {
+            connection.close().await;
+        }
+        count += 1;
+        match hand_over(options, app, open, &due).await {
+            Ok(answer) => {
+                tracing::debug!(kind = due.kind, answer, "a letter was sent");
+                app.mail.mark_sent(due.id);
+                succeeded(app).await?;
+                finish(app, &due, Some(&app.mail.sent)).await?;
+            }
+            Err(refusal) => {
+                *open = None;
+                refused(app, &due, refusal).await?;
+            }
+        }
+    }
+}
+
+async fn hand_over(
+    options: &MailOptions,
+    app: &App,
+    open: &mut Option<Connection>,
+    due: &DueLetter,
+) -> Result<String, Refusal> {
+    let connection = match open {
+        Some(connection) => connection,
+        None => open.insert(Connection::open(&options.server, app.options.outgoing_timeout).await?),
+    };
+    connection.send(&options.sender, &due.message).await
+}
+
+/// Deletes a letter, and counts it.
+async fn finish(app: &App, due: &DueLetter, counter: Option<&AtomicU64>) -> ApiResult<()> {
+    let id = due.id;
+    app.writer.run(move |tx| outbox::delete(tx, id)).await?;
+    app.mail.forget_sent(id);
+    if let Some(counter) = counter {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Drops a letter that is refused for good, and postpones others.
+async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> {
+    let now = app.clock.seconds();
+    let Refusal { kind, text } = refusal;
+    if kind == RefusalKind::Letter {
+        tracing::warn!(kind = due.kind, error = text, "the mail server refused a letter, which is dropped");
+        return finish(app, due, Some(&app.mail.refused)).await;
+    }
+    app.mail.failed_attempts.fetch_add(1, Ordering::Relaxed);
+    let next_try = if kind == RefusalKind::Server {
+        let failures = app.mail.failures_in_a_row.fetch_add(1, Ordering::Relaxed);
+        let next_attempt = now + pause(&SERVER_PAUSES, failures);
+        app.mail.next_attempt.store(next_attempt, Ordering::Relaxed);
+        next_attempt
+    } else {
+        now + pause(&LETTER_PAUSES, due.attempts.unsigned_abs())
+    };
+    tracing::warn!(kind = due.kind, error = text, "a letter was not sent and will be tried again");
+    // Ignored if it is failing already.
+    let _since = app.mail.failing_since.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+    let is_told = now - app.mail.failing_since.load(Ordering::Relaxed) >= TELL_AFTER;
+    text.clone_into(&mut app.mail.last_error.lock().unwrap_or_else(PoisonError::into_inner));
+    let id = due.id;
+    let job = move |tx: &mut Tx<'_>| {
+        outbox::postpone(tx, id, next_try, &text)?;
+        if is_told { operation::mail_failed(tx, &text) } else { Ok(()) }
+    };
+    app.writer.run(job).await
+}
+
+/// Notes that the mail server takes letters.
+async fn succeeded(app: &App) -> ApiResult<()> {
+    app.mail.failures_in_a_row.store(0, Ordering::Relaxed);
+    app.mail.next_attempt.store(0, Ordering::Relaxed);
+    app.mail.failing_since.store(0, Ordering::Relaxed);
+    if app.readers.read(|snapshot| operation::is_mail_failing(snapshot)).await? {
+        app.writer.run(operation::mail_succeeded).await?;
+    }
+    Ok(())
+}
+
+fn pause(pauses: &[i64], failures: u64) -> i64 {
+    let index = usize::try_from(failures).unwrap_or(usize::MAX).min(pauses.len().saturating_sub(1));
+    pauses.get(index).copied().unwrap_or(60)
+}

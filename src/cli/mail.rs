@@ -1,0 +1,88 @@
+//! `teamchat mail`.
+
+use super::common::{Failure, Style, print, run_command};
+use super::serve::Serve;
+use super::test_flags::UsageError;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use teamchat::commands::{Command, send_now, test_letter};
+use teamchat::domain::realm::settings::NAME;
+use teamchat::server::runtime;
+use teamchat::smtp::is_address;
+use teamchat::store::Database;
+use teamchat::types::Clock;
+
+#[derive(Subcommand)]
+pub enum MailCommand {
+    /// Send a letter to an address at once, and print what the mail server says.
+    ///
+    /// Takes the flags of serve, or its --config. Without --smtp-url, a running server sends the letter, with its own flags. Exit
+    /// code: 0 sent, 1 refused, with the words of the mail server, 2 wrong usage.
+    #[command(override_usage = "teamchat mail test ADDRESS [OPTIONS]")]
+    Test(Box<TestCommand>),
+}
+
+#[derive(Args)]
+pub struct TestCommand {
+    /// The address to which the letter goes.
+    #[arg(value_name = "ADDRESS")]
+    address: String,
+    #[command(flatten)]
+    serve: Serve,
+}
+
+impl MailCommand {
+    pub fn run(self) -> Result<(), Failure> {
+        let Self::Test(command) = self;
+        command.run()
+    }
+}
+
+impl TestCommand {
+    fn run(self) -> Result<(), Failure> {
+        let Self { address, serve } = self;
+        if !is_address(&address) {
+            return Err(
+                UsageError(format!("'{address}' is no address; write it like ada@example.com")).into()
+            );
+        }
+        let (db, options) = (&serve.file.db, serve.mail_options(&[])?);
+        Database::check_exists(db)?;
+        let answer: Value = match options {
+            Some(options) => {
+                // A file that would have to be upgraded first stays as it is.
+                let name =
+                    Database::connect_reader(db).ok().and_then(|connection| NAME.get(&connection).ok());
+                let name = name.unwrap_or_else(|| "Team chat".to_owned());
+                let letter = test_letter(&options, &address, &name, Clock::System.seconds());
+                let server = options.server.to_string();
+                match runtime()?.block_on(send_now(&options, &letter)) {
+                    Ok(words) => json!({ "sent": true, "server": server, "words": words }),
+                    Err(refusal) => json!({ "sent": false, "server": server, "words": refusal.text }),
+                }
+            }
+            None if Database::announced(db).is_some() => {
+                run_command(db, Command::TestMail { address: address.clone() }, false)?
+            }
+            None => {
+                let text = "name the mail server with --smtp-url and --mail-from, or with --config";
+                return Err(UsageError(text.to_owned()).into());
+            }
+        };
+        let (server, words) = (text(&answer, "server"), text(&answer, "words"));
+        if answer["sent"] != true {
+            return Err(format!("{server} did not take the letter to {address}: {words}").into());
+        }
+        if serve.output.json {
+            return print(|out| writeln!(out, "{answer}"));
+        }
+        print(|out| {
+            let sent = Style::stdout().green("Sent");
+            writeln!(out, "{sent}: {server} took the letter to {address} ({words})")
+        })
+    }
+}
+
+fn text<'a>(answer: &'a Value, name: &str) -> &'a str {
+    answer[name].as_str().unwrap_or_default()
+}

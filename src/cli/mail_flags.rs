@@ -1,0 +1,55 @@
+//! Flags of `serve` for mail.
+
+use super::serve_options::parse_authorities;
+use super::test_flags::UsageError;
+use clap::Args;
+use teamchat::app::MailOptions;
+use teamchat::smtp::{MailServer, is_address};
+
+#[derive(Args)]
+#[command(next_help_heading = "Mail")]
+pub struct MailFlags {
+    /// The mail server for letters to people: invitations, new passwords, missed messages and others; docs/mail.md lists them.
+    /// smtp://NAME:PASSWORD@HOST:PORT uses STARTTLS if it is offered, and never sends the password without it; with ?tls=required
+    /// it needs STARTTLS, with ?tls=none it uses no TLS. smtps://... uses TLS from the start. Needs --mail-from. Without it, this
+    /// server sends no mail. Better in a file, named by TEAMCHAT_SMTP_URL_FILE or the key smtp-url-file.
+    #[arg(long, env = "TEAMCHAT_SMTP_URL", value_name = "URL", hide_env_values = true)]
+    smtp_url: Option<String>,
+    /// The address that letters come from, for example chat@example.com. The mail server has to accept it.
+    #[arg(long, env = "TEAMCHAT_MAIL_FROM", value_name = "ADDRESS")]
+    mail_from: Option<String>,
+    /// A file with certificates of authorities, in PEM, if the certificate of the mail server is not publicly trusted.
+    #[arg(long = "smtp-ca", env = "TEAMCHAT_SMTP_CA", value_name = "FILE", value_parser = parse_authorities)]
+    smtp_authorities: Option<String>,
+}
+
+impl MailFlags {
+    /// Checks the flags; `None` if this server sends no mail. Links in letters begin with `url`. The URL of the mail server is not
+    /// checked by clap, whose errors would show the password.
+    pub fn options(&self, url: &str) -> Result<Option<MailOptions>, UsageError> {
+        let (smtp_url, sender) = match (&self.smtp_url, &self.mail_from) {
+            (Some(smtp_url), Some(sender)) => (smtp_url, sender.trim()),
+            (Some(_), None) => {
+                return Err(UsageError(
+                    "--smtp-url needs --mail-from, the address that letters come from".to_owned(),
+                ));
+            }
+            (None, Some(_)) => {
+                return Err(UsageError("--mail-from needs --smtp-url, the mail server".to_owned()));
+            }
+            (None, None) if self.smtp_authorities.is_some() => {
+                return Err(UsageError("--smtp-ca needs --smtp-url, the mail server".to_owned()));
+            }
+            (None, None) => return Ok(None),
+        };
+        let server: MailServer =
+            smtp_url.parse().map_err(|error| UsageError(format!("--smtp-url: {error}")))?;
+        if !is_address(sender) {
+            let text = format!("--mail-from: '{sender}' is no address; write it like chat@example.com");
+            return Err(UsageError(text));
+        }
+        let server = MailServer { authorities: self.smtp_authorities.clone(), ..server };
+        let url = url.trim_end_matches('/').to_owned();
+        Ok(Some(MailOptions { server, sender: sender.to_owned(), url }))
+    }
+}

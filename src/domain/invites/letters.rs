@@ -1,0 +1,79 @@
+//! Letters of invitations, where this server sends mail.
+
+use crate::domain::invites::record::InviteRow;
+use crate::domain::mail::{Body, Kind, Letter, outbox};
+use crate::domain::{mail, realm, rows};
+use crate::error::ApiResult;
+use crate::store::Tx;
+use crate::types::Language;
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// The reminder is sent this long before the invitation ends, in seconds, if it lives at least twice as long.
+const REMINDER_BEFORE: i64 = 2 * DAY;
+
+/// Sends the letter of an invitation by email whose key is known, and plans its reminder. Letters with an earlier key are
+/// withdrawn. All of them are deleted with the invitation.
+pub fn send(tx: &mut Tx<'_>, invite: &InviteRow) -> ApiResult<()> {
+    let Some(setup) = mail::setup(tx)? else { return Ok(()) };
+    let (Some(email), Some(link)) = (&invite.email, invite.link(&setup.url)) else { return Ok(()) };
+    outbox::withdraw_of_invite(tx, invite.invite_id)?;
+    let organization: String = realm::settings::NAME.get(tx)?;
+    let inviter = match invite.invited_by_user_id {
+        Some(user_id) => rows::user::by_id(tx, user_id)?,
+        None => None,
+    };
+    let Some(inviter) = inviter else { return Ok(()) };
+    let (name, address) = (&inviter.full_name, &inviter.delivery_email);
+    let end = invite.expiry_date;
+    let letter = |kind, subject, body| {
+        let letter =
+            Letter::to_address(kind, email, Language::English, subject, body).of_invite(invite.invite_id);
+        match end {
+            Some(end) => letter.expires(end),
+            None => letter,
+        }
+    };
+    let not_wanted = "If you do not know the sender, you can ignore this letter.";
+    let body = Body::new()
+        .paragraph(&format!("{name} ({address}) has invited you to join {organization}, a team chat."))
+        .button("Create your account", &link)
+        .small(not_wanted);
+    let subject = format!("{name} has invited you to join {organization}");
+    mail::queue(tx, letter(Kind::Invitation, subject, body))?;
+    let Some(end) = end.filter(|end| end - tx.now() >= 2 * REMINDER_BEFORE) else { return Ok(()) };
+    let body = Body::new()
+        .paragraph(&format!(
+            "This is a reminder: {name} ({address}) has invited you to join {organization}, a team chat. The invitation \
+             ends in two days, and this is the last letter about it."
+        ))
+        .button("Create your account", &link)
+        .small(not_wanted);
+    let subject = format!("Reminder: Join {name} at {organization}");
+    mail::queue(tx, letter(Kind::InvitationReminder, subject, body).not_before(end - REMINDER_BEFORE))
+}
+
+/// Sends the link with which a person signs up who was not invited by name.
+pub fn confirm_sign_up(tx: &mut Tx<'_>, invite: &InviteRow) -> ApiResult<()> {
+    let Some(setup) = mail::setup(tx)? else { return Ok(()) };
+    let (Some(email), Some(key)) = (&invite.email, &invite.key) else { return Ok(()) };
+    let organization: String = realm::settings::NAME.get(tx)?;
+    let body = Body::new()
+        .paragraph(&format!("You asked for an account of {organization} at {}.", setup.host()))
+        .button(
+            "Confirm your address and create your account",
+            &format!("{}/accounts/do_confirm/{key}", setup.url),
+        )
+        .paragraph("The link works for a day.")
+        .small("If it was not you, you can ignore this letter: without the link there will be no account.");
+    let subject = format!("Activate your account of {organization}");
+    let letter = Letter::to_address(Kind::ConfirmSignUp, email, Language::English, subject, body);
+    let letter = letter.of_invite(invite.invite_id);
+    mail::queue(
+        tx,
+        match invite.expiry_date {
+            Some(end) => letter.expires(end),
+            None => letter,
+        },
+    )
+}

@@ -1,0 +1,54 @@
+//! Sign-up with a proven address, where this server sends mail: an invitation without an inviter, or with the terms of a
+//! reusable link, to the address that a person gave.
+
+use crate::domain::invites::record::InviteRow;
+use crate::domain::invites::{letters, sql};
+use crate::domain::{mail, realm};
+use crate::error::ApiResult;
+use crate::store::Tx;
+use crate::types::{Role, random_key};
+use rusqlite::Connection;
+
+/// Seconds for which the link works: a day.
+const VALIDITY: i64 = 24 * 60 * 60;
+
+/// True if people can sign up without an invitation: the organization wants it, and their addresses can be proven.
+pub fn is_open(connection: &Connection) -> ApiResult<bool> {
+    Ok(!realm::settings::INVITE_REQUIRED.get(connection)?
+        && realm::settings::PASSWORD_AUTH_ENABLED.get(connection)?
+        && !realm::is_deactivated(connection)?
+        && mail::is_on(connection)?)
+}
+
+/// Sends a person the link with which they sign up: with the terms of a reusable link, or as a member with the default channels.
+/// An earlier link for the address without an invitation by name stops working.
+pub fn ask(tx: &mut Tx<'_>, email: &str, reusable: Option<&InviteRow>) -> ApiResult<()> {
+    if reusable.is_none() {
+        sql::delete_sign_ups(tx, email)?;
+    }
+    let terms = reusable.cloned().unwrap_or_else(|| InviteRow {
+        invite_id: 0,
+        key: None,
+        email: None,
+        invited_by_user_id: None,
+        invited: tx.now(),
+        expiry_date: None,
+        invited_as: Role::Member,
+        stream_ids: Vec::new(),
+        group_ids: Vec::new(),
+        include_realm_default_subscriptions: true,
+        notify_referrer_on_join: false,
+        welcome_message_custom_text: None,
+        is_revoked: false,
+        resent: None,
+    });
+    let mut invite = InviteRow {
+        key: Some(random_key()),
+        email: Some(email.to_owned()),
+        invited: tx.now(),
+        expiry_date: Some(tx.now() + VALIDITY),
+        ..terms
+    };
+    invite.invite_id = sql::insert(tx, &invite)?;
+    letters::confirm_sign_up(tx, &invite)
+}

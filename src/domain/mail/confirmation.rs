@@ -1,0 +1,33 @@
+//! Links that prove the new address of a user: one for each user, which works once and for a day.
+
+use crate::auth::credentials::digest;
+use crate::error::ApiResult;
+use crate::store::Tx;
+use crate::types::{UserId, random_key};
+use rusqlite::{Connection, OptionalExtension};
+
+/// Seconds for which a link works: a day.
+const VALIDITY: i64 = 24 * 60 * 60;
+
+/// Makes the secret part of a link with which an address becomes that of a user, and returns it with the time of its end. An earlier
+/// link of the user stops working.
+pub fn create(tx: &Tx<'_>, user_id: UserId, email: &str) -> ApiResult<(String, i64)> {
+    let (key, expires) = (random_key(), tx.now() + VALIDITY);
+    delete_of_user(tx, user_id)?;
+    tx.prepare_cached("INSERT INTO confirmation (digest, email, user_id, expires) VALUES (?1, ?2, ?3, ?4)")?
+        .execute((digest(&key), email, user_id, expires))?;
+    Ok((key, expires))
+}
+
+/// The user of a link and the address that it proves, if it works at `now`.
+pub fn find(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<(UserId, String)>> {
+    let mut statement = connection
+        .prepare_cached("SELECT user_id, email FROM confirmation WHERE digest = ?1 AND expires > ?2")?;
+    Ok(statement.query_row((digest(key), now), |row| row.try_into()).optional()?)
+}
+
+/// Ends the link of a user.
+pub fn delete_of_user(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    tx.prepare_cached("DELETE FROM confirmation WHERE user_id = ?1")?.execute([user_id])?;
+    Ok(())
+}

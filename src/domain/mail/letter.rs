@@ -1,0 +1,298 @@
+//! A letter, and its body in two forms.
+
+use crate::domain::rows::user::UserRow;
+use crate::types::{Language, UserId};
+use maud::{DOCTYPE, Markup, html};
+use serde::{Deserialize, Serialize};
+
+const HOUR: i64 = 60 * 60;
+const DAY: i64 = 24 * HOUR;
+
+/// The kind of a letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// An invitation.
+    Invitation,
+    /// The reminder of an invitation.
+    InvitationReminder,
+    /// The link with which a person signs up.
+    ConfirmSignUp,
+    /// A new account, to its user.
+    AccountCreated,
+    /// The link that proves the new address of a user.
+    ConfirmEmail,
+    /// The address of an account was changed, to the old one.
+    EmailChanged,
+    /// The link that sets a new password.
+    PasswordReset,
+    /// The accounts of an address.
+    FindAccount,
+    /// A login from a new place.
+    NewLogin,
+    /// Missed messages.
+    MissedMessages,
+    /// The digest.
+    Digest,
+    /// An account was deactivated.
+    AccountDeactivated,
+    /// The organization was deactivated, to owners.
+    OrganizationDeactivated,
+    /// A backup failed, to owners.
+    BackupFailed,
+}
+
+impl Kind {
+    /// The name in the file and in the log.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Invitation => "invitation",
+            Self::InvitationReminder => "invitation_reminder",
+            Self::ConfirmSignUp => "confirm_sign_up",
+            Self::AccountCreated => "account_created",
+            Self::ConfirmEmail => "confirm_email",
+            Self::EmailChanged => "email_changed",
+            Self::PasswordReset => "password_reset",
+            Self::FindAccount => "find_account",
+            Self::NewLogin => "new_login",
+            Self::MissedMessages => "missed_messages",
+            Self::Digest => "digest",
+            Self::AccountDeactivated => "account_deactivated",
+            Self::OrganizationDeactivated => "organization_deactivated",
+            Self::BackupFailed => "backup_failed",
+        }
+    }
+
+    /// Seconds after which a letter is useless and no longer sent, if it has no end of its own.
+    pub const fn lifetime(self) -> i64 {
+        match self {
+            Self::FindAccount => 6 * HOUR,
+            Self::ConfirmSignUp | Self::ConfirmEmail | Self::PasswordReset | Self::MissedMessages => DAY,
+            Self::NewLogin | Self::InvitationReminder => 2 * DAY,
+            _ => 4 * DAY,
+        }
+    }
+
+    /// The type of the links that end mail of this kind: see [`super::unsubscribe`].
+    pub const fn unsubscribe_type(self) -> Option<&'static str> {
+        match self {
+            Self::MissedMessages => Some("missed_messages"),
+            Self::Digest => Some("digest"),
+            Self::NewLogin => Some("login"),
+            _ => None,
+        }
+    }
+}
+
+/// A letter to one address, before it is put into the queue.
+#[derive(Clone, Debug)]
+pub struct Letter {
+    pub(super) kind: Kind,
+    pub(super) to: String,
+    pub(super) to_name: Option<String>,
+    pub(super) user_id: Option<UserId>,
+    pub(super) invite_id: Option<i64>,
+    pub(super) language: Language,
+    pub(super) from_name: Option<String>,
+    pub(super) reply_to: Option<String>,
+    pub(super) subject: String,
+    pub(super) body: Body,
+    pub(super) date: Option<i64>,
+    pub(super) about: Option<String>,
+    pub(super) not_before: Option<i64>,
+    pub(super) expires: Option<i64>,
+}
+
+impl Letter {
+    /// A letter to an address, without an account.
+    pub fn to_address(kind: Kind, to: &str, language: Language, subject: String, body: Body) -> Self {
+        Self {
+            kind,
+            to: to.to_owned(),
+            to_name: None,
+            user_id: None,
+            invite_id: None,
+            language,
+            from_name: None,
+            reply_to: None,
+            subject,
+            body,
+            date: None,
+            about: None,
+            not_before: None,
+            expires: None,
+        }
+    }
+
+    /// A letter to the address of a user. It is not sent if the account is not active when its time has come.
+    pub fn to_user(kind: Kind, user: &UserRow, language: Language, subject: String, body: Body) -> Self {
+        Self {
+            user_id: Some(user.user_id),
+            to_name: Some(user.full_name.clone()),
+            ..Self::to_address(kind, &user.delivery_email, language, subject, body)
+        }
+    }
+
+    /// With the receiver's name, for people without an active account.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.to_name = Some(name.to_owned());
+        self
+    }
+
+    /// With another name beside the sender's address than that of the organization.
+    #[must_use]
+    pub fn from_name(mut self, name: String) -> Self {
+        self.from_name = Some(name);
+        self
+    }
+
+    /// With an address for answers. Without one, `Reply-To` is the sender's address.
+    #[must_use]
+    pub fn reply_to(mut self, address: String) -> Self {
+        self.reply_to = Some(address);
+        self
+    }
+
+    /// With the time of the cause, in UNIX seconds; now by default.
+    #[must_use]
+    pub fn dated(mut self, seconds: i64) -> Self {
+        self.date = Some(seconds);
+        self
+    }
+
+    /// With a name by which [`super::withdraw`] removes it from the queue, for example `password:5`.
+    #[must_use]
+    pub fn about(mut self, about: String) -> Self {
+        self.about = Some(about);
+        self
+    }
+
+    /// With the link of an invitation, with which it is deleted.
+    #[must_use]
+    pub fn of_invite(mut self, invite_id: i64) -> Self {
+        self.invite_id = Some(invite_id);
+        self
+    }
+
+    /// Not sent before a time, in UNIX seconds.
+    #[must_use]
+    pub fn not_before(mut self, seconds: i64) -> Self {
+        self.not_before = Some(seconds);
+        self
+    }
+
+    /// Useless from a time on, in UNIX seconds, and then dropped. By default [`Kind::lifetime`] after it could first be sent.
+    #[must_use]
+    pub fn expires(mut self, seconds: i64) -> Self {
+        self.expires = Some(seconds);
+        self
+    }
+}
+
+/// The body of a letter, built up in parts that appear in the text and in the HTML.
+#[derive(Clone, Debug, Default)]
+pub struct Body {
+    text: Vec<String>,
+    html: Vec<String>,
+}
+
+/// Styles are attributes: some mail programs drop style sheets.
+const PAGE: &str = "margin:0;padding:16px;font:15px/1.5 sans-serif;color:#222";
+const BUTTON: &str = "display:inline-block;padding:8px 16px;border-radius:4px;background:#3b5bdb;color:#fff;text-decoration:none";
+const SMALL: &str = "font-size:13px;color:#666";
+
+impl Body {
+    /// An empty body.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn with(mut self, text: String, html: &Markup) -> Self {
+        self.text.push(text);
+        self.html.push(html.0.clone());
+        self
+    }
+
+    /// A paragraph of plain text.
+    #[must_use]
+    pub fn paragraph(self, text: &str) -> Self {
+        self.with(text.to_owned(), &html! { p { (text) } })
+    }
+
+    /// A link as a button. The text has the label and, on a line of its own, the URL.
+    #[must_use]
+    pub fn button(self, label: &str, url: &str) -> Self {
+        self.with(
+            format!("{label}:\n{url}"),
+            &html! { p { a href=(url) style=(BUTTON) { (label) } } p style=(SMALL) { a href=(url) { (url) } } },
+        )
+    }
+
+    /// A link.
+    #[must_use]
+    pub fn link(self, label: &str, url: &str) -> Self {
+        self.with(format!("{label}: {url}"), &html! { p { a href=(url) { (label) } } })
+    }
+
+    /// Facts, each with its name.
+    #[must_use]
+    pub fn facts(self, facts: &[(&str, &str)]) -> Self {
+        let lines: Vec<String> = facts.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        self.with(
+            lines.join("\n"),
+            &html! { ul { @for (name, value) in facts { li { strong { (name) } ": " (value) } } } },
+        )
+    }
+
+    /// Small print at the end.
+    #[must_use]
+    pub fn small(self, text: &str) -> Self {
+        self.with(text.to_owned(), &html! { p style=(SMALL) { (text) } })
+    }
+
+    /// A part with forms of its own: plain text, and HTML that is complete and safe.
+    #[must_use]
+    pub fn part(self, text: &str, html: &Markup) -> Self {
+        self.with(text.to_owned(), html)
+    }
+
+    /// The plain text.
+    pub(super) fn text(&self) -> String {
+        format!("{}\n", self.text.join("\n\n"))
+    }
+
+    /// The HTML document.
+    pub(super) fn page(&self, language: Language, title: &str) -> String {
+        let parts = maud::PreEscaped(self.html.join("\n"));
+        let page = html! {
+            (DOCTYPE)
+            html lang=(language.code()) {
+                head { meta charset="utf-8"; title { (title) } }
+                body style=(PAGE) { (parts) }
+            }
+        };
+        page.into_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_escaped_in_html_and_plain_in_text() {
+        let body = Body::new()
+            .paragraph("Ada <b> & \"Bob\"")
+            .button("Join", "https://chat.example.com/join/x/?a=1&b=2")
+            .facts(&[("IP address", "<i>")])
+            .small("Bye");
+        let expected = "Ada <b> & \"Bob\"\n\nJoin:\nhttps://chat.example.com/join/x/?a=1&b=2\n\nIP address: <i>\n\nBye\n";
+        assert_eq!(body.text(), expected);
+        let page = body.page(Language::English, "<title>");
+        assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\">"), "{page}");
+        for escaped in ["&lt;title&gt;", "Ada &lt;b&gt; &amp;", "?a=1&amp;b=2", "&lt;i&gt;"] {
+            assert!(page.contains(escaped), "{escaped} is not in {page}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The rows of the queue of letters.
+
+use crate::domain::limits::MAX_WAITING_MAIL;
+use crate::domain::mail::letter::Letter;
+use crate::error::ApiResult;
+use crate::smtp::{Message, is_address};
+use crate::store::Tx;
+use crate::types::UserId;
+use rusqlite::{Connection, OptionalExtension};
+
+/// A letter that is due.
+#[derive(Clone, Debug)]
+pub struct DueLetter {
+    /// Identifies the row.
+    pub id: i64,
+    /// The kind, for the log.
+    pub kind: String,
+    /// The letter.
+    pub message: Message,
+    /// When it becomes useless, in UNIX seconds.
+    pub expires: i64,
+    /// Number of attempts that failed.
+    pub attempts: i64,
+}
+
+/// Inserts a letter. Without a valid address, and while too many letters wait, it is dropped.
+pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> ApiResult<()> {
+    if !is_address(&letter.to) {
+        return Ok(());
+    }
+    let not_before = letter.not_before.unwrap_or(tx.now()).max(tx.now());
+    let expires = letter.expires.unwrap_or_else(|| not_before.saturating_add(letter.kind.lifetime()));
+    let inserted = tx
+        .prepare_cached(
+            "INSERT INTO outgoing_mail (kind, about, user_id, recipient, letter, created, expires, next_try, invite_id)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE (SELECT count(*) FROM outgoing_mail) < ?10",
+        )?
+        .execute((
+            letter.kind.name(),
+            &letter.about,
+            letter.user_id,
+            &letter.to,
+            serde_json::to_string(message)?,
+            tx.now(),
+            expires,
+            not_before,
+            letter.invite_id,
+            MAX_WAITING_MAIL,
+        ))?;
+    if inserted == 0 {
+        tracing::warn!(
+            kind = letter.kind.name(),
+            "a letter was dropped, because too many wait for the mail server"
+        );
+    }
+    tx.wake_tasks_after_commit();
+    Ok(())
+}
+
+/// Removes the letters about something that wait: the link in them is dead, or what they report is over.
+pub fn withdraw(tx: &Tx<'_>, about: &str) -> ApiResult<()> {
+    tx.prepare_cached("DELETE FROM outgoing_mail WHERE about = ?1")?.execute([about])?;
+    Ok(())
+}
+
+/// Removes the letters of an invitation that wait.
+pub fn withdraw_of_invite(tx: &Tx<'_>, invite_id: i64) -> ApiResult<()> {
+    tx.prepare_cached("DELETE FROM outgoing_mail WHERE invite_id = ?1")?.execute([invite_id])?;
+    Ok(())
+}
+
+/// Removes all letters to a user that wait.
+pub fn withdraw_of_user(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    tx.prepare_cached("DELETE FROM outgoing_mail WHERE user_id = ?1")?.execute([user_id])?;
+    Ok(())
+}
+
+/// Removes all letters.
+pub(super) fn clear(tx: &Tx<'_>) -> ApiResult<()> {
+    tx.prepare_cached("DELETE FROM outgoing_mail")?.execute([])?;
+    Ok(())
+}
+
+/// Number of letters that are due, or that the mail server did not take.
+pub fn waiting(connection: &Connection, now: i64) -> ApiResult<i64> {
+    let statement = "SELECT count(*) FROM outgoing_mail WHERE next_try <= ?1 OR attempts > 0";
+    Ok(connection.prepare_cached(statement)?.query_row([now], |row| row.get(0))?)
+}
+
+/// The next letter that is due at a time, after a position; `None` if there is none. Its row may belong to an account that is
+/// not active: then it is useless, like one that has expired.
+pub fn next_due(connection: &Connection, now: i64) -> ApiResult<Option<DueLetter>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, kind, letter, expires, attempts,
+             user_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM user WHERE user.user_id = outgoing_mail.user_id AND is_active)
+         FROM outgoing_mail WHERE next_try <= ?1 ORDER BY next_try, id LIMIT 1",
+    )?;
+    let found = statement.query_row([now], |row| {
+        let is_useless: bool = row.get(5)?;
+        let expires: i64 = row.get(3)?;
+        Ok((
+            row.get(0)?,
+            row.get(1)?,
+            row.get::<_, String>(2)?,
+            if is_useless { 0 } else { expires },
+            row.get(4)?,
+        ))
+    });
+    let Some((id, kind, letter, expires, attempts)) = found.optional()? else { return Ok(None) };
+    Ok(Some(DueLetter { id, kind, message: serde_json::from_str(&letter)?, expires, attempts }))
+}
+
+/// When the next letter is due, in UNIX seconds.
+pub fn next_time(connection: &Connection) -> ApiResult<Option<i64>> {
+    let mut statement = connection.prepare_cached("SELECT min(next_try) FROM outgoing_mail")?;
+    Ok(statement.query_row([], |row| row.get(0))?)
+}
+
+/// Deletes a letter that was sent, or that is given up.
+pub fn delete(tx: &Tx<'_>, id: i64) -> ApiResult<()> {
+    tx.prepare_cached("DELETE FROM outgoing_mail WHERE id = ?1")?.execute([id])?;
+    Ok(())
+}
+
+/// Notes that a letter was not taken, and when it is tried again.
+pub fn postpone(tx: &Tx<'_>, id: i64, next_try: i64, error: &str) -> ApiResult<()> {
+    tx.prepare_cached(
+        "UPDATE outgoing_mail SET next_try = ?2, attempts = attempts + 1, last_error = ?3 WHERE id = ?1",
+    )?
+    .execute((id, next_try, error))?;
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! Links that end mail of a kind: `/accounts/unsubscribe/{type}/{key}`. They need no login, work repeatedly and never expire.
+//!
+//! | type | setting |
+//! |---|---|
+//! | `missed_messages` | `enable_offline_email_notifications` |
+//! | `digest` | `enable_digest_emails` |
+//! | `login` | `enable_login_emails` |
+//! | `marketing` | `enable_marketing_emails` |
+
+use crate::error::ApiResult;
+use crate::store::Tx;
+use crate::types::{UserId, random_key};
+use rusqlite::{Connection, OptionalExtension};
+
+/// The link of a user, below the base of links. The key is made with the first one.
+pub fn link(tx: &Tx<'_>, url: &str, user_id: UserId, kind: &str) -> ApiResult<String> {
+    tx.prepare_cached("INSERT OR IGNORE INTO unsubscribe_key (user_id, key) VALUES (?1, ?2)")?
+        .execute((user_id, random_key()))?;
+    let key: String = tx
+        .prepare_cached("SELECT key FROM unsubscribe_key WHERE user_id = ?1")?
+        .query_row([user_id], |row| row.get(0))?;
+    Ok(format!("{url}/accounts/unsubscribe/{kind}/{key}"))
+}
+
+/// Forgets the key of a user, whose account is deleted.
+pub fn forget(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    tx.prepare_cached("DELETE FROM unsubscribe_key WHERE user_id = ?1")?.execute([user_id])?;
+    Ok(())
+}
+
+/// The user of a key; `None` if there is none.
+pub fn find(connection: &Connection, key: &str) -> ApiResult<Option<UserId>> {
+    let mut statement = connection.prepare_cached("SELECT user_id FROM unsubscribe_key WHERE key = ?1")?;
+    Ok(statement.query_row([key], |row| row.get(0)).optional()?)
+}
+
+/// The setting that a type of links turns off; `None` if there is no such type.
+pub fn setting(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "missed_messages" => "enable_offline_email_notifications",
+        "digest" => "enable_digest_emails",
+        "login" => "enable_login_emails",
+        "marketing" => "enable_marketing_emails",
+        _ => return None,
+    })
+}

@@ -1,0 +1,382 @@
+//! Letters about accounts: passwords, addresses, sign-up, logins.
+
+use super::{DAY, email_of, log_in, open, settle, start, submit};
+use crate::join::{Page, text};
+use hyper::Method;
+use serde_json::json;
+use teamchat::commands::Command;
+use teamchat::types::Role;
+
+#[tokio::test]
+async fn a_forgotten_password_is_set_by_the_link_in_a_letter() {
+    let (server, mut sink) = start().await;
+    server.user("ada", Role::Member, None, Some("a password")).await;
+    let owner = server.owner().await;
+    let gone = server.member("gone").await;
+    owner.delete(&format!("/users/{}", gone.user_id), ()).await.ok();
+    let path = "/accounts/password/reset/";
+    assert!(text(&open(&server, path).await).contains("name=\"email\""));
+    let mut answers = Vec::new();
+    for email in ["Ada@example.com", "gone@example.com", "nobody@example.com"] {
+        let answer = submit(&server, path, json!({"email": email})).await;
+        answers.push((answer.status, answer.header("location").to_owned(), answer.bytes.clone()));
+    }
+    assert_eq!(answers[0].1, "/accounts/password/reset/done/");
+    assert_eq!((answers[0].0, &answers[0], &answers[0]), (302, &answers[1], &answers[2]), "no answer tells");
+    settle(&server).await;
+    let letters = sink.rest();
+    let to: Vec<&str> = letters.iter().map(|letter| letter.to.as_str()).collect();
+    assert_eq!(to, ["ada@example.com", "gone@example.com", "nobody@example.com"]);
+    for letter in &letters {
+        assert_eq!(letter.subject(), "Password reset request for Team chat");
+        assert!(letter.header("From").contains("Team chat account security"), "{}", letter.header("From"));
+    }
+    assert!(
+        letters[1].text.contains("deactivated") && !letters[1].text.contains("/join/"),
+        "{}",
+        letters[1].text
+    );
+    assert!(
+        letters[2].text.contains("no account") && !letters[2].text.contains("/join/"),
+        "{}",
+        letters[2].text
+    );
+
+    let link = letters[0].path("/join/password/");
+    let page = Page::open(&server, &link).await;
+    assert_eq!(page.send(json!({"password": "another one"})).await.status, 200);
+    assert_eq!(open(&server, &link).await.status, 404, "it works once");
+    assert_eq!(log_in(&server, "ada@example.com", "another one").await, 200);
+    assert_eq!(log_in(&server, "ada@example.com", "a password").await, 401);
+}
+
+#[tokio::test]
+async fn links_for_passwords_end_with_the_day_and_with_the_account() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    let ada = server.user("ada", Role::Member, None, Some("a password")).await;
+    let ask = async || {
+        submit(&server, "/accounts/password/reset/", json!({"email": "ada@example.com"})).await.status
+    };
+    assert_eq!(ask().await, 302);
+    let first = sink.next().await.path("/join/password/");
+    assert_eq!(ask().await, 302);
+    let second = sink.next().await.path("/join/password/");
+    assert_eq!((open(&server, &first).await.status, open(&server, &second).await.status), (404, 200));
+    assert_eq!(ask().await, 429, "two in an hour");
+    owner.delete(&format!("/users/{}", ada.user_id), ()).await.ok();
+    assert_eq!(open(&server, &second).await.status, 404);
+    owner.post(&format!("/users/{}/reactivate", ada.user_id), ()).await.ok();
+    server.clock.advance(60 * 60);
+    assert_eq!(ask().await, 302);
+    let third = sink.next().await.path("/join/password/");
+    owner.patch(&format!("/users/{}", ada.user_id), json!({"new_email": "new@example.com"})).await.ok();
+    assert_eq!(open(&server, &third).await.status, 404, "it came to the former address");
+    let reset = submit(&server, "/accounts/password/reset/", json!({"email": "new@example.com"})).await;
+    assert_eq!(reset.status, 302);
+    let fourth = sink.next().await.path("/join/password/");
+    assert_eq!(open(&server, &fourth).await.status, 200);
+    server.clock.advance(DAY);
+    assert_eq!(open(&server, &fourth).await.status, 404);
+}
+
+#[tokio::test]
+async fn five_letters_a_day_come_from_one_address() {
+    let (server, mut sink) = start().await;
+    let find =
+        async |emails: &str| submit(&server, "/accounts/find/", json!({"emails": emails})).await.status;
+    assert_eq!(find("a@example.com, b@example.com, A@example.com").await, 200);
+    assert_eq!(find("c@example.com,d@example.com,e@example.com,f@example.com").await, 429);
+    let reset = submit(&server, "/accounts/password/reset/", json!({"email": "a@example.com"})).await;
+    assert_eq!(reset.status, 429);
+    settle(&server).await;
+    assert_eq!(sink.rest().len(), 2);
+    server.clock.advance(DAY);
+    assert_eq!(find("c@example.com").await, 200);
+}
+
+#[tokio::test]
+async fn each_address_learns_for_itself_whether_it_has_an_account() {
+    let (server, mut sink) = start().await;
+    server.member("ada").await;
+    let answer =
+        submit(&server, "/accounts/find/", json!({"emails": "ada@example.com,\nnobody@example.com"})).await;
+    assert_eq!(answer.status, 200);
+    let (found, none) = (sink.next().await, sink.next().await);
+    assert_eq!((found.to.as_str(), none.to.as_str()), ("ada@example.com", "nobody@example.com"));
+    assert_eq!(found.subject(), "Your account of Team chat");
+    assert_eq!(none.subject(), "No account of Team chat found");
+    assert!(!none.text.contains("ada@example.com") && !found.text.contains("nobody"), "{}", none.text);
+    for emails in [
+        "",
+        "no address",
+        "a@b.example,",
+        &(0..11).map(|n| format!("p{n}@example.com")).collect::<Vec<_>>().join(","),
+    ] {
+        let status = submit(&server, "/accounts/find/", json!({"emails": emails})).await.status;
+        assert_eq!(status, if emails.contains("b.example") { 200 } else { 400 }, "{emails}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_changes_when_the_link_in_the_letter_to_it_is_opened() {
+    let (server, mut sink) = start().await;
+    let ada = server.user("ada", Role::Member, None, Some("a password")).await;
+    let bob = server.member("bob").await;
+    let mut queue = bob.register(json!({"event_types": ["realm_user"]})).await;
+    ada.patch("/settings", json!({"email": "first@example.com"})).await.ok();
+    let first = sink.next().await;
+    assert_eq!(
+        (first.to.as_str(), first.header("To").as_str()),
+        ("first@example.com", "Ada <first@example.com>")
+    );
+    assert_eq!(first.subject(), "Verify your new email address for chat.example.com");
+    assert!(first.text.contains("from ada@example.com to first@example.com"), "{}", first.text);
+    ada.patch("/settings", json!({"email": "ada@example.com"})).await.ok();
+    ada.patch("/settings", json!({"email": "second@example.com"})).await.ok();
+    let second = sink.next().await;
+    assert_eq!(email_of(&ada).await, "ada@example.com");
+    assert_eq!(open(&server, &first.path("confirm_new_email")).await.status, 404, "it was replaced");
+    assert_eq!(open(&server, "/accounts/confirm_new_email/aaaaaaaaaaaaaaaaaaaaaaaa").await.status, 404);
+
+    let link = second.path("confirm_new_email");
+    assert_eq!(open(&server, &link).await.status, 200);
+    assert_eq!(email_of(&ada).await, "second@example.com");
+    queue
+        .expect(&[
+            json!({"type": "realm_user", "op": "update",
+                "person": {"user_id": ada.user_id, "delivery_email": "second@example.com"}}),
+            json!({"type": "realm_user", "op": "update",
+                "person": {"user_id": ada.user_id, "new_email": "second@example.com"}}),
+        ])
+        .await;
+    assert_eq!(open(&server, &link).await.status, 404, "it works once");
+    let told = sink.next().await;
+    assert_eq!(
+        (told.to.as_str(), told.subject().as_str()),
+        ("ada@example.com", "Email changed for Team chat")
+    );
+    settle(&server).await;
+    assert!(sink.rest().is_empty());
+
+    let third = json!({"email": "third@example.com"});
+    ada.patch("/settings", third).await.error(429, "RATE_LIMIT_HIT", "API usage exceeded rate limit");
+}
+
+#[tokio::test]
+async fn a_new_address_is_checked_when_it_is_asked_for_and_when_it_is_confirmed() {
+    let (server, mut sink) = start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    for (email, msg) in [
+        ("no address", "Invalid address."),
+        ("ada@mailinator.com", "Please use your real email address."),
+        ("owner@example.com", "Already has an account."),
+    ] {
+        ada.patch("/settings", json!({"email": email})).await.error(400, "BAD_REQUEST", msg);
+    }
+    ada.patch("/settings", json!({"email": "new@example.com"})).await.ok();
+    let link = sink.next().await.path("confirm_new_email");
+    server.member("new").await;
+    open(&server, &link).await.error(400, "BAD_REQUEST", "Already has an account.");
+    owner.patch("/realm", json!({"email_changes_disabled": true})).await.ok();
+    let msg = "Email address changes are disabled in this organization.";
+    ada.patch("/settings", json!({"email": "other@example.com"})).await.error(400, "BAD_REQUEST", msg);
+    open(&server, &link).await.error(400, "BAD_REQUEST", msg);
+    assert_eq!(email_of(&ada).await, "ada@example.com");
+    settle(&server).await;
+    assert!(sink.rest().is_empty());
+}
+
+#[tokio::test]
+async fn people_sign_up_with_a_proven_address_where_the_organization_is_open() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    assert_eq!(open(&server, "/register/").await.status, 404, "an invitation is needed");
+    owner.patch("/realm", json!({"invite_required": false})).await.ok();
+    assert_eq!(open(&server, "/register/").await.status, 200);
+    for email in ["no address", "x@yopmail.com"] {
+        let answer = submit(&server, "/register/", json!({"email": email})).await;
+        assert_eq!(answer.status, 400, "{email}");
+    }
+    let answer = submit(&server, "/register/", json!({"email": "new@example.com"})).await;
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (302, "/accounts/send_confirm/?email=new%40example.com")
+    );
+    assert!(
+        text(&open(&server, "/accounts/send_confirm/?email=new%40example.com").await)
+            .contains("new@example.com")
+    );
+    let first = sink.next().await;
+    assert_eq!(
+        (first.to.as_str(), first.subject().as_str()),
+        ("new@example.com", "Activate your account of Team chat")
+    );
+    submit(&server, "/accounts/home/", json!({"email": "NEW@example.com"})).await;
+    let second = sink.next().await;
+    let follow = async |path: &str| open(&server, path).await.header("location").to_owned();
+    let (former, link) = (follow(&first.path("do_confirm")).await, follow(&second.path("do_confirm")).await);
+    assert_eq!(open(&server, &former).await.status, 404, "it was replaced");
+    assert_eq!(open(&server, "/accounts/do_confirm/short").await.status, 404);
+    assert_eq!(owner.get("/invites", ()).await.ok()["invites"], json!([]));
+
+    let page = Page::open(&server, &link).await;
+    let fields = json!({"full_name": "New", "email": "other@example.com", "password": "correct horse"});
+    assert_eq!(page.send(fields).await.status, 200);
+    assert_eq!(
+        server.column("SELECT delivery_email FROM user WHERE full_name = 'New'").await,
+        ["NEW@example.com"]
+    );
+    assert_eq!(sink.next().await.subject(), "Team chat: Your new account details");
+    assert_eq!(open(&server, &link).await.status, 404, "it works once");
+
+    // An address with an account gets no link, and the page does not tell.
+    let answer = submit(&server, "/register/", json!({"email": "new@example.com"})).await;
+    assert_eq!(answer.status, 302);
+    assert_eq!(sink.next().await.subject(), "Your account of Team chat");
+}
+
+#[tokio::test]
+async fn links_of_people_who_sign_up_end_with_the_day_and_when_the_organization_closes() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    owner.patch("/realm", json!({"invite_required": false})).await.ok();
+    submit(&server, "/register/", json!({"email": "new@example.com"})).await;
+    let link = open(&server, &sink.next().await.path("do_confirm")).await.header("location").to_owned();
+    assert_eq!(open(&server, &link).await.status, 200);
+    owner.patch("/realm", json!({"invite_required": true})).await.ok();
+    assert_eq!(open(&server, &link).await.status, 404);
+    owner.patch("/realm", json!({"invite_required": false})).await.ok();
+    assert_eq!(open(&server, &link).await.status, 200);
+    server.clock.advance(DAY);
+    assert_eq!(open(&server, &link).await.status, 404);
+}
+
+#[tokio::test]
+async fn people_with_a_reusable_link_prove_their_addresses() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    let made = owner.post("/invites/multiuse", json!({"invite_as": 600})).await.ok();
+    let link = made["invite_link"]
+        .as_str()
+        .unwrap()
+        .strip_prefix(&format!("http://{}", server.address()))
+        .unwrap()
+        .to_owned();
+    let answer = open(&server, &link).await;
+    let form = answer.header("location").to_owned();
+    assert_eq!((answer.status, form.starts_with("/register/?invite=")), (302, true), "{form}");
+    assert_eq!(open(&server, &form).await.status, 200);
+    let key = form.strip_prefix("/register/?invite=").unwrap();
+    let answer = submit(&server, "/register/", json!({"email": "new@example.com", "invite": key})).await;
+    assert_eq!(answer.status, 302);
+    let link = open(&server, &sink.next().await.path("do_confirm")).await.header("location").to_owned();
+    let page = Page::open(&server, &link).await;
+    assert_eq!(
+        page.send(json!({"full_name": "New", "email": "", "password": "correct horse"})).await.status,
+        200
+    );
+    assert_eq!(
+        server.column("SELECT role FROM user WHERE delivery_email = 'new@example.com'").await,
+        ["600"]
+    );
+    owner.delete(&format!("/invites/multiuse/{}", 1), ()).await.ok();
+    assert_eq!(open(&server, &form).await.status, 404);
+}
+
+#[tokio::test]
+async fn logins_are_reported_unless_the_person_does_not_want_it() {
+    let (server, mut sink) = start().await;
+    let ada = server.user("ada", Role::Member, None, Some("a password")).await;
+    server.sql("UPDATE user SET timezone = 'Europe/Berlin' WHERE email = 'ada@example.com'").await;
+    assert_eq!(log_in(&server, "ada@example.com", "a password").await, 200);
+    settle(&server).await;
+    assert!(sink.rest().is_empty(), "the account is new");
+    server.clock.advance(60);
+    assert_eq!(log_in(&server, "ada@example.com", "a password").await, 200);
+    let letter = sink.next().await;
+    assert_eq!(letter.to, "ada@example.com");
+    assert!(letter.subject().starts_with("New login from "), "{}", letter.subject());
+    for part in ["127.0.0.1", "2026-09-21 16:14 (CEST)", "/accounts/password/reset/"] {
+        assert!(letter.text.contains(part), "{part}: {}", letter.text);
+    }
+    let link = letter.header("List-Unsubscribe");
+    assert_eq!(letter.header("List-Unsubscribe-Post"), "List-Unsubscribe=One-Click");
+    let path =
+        link.trim_start_matches('<').trim_end_matches('>').strip_prefix(super::URL).unwrap().to_owned();
+
+    // Opening the link changes nothing; a mail program posts to it, without cookies.
+    let mut queue = ada.register(json!({"event_types": ["user_settings"]})).await;
+    assert!(text(&open(&server, &path).await).contains("<form"));
+    for _ in 0..2 {
+        let answer = submit(&server, &path, json!({"List-Unsubscribe": "One-Click"})).await;
+        assert_eq!(answer.status, 200, "{answer}");
+    }
+    queue.expect(&[json!({"type": "user_settings", "op": "update", "property": "enable_login_emails", "value": false})]).await;
+    assert_eq!(log_in(&server, "ada@example.com", "a password").await, 200);
+    settle(&server).await;
+    assert!(sink.rest().is_empty());
+    for wrong in ["/accounts/unsubscribe/login/aaaaaaaaaaaaaaaaaaaaaaaa", &path.replace("login", "other")] {
+        let answer = server.anonymous().request_outside(Method::POST, wrong).send().await;
+        assert!(text(&answer).contains("does not work"), "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn people_are_told_that_their_account_was_created_or_deactivated() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    owner
+        .post("/users", json!({"email": "ada@example.com", "full_name": "Ada", "password": "a password"}))
+        .await
+        .ok();
+    assert_eq!(sink.next().await.to, "ada@example.com");
+    server
+        .command(Command::CreateUser {
+            email: "bob@example.com".to_owned(),
+            full_name: "Bob".to_owned(),
+            role: Role::Member,
+            bot_owner: None,
+            password: None,
+        })
+        .await;
+    let created = sink.next().await;
+    assert_eq!(
+        (created.to.as_str(), created.subject().as_str()),
+        ("bob@example.com", "Team chat: Your new account details")
+    );
+    let ids =
+        server.column("SELECT user_id FROM user WHERE full_name IN ('Ada', 'Bob') ORDER BY full_name").await;
+    let comment = json!({"deactivation_notification_comment": " Good-bye <b> "});
+    owner.delete(&format!("/users/{}", ids[0]), comment).await.ok();
+    let letter = sink.next().await;
+    assert_eq!(
+        (letter.to.as_str(), letter.header("To").as_str()),
+        ("ada@example.com", "Ada <ada@example.com>")
+    );
+    assert_eq!(letter.subject(), "Notification of account deactivation on Team chat");
+    assert!(
+        letter.text.ends_with("\nGood-bye <b>") && letter.html.contains("Good-bye &lt;b&gt;"),
+        "{}",
+        letter.text
+    );
+    owner.delete(&format!("/users/{}", ids[1]), ()).await.ok();
+    settle(&server).await;
+    assert!(sink.rest().is_empty(), "no comment, no letter");
+}
+
+#[tokio::test]
+async fn owners_are_told_that_the_organization_was_deactivated() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    server.user("other", Role::Owner, None, None).await;
+    server.administrator("ada").await;
+    owner.post("/realm/deactivate", json!({"deletion_delay_days": null})).await.ok();
+    settle(&server).await;
+    let letters = sink.rest();
+    let mut to: Vec<&str> = letters.iter().map(|letter| letter.to.as_str()).collect();
+    to.sort_unstable();
+    assert_eq!(to, ["other@example.com", "owner@example.com"]);
+    assert_eq!(letters[0].subject(), "Your organization Team chat has been deactivated");
+    assert!(letters[0].text.contains("deactivated by Owner"), "{}", letters[0].text);
+}

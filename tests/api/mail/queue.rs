@@ -1,0 +1,186 @@
+//! The queue: each letter comes once, also after restarts, and a mail server that fails delays nothing else.
+
+use super::sink::{MailSink, Reply};
+use super::{DAY, invitation, settle, start};
+use crate::harness::{Client, ReservedPort, TestServer};
+use serde_json::json;
+use std::net::TcpListener;
+use std::time::Duration;
+use teamchat::app::Options;
+
+async fn waiting(server: &TestServer) -> Vec<String> {
+    server
+        .column(
+            "SELECT recipient || ' ' || attempts FROM outgoing_mail WHERE kind = 'invitation' ORDER BY id",
+        )
+        .await
+}
+
+/// The notices of the notification bot to a user.
+async fn notices(client: &Client) -> Vec<String> {
+    let fetch = json!({"anchor": "newest", "num_before": 9, "num_after": 0, "apply_markdown": false});
+    let messages = client.get("/messages", fetch).await.ok()["messages"].clone();
+    messages
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["content"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn letters_that_are_refused_for_good_are_dropped_and_others_come() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    sink.reply(&[Reply::Refuse("RCPT", "550 5.1.1 no such user"), Reply::Refuse(".", "554 spam")]);
+    owner.post("/invites", invitation("a@example.com,b@example.com,c@example.com")).await.ok();
+    settle(&server).await;
+    let to: Vec<String> = sink.rest().into_iter().map(|letter| letter.to).collect();
+    assert_eq!(to, ["c@example.com"]);
+    assert_eq!(waiting(&server).await, [""; 0]);
+    let mail = &server.app().mail;
+    let counts = [&mail.sent, &mail.refused].map(|count| count.load(std::sync::atomic::Ordering::Relaxed));
+    assert_eq!(counts, [1, 2]);
+}
+
+#[tokio::test]
+async fn a_letter_that_is_refused_for_now_is_tried_again_and_holds_up_no_other() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    sink.reply(&[Reply::Refuse("RCPT", "451 4.7.1 greylisted")]);
+    owner.post("/invites", invitation("a@example.com,b@example.com")).await.ok();
+    settle(&server).await;
+    assert_eq!(sink.next().await.to, "b@example.com");
+    assert_eq!(waiting(&server).await, ["a@example.com 1"]);
+    server.clock.advance(60);
+    settle(&server).await;
+    assert_eq!(sink.next().await.to, "a@example.com");
+    settle(&server).await;
+    assert!(sink.rest().is_empty());
+}
+
+#[tokio::test]
+async fn a_letter_whose_answer_is_lost_comes_again_with_the_same_message_id() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    sink.reply(&[Reply::Hangup]);
+    owner.post("/invites", invitation("a@example.com")).await.ok();
+    let first = sink.next().await;
+    settle(&server).await;
+    server.clock.advance(5);
+    settle(&server).await;
+    let second = sink.next().await;
+    assert_eq!(first.header("Message-ID"), second.header("Message-ID"));
+    assert_eq!(waiting(&server).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn restarts_and_crashes_lose_no_letter_and_send_none_twice() {
+    let (mut server, mut sink) = start().await;
+    let owner = server.owner().await;
+    sink.reply(&[Reply::Refuse("MAIL", "421 closing")]);
+    owner.post("/invites", invitation("a@example.com,b@example.com")).await.ok();
+    settle(&server).await;
+    assert_eq!(waiting(&server).await, ["a@example.com 1", "b@example.com 0"]);
+    server.crash().await;
+    server.clock.advance(5);
+    settle(&server).await;
+    let mut to: Vec<String> = sink.rest().into_iter().map(|letter| letter.to).collect();
+    to.sort_unstable();
+    assert_eq!(to, ["a@example.com", "b@example.com"]);
+    server.restart().await;
+    settle(&server).await;
+    assert!(sink.rest().is_empty());
+}
+
+#[tokio::test]
+async fn owners_hear_once_of_a_mail_server_that_fails_and_that_it_works_again() {
+    let sink = MailSink::start();
+    let mut options = sink.options();
+    // A port at which no program listens.
+    let closed = ReservedPort::new();
+    let mail = options.mail.as_mut().unwrap();
+    mail.server.port = closed.address().port();
+    let server = TestServer::start_with(options).await;
+    let owner = server.owner().await;
+    owner.post("/invites", invitation("a@example.com")).await.ok();
+    settle(&server).await;
+    assert_eq!(notices(&owner).await, [""; 0]);
+    for _ in 0..8 {
+        server.clock.advance(15 * 60);
+        settle(&server).await;
+    }
+    let told = notices(&owner).await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("This server has not been able to send email for some time: "), "{told:?}");
+    let server = server.with_options(sink.options()).await;
+    server.clock.advance(15 * 60);
+    settle(&server).await;
+    let told = notices(&owner).await;
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[1], "This server sends email again.");
+}
+
+#[tokio::test]
+async fn letters_that_have_become_useless_are_not_sent() {
+    let (server, mut sink) = start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let busy = [Reply::Refuse("MAIL", "451 busy")];
+    sink.reply(&busy);
+    let mut params = invitation("a@example.com");
+    params["invite_expires_in_minutes"] = json!(60);
+    owner.post("/invites", params).await.ok();
+    settle(&server).await;
+    server.clock.advance(60 * 60);
+    settle(&server).await;
+    assert!(sink.rest().is_empty(), "the invitation has ended");
+
+    sink.reply(&busy);
+    super::submit(&server, "/accounts/password/reset/", json!({"email": "ada@example.com"})).await;
+    settle(&server).await;
+    owner.delete(&format!("/users/{}", ada.user_id), ()).await.ok();
+    server.clock.advance(DAY);
+    settle(&server).await;
+    assert!(sink.rest().is_empty(), "the account is deactivated");
+    assert_eq!(server.column("SELECT count(*) FROM outgoing_mail").await, ["0"]);
+}
+
+#[tokio::test]
+async fn a_mail_server_that_does_not_answer_delays_nothing_else() {
+    // It accepts connections, in the queue of the system, and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let sink = MailSink::start();
+    let mut options = sink.options();
+    options.mail.as_mut().unwrap().server.port = silent.local_addr().unwrap().port();
+    let options = Options { outgoing_timeout: Some(Duration::from_millis(200)), ..options };
+    let server = TestServer::start_with(options).await;
+    let owner = server.owner().await;
+    owner.post("/invites", invitation("a@example.com")).await.ok();
+    let general = server.channel("general", &[&owner]).await;
+    owner.send(general, "topic", "hello").await;
+    settle(&server).await;
+    assert_eq!(waiting(&server).await, ["a@example.com 1"]);
+    let error = server.column("SELECT last_error FROM outgoing_mail WHERE attempts = 1").await;
+    assert_eq!(error, ["the mail server does not answer in time"]);
+}
+
+#[tokio::test]
+async fn a_mail_server_that_talks_without_end_is_left() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            // Until the server has had enough.
+            while std::io::Write::write_all(&mut stream, &[b'2'; 4096]).is_ok() {}
+        }
+    });
+    let mut options = MailSink::start().options();
+    options.mail.as_mut().unwrap().server.port = port;
+    let server = TestServer::start_with(options).await;
+    let owner = server.owner().await;
+    owner.post("/invites", invitation("a@example.com")).await.ok();
+    settle(&server).await;
+    let error = server.column("SELECT last_error FROM outgoing_mail WHERE attempts = 1").await;
+    assert_eq!(error, ["the mail server sends too much"]);
+}
