@@ -15,6 +15,7 @@ pub mod channels;
 pub mod code_playgrounds;
 pub mod default_stream_groups;
 pub mod dev;
+pub mod digest;
 pub mod domains;
 pub mod drafts;
 pub mod emoji;
@@ -32,6 +33,7 @@ pub mod linkifiers;
 pub mod mail;
 pub mod maintenance;
 pub mod messages;
+pub mod missed_messages;
 pub mod muted_users;
 pub mod navigation_views;
 pub mod not_configured;
@@ -123,6 +125,8 @@ pub static RESOURCES: &[Resource] = &[
     web::RESOURCE,
     public_pages::RESOURCE,
     web_push::RESOURCE,
+    missed_messages::RESOURCE,
+    digest::RESOURCE,
     mail::RESOURCE,
     accounts::RESOURCE,
     help::RESOURCE,

@@ -35,9 +35,6 @@ const STATE: &[StatePart] = &[
     StatePart { name: "stop_words", fetch: stop_words },
 ];
 
-/// False, because the server sends no email.
-const SEND_DIGEST_EMAILS: bool = false;
-
 /// After this time without a typing event, clients stop showing that a user is typing.
 const TYPING_STARTED_EXPIRY_PERIOD_MILLISECONDS: i64 = 45_000;
 
@@ -200,8 +197,8 @@ fn server(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         server_inline_image_preview: true,
         server_inline_url_embed_preview: false,
         zulip_plan_is_not_limited: true,
-        settings_send_digest_emails: SEND_DIGEST_EMAILS,
-        realm_push_notifications_enabled: request.app.options.push_bouncer.is_some(),
+        settings_send_digest_emails: options.mail.is_some(),
+        realm_push_notifications_enabled: options.push_bouncer.is_some(),
         realm_push_notifications_enabled_end_timestamp: None,
         server_web_public_streams_enabled: true,
         server_can_summarize_topics: false,

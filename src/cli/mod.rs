@@ -15,9 +15,9 @@ mod import;
 mod keeping;
 mod lists;
 mod logging;
-mod mail_in_flags;
 mod mail;
 mod mail_flags;
+mod mail_in_flags;
 #[cfg(test)]
 mod manual;
 mod oidc;

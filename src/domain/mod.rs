@@ -16,7 +16,7 @@
 //! | `channel_folders` to `bots` | channels and their folders, subscribers, and bots |
 //! | `visibility` | events for channels and users that a change makes visible or invisible |
 //! | `user_topics` to `allowed_domains` | topic policies, letters, domains that may join |
-//! | `rendering` to `notifications` | rendering Markdown as the author sees the organization, the search index, messages, addresses for mail, narrows, and who is notified |
+//! | `rendering` to `missed_messages` | rendering Markdown as the author sees the organization, the search index, messages, addresses for mail, narrows, who is notified, and what waits for mail |
 //! | `profile_values` to `purge` | commands that combine the modules above |
 //! | `backups` to `space` | backups of the file, checks of it, and its free space |
 //! | `statistics` | figures of the database |
@@ -93,6 +93,8 @@ pub mod mail_addresses;
 pub mod narrow;
 
 pub mod notifications;
+
+pub mod missed_messages;
 
 pub mod profile_values;
 

@@ -24,6 +24,9 @@ pub struct Message {
     pub from_name: String,
     /// The address for answers; `None` if no one reads any.
     pub reply_to: Option<String>,
+    /// The id to which all letters of a thread refer.
+    #[serde(default)]
+    pub references: Option<String>,
     /// The subject.
     pub subject: String,
     /// The body as plain text.
@@ -82,6 +85,10 @@ impl Message {
             let name: String =
                 header_text(name).chars().filter(|letter| !"<>\"\\".contains(*letter)).collect();
             headers.push(("List-Id", format!("{} <{}>", name.trim(), header_text(host))));
+        }
+        if let Some(id) = &self.references {
+            headers.push(("In-Reply-To", id.clone()));
+            headers.push(("References", id.clone()));
         }
         if let Some(link) = &self.unsubscribe {
             headers.push(("List-Unsubscribe", format!("<{link}>")));

@@ -12,8 +12,8 @@ mod id_map;
 mod ids;
 mod json_text;
 mod language;
-mod mail_pattern;
 mod link_key;
+mod mail_pattern;
 mod names;
 mod network;
 mod origin;
@@ -34,8 +34,8 @@ pub use json_text::{
     JsonOrText, MAX_JSON_VALUES, check_values, has_more_values, members_of, nullable, write_json_text,
 };
 pub use language::{Language, Piece, fill, pieces};
-pub use mail_pattern::MailPattern;
 pub use link_key::random_key;
+pub use mail_pattern::MailPattern;
 pub use names::{
     find_forbidden_in_name, fold, folded_skeleton, is_unprintable, is_unseen, nearest_name, skeleton,
     without_forbidden, without_marks,

@@ -39,7 +39,11 @@ const TABLES: &[(&str, &str, Outcome)] = &[
         Kept("administrators see and revoke them; deactivating the account revokes them"),
     ),
     ("known_login", "user_id", Kept("digests of addresses, for the security of the account")),
+    ("digest", "user_id", Kept("no text")),
+    ("mail_held", "user_id", Kept("no text; ends with a check within minutes")),
+    ("mail_message", "edited_by", Kept("no text; ends with the decision after the commit")),
     ("message_edit", "user_id", Kept("edits of messages of others, whose texts these are")),
+    ("missed_batch", "user_id", Kept("no text; ends with the letters about it")),
     ("muted_user", "user_id", Kept("no text")),
     ("onboarding_step", "user_id", Kept("no text")),
     (

@@ -93,6 +93,10 @@ async fn a_backup_of_a_running_server_is_restored_after_its_file_was_lost() {
         "INSERT INTO push_message (message_id) VALUES (1);
          INSERT INTO push_held SELECT user_id, 1, 1, 4000000000 FROM user LIMIT 1;
          INSERT INTO push_notification VALUES (1, 'a', x'', 0, 1, 0, 4000000000, NULL);
+         INSERT INTO mail_message (message_id) VALUES (1);
+         INSERT INTO mail_held SELECT user_id, 1, 1, 4000000000 FROM user LIMIT 1;
+         INSERT INTO missed_batch (id, user_id, due) SELECT 1, user_id, 4000000000 FROM user LIMIT 1;
+         INSERT INTO missed_message VALUES (1, 1);
          INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
          VALUES ('digest', 'a@example.com', '{}', 0, 4000000000, 4000000000)",
     );
@@ -122,7 +126,9 @@ async fn a_backup_of_a_running_server_is_restored_after_its_file_was_lost() {
     assert!(kept.contains("chat.sqlite.before-restore-20"), "{kept}");
     assert_eq!(std::fs::read(kept).unwrap(), zeros);
     assert_eq!(std::fs::metadata(&db).unwrap().permissions().mode() & 0o777, 0o600);
-    for table in ["push_message", "push_held", "push_notification", "outgoing_mail", "event", "event_queue"] {
+    let waiting = ["outgoing_mail", "mail_message", "mail_held", "missed_batch", "missed_message"];
+    let pushed = ["push_message", "push_held", "push_notification"];
+    for table in pushed.into_iter().chain(waiting).chain(["event", "event_queue"]) {
         assert_eq!(count(&db, table), 0, "{table}: nothing old is sent");
     }
     let server = Server::start(&db);

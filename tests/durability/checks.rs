@@ -113,6 +113,7 @@ const BROKEN: &[(&str, &str, bool)] = &[
     ("UPDATE stream SET history_public_to_subscribers = 0", "channels", false),
     ("UPDATE audit_entry SET after = '{'", "audit", false),
     ("INSERT INTO push_message (message_id, known_to) VALUES (1, x'ff')", "push", false),
+    ("INSERT INTO mail_message (message_id, known_to) VALUES (1, x'ff')", "push", false),
     ("INSERT INTO push_notification VALUES (1, 'a', x'ff', 0, 1, 0, NULL, NULL)", "push", false),
     ("INSERT INTO push_notification VALUES (1, 'a', x'3a30000000000000', 0, 1, 0, NULL, x'ff')", "push", false),
     ("INSERT INTO event_audience (user_ids) VALUES (x'ff')", "events", false),

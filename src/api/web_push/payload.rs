@@ -1,37 +1,28 @@
 //! The content of a notification: what it says, and for browsers where a click leads.
 
-use crate::api::web_push::decide::reason;
 use crate::api::web_push::encryption::MAX_PLAINTEXT_LENGTH;
 use crate::api::web_push::queue::NotificationRow;
 use crate::auth::Ctx;
 use crate::domain::access::messages::stream_of;
 use crate::domain::access::users::{Accessible, UNKNOWN_USER};
-use crate::domain::groups::membership;
 use crate::domain::messages::markup::Location;
 use crate::domain::messages::plain_text;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::notifications::Trigger;
+use crate::domain::notifications::deciding::reason;
+use crate::domain::notifications::mentions::smallest_group;
+use crate::domain::notifications::{PUSH, Trigger};
 use crate::domain::{messages, realm, rows, user_settings};
 use crate::error::ApiResult;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, MessageId, StreamId, UserId};
-use regex::Regex;
 use roaring::RoaringBitmap;
 use serde::Serialize;
-use std::sync::LazyLock;
 
 /// The longest text of a message in a notification, in characters, as in published notifications.
 pub const MAX_TEXT_LENGTH: usize = 200;
 
 /// The total length of the tags in `close`, in bytes.
 const MAX_CLOSED_LENGTH: usize = 1000;
-
-/// Mentions in HTML, silent ones excluded: by name, with the user's id, and of a group, with its id and name.
-static MENTIONED_USER: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"<span class="user-mention" data-user-id="(\d+)">"#).ok());
-static MENTIONED_GROUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"<span class="user-group-mention" data-user-group-id="(\d+)">@?([^<]*)</span>"#).ok()
-});
 
 /// The content of a push, for the service worker of the web client.
 #[derive(Clone, Debug, Serialize)]
@@ -163,7 +154,7 @@ pub fn reason_now(viewer: &MessageViewer<'_>, id: MessageId) -> ApiResult<Option
         return Ok(None);
     }
     let stream_id = stream_of(&ctx, message.recipient_id)?;
-    let reason = reason(&ctx, (&message, stream_id), ctx.caller.user_id, false)?;
+    let reason = reason(&ctx, &PUSH, (&message, stream_id), ctx.caller.user_id, false)?;
     Ok(reason.map(|trigger| (message, stream_id, trigger)))
 }
 
@@ -302,21 +293,6 @@ fn texts(
 
 /// The smallest group of the user that a message mentions, unless it mentions the user by name.
 fn mentioned_group(ctx: Ctx<'_>, message: &MessageRow) -> ApiResult<Option<(GroupId, String)>> {
-    let (html, user_id) = (message.rendered_content.as_str(), ctx.caller.user_id);
-    let (Some(user), Some(group)) = (&*MENTIONED_USER, &*MENTIONED_GROUP) else { return Ok(None) };
-    let own_id = user_id.to_string();
-    if user.captures_iter(html).any(|found| found[1] == own_id) {
-        return Ok(None);
-    }
-    let mut smallest: Option<(u64, GroupId, String)> = None;
-    for found in group.captures_iter(html) {
-        let Ok(id) = found[1].parse() else { continue };
-        let members = membership::users_in(&ctx, &[GroupId(id)], ctx.now)?;
-        let size = members.len();
-        let is_member = user_id.bit().is_some_and(|bit| members.contains(bit));
-        if is_member && smallest.as_ref().is_none_or(|(least, ..)| size < *least) {
-            smallest = Some((size, GroupId(id), plain_text::of_html(&found[2], MAX_TEXT_LENGTH)));
-        }
-    }
-    Ok(smallest.map(|(_, id, name)| (id, name)))
+    let group = smallest_group(&ctx, &message.rendered_content, ctx.caller.user_id, ctx.now)?;
+    Ok(group.map(|group| (group.id, group.name)))
 }

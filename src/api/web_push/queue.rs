@@ -1,12 +1,11 @@
-//! The queues of push notifications in the file: messages whose notifications are to be decided, messages that are held for
-//! users who are not away, and notifications of subscriptions.
+//! The notifications of subscriptions in the file, some of which wait for a push service or the bouncer.
 
 use crate::app::Options;
-use crate::domain::limits::{
-    MAX_HELD_MESSAGES, MAX_MESSAGES_OF_NOTIFICATION, MAX_PUSH_NOTIFICATIONS, MAX_SHOWN_ON_PHONES,
-};
+use crate::domain::limits::{MAX_MESSAGES_OF_NOTIFICATION, MAX_PUSH_NOTIFICATIONS, MAX_SHOWN_ON_PHONES};
+use crate::domain::messages::notification_queue::Queue;
+use crate::domain::notifications::waiting;
 use crate::store::{Tx, bitmap};
-use crate::types::{EventId, MessageId, UserId};
+use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -26,40 +25,6 @@ impl Transports {
     }
 }
 
-/// A message whose notifications are to be decided.
-pub struct WaitingMessage {
-    /// Names the row.
-    pub id: i64,
-    /// The message.
-    pub message_id: MessageId,
-    /// The editor; `None` for a new message.
-    pub edited_by: Option<UserId>,
-    /// Users who know of the message: those whom it mentioned before the edit.
-    pub known_to: RoaringBitmap,
-}
-
-/// The first waiting messages.
-pub fn waiting_messages(connection: &Connection, limit: i64) -> rusqlite::Result<Vec<WaitingMessage>> {
-    connection
-        .prepare_cached("SELECT id, message_id, edited_by, known_to FROM push_message ORDER BY id LIMIT ?1")?
-        .query_map([limit], |row| {
-            let known_to: Option<Vec<u8>> = row.get(3)?;
-            let known_to = known_to.map(|bytes| bitmap::from_blob(3, &bytes)).transpose()?;
-            Ok(WaitingMessage {
-                id: row.get(0)?,
-                message_id: row.get(1)?,
-                edited_by: row.get(2)?,
-                known_to: known_to.unwrap_or_default(),
-            })
-        })?
-        .collect()
-}
-
-/// Removes waiting messages up to one.
-pub fn remove_waiting(tx: &Tx<'_>, until: i64) -> rusqlite::Result<()> {
-    tx.prepare_cached("DELETE FROM push_message WHERE id <= ?1")?.execute([until]).map(|_| ())
-}
-
 /// The active people with subscriptions.
 pub fn subscribed_users(connection: &Connection, transports: Transports) -> rusqlite::Result<RoaringBitmap> {
     let mut statement = connection.prepare_cached(
@@ -68,63 +33,6 @@ pub fn subscribed_users(connection: &Connection, transports: Transports) -> rusq
     )?;
     let ids = statement.query_map((transports.phones, transports.browsers), |row| row.get::<_, UserId>(0))?;
     ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
-}
-
-/// A message of which a user is notified if no client of theirs receives it.
-#[derive(Clone, Debug)]
-pub struct HeldMessage {
-    /// The user.
-    pub user_id: UserId,
-    /// The message.
-    pub message_id: MessageId,
-    /// A queue with this event has delivered the message.
-    pub delivered_with: EventId,
-}
-
-/// Holds a message, until a time at which it is checked. Beyond [`MAX_HELD_MESSAGES`] the user's oldest is dropped.
-pub fn hold(tx: &Tx<'_>, held: &HeldMessage, next_check: i64) -> rusqlite::Result<()> {
-    tx.prepare_cached(
-        "INSERT OR IGNORE INTO push_held (user_id, message_id, event_id, next_check) VALUES (?1, ?2, ?3, ?4)",
-    )?
-    .execute((held.user_id, held.message_id, held.delivered_with, next_check))?;
-    tx.prepare_cached(
-        "DELETE FROM push_held WHERE user_id = ?1 AND message_id IN (
-             SELECT message_id FROM push_held WHERE user_id = ?1 ORDER BY message_id DESC LIMIT -1 OFFSET ?2)",
-    )?
-    .execute((held.user_id, MAX_HELD_MESSAGES as i64))?;
-    Ok(())
-}
-
-/// The held messages that are to be checked.
-pub fn held_messages(connection: &Connection, now: i64, limit: i64) -> rusqlite::Result<Vec<HeldMessage>> {
-    connection
-        .prepare_cached(
-            "SELECT user_id, message_id, event_id FROM push_held WHERE next_check <= ?1
-             ORDER BY next_check LIMIT ?2",
-        )?
-        .query_map((now, limit), |row| {
-            Ok(HeldMessage { user_id: row.get(0)?, message_id: row.get(1)?, delivered_with: row.get(2)? })
-        })?
-        .collect()
-}
-
-/// When held messages are checked next, if there are any.
-pub fn next_check(connection: &Connection) -> rusqlite::Result<Option<i64>> {
-    connection.prepare_cached("SELECT min(next_check) FROM push_held")?.query_row([], |row| row.get(0))
-}
-
-/// Postpones the check of a held message.
-pub fn postpone_check(tx: &Tx<'_>, held: &HeldMessage, next_check: i64) -> rusqlite::Result<()> {
-    tx.prepare_cached("UPDATE push_held SET next_check = ?3 WHERE user_id = ?1 AND message_id = ?2")?
-        .execute((held.user_id, held.message_id, next_check))
-        .map(|_| ())
-}
-
-/// Does not hold a message any more.
-pub fn release(tx: &Tx<'_>, held: &HeldMessage) -> rusqlite::Result<()> {
-    tx.prepare_cached("DELETE FROM push_held WHERE user_id = ?1 AND message_id = ?2")?
-        .execute((held.user_id, held.message_id))
-        .map(|_| ())
 }
 
 /// Adds a message to the notifications of all subscriptions of a user, under the tag of its conversation. It is sent at once,
@@ -403,18 +311,14 @@ pub fn end_subscription(tx: &Tx<'_>, subscription_id: i64) -> rusqlite::Result<(
 
 /// True if all queues are empty.
 pub fn is_clear(connection: &Connection) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached(
-            "SELECT NOT EXISTS (SELECT 1 FROM push_message) AND NOT EXISTS (SELECT 1 FROM push_held)
-                 AND NOT EXISTS (SELECT 1 FROM push_notification)",
-        )?
-        .query_row([], |row| row.get(0))
+    let has_notifications: bool = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM push_notification)")?
+        .query_row([], |row| row.get(0))?;
+    Ok(!has_notifications && waiting::is_clear(connection, Queue::Push)?)
 }
 
 /// Empties all queues: there is no transport.
 pub fn clear(tx: &Tx<'_>) -> rusqlite::Result<()> {
-    for statement in ["DELETE FROM push_message", "DELETE FROM push_held", "DELETE FROM push_notification"] {
-        tx.prepare_cached(statement)?.execute([])?;
-    }
-    Ok(())
+    tx.prepare_cached("DELETE FROM push_notification")?.execute([])?;
+    waiting::clear(tx, Queue::Push)
 }

@@ -5,7 +5,7 @@ use crate::domain::bots::events::BotChange;
 use crate::domain::rows::user::UserRow;
 use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::users::names;
-use crate::domain::{access, bots, drafts, presence, user_settings, user_status, users};
+use crate::domain::{access, bots, drafts, missed_messages, presence, user_settings, user_status, users};
 use crate::error::ApiResult;
 use crate::store::Tx;
 use serde_json::Value;
@@ -39,8 +39,13 @@ pub fn emit_timezone(tx: &mut Tx<'_>, user: &UserRow, timezone: &str) -> ApiResu
 }
 
 /// Sets a user's setting to another value, emits it, and applies dependent changes: turning off the synchronization of
-/// drafts deletes them, and the visibility of presence changes the user's status and presence.
+/// drafts deletes them, the visibility of presence changes the user's status and presence, and the period of mail moves the
+/// time of what waits.
 pub fn set_setting(tx: &mut Tx<'_>, user: &UserRow, name: &str, value: &Value) -> ApiResult<()> {
+    if name == user_settings::EMAIL_NOTIFICATIONS_BATCHING_PERIOD_SECONDS.name() {
+        let before = user_settings::EMAIL_NOTIFICATIONS_BATCHING_PERIOD_SECONDS.get(tx, user.user_id)?;
+        missed_messages::period_changed(tx, user.user_id, value.as_i64().unwrap_or(before) - before)?;
+    }
     user_settings::set(tx, user.user_id, name, value)?;
     user_settings::events::emit_setting_updated(tx, user.user_id, &user.email, name, value)?;
     if name == user_settings::ENABLE_DRAFTS_SYNCHRONIZATION.name() && *value == false {

@@ -12,7 +12,7 @@ use crate::domain::bots::events::BotChange;
 use crate::domain::channels::events::PeersChanged;
 use crate::domain::groups::roles::UserFilter;
 use crate::domain::logins::sessions;
-use crate::domain::messages::push_queue;
+use crate::domain::messages::phones;
 use crate::domain::notices::ownership::Actor;
 use crate::domain::rows::user::UserRow;
 use crate::domain::user_settings::events::emit_export_consent;
@@ -53,7 +53,7 @@ fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
         users::set_active(tx, user.user_id, false)?;
         end_spans(tx, user.user_id)?;
         sessions::end_others(tx, user.user_id, None)?;
-        push_queue::end_phones(tx, user.user_id)?;
+        phones::end_phones(tx, user.user_id)?;
         password::delete_resets(tx, user.user_id)?;
         mail::outbox::withdraw_of_user(tx, user.user_id)?;
         mail::confirmation::delete_of_user(tx, user.user_id)?;

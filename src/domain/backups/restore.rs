@@ -20,13 +20,17 @@ const PIECE: usize = 1 << 20;
 
 /// Tables that a restored file has empty: event queues, since clients know other events and have to register again, and
 /// notifications and letters that were waiting, which are outdated or were sent.
-const LEFT_BEHIND: [&str; 7] = [
+const LEFT_BEHIND: [&str; 11] = [
     "event_queue",
     "event",
     "event_audience",
     "push_message",
     "push_held",
     "push_notification",
+    "mail_message",
+    "mail_held",
+    "missed_message",
+    "missed_batch",
     "outgoing_mail",
 ];
 

@@ -87,6 +87,7 @@ pub(super) fn read_sets(connection: &Connection, found: &mut Vec<String>) -> rus
 pub(super) fn push(connection: &Connection, found: &mut Vec<String>) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(
         "SELECT 'push_message ' || id, known_to FROM push_message UNION ALL
+         SELECT 'mail_message ' || id, known_to FROM mail_message UNION ALL
          SELECT 'push_notification ' || tag || ' of subscription ' || subscription_id, message_ids FROM push_notification
          UNION ALL
          SELECT 'push_notification ' || tag || ' of subscription ' || subscription_id, shown_ids FROM push_notification",

@@ -211,8 +211,11 @@ pub const MAX_MESSAGES_OF_NOTIFICATION: u64 = 100;
 /// Maximum number of messages of which a user is notified when their clients are gone, the newest.
 pub const MAX_HELD_MESSAGES: usize = 100;
 
-/// Maximum number of messages whose push notifications wait for the decision.
-pub const MAX_WAITING_PUSH_MESSAGES: i64 = 10_000;
+/// Maximum number of messages whose notifications wait for the decision, for each medium.
+pub const MAX_WAITING_MESSAGES: i64 = 10_000;
+
+/// Maximum number of messages that wait for one mail time of a person, the newest.
+pub const MAX_MISSED_MESSAGES: i64 = 10_000;
 
 /// Maximum number of alert words of a user.
 pub const MAX_ALERT_WORDS: usize = 300;

@@ -95,6 +95,7 @@ pub struct Letter {
     pub(super) language: Language,
     pub(super) from_name: Option<String>,
     pub(super) reply_to: Option<String>,
+    pub(super) thread: Option<String>,
     pub(super) subject: String,
     pub(super) body: Body,
     pub(super) date: Option<i64>,
@@ -115,6 +116,7 @@ impl Letter {
             language,
             from_name: None,
             reply_to: None,
+            thread: None,
             subject,
             body,
             date: None,
@@ -151,6 +153,14 @@ impl Letter {
     #[must_use]
     pub fn reply_to(mut self, address: String) -> Self {
         self.reply_to = Some(address);
+        self
+    }
+
+    /// In a thread of the receiver's mail program, with all letters to them of this name, for example `channel/5/lunch`. The name
+    /// cannot be derived from the letter.
+    #[must_use]
+    pub fn in_thread(mut self, name: String) -> Self {
+        self.thread = Some(name);
         self
     }
 

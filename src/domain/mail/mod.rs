@@ -26,6 +26,7 @@ use crate::smtp::Message;
 use crate::store::Tx;
 use crate::types::{Language, random_key};
 use rusqlite::{Connection, OptionalExtension};
+use sha2::{Digest, Sha256};
 use url::Url;
 
 /// The way in which the running server sends mail.
@@ -46,8 +47,12 @@ impl Setup {
 
     /// A new `Message-ID`.
     fn message_id(&self) -> String {
-        let domain = self.sender.rsplit_once('@').map_or("localhost", |(_, domain)| domain);
-        format!("<{}@{domain}>", random_key())
+        format!("<{}@{}>", random_key(), self.domain())
+    }
+
+    /// The domain of the sender, for ids.
+    fn domain(&self) -> &str {
+        self.sender.rsplit_once('@').map_or("localhost", |(_, domain)| domain)
     }
 
     /// A letter outside the queue.
@@ -116,6 +121,7 @@ pub fn queue(tx: &mut Tx<'_>, letter: Letter) -> ApiResult<()> {
         to_name: letter.to_name.clone(),
         from_name: letter.from_name.clone().unwrap_or_else(|| organization.clone()),
         reply_to: letter.reply_to.clone(),
+        references: thread_id(tx, &setup, &letter)?,
         subject: letter.subject.clone(),
         text: letter.body.text(),
         html: letter.body.page(letter.language, &letter.subject),
@@ -126,4 +132,13 @@ pub fn queue(tx: &mut Tx<'_>, letter: Letter) -> ApiResult<()> {
         date: letter.date.unwrap_or(tx.now()),
     };
     outbox::insert(tx, &letter, &message)
+}
+
+/// The id to which all letters of a thread refer, as if they answered a letter with it.
+fn thread_id(tx: &Tx<'_>, setup: &Setup, letter: &Letter) -> ApiResult<Option<String>> {
+    let (Some(user_id), Some(thread)) = (letter.user_id, &letter.thread) else { return Ok(None) };
+    let key = unsubscribe::key(tx, user_id)?;
+    let digest = Sha256::digest(format!("{key} {thread}"));
+    let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    Ok(Some(format!("<{digits}@{}>", setup.domain())))
 }

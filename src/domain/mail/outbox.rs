@@ -57,6 +57,12 @@ pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> Api
     Ok(())
 }
 
+/// True if another letter can wait.
+pub fn has_room(connection: &Connection) -> ApiResult<bool> {
+    let mut statement = connection.prepare_cached("SELECT count(*) < ?1 FROM outgoing_mail")?;
+    Ok(statement.query_row([MAX_WAITING_MAIL], |row| row.get(0))?)
+}
+
 /// Removes the letters about something that wait: the link in them is dead, or what they report is over.
 pub fn withdraw(tx: &Tx<'_>, about: &str) -> ApiResult<()> {
     tx.prepare_cached("DELETE FROM outgoing_mail WHERE about = ?1")?.execute([about])?;

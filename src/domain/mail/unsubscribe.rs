@@ -12,14 +12,17 @@ use crate::store::Tx;
 use crate::types::{UserId, random_key};
 use rusqlite::{Connection, OptionalExtension};
 
-/// The link of a user, below the base of links. The key is made with the first one.
+/// The link of a user, below the base of links.
 pub fn link(tx: &Tx<'_>, url: &str, user_id: UserId, kind: &str) -> ApiResult<String> {
+    Ok(format!("{url}/accounts/unsubscribe/{kind}/{}", key(tx, user_id)?))
+}
+
+/// The key of a user, which is made when it is first needed.
+pub fn key(tx: &Tx<'_>, user_id: UserId) -> ApiResult<String> {
     tx.prepare_cached("INSERT OR IGNORE INTO unsubscribe_key (user_id, key) VALUES (?1, ?2)")?
         .execute((user_id, random_key()))?;
-    let key: String = tx
-        .prepare_cached("SELECT key FROM unsubscribe_key WHERE user_id = ?1")?
-        .query_row([user_id], |row| row.get(0))?;
-    Ok(format!("{url}/accounts/unsubscribe/{kind}/{key}"))
+    let mut statement = tx.prepare_cached("SELECT key FROM unsubscribe_key WHERE user_id = ?1")?;
+    Ok(statement.query_row([user_id], |row| row.get(0))?)
 }
 
 /// Forgets the key of a user, whose account is deleted.

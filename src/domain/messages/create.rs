@@ -15,7 +15,7 @@ use crate::domain::messages::rules::mentions;
 use crate::domain::messages::sent_names::SentName;
 use crate::domain::messages::widget::{WIDGET, Widget};
 use crate::domain::messages::{
-    channel_summary, destination, push_queue, read_state, sent_names, sql, submessages, topic_sql,
+    channel_summary, destination, notification_queue, read_state, sent_names, sql, submessages, topic_sql,
     webhook_queue,
 };
 use crate::domain::rows::channel::StreamRow;
@@ -53,6 +53,8 @@ pub struct OutgoingMessage {
     pub widget: Option<Widget>,
     /// The participants of the topic, ascending, if they are known.
     pub participants: Option<Vec<UserId>>,
+    /// True if its receivers are not notified outside of their clients.
+    pub is_quiet: bool,
 }
 
 impl OutgoingMessage {
@@ -68,6 +70,7 @@ impl OutgoingMessage {
             echo: None,
             widget: None,
             participants: None,
+            is_quiet: false,
         }
     }
 
@@ -129,7 +132,9 @@ pub fn store_and_emit(
     emit(tx, &sender, message, target, &flags, &readers, &stored)?;
     let named: Vec<UserId> = message.rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
     webhook_queue::message_sent(tx, id, &sender, &message.destination, &named)?;
-    push_queue::message_sent(tx, id)?;
+    if !message.is_quiet {
+        notification_queue::message_sent(tx, id)?;
+    }
     if let Destination::Channel(stream, _) = &message.destination {
         channel_summary::emit_if_first(tx, stream, id)?;
     }

@@ -12,8 +12,8 @@
 //! | `audience` | who gets the events about a message |
 //! | `reminders` | reminders of messages |
 //! | `sent_names` | what clients called the messages that they sent lately |
-//! | `channel_summary`, `webhook_queue`, `push_queue`, `widget`, `markup` | what follows from a new message, and text for the server's own |
-//! | `plain_text` | the text of a message without markup |
+//! | `channel_summary`, `webhook_queue`, `notification_queue`, `phones`, `widget`, `markup` | what follows from a new message and from reading, and text for the server's own |
+//! | `plain_text`, `mail_content` | the text of a message without markup, and its content in letters |
 
 pub mod audience;
 pub mod channel_summary;
@@ -22,9 +22,11 @@ pub mod delete;
 pub mod destination;
 pub mod events;
 pub mod flags;
+pub mod mail_content;
 pub mod markup;
+pub mod notification_queue;
+pub mod phones;
 pub mod plain_text;
-pub mod push_queue;
 pub mod read_state;
 pub mod receipts;
 pub mod record;

@@ -176,7 +176,7 @@ impl<'h> Reader<'h> {
 }
 
 /// The value of an attribute, still escaped.
-fn attribute<'h>(attributes: &'h str, name: &str) -> Option<&'h str> {
+pub fn attribute<'h>(attributes: &'h str, name: &str) -> Option<&'h str> {
     let mut rest = attributes;
     loop {
         let (before, after) = rest.split_once("=\"")?;
@@ -189,7 +189,7 @@ fn attribute<'h>(attributes: &'h str, name: &str) -> Option<&'h str> {
 }
 
 /// The characters of an emoji, from a class such as `emoji-1f44d`.
-fn emoji_of(class: &str) -> Option<String> {
+pub fn emoji_of(class: &str) -> Option<String> {
     let code = class.split(' ').find_map(|class| class.strip_prefix("emoji-"))?;
     code.split('-').map(|code| char::from_u32(u32::from_str_radix(code, 16).ok()?)).collect()
 }

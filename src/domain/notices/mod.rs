@@ -89,7 +89,7 @@ pub fn send_and_read(
     Ok(sent.id)
 }
 
-/// Sends a direct message of the Welcome Bot to a user: Markdown and its rendering.
+/// Sends a direct message of the Welcome Bot to a user: Markdown and its rendering. There is no mail about it.
 pub fn send_as_welcome_bot(
     tx: &mut Tx<'_>,
     user_id: UserId,
@@ -98,7 +98,8 @@ pub fn send_as_welcome_bot(
     let bot = bot_with(tx, WELCOME_BOT)?;
     let mut user_ids = vec![bot, user_id];
     user_ids.sort_unstable();
-    Ok(store_and_emit(tx, bot, &draft(Destination::Direct(user_ids), content, rendered))?.id)
+    let draft = draft(Destination::Direct(user_ids), content, rendered);
+    Ok(store_and_emit(tx, bot, &OutgoingMessage { is_quiet: true, ..draft })?.id)
 }
 
 /// The destination of direct messages of the notification bot to a user.

@@ -1,38 +1,61 @@
 //! Notifications of messages outside of clients: which users get one, and why.
 //!
 //! - this file: the decision, a function of facts;
-//! - [`facts`]: loading the facts.
+//! - [`facts`]: loading the facts;
+//! - [`deciding`]: who is notified of a message, now or when their clients are gone;
+//! - [`waiting`]: the queues in the file;
+//! - [`mentions`]: whether a user or a group of theirs is mentioned.
 //!
 //! A [`Medium`] has its own switches among the settings; the rules are the same for all.
 
+pub mod deciding;
 pub mod facts;
+pub mod mentions;
+pub mod waiting;
 
+use crate::domain::messages::notification_queue::Queue;
 use crate::domain::user_settings;
 use crate::domain::user_settings::UserSetting;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 
 /// A way to notify people, by the settings that switch it.
 pub struct Medium {
+    /// The queues in the file.
+    pub queue: Queue,
     /// Direct messages and mentions.
-    personal: &'static UserSetting<bool>,
+    pub personal: &'static UserSetting<bool>,
     /// Messages in followed topics.
     followed_topics: &'static UserSetting<bool>,
     /// Messages in channels, where the subscription does not set it.
     channels: &'static UserSetting<bool>,
     /// The column of `subscription` that sets it.
     of_subscription: &'static str,
+    /// Notifications also while the user is active; `None` if there are none.
+    while_active: Option<&'static UserSetting<bool>>,
 }
 
 /// Push notifications.
 pub static PUSH: Medium = Medium {
+    queue: Queue::Push,
     personal: &user_settings::ENABLE_OFFLINE_PUSH_NOTIFICATIONS,
     followed_topics: &user_settings::ENABLE_FOLLOWED_TOPIC_PUSH_NOTIFICATIONS,
     channels: &user_settings::ENABLE_STREAM_PUSH_NOTIFICATIONS,
     of_subscription: "push_notifications",
+    while_active: Some(&user_settings::ENABLE_ONLINE_PUSH_NOTIFICATIONS),
+};
+
+/// Mail about missed messages.
+pub static MAIL: Medium = Medium {
+    queue: Queue::Mail,
+    personal: &user_settings::ENABLE_OFFLINE_EMAIL_NOTIFICATIONS,
+    followed_topics: &user_settings::ENABLE_FOLLOWED_TOPIC_EMAIL_NOTIFICATIONS,
+    channels: &user_settings::ENABLE_STREAM_EMAIL_NOTIFICATIONS,
+    of_subscription: "email_notifications",
+    while_active: None,
 };
 
 /// The reason for a notification. The first that applies counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trigger {
     /// A direct message.
     DirectMessage,
@@ -56,6 +79,11 @@ impl Trigger {
     /// True for direct messages and mentions.
     pub fn is_personal(self) -> bool {
         !matches!(self, Self::FollowedTopic | Self::Channel)
+    }
+
+    /// True for mentions of any kind.
+    pub fn is_mention(self) -> bool {
+        self.is_personal() && self != Self::DirectMessage
     }
 }
 

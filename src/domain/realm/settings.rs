@@ -41,13 +41,8 @@ pub const PROPERTIES: &[Property] = &[
         Text { max: 1000, default: "" },
         "The description of the organization, in Markdown.",
     ),
-    unused("digest_emails_enabled", Bool(false), "Users get a weekly digest by email.", "it sends no email"),
-    unused(
-        "digest_weekday",
-        NumberOf(&[0, 1, 2, 3, 4, 5, 6], 1),
-        "The day of the digest, 0 for Monday.",
-        "it sends no email",
-    ),
+    server("digest_emails_enabled", Bool(false), "Users get a weekly digest by email."),
+    server("digest_weekday", NumberOf(&[0, 1, 2, 3, 4, 5, 6], 1), "The day of the digest, 0 for Monday."),
     server(
         "disallow_disposable_email_addresses",
         Bool(true),
@@ -271,6 +266,8 @@ settings! {
     AVATAR_CHANGES_DISABLED: bool = "avatar_changes_disabled";
     DEFAULT_CODE_BLOCK_LANGUAGE: String = "default_code_block_language";
     DEFAULT_LANGUAGE: String = "default_language";
+    DIGEST_EMAILS_ENABLED: bool = "digest_emails_enabled";
+    DIGEST_WEEKDAY: i64 = "digest_weekday";
     DISALLOW_DISPOSABLE_EMAIL_ADDRESSES: bool = "disallow_disposable_email_addresses";
     EMAIL_CHANGES_DISABLED: bool = "email_changes_disabled";
     EMAILS_RESTRICTED_TO_DOMAINS: bool = "emails_restricted_to_domains";

@@ -157,11 +157,10 @@ pub const PROPERTIES: &[Property] = &[
          messages, mentions and followed topics, 3 for direct messages and mentions, 4 for none.",
     )
     .on_wire(Notifications),
-    unused(
+    server(
         "email_notifications_batching_period_seconds",
         Number { min: 1, max: WEEK, default: 120 },
         "Seconds during which messages are collected before an email is sent.",
-        "it sends no email",
     )
     .on_wire(Notifications)
     .refused("Invalid email batching period: {} seconds"),
@@ -171,8 +170,7 @@ pub const PROPERTIES: &[Property] = &[
         "Direct messages and mentions raise desktop notifications.",
     )
     .on_wire(Notifications),
-    unused("enable_digest_emails", Bool(true), "The user gets a digest by email.", "it sends no email")
-        .on_wire(Notifications),
+    server("enable_digest_emails", Bool(true), "The user gets a digest by email.").on_wire(Notifications),
     clients(
         "enable_followed_topic_audible_notifications",
         Bool(true),
@@ -183,11 +181,10 @@ pub const PROPERTIES: &[Property] = &[
         Bool(true),
         "Messages in followed topics raise desktop notifications.",
     ),
-    unused(
+    server(
         "enable_followed_topic_email_notifications",
         Bool(true),
         "Messages in followed topics are sent by email.",
-        "it sends no email",
     ),
     server(
         "enable_followed_topic_push_notifications",
@@ -209,11 +206,10 @@ pub const PROPERTIES: &[Property] = &[
     unused("enable_marketing_emails", Bool(true), "The user gets product email.", "it sends no email")
         .by(User)
         .on_wire(Notifications),
-    unused(
+    server(
         "enable_offline_email_notifications",
         Bool(true),
         "Direct messages and mentions are sent by email while the user is away.",
-        "it sends no email",
     )
     .on_wire(Notifications),
     server(
@@ -242,11 +238,10 @@ pub const PROPERTIES: &[Property] = &[
         .on_wire(Notifications),
     server("enable_stream_push_notifications", Bool(false), "Channel messages raise push notifications.")
         .on_wire(Notifications),
-    unused(
+    server(
         "message_content_in_email_notifications",
         Bool(true),
         "Notifications by email have the text of messages.",
-        "it sends no email",
     )
     .on_wire(Notifications),
     clients("notification_sound", WordOf(&["ding", "none", "zulip"], "zulip"), "The sound of notifications.")
@@ -258,11 +253,10 @@ pub const PROPERTIES: &[Property] = &[
         "Desktop and push notifications have the text of direct messages.",
     )
     .on_wire(Notifications),
-    unused(
+    server(
         "realm_name_in_email_notifications_policy",
         NumberOf(&[1, 2, 3], 1),
         "The name of the organization in subjects of emails: 1 for users of several, 2 always, 3 never.",
-        "it sends no email",
     )
     .on_wire(Notifications),
     server("wildcard_mentions_notify", Bool(true), "Wildcard mentions count as mentions.")

@@ -37,10 +37,11 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = &[
     ("0023_skeletons", include_str!("0023_skeletons.sql")),
     ("0024_notice_budgets", include_str!("0024_notice_budgets.sql")),
     ("0025_event_message", include_str!("0025_event_message.sql")),
+    ("0026_mail", include_str!("0026_mail.sql")),
+    ("0027_missed_messages", include_str!("0027_missed_messages.sql")),
     ("0028_identities", include_str!("0028_identities.sql")),
     ("0029_push_devices", include_str!("0029_push_devices.sql")),
     ("0030_mail_in", include_str!("0030_mail_in.sql")),
-    ("0026_mail", include_str!("0026_mail.sql")),
 ];
 
 /// Makes the schema in an empty database.

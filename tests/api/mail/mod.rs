@@ -2,7 +2,7 @@
 
 mod accounts;
 mod queue;
-mod sink;
+pub mod sink;
 
 use crate::harness::{Answer, Client, TestServer};
 use crate::join::{Page, text};
@@ -14,10 +14,14 @@ use teamchat::types::Role;
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// A server that sends its mail to a sink.
+/// A server that sends its mail to a sink. New accounts get no mail about messages, such as notices of the bots.
 async fn start() -> (TestServer, MailSink) {
     let sink = MailSink::start();
-    (TestServer::start_with(sink.options()).await, sink)
+    let server = TestServer::start_with(sink.options()).await;
+    let setting =
+        "INSERT INTO realm_user_setting_default VALUES ('enable_offline_email_notifications', 'false')";
+    server.sql(setting).await;
+    (server, sink)
 }
 
 /// Waits until all that is due was sent.

@@ -53,6 +53,10 @@ const CHANGED: &[(&str, &str, &str)] = &[
 const NOT_FILLED: &[(&str, &str)] = &[
     ("upload_content.removed_from", "what broke off is removed at the next start"),
     ("push_message.", "notifications are decided right after the commit"),
+    ("mail_message.", "a server without mail has none"),
+    ("mail_held.", "the same"),
+    ("missed_batch.", "the same"),
+    ("missed_message.", "the same"),
     ("mail_setup.", "the populated server has no mail server"),
     ("outgoing_mail.", "the populated server has no mail server"),
 ];

@@ -354,7 +354,8 @@ impl Growing {
                  FROM stream;
                  INSERT INTO reply_email SELECT zeroblob(32), {ada}, max(id), 1 FROM message;
                  INSERT INTO confirmation VALUES ({ada}, zeroblob(32), 'new@example.com', {later});
-                 INSERT INTO unsubscribe_key VALUES ({ada}, 'abcdefghijklmnopqrstuvwx');"
+                 INSERT INTO unsubscribe_key VALUES ({ada}, 'abcdefghijklmnopqrstuvwx');
+                 INSERT INTO digest VALUES ({ada}, {later});"
             ))
             .await;
     }

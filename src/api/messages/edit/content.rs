@@ -9,7 +9,7 @@ use crate::domain::messages;
 use crate::domain::messages::create::{attributes_of, mentioned};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::record::{EditRecord, MessageRow, attribute};
-use crate::domain::messages::{audience, push_queue, topic_sql};
+use crate::domain::messages::{audience, notification_queue, topic_sql};
 use crate::domain::search::{index, purge};
 use crate::domain::user_topics::auto_follow;
 use crate::http::{ApiError, ApiResult, Caller};
@@ -87,7 +87,7 @@ pub fn store(
     // A wildcard mention of the channel was known to all.
     if is_channel && !before.has(attribute::STREAM_WILDCARD) {
         let known_to = before_mentioned.iter().chain(&before_in_topic).filter_map(|user_id| user_id.bit());
-        push_queue::message_edited(tx, id, caller.user_id, &known_to.collect())?;
+        notification_queue::message_edited(tx, id, caller.user_id, &known_to.collect())?;
     }
     Ok(files.detached)
 }

@@ -11,7 +11,7 @@ pub mod sender;
 use crate::domain::access::messages::{MovedReceipts, Ranges, clip, received_ids};
 use crate::domain::limits::MAX_SHOWN_UNREAD;
 use crate::domain::messages::read_state::read_set::{CHUNK_BITS, ReadSet};
-use crate::domain::messages::{push_queue, sql};
+use crate::domain::messages::{phones, sql};
 use crate::domain::rows::channel::StreamRow;
 use crate::error::ApiResult;
 use crate::store::{Tx, bitmap};
@@ -59,7 +59,7 @@ fn store(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId, set: &mut Read
         )?
         .execute((user_id, recipient_id, chunk, bitmap::to_blob(&bits)))?;
     }
-    push_queue::messages_read(tx, user_id, recipient_id, |id| set.contains(id))
+    phones::messages_read(tx, user_id, recipient_id, |id| set.contains(id))
 }
 
 /// Marks messages of one conversation as read; ascending ids. Returns those that were unread.

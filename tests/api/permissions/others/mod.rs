@@ -33,6 +33,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("session_use", "(SELECT user_id FROM session WHERE id = session_id)"),
     ("realm_export", "acting_user_id"),
     ("push_notification", "(SELECT user_id FROM push_subscription WHERE id = subscription_id)"),
+    ("missed_message", "(SELECT user_id FROM missed_batch WHERE id = batch_id)"),
     ("message_topic_link", "(SELECT sender_id FROM message WHERE id = message_id)"),
     ("thumbnail", "(SELECT user_id FROM attachment WHERE id = attachment_id)"),
     ("attachment_message", "(SELECT user_id FROM attachment WHERE id = attachment_id)"),

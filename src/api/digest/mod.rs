@@ -1,0 +1,145 @@
+//! The weekly digest: mail to people who were not there, about what happened meanwhile.
+//!
+//! - `activity`: the topics and channels of the last days, for all;
+//! - `letter`: what one person gets to read of it.
+//!
+//! It is sent on `digest_weekday` (in UTC), once to each person: the row in `digest` is written with the letter.
+
+mod activity;
+mod letter;
+
+use crate::api::digest::activity::Activity;
+use crate::api::resource::{Background, Resource};
+use crate::app::App;
+use crate::domain::realm::settings::{DIGEST_EMAILS_ENABLED, DIGEST_WEEKDAY};
+use crate::domain::{mail, realm};
+use crate::error::ApiResult;
+use crate::scheduler;
+use crate::store::{StoreError, Tx};
+use crate::types::UserId;
+use rusqlite::{Connection, OptionalExtension};
+use std::sync::Arc;
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// Seconds of absence after which a person gets a digest, of which it has the content.
+const ABSENCE: i64 = 5 * DAY;
+
+/// The least seconds between two digests for a person.
+const PAUSE: i64 = DAY / 2;
+
+/// The row of `counter` with the last day whose digests were sent, in days since 1970.
+const LAST_DAY: &str = "digest_day";
+
+/// The resource of the digest.
+pub const RESOURCE: Resource = Resource { name: "digest", background: Some(BACKGROUND), ..Resource::EMPTY };
+
+const BACKGROUND: Background = |app, stopped| {
+    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { send_due(&app).await })))
+};
+
+/// Sends the digests of this day, if there are any. Returns when the next day begins, in UNIX seconds, if the organization has
+/// digests.
+async fn send_due(app: &App) -> ApiResult<Option<i64>> {
+    let now = app.clock.seconds();
+    let day = now.div_euclid(DAY);
+    match app.readers.read(|snapshot| state(snapshot, day)).await? {
+        State::Off => return Ok(None),
+        State::OtherDay => return Ok(Some((day + 1) * DAY)),
+        State::Due => {}
+    }
+    let found = app.read_in(&app.pools.slow_reads, None, move |snapshot| {
+        Ok((activity::load(snapshot, now - ABSENCE)?, absent_people(snapshot, now)?))
+    });
+    let (activity, people) = found.await?;
+    let (activity, mut result) = (Arc::new(activity), Ok(()));
+    for user_id in people {
+        if app.writer.background().is_stopping() {
+            return Err(StoreError::Stopped.into());
+        }
+        if let Err(error) = scheduler::guard(send(app, user_id, Arc::clone(&activity), now)).await {
+            tracing::warn!(%error, %user_id, "a digest was not sent and will be tried again");
+            result = Err(error);
+        }
+    }
+    result?;
+    let finish = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+        tx.prepare_cached(
+            "INSERT INTO counter (name, value) VALUES (?1, ?2)
+             ON CONFLICT DO UPDATE SET value = excluded.value",
+        )?
+        .execute((LAST_DAY, day))?;
+        Ok(())
+    };
+    app.writer.run(finish).await?;
+    Ok(Some((day + 1) * DAY))
+}
+
+/// The state of the digests of a day.
+enum State {
+    /// This organization has none.
+    Off,
+    /// They were sent today, or are sent on another day of the week.
+    OtherDay,
+    /// Today.
+    Due,
+}
+
+fn state(connection: &Connection, day: i64) -> ApiResult<State> {
+    if !mail::is_on(connection)?
+        || !DIGEST_EMAILS_ENABLED.get(connection)?
+        || realm::is_deactivated(connection)?
+    {
+        return Ok(State::Off);
+    }
+    // The first day of 1970 was a Thursday.
+    let weekday = (day + 3).rem_euclid(7);
+    let last_day: Option<i64> = connection
+        .prepare_cached("SELECT value FROM counter WHERE name = ?1")?
+        .query_row([LAST_DAY], |row| row.get(0))
+        .optional()?;
+    let is_due = weekday == DIGEST_WEEKDAY.get(connection)? && last_day.is_none_or(|last| last < day);
+    Ok(if is_due { State::Due } else { State::OtherDay })
+}
+
+/// The active people who were not there for some days, and got no digest lately.
+fn absent_people(connection: &Connection, now: i64) -> ApiResult<Vec<UserId>> {
+    let people = connection
+        .prepare_cached(
+            "SELECT user_id FROM user LEFT JOIN digest USING (user_id)
+             WHERE is_active AND bot_type IS NULL AND date_joined <= ?1 AND coalesce(sent, 0) <= ?2",
+        )?
+        .query_map((now - ABSENCE, now - PAUSE), |row| row.get(0))?
+        .collect::<rusqlite::Result<Vec<UserId>>>()?;
+    let mut statement = connection.prepare_cached(
+        "SELECT max(time) FROM (
+             SELECT last_connected_time AS time FROM presence WHERE user_id = ?1
+             UNION ALL SELECT last_used FROM session JOIN session_use ON session_id = session.id WHERE user_id = ?1
+             UNION ALL SELECT last_used FROM api_key JOIN api_key_use ON api_key_id = api_key.id WHERE user_id = ?1)",
+    )?;
+    let mut absent = Vec::new();
+    for user_id in people {
+        let last_seen: Option<i64> = statement.query_row([user_id], |row| row.get(0))?;
+        if last_seen.is_none_or(|seen| seen <= now - ABSENCE) {
+            absent.push(user_id);
+        }
+    }
+    Ok(absent)
+}
+
+/// Puts the digest of a person into the queue of mail, if there is something to write.
+async fn send(app: &App, user_id: UserId, activity: Arc<Activity>, now: i64) -> ApiResult<()> {
+    let composed = app.read_in(&app.pools.slow_reads, None, move |snapshot| {
+        letter::compose(snapshot, user_id, &activity, now)
+    });
+    let letter = composed.await?;
+    let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+        if let Some(letter) = letter {
+            mail::queue(tx, letter)?;
+        }
+        tx.prepare_cached("INSERT OR REPLACE INTO digest (user_id, sent) VALUES (?1, ?2)")?
+            .execute((user_id, tx.now()))?;
+        Ok(())
+    };
+    app.writer.run(job).await
+}

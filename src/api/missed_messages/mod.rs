@@ -1,0 +1,25 @@
+//! Mail to people who missed messages.
+//!
+//! - `decide`: who missed a message, decided after its commit; the rules are those of all notifications
+//!   ([`domain::notifications`](crate::domain::notifications));
+//! - `deliver`: letters about the batches whose time has come;
+//! - `letters`: composing them; `texts` has subjects and reasons.
+//!
+//! A message waits in the file from its own transaction to that of the letter about it, which is put into the queue of
+//! [`domain::mail`](crate::domain::mail).
+
+mod decide;
+mod deliver;
+mod letters;
+mod texts;
+
+use crate::api::resource::{Background, Resource};
+use crate::scheduler;
+
+/// The resource of mail about missed messages.
+pub const RESOURCE: Resource =
+    Resource { name: "missed_messages", background: Some(BACKGROUND), ..Resource::EMPTY };
+
+const BACKGROUND: Background = |app, stopped| {
+    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
+};

@@ -1,0 +1,338 @@
+//! The content of messages in letters: Markdown for the text, and HTML with absolute links, without previews.
+
+use crate::domain::messages::plain_text::{attribute, emoji_of};
+use maud::{Markup, PreEscaped, html};
+use regex::Regex;
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+/// Links whose text is one word, in Markdown.
+static LINK_OF_A_WORD: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\[[^\s\]]*\]\(([^\s)]+)\)").ok());
+
+/// Relative links to files, in Markdown.
+static FILE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(^|[\s(\[<])(/user_uploads/\S)").ok());
+
+/// Elements that letters keep; the content of others stays.
+const KEPT: &str = " a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong sub sup table tbody td th thead tr u ul ";
+
+/// Elements without an end.
+const VOID: &[&str] = &["br", "col", "hr", "img", "input", "path", "source", "wbr"];
+
+/// The surroundings of a message in a letter.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// The address of the server, without a slash at the end.
+    pub url: &'a str,
+    /// The text in place of what a spoiler hides.
+    pub spoiler_note: &'a str,
+}
+
+/// The Markdown of a message as a quote in plain text.
+pub fn text(markdown: &str, around: Surroundings<'_>) -> String {
+    let shown = without_spoilers(markdown, around.spoiler_note);
+    let shown = match &*LINK_OF_A_WORD {
+        Some(link) => link.replace_all(&shown, "$1").into_owned(),
+        None => shown,
+    };
+    let mut quoted = String::new();
+    for line in shown.lines() {
+        let line = match &*FILE {
+            Some(file) => file.replace_all(line, format!("${{1}}{}${{2}}", around.url)),
+            None => line.into(),
+        };
+        if !quoted.is_empty() {
+            quoted.push('\n');
+        }
+        quoted.push_str("> ");
+        quoted.push_str(&line);
+    }
+    quoted
+}
+
+/// A fence that is open: its characters, and whether its lines are hidden or literal.
+struct Fence<'t> {
+    mark: &'t str,
+    is_spoiler: bool,
+    is_literal: bool,
+}
+
+/// Markdown with spoilers reduced to their headers.
+fn without_spoilers(markdown: &str, note: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut open: Vec<Fence<'_>> = Vec::new();
+    for line in markdown.lines() {
+        let trimmed = line.trim();
+        let is_hidden = open.iter().any(|fence| fence.is_spoiler);
+        if let Some(fence) = open.last()
+            && trimmed == fence.mark
+        {
+            let was_spoiler = fence.is_spoiler;
+            open.pop();
+            if !is_hidden && !was_spoiler {
+                lines.push(line.to_owned());
+            }
+            continue;
+        }
+        let is_literal = open.last().is_some_and(|fence| fence.is_literal);
+        if !is_literal && let Some((mark, kind)) = fence_of(trimmed) {
+            let (word, header) = kind.split_once(char::is_whitespace).unwrap_or((kind, ""));
+            let is_spoiler = word == "spoiler";
+            open.push(Fence { mark, is_spoiler, is_literal: !is_spoiler && word != "quote" });
+            if !is_hidden {
+                let header = format!("{} ({note})", header.trim());
+                lines.push(if is_spoiler { header.trim_start().to_owned() } else { line.to_owned() });
+            }
+            continue;
+        }
+        if !is_hidden {
+            lines.push(line.to_owned());
+        }
+    }
+    lines.join("\n")
+}
+
+/// The mark and the rest of a line that opens a fence.
+fn fence_of(line: &str) -> Option<(&str, &str)> {
+    let character = line.chars().next().filter(|character| matches!(character, '`' | '~'))?;
+    let length = line.len() - line.trim_start_matches(character).len();
+    let (mark, rest) = line.split_at(length);
+    (length >= 3 && !rest.contains('`')).then_some((mark, rest.trim()))
+}
+
+/// The HTML of a message for a letter, with this name in front of it. `rendered` is what the renderer wrote.
+pub fn html(rendered: &str, sender: Option<&str>, around: Surroundings<'_>) -> Markup {
+    let content = Rewriter::new(around).read(rendered);
+    let Some(sender) = sender else { return PreEscaped(content) };
+    let name = html! { b { (sender) } ": " }.into_string();
+    match content.strip_prefix("<p>") {
+        Some(rest) => PreEscaped(format!("<p>{name}{rest}")),
+        None => PreEscaped(format!("<p>{name}</p>\n{content}")),
+    }
+}
+
+/// An element that is open.
+struct Open<'h> {
+    tag: &'h str,
+    /// True if it is in the letter.
+    is_kept: bool,
+    /// True if its text is left out.
+    is_hidden: bool,
+    /// The text after its content.
+    ending: &'static str,
+}
+
+struct Rewriter<'a, 'h> {
+    around: Surroundings<'a>,
+    out: String,
+    open: Vec<Open<'h>>,
+    /// The links of previews that were left out, as they are written in HTML.
+    previewed: Vec<String>,
+}
+
+impl<'a, 'h> Rewriter<'a, 'h> {
+    fn new(around: Surroundings<'a>) -> Self {
+        Self { around, out: String::new(), open: Vec::new(), previewed: Vec::new() }
+    }
+
+    fn read(mut self, html: &'h str) -> String {
+        let mut rest = html;
+        while let Some(start) = rest.find('<') {
+            self.text(&rest[..start]);
+            rest = &rest[start + 1..];
+            let Some(end) = rest.find('>') else { break };
+            match rest[..end].strip_prefix('/') {
+                Some(tag) => self.close(tag),
+                None => self.tag(&rest[..end]),
+            }
+            rest = &rest[end + 1..];
+        }
+        self.text(rest);
+        if self.out.trim().is_empty() {
+            // The message was only a picture.
+            for link in std::mem::take(&mut self.previewed) {
+                let _ = write!(self.out, "<p><a href=\"{link}\">{link}</a></p>");
+            }
+        }
+        self.out
+    }
+
+    fn is_hidden(&self) -> bool {
+        self.open.last().is_some_and(|open| open.is_hidden)
+    }
+
+    fn text(&mut self, text: &str) {
+        if !self.is_hidden() {
+            self.out.push_str(text);
+        }
+    }
+
+    fn tag(&mut self, tag: &'h str) {
+        let (name, attributes) = tag.split_once(' ').unwrap_or((tag, ""));
+        let name = name.trim_end_matches('/');
+        let class = attribute(attributes, "class").unwrap_or_default();
+        let has_class = |wanted: &str| class.split(' ').any(|found| found == wanted);
+        let was_hidden = self.is_hidden();
+        if VOID.contains(&name) {
+            match name {
+                "br" | "hr" if !was_hidden => {
+                    let _ = write!(self.out, "<{name}>");
+                }
+                "img" if !was_hidden && has_class("emoji") => self.custom_emoji(attributes),
+                _ => {}
+            }
+            return;
+        }
+        let is_preview = has_class("message_inline_image") || has_class("message_embed");
+        let in_preview = self.open.iter().any(|open| open.tag == "div" && open.is_hidden);
+        if name == "a"
+            && in_preview
+            && let Some(link) = attribute(attributes, "href")
+        {
+            self.previewed.push(absolute(link, self.around.url));
+        }
+        let mut opened = Open {
+            tag: name,
+            is_kept: false,
+            is_hidden: was_hidden || is_preview || has_class("katex"),
+            ending: "",
+        };
+        if has_class("spoiler-content") && !was_hidden {
+            self.out.push_str(&html! { p { em { "(" (self.around.spoiler_note) ")" } } }.into_string());
+            opened.is_hidden = true;
+        }
+        if has_class("emoji")
+            && !was_hidden
+            && let Some(emoji) = emoji_of(class)
+        {
+            self.out.push_str(&emoji);
+            opened.is_hidden = true;
+        }
+        if name == "annotation" && !self.open.iter().any(|open| open.tag == "div" && open.is_hidden) {
+            // The source of a formula, in the hidden part of it.
+            self.out.push_str("<code>");
+            (opened.is_hidden, opened.ending) = (false, "</code>");
+        }
+        if !opened.is_hidden && KEPT.contains(&format!(" {name} ")) {
+            opened.is_kept = true;
+            self.out.push('<');
+            self.out.push_str(name);
+            if name == "a"
+                && let Some(link) = attribute(attributes, "href")
+            {
+                let _ = write!(self.out, " href=\"{}\"", absolute(link, self.around.url));
+            }
+            if name == "ol"
+                && let Some(start) = attribute(attributes, "start")
+            {
+                let _ = write!(self.out, " start=\"{start}\"");
+            }
+            self.out.push('>');
+        }
+        self.open.push(opened);
+    }
+
+    /// A picture of the organization's own emoji, as tall as a line.
+    fn custom_emoji(&mut self, attributes: &str) {
+        let source = attribute(attributes, "src").unwrap_or_default();
+        let name = attribute(attributes, "alt").unwrap_or_default();
+        let source = absolute(source, self.around.url);
+        let _ = write!(self.out, "<img alt=\"{name}\" src=\"{source}\" width=\"20\" height=\"20\">");
+    }
+
+    fn close(&mut self, tag: &str) {
+        let Some(index) = self.open.iter().rposition(|open| open.tag == tag) else { return };
+        for open in self.open.drain(index..).rev() {
+            self.out.push_str(open.ending);
+            if open.is_kept {
+                let _ = write!(self.out, "</{}>", open.tag);
+            }
+        }
+    }
+}
+
+/// The absolute form of a link, as it is written in HTML.
+fn absolute(link: &str, url: &str) -> String {
+    match link.as_bytes() {
+        [b'#', ..] => format!("{url}/{link}"),
+        [b'/', b'/', ..] => format!("https:{link}"),
+        [b'/', ..] => format!("{url}{link}"),
+        _ => link.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AROUND: Surroundings<'static> =
+        Surroundings { url: "https://chat.example", spoiler_note: "hidden" };
+
+    #[test]
+    fn markdown() {
+        let cases = [
+            ("hello\n\nyou", "> hello\n> \n> you"),
+            (
+                "see [this](https://a.example/b) and [two words](https://c.example)",
+                "> see https://a.example/b and [two words](https://c.example)",
+            ),
+            (
+                "[a.png](/user_uploads/2/ab/a.png) /user_uploads/2/x https://b.example/user_uploads/y",
+                "> https://chat.example/user_uploads/2/ab/a.png https://chat.example/user_uploads/2/x https://b.example/user_uploads/y",
+            ),
+            ("```spoiler The end\nThey live\n```\nafter", "> The end (hidden)\n> after"),
+            ("```spoiler\nThey live", "> (hidden)"),
+            ("````quote\n```spoiler A\nB\n```\n````", "> ````quote\n> A (hidden)\n> ````"),
+            ("~~~~spoiler A\n~~~\nB\n~~~\n~~~~", "> A (hidden)"),
+            ("```\n~~~spoiler A\n```", "> ```\n> ~~~spoiler A\n> ```"),
+        ];
+        for (markdown, expected) in cases {
+            assert_eq!(text(markdown, AROUND), expected, "{markdown}");
+        }
+    }
+
+    #[test]
+    fn rendered_messages() {
+        let cases = [
+            ("<p>Hello <strong>you</strong> &lt;b&gt;</p>", "<p>Hello <strong>you</strong> &lt;b&gt;</p>"),
+            (
+                r##"<p><a class="stream" data-stream-id="1" href="/#narrow/channel/1-a">#a</a> <a href="#settings">s</a> <a href="https://b.example/?a=1&amp;b=2">b</a></p>"##,
+                r##"<p><a href="https://chat.example/#narrow/channel/1-a">#a</a> <a href="https://chat.example/#settings">s</a> <a href="https://b.example/?a=1&amp;b=2">b</a></p>"##,
+            ),
+            (
+                r#"<p>ok <span aria-label="thumbs up" class="emoji emoji-1f44d" role="img" title="thumbs up">:thumbs_up:</span></p>"#,
+                "<p>ok 👍</p>",
+            ),
+            (
+                r#"<p><img alt=":party:" class="emoji" src="/x.png" title="party"> on</p>"#,
+                r#"<p><img alt=":party:" src="https://chat.example/x.png" width="20" height="20"> on</p>"#,
+            ),
+            (
+                r#"<div class="spoiler-block"><div class="spoiler-header"><p>The end</p></div><div class="spoiler-content" aria-hidden="true"><p>They <a href="/x">live</a></p></div></div><p>after</p>"#,
+                "<p>The end</p><p><em>(hidden)</em></p><p>after</p>",
+            ),
+            (
+                r#"<p>so <span class="katex"><span class="katex-mathml"><math><semantics><mrow><mi>x</mi></mrow><annotation encoding="application/x-tex">x^2</annotation></semantics></math></span><span class="katex-html" aria-hidden="true">x2</span></span> it is</p>"#,
+                "<p>so <code>x^2</code> it is</p>",
+            ),
+            (
+                r#"<p><a href="/u/a.png">a.png</a></p><div class="message_inline_image"><a href="/u/a.png"><img src="/t"></a></div>"#,
+                r#"<p><a href="https://chat.example/u/a.png">a.png</a></p>"#,
+            ),
+            (
+                r#"<div class="message_inline_image"><a href="/u/a.png"><img src="/t"></a></div>"#,
+                r#"<p><a href="https://chat.example/u/a.png">https://chat.example/u/a.png</a></p>"#,
+            ),
+            (
+                r#"<div class="codehilite"><pre><span></span><code><span class="k">fn</span> a</code></pre></div>"#,
+                "<pre><code>fn a</code></pre>",
+            ),
+            ("<ol start=\"3\">\n<li>a<br>b</li>\n</ol>", "<ol start=\"3\">\n<li>a<br>b</li>\n</ol>"),
+        ];
+        for (rendered, expected) in cases {
+            assert_eq!(html(rendered, None, AROUND).0, expected, "{rendered}");
+        }
+        assert_eq!(html("<p>x</p>", Some("A<b>"), AROUND).0, "<p><b>A&lt;b&gt;</b>: x</p>");
+        assert_eq!(html("<ul></ul>", Some("A"), AROUND).0, "<p><b>A</b>: </p>\n<ul></ul>");
+    }
+}

@@ -1,0 +1,101 @@
+//! Queues of messages whose notifications are to be decided, one for each medium. The decision is made after the commit, so that
+//! sending costs the same for any number of receivers.
+
+use crate::domain::limits::MAX_WAITING_MESSAGES;
+use crate::store::{Tx, bitmap};
+use crate::types::{MessageId, UserId};
+use roaring::RoaringBitmap;
+
+/// The queues of a medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// Push notifications. Only used if there are subscriptions.
+    Push,
+    /// Mail. Only used if the server sends mail.
+    Mail,
+}
+
+impl Queue {
+    const ALL: [Self; 2] = [Self::Push, Self::Mail];
+
+    /// The table of messages whose notifications are to be decided.
+    pub fn waiting(self) -> &'static str {
+        match self {
+            Self::Push => "push_message",
+            Self::Mail => "mail_message",
+        }
+    }
+
+    /// The table of messages that are held for users who are not away.
+    pub fn held(self) -> &'static str {
+        match self {
+            Self::Push => "push_held",
+            Self::Mail => "mail_held",
+        }
+    }
+
+    /// The table that is empty if the queue is not used.
+    fn condition(self) -> &'static str {
+        match self {
+            Self::Push => "push_subscription",
+            Self::Mail => "mail_setup",
+        }
+    }
+}
+
+/// Queues a message that was sent.
+pub fn message_sent(tx: &mut Tx<'_>, message_id: MessageId) -> rusqlite::Result<()> {
+    insert(tx, message_id, None)
+}
+
+/// Queues a message that was edited and may mention more users now. `known_to` were mentioned before.
+pub fn message_edited(
+    tx: &mut Tx<'_>,
+    message_id: MessageId,
+    editor_id: UserId,
+    known_to: &RoaringBitmap,
+) -> rusqlite::Result<()> {
+    insert(tx, message_id, Some((editor_id, known_to)))
+}
+
+fn insert(
+    tx: &mut Tx<'_>,
+    message_id: MessageId,
+    edit: Option<(UserId, &RoaringBitmap)>,
+) -> rusqlite::Result<()> {
+    for queue in Queue::ALL {
+        let is_used: bool = tx
+            .prepare_cached(&format!("SELECT EXISTS (SELECT 1 FROM {})", queue.condition()))?
+            .query_row([], |row| row.get(0))?;
+        if is_used {
+            insert_into(tx, queue, message_id, edit)?;
+        }
+    }
+    Ok(())
+}
+
+fn insert_into(
+    tx: &mut Tx<'_>,
+    queue: Queue,
+    message_id: MessageId,
+    edit: Option<(UserId, &RoaringBitmap)>,
+) -> rusqlite::Result<()> {
+    let table = queue.waiting();
+    // Ids are in the order of the queue, so that their distance limits its length.
+    let inserted = tx
+        .prepare_cached(&format!(
+            "INSERT INTO {table} (message_id, edited_by, known_to) SELECT ?1, ?2, ?3
+             WHERE coalesce((SELECT max(id) FROM {table}) - (SELECT min(id) FROM {table}), 0) < ?4"
+        ))?
+        .execute((
+            message_id,
+            edit.map(|(editor_id, _)| editor_id),
+            edit.map(|(_, known_to)| bitmap::to_blob(known_to)),
+            MAX_WAITING_MESSAGES,
+        ))?;
+    if inserted == 0 {
+        tracing::warn!(%message_id, ?queue, "no one is notified of a message, because too many wait for the decision");
+    }
+    tx.wake_tasks_after_commit();
+    Ok(())
+}

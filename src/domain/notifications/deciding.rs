@@ -1,0 +1,200 @@
+//! Decides who is notified of a message, in a snapshot after its commit.
+
+use crate::domain::access::messages::{direct_user_ids, stream_of};
+use crate::domain::messages::read_state;
+use crate::domain::messages::record::MessageRow;
+use crate::domain::notifications::facts::is_away;
+use crate::domain::notifications::waiting::{HeldMessage, WaitingMessage};
+use crate::domain::notifications::{Facts, Medium, Trigger, facts, trigger, waiting};
+use crate::domain::user_topics::policy::VisibilityPolicy;
+use crate::domain::{messages, rows, user_topics};
+use crate::error::ApiResult;
+use crate::events::Hub;
+use crate::store::{Budget, Tx};
+use crate::types::{MessageId, StreamId, UserId};
+use roaring::RoaringBitmap;
+use rusqlite::Connection;
+use std::collections::VecDeque;
+
+/// Messages that are decided in one snapshot.
+const MESSAGES_PER_SNAPSHOT: i64 = 100;
+
+/// Held messages that are checked in one step.
+const HELD_PER_STEP: i64 = 10;
+
+/// The number of users up to which each is looked up, instead of all subscribers of a channel.
+const FEW: u64 = 100;
+
+/// Seconds between two checks of a held message.
+const CHECK_INTERVAL: i64 = 60;
+
+/// Decisions about some messages.
+#[derive(Debug, Default)]
+pub struct Decisions {
+    /// Users, and messages of which they are notified.
+    notified: VecDeque<(UserId, MessageId)>,
+    /// Users, and messages of which they are notified only if no client of theirs receives them.
+    held: VecDeque<(UserId, MessageId)>,
+    /// The last waiting message that was decided.
+    until: Option<i64>,
+}
+
+/// Decides about the first waiting messages of a medium. `candidates` returns the active people of whom those who receive a message
+/// may be notified of it.
+pub fn decide(
+    connection: &Connection,
+    hub: &Hub,
+    medium: &Medium,
+    now: i64,
+    candidates: impl Fn(&MessageRow, Option<StreamId>) -> ApiResult<RoaringBitmap>,
+) -> ApiResult<Decisions> {
+    let mut decisions = Decisions::default();
+    for waiting in waiting::waiting_messages(connection, medium.queue, MESSAGES_PER_SNAPSHOT)? {
+        decisions.until = Some(waiting.id);
+        // A message that cannot be decided must not hold up the others.
+        if let Err(error) = decide_one(connection, hub, medium, &waiting, now, &candidates, &mut decisions) {
+            tracing::warn!(%error, message_id = %waiting.message_id, "no one is notified of a message");
+        }
+    }
+    Ok(decisions)
+}
+
+fn decide_one(
+    connection: &Connection,
+    hub: &Hub,
+    medium: &Medium,
+    waiting: &WaitingMessage,
+    now: i64,
+    candidates: impl Fn(&MessageRow, Option<StreamId>) -> ApiResult<RoaringBitmap>,
+    decisions: &mut Decisions,
+) -> ApiResult<()> {
+    let Some(message) = messages::by_id(connection, waiting.message_id)? else { return Ok(()) };
+    let stream_id = stream_of(connection, message.recipient_id)?;
+    let candidates = candidates(&message, stream_id)?;
+    if candidates.is_empty() {
+        return Ok(());
+    }
+    let receivers: RoaringBitmap = match stream_id {
+        Some(stream_id) if candidates.len() <= FEW => subscribed(connection, &candidates, stream_id)?,
+        Some(stream_id) => rows::channel::subscribers(connection, stream_id)?,
+        None => {
+            let people = direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
+            people.into_iter().filter_map(UserId::bit).collect()
+        }
+    };
+    for user_id in (receivers & candidates) - &waiting.known_to {
+        let user_id = UserId::from(user_id);
+        if user_id == waiting.edited_by.unwrap_or(message.sender_id) || user_id == message.sender_id {
+            continue;
+        }
+        let is_edit = waiting.edited_by.is_some();
+        if reason(connection, medium, (&message, stream_id), user_id, is_edit)?.is_none() {
+            continue;
+        }
+        let while_active = match medium.while_active {
+            Some(setting) => setting.get(connection, user_id)?,
+            None => false,
+        };
+        if while_active || is_away(connection, hub, user_id, now)? {
+            decisions.notified.push_back((user_id, message.id));
+        } else {
+            decisions.held.push_back((user_id, message.id));
+        }
+    }
+    Ok(())
+}
+
+/// Returns those of a few users who are subscribed to a channel, which may have many subscribers.
+fn subscribed(
+    connection: &Connection,
+    users: &RoaringBitmap,
+    stream_id: StreamId,
+) -> rusqlite::Result<RoaringBitmap> {
+    let mut found = RoaringBitmap::new();
+    for user_id in users {
+        if rows::channel::is_subscribed(connection, UserId::from(user_id), stream_id)? {
+            found.insert(user_id);
+        }
+    }
+    Ok(found)
+}
+
+impl Decisions {
+    /// Stores the decisions in parts, and then removes the messages from the queue: until there, a crash repeats the
+    /// decisions. Returns true when all is stored. `notify` adds a message to the notifications of a user.
+    pub fn store(
+        &mut self,
+        tx: &mut Tx<'_>,
+        budget: &mut Budget,
+        hub: &Hub,
+        medium: &Medium,
+        mut notify: impl FnMut(&mut Tx<'_>, UserId, MessageId) -> ApiResult<()>,
+    ) -> ApiResult<bool> {
+        // The writer has published the events of the messages before it runs this job.
+        let delivered_with = hub.head();
+        while budget.next_step() {
+            if let Some((user_id, message_id)) = self.notified.pop_front() {
+                notify(tx, user_id, message_id)?;
+            } else if let Some((user_id, message_id)) = self.held.pop_front() {
+                let held = HeldMessage { user_id, message_id, delivered_with };
+                waiting::hold(tx, medium.queue, &held, tx.now() + CHECK_INTERVAL)?;
+            } else {
+                if let Some(until) = self.until {
+                    waiting::remove_waiting(tx, medium.queue, until)?;
+                }
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Checks held messages, in parts: their users are notified when they have no queue any more, and not if a client received the
+/// message. Returns true when all are checked.
+pub fn check_held(
+    tx: &mut Tx<'_>,
+    budget: &mut Budget,
+    hub: &Hub,
+    medium: &Medium,
+    mut notify: impl FnMut(&mut Tx<'_>, UserId, MessageId) -> ApiResult<()>,
+) -> ApiResult<bool> {
+    let queue = medium.queue;
+    while budget.next_step() {
+        let due = waiting::held_messages(tx, queue, tx.now(), HELD_PER_STEP)?;
+        for held in &due {
+            if hub.has_delivered(held.user_id, held.delivered_with) {
+                waiting::release(tx, queue, held)?;
+            } else if hub.receives_messages(held.user_id) {
+                waiting::postpone_check(tx, queue, held, tx.now() + CHECK_INTERVAL)?;
+            } else {
+                waiting::release(tx, queue, held)?;
+                notify(tx, held.user_id, held.message_id)?;
+            }
+        }
+        if due.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The reason for which a user is notified of a message, if they are: they have not read it, and their settings say so.
+pub fn reason(
+    connection: &Connection,
+    medium: &Medium,
+    (message, stream_id): (&MessageRow, Option<StreamId>),
+    user_id: UserId,
+    is_edit: bool,
+) -> ApiResult<Option<Trigger>> {
+    let mut facts = Facts { is_edit, ..facts::load(connection, medium, (message, stream_id), user_id)? };
+    // A mention lets users follow the topic: they were not notified of the message as followers.
+    if let (true, Some(stream_id), Some(edited)) = (is_edit, stream_id, message.last_edit_timestamp)
+        && user_topics::last_updated(connection, user_id, stream_id, &message.topic().key())? >= Some(edited)
+    {
+        facts.policy = VisibilityPolicy::Inherit;
+    }
+    let Some(trigger) = trigger(&facts) else { return Ok(None) };
+    let read = read_state::load(connection, user_id, message.recipient_id)?;
+    let is_read = message.id.bit().is_none_or(|bit| read.contains(bit));
+    Ok((!is_read).then_some(trigger))
+}

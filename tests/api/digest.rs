@@ -1,0 +1,116 @@
+//! The weekly digest.
+
+use crate::harness::{Client, TestServer};
+use crate::missed_messages::mailbox::Mailbox;
+use serde_json::json;
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// The day of the week on which clocks of test servers start, a Monday, and the one six days later.
+const MONDAY: i64 = 0;
+const SUNDAY: i64 = 6;
+
+/// A server on whose first day Ada was there for the last time, with a channel of hers and Bob's.
+async fn absent() -> (Mailbox, TestServer, Client, Client, i64) {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let channel = server.channel("general", &[&ada, &bob]).await;
+    server.set_realm_setting("name", json!("Example")).await;
+    server.set_realm_setting("digest_weekday", json!(SUNDAY)).await;
+    server.set_realm_setting("digest_emails_enabled", json!(true)).await;
+    server.clock.advance(3 * DAY);
+    (mailbox, server, ada, bob, channel)
+}
+
+// conformance: missed-16
+#[tokio::test]
+async fn absent_people_get_what_happened() {
+    let (mailbox, server, ada, bob, channel) = absent().await;
+    let cleo = server.member("cleo").await;
+    server.channel("news", &[&bob]).await;
+    server.private_channel("secret", &[&bob]).await;
+    let elsewhere = server.channel("elsewhere", &[&bob]).await;
+    for topic in ["one", "two", "three", "four", "five"] {
+        bob.send(channel, topic, &format!("first of {topic}")).await;
+    }
+    for number in 0..3 {
+        bob.send(channel, "five", &format!("number {number}")).await;
+    }
+    cleo.send(channel, "two", "from Cleo").await;
+    bob.send(elsewhere, "other", "not hers").await;
+    assert!(mailbox.take(&server, &ada).await.is_empty(), "it is Thursday");
+    server.clock.advance(3 * DAY);
+    let letters = mailbox.take(&server, &ada).await;
+    assert_eq!(letters.len(), 1);
+    let (subject, text) = (&letters[0].subject, &letters[0].text);
+    assert_eq!(subject, "Digest for Example");
+    let unsubscribe = letters[0].rest["unsubscribe"].as_str().unwrap();
+    assert!(unsubscribe.contains("/accounts/unsubscribe/digest/"), "{unsubscribe}");
+    let two = text.find("#general > two").unwrap();
+    assert!(two < text.find("#general > five").unwrap(), "most people wrote there: {text}");
+    assert!(text.contains("Bob:\n> first of two") && text.contains("Cleo:\n> from Cleo"), "{text}");
+    assert!(text.contains("> number 0") && !text.contains("> number 1"), "{text}");
+    assert!(text.contains("2 more messages"), "{text}");
+    assert_eq!(text.matches("#general > ").count(), 4, "{text}");
+    assert!(text.contains("#news") && text.contains("#elsewhere"), "new channels: {text}");
+    assert!(!text.contains("secret") && !text.contains("not hers"), "{text}");
+
+    // Once a week, and not if nothing happened.
+    assert!(mailbox.take(&server, &ada).await.is_empty());
+    server.clock.advance(7 * DAY);
+    assert!(mailbox.take(&server, &ada).await.is_empty());
+    assert_eq!(server.column("SELECT count(*) FROM digest").await, ["3"]);
+}
+
+// conformance: missed-16
+#[tokio::test]
+async fn digests_are_for_absent_people_who_want_them() {
+    let (mailbox, server, ada, bob, channel) = absent().await;
+    bob.send(channel, "lunch", "hello").await;
+    server.set_realm_setting("digest_emails_enabled", json!(false)).await;
+    server.clock.advance(3 * DAY);
+    assert!(mailbox.take(&server, &ada).await.is_empty(), "the organization has none");
+    server.set_realm_setting("digest_emails_enabled", json!(true)).await;
+    server.set_realm_setting("digest_weekday", json!(MONDAY)).await;
+    assert!(mailbox.take(&server, &ada).await.is_empty(), "another day");
+    server.set_realm_setting("digest_weekday", json!(SUNDAY)).await;
+    for (name, value) in
+        [("enable_digest_emails", "false"), ("message_content_in_email_notifications", "false")]
+    {
+        let user_id = ada.user_id;
+        server.sql(&format!("INSERT INTO user_setting VALUES ({user_id}, '{name}', '{value}')")).await;
+        assert!(mailbox.take(&server, &ada).await.is_empty(), "{name}");
+        server
+            .sql(
+                "DELETE FROM user_setting; DELETE FROM digest; DELETE FROM counter WHERE name = 'digest_day'",
+            )
+            .await;
+    }
+    assert!(mailbox.take(&server, &bob).await.is_empty(), "he was there");
+    server.sql("DELETE FROM digest; DELETE FROM counter WHERE name = 'digest_day'").await;
+    assert_eq!(mailbox.take(&server, &ada).await.len(), 1);
+}
+
+// conformance: missed-16
+#[tokio::test]
+async fn muted_topics_and_new_subscriptions_are_left_out() {
+    let (mailbox, server, ada, bob, channel) = absent().await;
+    bob.send(channel, "muted", "hello").await;
+    let later = server.channel("later", &[&bob, &ada]).await;
+    server.sql(&format!("UPDATE stream SET date_created = 1 WHERE stream_id = {later}")).await;
+    bob.send(channel, "before", "hello").await;
+    server.sql(&format!("UPDATE subscription_span SET from_message_id = 3 WHERE stream_id = {later}")).await;
+    bob.send(later, "new", "hello").await;
+    let user_id = ada.user_id;
+    server
+        .sql(&format!(
+            "INSERT INTO user_topic (user_id, stream_id, name_key, topic_name, visibility_policy, last_updated)
+             VALUES ({user_id}, {channel}, 'muted', 'muted', 1, 1)"
+        ))
+        .await;
+    server.clock.advance(3 * DAY);
+    let letters = mailbox.take(&server, &ada).await;
+    let text = &letters[0].text;
+    assert!(text.contains("#general > before"), "{text}");
+    assert!(!text.contains("muted") && !text.contains("#later"), "{text}");
+}

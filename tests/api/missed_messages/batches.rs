@@ -1,0 +1,154 @@
+//! When mail is sent: the first message sets the time, and what is outdated by then is left out. Nothing is lost, and nothing is
+//! sent twice.
+
+use super::mailbox::{Mailbox, PERIOD};
+use crate::harness::Client;
+use serde_json::json;
+use teamchat::scheduler;
+
+const NONE: [&str; 0] = [];
+
+async fn set_period(client: &Client, seconds: i64) {
+    client.patch("/settings", json!({"email_notifications_batching_period_seconds": seconds})).await.ok();
+}
+
+// conformance: missed-6
+#[tokio::test]
+async fn later_messages_join_the_time_of_the_first() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    bob.send_direct(&[&ada], "one").await;
+    scheduler::settle(server.app()).await;
+    server.clock.advance(PERIOD - 1);
+    bob.send_direct(&[&ada], "two").await;
+    assert!(mailbox.take(&server, &ada).await.is_empty());
+    server.clock.advance(1);
+    let letters = mailbox.take(&server, &ada).await;
+    assert_eq!(letters.len(), 1);
+    assert!(letters[0].text.starts_with("> one\n\n> two\n\n"), "{}", letters[0].text);
+    bob.send_direct(&[&ada], "three").await;
+    scheduler::settle(server.app()).await;
+    server.clock.advance(PERIOD - 1);
+    assert!(mailbox.take(&server, &ada).await.is_empty(), "a new period");
+    server.clock.advance(1);
+    let letters = mailbox.take(&server, &ada).await;
+    assert!(letters.len() == 1 && letters[0].text.starts_with("> three\n\n"), "{letters:?}");
+}
+
+// conformance: missed-7
+#[tokio::test]
+async fn what_is_outdated_is_left_out() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let owner = server.owner().await;
+    let channel = server.private_channel("secret", &[&ada, &bob]).await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let read = bob.send_direct(&[&ada], "read").await;
+    let deleted = bob.send(general, "x", "@**Ada** deleted").await;
+    let emptied = bob.send_direct(&[&ada], "emptied").await;
+    bob.send_direct(&[&ada], "stays").await;
+    bob.send(channel, "x", "@**Ada** you leave").await;
+    scheduler::settle(server.app()).await;
+    let flags = json!({"messages": [read], "op": "add", "flag": "read"});
+    ada.post("/messages/flags", flags).await.ok();
+    owner.delete(&format!("/messages/{deleted}"), ()).await.ok();
+    bob.patch(&format!("/messages/{emptied}"), json!({"content": ""})).await.ok();
+    ada.delete("/users/me/subscriptions", json!({"subscriptions": ["secret"]})).await.ok();
+    let letters = mailbox.later(&server, &ada).await;
+    assert_eq!(letters.len(), 1, "{letters:?}");
+    let text = &letters[0].text;
+    assert!(text.contains("> stays") && !text.contains("> read") && !text.contains("(deleted)"), "{text}");
+    assert!(!text.contains("emptied"), "{text}");
+
+    bob.send_direct(&[&ada], "wanted at first").await;
+    scheduler::settle(server.app()).await;
+    ada.patch("/settings", json!({"enable_offline_email_notifications": false})).await.ok();
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
+    assert_eq!(server.column("SELECT count(*) FROM missed_batch").await, ["0"]);
+}
+
+// conformance: missed-6
+#[tokio::test]
+async fn another_period_moves_what_waits() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    bob.send_direct(&[&ada], "one").await;
+    scheduler::settle(server.app()).await;
+    set_period(&ada, PERIOD + 60).await;
+    server.clock.advance(PERIOD + 59);
+    assert!(mailbox.take(&server, &ada).await.is_empty());
+    server.clock.advance(1);
+    assert_eq!(mailbox.take(&server, &ada).await.len(), 1);
+    bob.send_direct(&[&ada], "two").await;
+    scheduler::settle(server.app()).await;
+    server.clock.advance(10);
+    set_period(&ada, 10).await;
+    assert_eq!(mailbox.take(&server, &ada).await.len(), 1, "its time has come");
+    let refused = ada.patch("/settings", json!({"email_notifications_batching_period_seconds": 0})).await;
+    refused.error(400, "BAD_REQUEST", "Invalid email batching period: 0 seconds");
+}
+
+// conformance: missed-8
+#[tokio::test]
+async fn a_start_or_a_crash_loses_and_repeats_nothing() {
+    let (mailbox, mut server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let channel = server.channel("general", &[&ada, &bob]).await;
+    bob.send_direct(&[&ada], "one").await;
+    // Whether or not it is decided already.
+    server.crash().await;
+    bob.send(channel, "x", "@**Ada** two").await;
+    server.restart().await;
+    scheduler::settle(server.app()).await;
+    assert_eq!(server.column("SELECT count(*) FROM missed_message").await, ["2"]);
+    server.clock.advance(PERIOD);
+    scheduler::settle(server.app()).await;
+    server.crash().await;
+    scheduler::settle(server.app()).await;
+    let subjects: Vec<String> =
+        mailbox.take(&server, &ada).await.into_iter().map(|letter| letter.subject).collect();
+    assert_eq!(subjects, ["DMs with Bob", "#general > x"]);
+    server.crash().await;
+    assert!(mailbox.later(&server, &ada).await.is_empty());
+}
+
+/// The letters of a batch, of which some were queued before a crash.
+// conformance: missed-8
+#[tokio::test]
+async fn the_rest_of_a_batch_follows() {
+    let (mailbox, mut server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let channel = server.channel("general", &[&ada, &bob]).await;
+    for topic in ["a", "b", "c"] {
+        bob.send(channel, topic, "@**Ada** hello").await;
+    }
+    scheduler::settle(server.app()).await;
+    // As the first letter left them.
+    server
+        .sql("DELETE FROM missed_message WHERE message_id = (SELECT min(message_id) FROM missed_message)")
+        .await;
+    server.crash().await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, ["#general > b", "#general > c"]);
+    assert_eq!(server.column("SELECT count(*) FROM missed_batch").await, ["0"]);
+}
+
+// conformance: missed-8
+#[tokio::test]
+async fn letters_that_find_no_room_wait() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    bob.send_direct(&[&ada], "one").await;
+    scheduler::settle(server.app()).await;
+    server
+        .sql(
+            "WITH RECURSIVE copy (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < 20000)
+             INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
+             SELECT 'x', 'x@example.com', '{}', 0, 4000000000, 4000000000 FROM copy",
+        )
+        .await;
+    server.clock.advance(PERIOD);
+    scheduler::settle(server.app()).await;
+    assert_eq!(server.column("SELECT count(*) FROM missed_message").await, ["1"]);
+    server.sql("DELETE FROM outgoing_mail").await;
+    assert_eq!(mailbox.take(&server, &ada).await.len(), 1);
+}

@@ -1,0 +1,234 @@
+//! The receivers of mail: settings and muting, presence, edits, kinds of accounts.
+
+use super::mailbox::{Mailbox, PERIOD};
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+use std::time::Duration;
+use teamchat::app::Options;
+use teamchat::commands::Command;
+use teamchat::scheduler;
+
+const NONE: [&str; 0] = [];
+
+async fn set(client: &Client, name: &str, value: bool) {
+    client.patch("/settings", json!({name: value})).await.ok();
+}
+
+async fn set_channel(client: &Client, channel: i64, property: &str, value: Value) {
+    let data = json!([{"stream_id": channel, "property": property, "value": value}]);
+    client.post("/users/me/subscriptions/properties", json!({"subscription_data": data})).await.ok();
+}
+
+async fn set_topic(client: &Client, channel: i64, topic: &str, policy: i64) {
+    let params = json!({"stream_id": channel, "topic": topic, "visibility_policy": policy});
+    client.post("/user_topics", params).await.ok();
+}
+
+async fn edit(client: &Client, id: i64, content: &str) {
+    client.patch(&format!("/messages/{id}"), json!({"content": content})).await.ok();
+}
+
+async fn count(server: &TestServer, table: &str) -> String {
+    server.column(&format!("SELECT count(*) FROM {table}")).await.remove(0)
+}
+
+// conformance: missed-1
+#[tokio::test]
+async fn settings_and_muting_decide() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let channel = server.channel("general", &[&ada, &bob]).await;
+    let elsewhere = server.channel("elsewhere", &[&bob]).await;
+    set(&ada, "automatically_follow_topics_where_mentioned", false).await;
+    ada.post("/users/me/alert_words", json!({"alert_words": ["lunch"]})).await.ok();
+
+    bob.send(channel, "plain", "nothing, not even lunch").await;
+    ada.send(channel, "own", "@**Ada** myself").await;
+    ada.send_direct(&[&ada], "note to myself").await;
+    bob.send(channel, "silent", "@_**Ada**").await;
+    bob.send(elsewhere, "x", "@**Ada** is not here").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
+
+    bob.send_direct(&[&ada], "a direct message").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, ["DMs with Bob"]);
+    bob.send(channel, "named", "@**Ada** hello").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, ["#general > named"]);
+    bob.send(channel, "all", "@**all** hello").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, ["#general > all"]);
+    bob.send(channel, "topic", "@**topic** anyone?").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE, "she does not take part");
+    ada.send(channel, "topic", "me").await;
+    bob.send(channel, "topic", "@**topic** come").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, ["#general > topic"]);
+    set(&ada, "wildcard_mentions_notify", false).await;
+    bob.send(channel, "all", "@**all** hello").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
+    set_channel(&ada, channel, "wildcard_mentions_notify", json!(true)).await;
+    bob.send(channel, "all", "@**all** hello").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, ["#general > all"]);
+
+    set_channel(&ada, channel, "email_notifications", json!(true)).await;
+    bob.send(channel, "plain", "now something").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, ["#general > plain"]);
+    set_topic(&ada, channel, "muted", 1).await;
+    bob.send(channel, "muted", "nothing").await;
+    bob.send(channel, "muted", "@**all** nothing").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
+    bob.send(channel, "muted", "@**Ada** all the same").await;
+    assert_eq!(
+        mailbox.subjects(&server, &ada).await,
+        ["#general > muted"],
+        "muting does not matter for mentions"
+    );
+    set_channel(&ada, channel, "is_muted", json!(true)).await;
+    bob.send(channel, "quiet", "nothing").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
+    bob.send(channel, "quiet", "@**Ada** in a muted channel").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, ["#general > quiet"]);
+    set_topic(&ada, channel, "followed", 3).await;
+    bob.send(channel, "followed", "followed").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, ["#general > followed"]);
+    set(&ada, "enable_followed_topic_email_notifications", false).await;
+    bob.send(channel, "followed", "not any more").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
+
+    set_channel(&ada, channel, "is_muted", json!(false)).await;
+    server.sql("UPDATE subscription SET email_notifications = NULL").await;
+    bob.send(channel, "default", "nothing by default").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
+    set(&ada, "enable_stream_email_notifications", true).await;
+    bob.send(channel, "default", "something now").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, ["#general > default"]);
+    set(&ada, "enable_offline_email_notifications", false).await;
+    bob.send_direct(&[&ada], "switched off").await;
+    bob.send(channel, "default", "this one stops mail about channels, too").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
+}
+
+// conformance: missed-2
+#[tokio::test]
+async fn muted_senders_bots_and_closed_accounts_cause_or_get_none() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let owner = server.owner().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let robot = server.bot("robot", &bob).await;
+    bob.send_direct(&[&robot], "a bot has no mail").await;
+    assert_eq!(mailbox.subjects(&server, &robot).await, NONE);
+    robot.send_direct(&[&ada], "but it may send").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, ["DMs with Robot"]);
+    ada.post(&format!("/users/me/muted_users/{}", bob.user_id), ()).await.ok();
+    bob.send_direct(&[&ada], "muted").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
+    owner.send_direct(&[&ada], "waits").await;
+    scheduler::settle(server.app()).await;
+    server.command(Command::SetActive { email: ada.email.clone(), is_active: false }).await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
+    assert_eq!(count(&server, "missed_batch").await, "0", "nothing waits any more");
+}
+
+// conformance: missed-2
+#[tokio::test]
+async fn the_greeting_of_a_new_account_is_not_mailed() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let owner = server.owner().await;
+    let new = json!({"email": "new@example.com", "full_name": "New", "password": "correct horse battery"});
+    owner.post("/users", new).await.ok();
+    let mut person = server.anonymous();
+    person.email = "new@example.com".to_owned();
+    let subjects = mailbox.subjects(&server, &person).await;
+    assert!(!subjects.iter().any(|subject| subject.starts_with("DMs with")), "{subjects:?}");
+}
+
+// conformance: missed-3
+#[tokio::test]
+async fn who_is_active_gets_none_unless_all_clients_are_gone() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let mut queue = ada.register(json!({"event_types": ["message"]})).await;
+    let active = || ada.post("/users/me/presence", json!({"status": "active"}));
+    active().await.ok();
+    bob.send_direct(&[&ada], "one").await;
+    scheduler::settle(server.app()).await;
+    assert_eq!(count(&server, "mail_held").await, "1");
+    queue.wait().await;
+    queue.expect_nothing().await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
+    assert_eq!(count(&server, "mail_held").await, "0");
+
+    active().await.ok();
+    bob.send_direct(&[&ada], "two").await;
+    scheduler::settle(server.app()).await;
+    server.app().hub.expire_of(None);
+    server.clock.advance(61);
+    scheduler::settle(server.app()).await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, ["DMs with Bob"], "the laptop was shut");
+    queue.ignore();
+}
+
+// conformance: missed-4
+#[tokio::test]
+async fn edits_that_mention_send_mail() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let channel = server.channel("general", &[&ada, &bob]).await;
+    let id = bob.send(channel, "edits", "nothing").await;
+    edit(&bob, id, "still nothing").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
+    edit(&bob, id, "@**Ada** look").await;
+    edit(&bob, id, "@**Ada** look twice").await;
+    let letters = mailbox.later(&server, &ada).await;
+    assert_eq!(letters.len(), 1);
+    assert!(letters[0].text.contains("> @**Ada** look twice"), "the text is that of its time: {letters:?}");
+    edit(&bob, id, "@**Ada** look again").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE, "known from before");
+    set(&ada, "automatically_follow_topics_where_mentioned", false).await;
+    let id = bob.send(channel, "taken back", "@**Ada**").await;
+    edit(&bob, id, "not you").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE, "it mentions her no more");
+    let id = bob.send(channel, "moves", "plain").await;
+    bob.patch(&format!("/messages/{id}"), json!({"topic": "moved"})).await.ok();
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
+    let id = ada.send(channel, "mine", "mine").await;
+    edit(&ada, id, "@**Ada** mine").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, NONE, "her own edit");
+}
+
+// conformance: missed-5
+#[tokio::test]
+async fn a_server_without_mail_keeps_nothing() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    bob.send_direct(&[&ada], "waits").await;
+    scheduler::settle(server.app()).await;
+    assert_eq!(count(&server, "missed_message").await, "1");
+    let server = server.with_options(Options::default()).await;
+    scheduler::settle(server.app()).await;
+    bob.send_direct(&[&ada], "does not wait").await;
+    scheduler::settle(server.app()).await;
+    for table in ["mail_message", "mail_held", "missed_batch", "missed_message"] {
+        assert_eq!(count(&server, table).await, "0", "{table}");
+    }
+    drop(mailbox);
+}
+
+#[tokio::test]
+async fn a_wildcard_mention_takes_the_writer_a_step_for_each_person() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let bob = server.member("bob").await;
+    let crowd = server.crowd(30).await;
+    let everyone: Vec<&Client> = crowd.iter().chain([&bob]).collect();
+    let channel = server.channel("general", &everyone).await;
+    server.app().writer.background().set_limit(Duration::ZERO);
+    bob.send(channel, "all", "@**all** hello").await;
+    bob.send(channel, "plain", "hello").await;
+    scheduler::settle(server.app()).await;
+    assert_eq!(count(&server, "missed_message").await, "30");
+    server.clock.advance(PERIOD);
+    assert_eq!(mailbox.take(&server, &crowd[7]).await.len(), 1);
+    assert_eq!(count(&server, "missed_batch").await, "0");
+    let figures = server.app().writer.background().figures();
+    for name in ["missed_decisions", "missed_letters"] {
+        assert_eq!(figures[name].most_steps, 1, "{name}");
+    }
+    assert!(figures["missed_decisions"].steps >= 30, "{figures:?}");
+}

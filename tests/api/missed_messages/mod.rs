@@ -1,0 +1,6 @@
+//! Mail about missed messages: who gets it and when, and what is in it.
+
+mod batches;
+mod deciding;
+mod letters;
+pub mod mailbox;
