@@ -3,6 +3,7 @@
 use super::wire::{BadCommand, BadMail, Wire};
 use crate::app::App;
 use crate::domain::limits::MAX_FILE_UPLOAD_SIZE_MIB;
+use crate::domain::mail;
 use crate::domain::mail_in::{self, Mail, OwnMail, Recipient, Unreadable};
 use crate::error::ApiResult;
 use crate::http::budgets::Budget;
@@ -15,7 +16,6 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use url::Url;
 
 /// The largest mail, in MiB, unless uploads are smaller. Files are a third larger in mails.
 const MAX_MAIL_MIB: u64 = 25;
@@ -50,12 +50,14 @@ impl Shared {
     /// Reads a mail; otherwise the reply that refuses it.
     async fn read(&self, raw: Vec<u8>) -> Result<Mail, &'static str> {
         let app = &self.app;
-        let host = app.options.public_url.as_deref().and_then(|url| Url::parse(url).ok());
-        let own = OwnMail {
-            pattern: app.options.mail_pattern.clone(),
-            host: host.and_then(|url| url.host_str().map(str::to_owned)),
+        let read = match app.readers.read(|snapshot| mail::setup(snapshot)).await {
+            Ok(setup) => {
+                let pattern = app.options.mail_pattern.clone();
+                let own = OwnMail { pattern, host: setup.map(|setup| setup.host()) };
+                app.pools.rendering.run(None, move || mail_in::read(&raw, &own)).await
+            }
+            Err(error) => Err(error),
         };
-        let read = app.pools.rendering.run(None, move || mail_in::read(&raw, &own)).await;
         match read {
             Ok(Ok(mail)) => Ok(mail),
             Ok(Err(Unreadable::TooManyParts)) => Err("554 5.6.0 The mail has too many parts"),
