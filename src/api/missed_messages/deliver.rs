@@ -1,17 +1,17 @@
 //! Puts the letters about due batches into the queue of mail.
 
-use crate::api::missed_messages::letters::{Bucket, Survey};
+use crate::api::missed_messages::letters::{Bucket, Composed, Survey};
 use crate::api::missed_messages::{decide, letters};
 use crate::app::App;
 use crate::domain::mail::Letter;
 use crate::domain::messages::notification_queue::Queue;
 use crate::domain::missed_messages::Batch;
 use crate::domain::notifications::waiting;
-use crate::domain::{mail, missed_messages};
+use crate::domain::{mail, mail_addresses, missed_messages};
 use crate::error::{ApiError, ApiResult};
 use crate::scheduler::process_due;
 use crate::store::{Budget, Tx};
-use crate::types::MessageId;
+use crate::types::{MailPattern, MessageId};
 use std::collections::VecDeque;
 
 /// Letters that are composed in one snapshot.
@@ -64,6 +64,7 @@ async fn clear(app: &App) -> ApiResult<()> {
 /// loses none. The last one removes the batch.
 async fn deliver(app: &App, batch: Batch) -> ApiResult<()> {
     let now = app.clock.seconds();
+    let receives_mail = app.options.mail_pattern.is_some();
     let surveyed =
         app.read_in(&app.pools.slow_reads, None, move |snapshot| letters::survey(snapshot, batch, now));
     let Survey { mut buckets, mut outdated } = surveyed.await?;
@@ -73,17 +74,18 @@ async fn deliver(app: &App, batch: Batch) -> ApiResult<()> {
         let composed = app.read_in(&app.pools.slow_reads, None, move |snapshot| {
             let mut composed = VecDeque::new();
             for bucket in some {
-                let letter = letters::compose(snapshot, batch.user_id, &bucket, now)?;
+                let letter = letters::compose(snapshot, batch.user_id, &bucket, now, receives_mail)?;
                 composed.push_back((letter, bucket.message_ids));
             }
             ApiResult::Ok(composed)
         });
         let mut composed = composed.await?;
         let mut removed = if is_last { std::mem::take(&mut outdated) } else { Vec::new() };
+        let pattern = app.options.mail_pattern.clone();
         let store = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
             while budget.next_step() {
                 if let Some((letter, message_ids)) = composed.pop_front() {
-                    put(tx, batch, letter, &message_ids)?;
+                    put(tx, batch, letter, pattern.as_ref(), &message_ids)?;
                 } else if !removed.is_empty() {
                     let rest = removed.split_off(removed.len().saturating_sub(REMOVED_PER_STEP));
                     missed_messages::remove(tx, batch.id, &rest)?;
@@ -101,10 +103,21 @@ async fn deliver(app: &App, batch: Batch) -> ApiResult<()> {
     }
 }
 
-fn put(tx: &mut Tx<'_>, batch: Batch, letter: Option<Letter>, message_ids: &[MessageId]) -> ApiResult<()> {
-    if let Some(letter) = letter {
+fn put(
+    tx: &mut Tx<'_>,
+    batch: Batch,
+    letter: Option<Composed>,
+    pattern: Option<&MailPattern>,
+    message_ids: &[MessageId],
+) -> ApiResult<()> {
+    if let Some(Composed { mut letter, answered }) = letter {
         if !mail::outbox::has_room(tx)? {
             return Err(ApiError::internal("too many letters wait, so that a batch of messages waits too"));
+        }
+        if let Some(message_id) = answered {
+            // If the message was deleted since, this fails, and the letter is composed again.
+            let address = mail_addresses::reply_address(tx, pattern, batch.user_id, message_id)?;
+            letter = address.into_iter().fold(letter, Letter::reply_to);
         }
         mail::queue(tx, letter)?;
     }

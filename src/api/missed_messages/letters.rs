@@ -153,13 +153,24 @@ fn missed(viewer: &MessageViewer<'_>, id: MessageId) -> ApiResult<Option<Missed>
     Ok(trigger.map(|trigger| Missed { message, stream_id, trigger }))
 }
 
-/// Composes the letter about a conversation. `None` if there is nothing to write any more.
+/// A letter that is ready but for the address at which it is answered.
+#[derive(Debug)]
+pub struct Composed {
+    /// The letter.
+    pub letter: Letter,
+    /// The message whose conversation an answer goes to; `None` if the letter cannot be answered.
+    pub answered: Option<MessageId>,
+}
+
+/// Composes the letter about a conversation. `None` if there is nothing to write any more. `receives_mail` is true if answers by
+/// mail are read.
 pub fn compose(
     connection: &Connection,
     user_id: UserId,
     bucket: &Bucket,
     now: i64,
-) -> ApiResult<Option<Letter>> {
+    receives_mail: bool,
+) -> ApiResult<Option<Composed>> {
     let Some((user, caller)) = reader(connection, user_id)? else { return Ok(None) };
     let Some(setup) = mail::setup(connection)? else { return Ok(None) };
     let ctx = Ctx::new(connection, &caller, now);
@@ -172,21 +183,27 @@ pub fn compose(
         organization: realm::settings::NAME.get(connection)?,
         has_content: MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS.get(connection)?
             && MESSAGE_CONTENT_IN_EMAIL_NOTIFICATIONS.get(connection, user_id)?,
+        // A letter about several conversations has none for answers.
+        is_answered: receives_mail && bucket.conversation != Conversation::Rest,
     };
-    let Some(Written { subject, body, time, thread }) = writer.write(bucket)? else { return Ok(None) };
+    let Some(Written { subject, body, newest, time, thread }) = writer.write(bucket)? else {
+        return Ok(None);
+    };
     let mut subject = subject.write(language);
     if REALM_NAME_IN_EMAIL_NOTIFICATIONS_POLICY.get(connection, user_id)? == ALWAYS_NAMED {
         subject = format!("{subject} [{}]", writer.organization);
     }
     let from_name = fill(language.t("{name} notifications"), &[("name", &writer.setup.host())]);
     let letter = Letter::to_user(Kind::MissedMessages, &user, language, subject, body).from_name(from_name);
-    Ok(Some(letter.dated(time).in_thread(thread)))
+    let letter = letter.dated(time).in_thread(thread);
+    Ok(Some(Composed { letter, answered: writer.is_answered.then_some(newest) }))
 }
 
 /// A letter without its frame.
 struct Written {
     subject: Subject,
     body: Body,
+    newest: MessageId,
     /// When the newest message was sent, in UNIX seconds.
     time: i64,
     /// Names the conversation among those of the reader.
@@ -201,6 +218,7 @@ struct Writer<'a> {
     language: Language,
     organization: String,
     has_content: bool,
+    is_answered: bool,
 }
 
 /// The messages of a letter, as far as there is room for them.
@@ -219,12 +237,13 @@ impl Writer<'_> {
         let ctx = self.viewer.ctx();
         let mut contents = Contents::default();
         let mut first: Option<Missed> = None;
-        let (mut newest, mut count, mut trigger) = (0, 0, Trigger::Channel);
+        let (mut newest, mut time, mut count, mut trigger) = (MessageId(0), 0, 0, Trigger::Channel);
         // The smallest group that is mentioned; `None` inside if the reader is mentioned by name.
         let mut mentioned: Option<Option<MentionedGroup>> = None;
         for id in &bucket.message_ids {
             let Some(missed) = missed(&self.viewer, *id)? else { continue };
-            (newest, count, trigger) = (missed.message.timestamp, count + 1, trigger.min(missed.trigger));
+            (newest, time) = (*id, missed.message.timestamp);
+            (count, trigger) = (count + 1, trigger.min(missed.trigger));
             if missed.trigger == Trigger::Mention && contents.more == 0 && mentioned != Some(None) {
                 let html = &missed.message.rendered_content;
                 let group = smallest_group(&ctx, html, ctx.caller.user_id, ctx.now)?;
@@ -266,10 +285,13 @@ impl Writer<'_> {
         let body = body.link(self.language.t("Open the conversation"), &url);
         let body = reason.write(self.language).into_iter().fold(body, |body, text| body.small(&text));
         let settings = format!("{}/#settings/notifications", self.setup.url);
-        let body = body
-            .small(self.language.t("Answers to this email are not read. Please answer in the chat."))
-            .link(self.language.t("Settings of notifications"), &settings);
-        Ok(Some(Written { subject, body, time: newest, thread: thread_of(bucket) }))
+        let answers = if self.is_answered {
+            self.language.t("You can answer this email. Your answer is sent to the conversation.")
+        } else {
+            self.language.t("Answers to this email are not read. Please answer in the chat.")
+        };
+        let body = body.small(answers).link(self.language.t("Settings of notifications"), &settings);
+        Ok(Some(Written { subject, body, newest, time, thread: thread_of(bucket) }))
     }
 
     /// True if a letter has the texts and names of its conversation.

@@ -1,10 +1,12 @@
 //! Answers to mails about messages.
 
-use super::{Mailer, PATTERN, last, mail, newest, options, send, start, start_with};
+use super::{Mailer, PATTERN, address_of, last, mail, newest, options, send, start, start_with};
 use crate::harness::{Client, TestServer};
+use crate::mail::sink::MailSink;
 use serde_json::{Value, json};
 use teamchat::app::Options;
 use teamchat::domain::mail_addresses;
+use teamchat::scheduler;
 use teamchat::types::{MailPattern, MessageId, UserId};
 
 /// The address at which a mail about a message is answered.
@@ -165,4 +167,65 @@ async fn answers_count_as_requests_of_their_author() {
     // The other one is not concerned.
     bob.get("/users/me", ()).await.error(429, "RATE_LIMIT_HIT", "API usage exceeded rate limit");
     ada.get("/users/me", ()).await.ok();
+}
+
+/// The letters about messages that a person missed, once their time has come: `Reply-To`, `List-Id` and the text.
+async fn missed(server: &TestServer, sink: &mut MailSink, person: &Client) -> Vec<(String, String, String)> {
+    scheduler::settle(server.app()).await;
+    server.clock.advance(120);
+    scheduler::settle(server.app()).await;
+    let letters = sink.rest().into_iter().filter(|letter| letter.to == person.email);
+    letters.map(|letter| (letter.header("Reply-To"), letter.header("List-Id"), letter.text)).collect()
+}
+
+// conformance: missed-17
+#[tokio::test]
+async fn letters_about_missed_messages_are_answered() {
+    let mut sink = MailSink::start();
+    let (server, listener) = start_with(Options { mail: sink.options().mail, ..options() }).await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let stream_id = server.channel("quay", &[&ada, &bob]).await;
+    ada.send(stream_id, "tides", "@**Bob** when?").await;
+    ada.send(stream_id, "tides", "@**Bob** today?").await;
+    let letters = missed(&server, &mut sink, &bob).await;
+    assert_eq!(letters.len(), 1, "{letters:?}");
+    let (address, list, text) = &letters[0];
+    assert!(address.starts_with("mm") && address.ends_with("@chat.example"), "{address}");
+    assert!(text.contains("You can answer this email. Your answer is sent to the conversation."), "{text}");
+    send(listener, address, &mail("Re: #quay > tides", "at noon")).await;
+    let message = newest(&ada, 1).await.pop().unwrap();
+    assert_eq!(
+        (&message["subject"], &message["content"], &message["sender_id"]),
+        (&json!("tides"), &json!("at noon"), &json!(bob.user_id))
+    );
+    let newest_missed = "SELECT max(id) FROM message WHERE content LIKE '@**Bob** today%'";
+    let answered = server.column("SELECT message_id FROM reply_email").await;
+    assert_eq!(answered, server.column(newest_missed).await);
+
+    // A letter that comes back to a channel is no message.
+    let channel = address_of(&ada, stream_id, json!({})).await;
+    send(listener, &channel, &format!("List-Id: {list}\nSubject: loop\n\nx")).await;
+    assert_eq!(last(&ada).await.1, "at noon");
+
+    // Beyond 50 conversations, the letter that the rest share belongs to none.
+    for number in 0..51 {
+        ada.send(stream_id, &format!("topic {number}"), "@**Bob** hello").await;
+    }
+    let letters = missed(&server, &mut sink, &bob).await;
+    let shared: Vec<_> = letters.iter().filter(|(address, ..)| address == "chat@example.com").collect();
+    assert_eq!((letters.len(), shared.len()), (51, 1));
+    assert!(shared[0].2.contains("Answers to this email are not read."), "{}", shared[0].2);
+}
+
+// conformance: missed-17
+#[tokio::test]
+async fn letters_are_not_answered_where_no_mail_is_received() {
+    let mut sink = MailSink::start();
+    let server = TestServer::start_with(sink.options()).await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    ada.send_direct(&[&bob], "hello").await;
+    let letters = missed(&server, &mut sink, &bob).await;
+    let (address, _, text) = &letters[0];
+    assert_eq!(address, "chat@example.com");
+    assert!(text.contains("Answers to this email are not read. Please answer in the chat."), "{text}");
 }
