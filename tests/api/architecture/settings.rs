@@ -13,8 +13,8 @@ const HEAD: &str = "\
 # Settings without an effect here
 
 Clients show these settings, and the server stores them and sends them to all clients, as the published interface has it. The
-server itself does nothing with them, because it sends no mail and fetches nothing from other servers. All other settings and
-permissions have the published effect. A test writes this page from their tables.
+server itself does nothing with them, for the reasons in the tables. All other settings and permissions have the published
+effect. A test writes this page from their tables.
 
 ## Of the organization
 
