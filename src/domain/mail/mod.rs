@@ -24,7 +24,7 @@ use crate::domain::realm;
 use crate::error::ApiResult;
 use crate::smtp::Message;
 use crate::store::Tx;
-use crate::types::{Language, random_key};
+use crate::types::{Language, hex, random_key};
 use rusqlite::{Connection, OptionalExtension};
 use sha2::{Digest, Sha256};
 use url::Url;
@@ -139,6 +139,6 @@ fn thread_id(tx: &Tx<'_>, setup: &Setup, letter: &Letter) -> ApiResult<Option<St
     let (Some(user_id), Some(thread)) = (letter.user_id, &letter.thread) else { return Ok(None) };
     let key = unsubscribe::key(tx, user_id)?;
     let digest = Sha256::digest(format!("{key} {thread}"));
-    let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let digits = hex(&digest[..16]);
     Ok(Some(format!("<{digits}@{}>", setup.domain())))
 }

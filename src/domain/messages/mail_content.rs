@@ -184,9 +184,9 @@ impl<'a, 'h> Rewriter<'a, 'h> {
             return;
         }
         let is_preview = has_class("message_inline_image") || has_class("message_embed");
-        let in_preview = self.open.iter().any(|open| open.tag == "div" && open.is_hidden);
+        let is_inside = self.open.iter().any(|open| open.tag == "div" && open.is_hidden);
         if name == "a"
-            && in_preview
+            && is_inside
             && let Some(link) = attribute(attributes, "href")
         {
             self.previewed.push(absolute(link, self.around.url));
@@ -297,7 +297,7 @@ mod tests {
             ("<p>Hello <strong>you</strong> &lt;b&gt;</p>", "<p>Hello <strong>you</strong> &lt;b&gt;</p>"),
             (
                 r##"<p><a class="stream" data-stream-id="1" href="/#narrow/channel/1-a">#a</a> <a href="#settings">s</a> <a href="https://b.example/?a=1&amp;b=2">b</a></p>"##,
-                r##"<p><a href="https://chat.example/#narrow/channel/1-a">#a</a> <a href="https://chat.example/#settings">s</a> <a href="https://b.example/?a=1&amp;b=2">b</a></p>"##,
+                r#"<p><a href="https://chat.example/#narrow/channel/1-a">#a</a> <a href="https://chat.example/#settings">s</a> <a href="https://b.example/?a=1&amp;b=2">b</a></p>"#,
             ),
             (
                 r#"<p>ok <span aria-label="thumbs up" class="emoji emoji-1f44d" role="img" title="thumbs up">:thumbs_up:</span></p>"#,
