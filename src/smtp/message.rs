@@ -98,7 +98,7 @@ impl Message {
             let name = HeaderName::new_from_ascii(name.to_owned()).map_err(|error| invalid(&error))?;
             builder = builder.raw_header(HeaderValue::new(name, header_text(&value)));
         }
-        let body = MultiPart::alternative_plain_html(self.text.clone(), self.html.clone());
+        let body = MultiPart::alternative_plain_html(whole_lines(&self.text), whole_lines(&self.html));
         let formatted = builder.multipart(body).map_err(|error| invalid(&error))?;
         Ok((formatted.envelope().clone(), formatted.formatted()))
     }
@@ -111,6 +111,12 @@ fn mailbox(name: Option<&str>, address: Address) -> Mailbox {
         !name.is_empty() && length <= MAX_MAILBOX
     });
     Mailbox::new(name, address)
+}
+
+/// A body whose lines end with LF, which are written as CRLF. Some mail servers take a CR alone for the end of a line, and a dot
+/// between two of them for the end of the letter: what follows would be another letter (SMTP smuggling).
+fn whole_lines(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
 /// A text of users as one line that mail programs show as it is: control characters and line breaks become spaces, characters
@@ -201,6 +207,17 @@ mod tests {
         for to in ["ada@example.com\r\nBcc: eve@example.com", "ada@example.com, eve@example.com", "ada", ""] {
             let letter = Message { to: to.to_owned(), ..self::letter() };
             assert!(letter.format("chat@example.com").is_err(), "{to}");
+        }
+    }
+
+    #[test]
+    fn no_text_ends_the_letter() {
+        for end in ["\r.\r", "\r.\r\n", "\r\n.\r", "\n.\r", "\r\r\n.\n"] {
+            let text = format!("a{end}MAIL FROM:<eve@example.com>\r\nb");
+            let letter = Message { html: text.clone(), text, ..letter() };
+            let formatted = formatted(&letter).replace("\r\n", "");
+            assert!(formatted.contains("MAIL FROM:<eve@example.com>"), "it is not encoded: {formatted}");
+            assert!(!formatted.contains(['\r', '\n']), "{end:?}: {formatted:?}");
         }
     }
 
