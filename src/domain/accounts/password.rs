@@ -5,7 +5,7 @@ use crate::auth::credentials::digest;
 use crate::domain::audit::{Action, Entry};
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::rows::user::UserRow;
-use crate::domain::{logins, notices, realm, rows, users};
+use crate::domain::{logins, mail, notices, realm, rows, users};
 use crate::error::{ApiError, ApiResult, ok_unless_refused};
 use crate::store::Tx;
 use crate::types::{Role, UserId, random_key};
@@ -92,22 +92,25 @@ pub fn is_current(connection: &Connection, user_id: UserId, verified_hash: Optio
     Ok(users::password_hash(connection, user_id)?.as_deref() == verified_hash)
 }
 
-/// Sets a password on behalf of another person. Ends all API keys and sessions of the user and the reset links for and
-/// by them, and notifies them.
+/// Sets a password on behalf of another person. Ends all API keys and sessions of the user, the reset links for and by them and
+/// the link that changes their address, and notifies them.
 pub fn set(tx: &mut Tx<'_>, user: &UserRow, hash: &str, by: PasswordSetBy) -> ApiResult<()> {
     users::set_password(tx, user.user_id, hash)?;
     delete_resets(tx, user.user_id)?;
+    // It may have been asked for in a stolen session.
+    mail::confirmation::delete_of_user(tx, user.user_id)?;
     logins::end_all(tx, user.user_id)?;
     logins::known::forget(tx, user.user_id)?;
     tx.audit(Entry::new(Action::PasswordSet, user.user_id))?;
     notices::security::password_set(tx, user.user_id, by)
 }
 
-/// Sets the password that a user chose, ends all other API keys and sessions and the reset links for and by the user,
-/// and notifies the user.
+/// Sets the password that a user chose, ends all other API keys and sessions, the reset links for and by the user and the link that
+/// changes their address, and notifies the user.
 pub fn change_own(tx: &mut Tx<'_>, caller: &Caller, hash: &str) -> ApiResult<()> {
     users::set_password(tx, caller.user_id, hash)?;
     delete_resets(tx, caller.user_id)?;
+    mail::confirmation::delete_of_user(tx, caller.user_id)?;
     logins::end_others(tx, caller)?;
     logins::known::forget(tx, caller.user_id)?;
     tx.audit(Entry::new(Action::PasswordSet, caller.user_id))?;

@@ -84,9 +84,7 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()>
     let is_shown = user.email_visibility == EmailVisibility::Everyone;
     let api_email = if is_shown { new_email } else { &user.email };
     users::set_emails(tx, user.user_id, api_email, new_email)?;
-    // Links that set the password and came to the former address.
-    tx.prepare_cached("DELETE FROM password_reset WHERE user_id = ?1 AND created_by = ?1")?
-        .execute([user.user_id])?;
+    end_rights_of_address(tx, user.user_id)?;
     let changed = Entry::new(Action::EmailChanged, user.user_id);
     tx.audit(changed.before(user.delivery_email.as_str()).after(new_email))?;
     let audience = access::users::users_with_access_to(tx, user)?;
@@ -95,6 +93,20 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()>
     tx.emit(UserUpdated::new(user.user_id, change), Audience::set(who_see));
     if is_shown {
         emit_api_email(tx, user, new_email)?;
+    }
+    Ok(())
+}
+
+/// Ends what came or goes to the former address of a user: links that set the password, the link that would change the address again,
+/// addresses at which mails are answered in the user's name, and letters with messages that wait.
+fn end_rights_of_address(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    for statement in [
+        "DELETE FROM password_reset WHERE user_id = ?1 AND created_by = ?1",
+        "DELETE FROM confirmation WHERE user_id = ?1",
+        "DELETE FROM reply_email WHERE user_id = ?1",
+        "DELETE FROM outgoing_mail WHERE user_id = ?1 AND kind IN ('missed_messages', 'digest')",
+    ] {
+        tx.prepare_cached(statement)?.execute([user_id])?;
     }
     Ok(())
 }

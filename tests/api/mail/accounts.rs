@@ -188,6 +188,33 @@ async fn a_new_address_is_checked_when_it_is_asked_for_and_when_it_is_confirmed(
 }
 
 #[tokio::test]
+async fn a_link_for_a_new_address_ends_with_another_address_and_another_password() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    let ada = server.user("ada", Role::Member, None, Some("a password")).await;
+    let emails = format!("SELECT delivery_email FROM user WHERE user_id = {}", ada.user_id);
+    ada.patch("/settings", json!({"email": "eve@example.com"})).await.ok();
+    let link = sink.next().await.path("confirm_new_email");
+    ada.patch("/settings", json!({"old_password": "a password", "new_password": "another one"})).await.ok();
+    assert_eq!(open(&server, &link).await.status, 404, "Ada has set a password");
+
+    ada.patch("/settings", json!({"email": "eve@example.com"})).await.ok();
+    let link = sink.next().await.path("confirm_new_email");
+    owner.patch(&format!("/users/{}", ada.user_id), json!({"new_email": "right@example.com"})).await.ok();
+    assert_eq!(open(&server, &link).await.status, 404, "an administrator has set the address");
+
+    server.clock.advance(60 * 60);
+    ada.patch("/settings", json!({"email": "eve@example.com"})).await.ok();
+    let link = sink.next().await.path("confirm_new_email");
+    submit(&server, "/accounts/password/reset/", json!({"email": "right@example.com"})).await;
+    let page = Page::open(&server, &sink.next().await.path("/join/password/")).await;
+    assert_eq!(page.send(json!({"password": "a third one"})).await.status, 200);
+    assert_eq!(open(&server, &link).await.status, 404, "the password was reset");
+    assert_eq!(server.column(&emails).await, ["right@example.com"]);
+    assert_eq!(server.column("SELECT count(*) FROM confirmation").await, ["0"]);
+}
+
+#[tokio::test]
 async fn people_sign_up_with_a_proven_address_where_the_organization_is_open() {
     let (server, mut sink) = start().await;
     let owner = server.owner().await;

@@ -134,6 +134,22 @@ async fn answers_need_an_active_account_and_the_message() {
     assert_eq!(server.column("SELECT count(*) FROM reply_email").await, ["0"]);
 }
 
+// conformance: channel-82
+#[tokio::test]
+async fn answers_do_not_come_from_a_former_address() {
+    let (server, listener) = start().await;
+    let owner = server.owner().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let message_id = ada.send_direct(&[&bob], "who?").await;
+    let of_ada = reply_address(&server, &ada, message_id).await;
+    let of_bob = reply_address(&server, &bob, message_id).await;
+    owner.patch(&format!("/users/{}", bob.user_id), json!({"new_email": "new@example.com"})).await.ok();
+    let mut mailer = Mailer::lmtp(listener).await;
+    mailer.say("MAIL FROM:<bob@example.com>").await;
+    assert_eq!(mailer.say(&format!("RCPT TO:<{of_bob}>")).await, "550 5.1.1 There is no such address");
+    assert_eq!(mailer.say(&format!("RCPT TO:<{of_ada}>")).await, "250 2.1.5 OK");
+}
+
 #[tokio::test]
 async fn programs_do_not_answer() {
     let (server, listener) = start().await;

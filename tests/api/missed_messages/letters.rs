@@ -122,6 +122,20 @@ async fn a_mention_is_shown_with_what_was_said_before_it() {
     assert!(plans.text.contains("welcome") && !plans.text.contains("before she came"), "{}", plans.text);
 }
 
+#[tokio::test]
+async fn letters_that_wait_do_not_go_to_a_former_address() {
+    let (_mailbox, server, ada, bob, _) = two().await;
+    let owner = server.owner().await;
+    bob.send_direct(&[&ada], "hello").await;
+    scheduler::settle(server.app()).await;
+    server.clock.advance(PERIOD);
+    scheduler::settle(server.app()).await;
+    let waiting = "SELECT recipient FROM outgoing_mail WHERE kind = 'missed_messages'";
+    assert_eq!(server.column(waiting).await, ["ada@example.com"]);
+    owner.patch(&format!("/users/{}", ada.user_id), json!({"new_email": "new@example.com"})).await.ok();
+    assert_eq!(server.column(waiting).await, [""; 0]);
+}
+
 // conformance: missed-10
 #[tokio::test]
 async fn subjects_name_resolved_and_empty_topics_and_the_organization() {
