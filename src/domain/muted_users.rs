@@ -11,6 +11,14 @@ pub fn list_muters(connection: &Connection, user_id: UserId) -> rusqlite::Result
         .collect()
 }
 
+/// Lists the users whom a user has muted, ascending.
+pub fn list_muted_by(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<UserId>> {
+    connection
+        .prepare_cached("SELECT muted_user_id FROM muted_user WHERE user_id = ?1 ORDER BY muted_user_id")?
+        .query_map([user_id], |row| row.get(0))?
+        .collect()
+}
+
 /// Lists the users who have muted a user or are muted by them. Read receipts are hidden between the two.
 pub fn list_muted_either_way(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<UserId>> {
     connection

@@ -114,3 +114,22 @@ async fn muted_topics_and_new_subscriptions_are_left_out() {
     assert!(text.contains("#general > before"), "{text}");
     assert!(!text.contains("muted") && !text.contains("#later"), "{text}");
 }
+
+// conformance: missed-16
+#[tokio::test]
+async fn what_muted_people_wrote_is_left_out() {
+    let (mailbox, server, ada, bob, channel) = absent().await;
+    let cleo = server.member("cleo").await;
+    let muting = format!("INSERT INTO muted_user VALUES ({}, {}, 1)", ada.user_id, cleo.user_id);
+    server.sql(&muting).await;
+    cleo.send(channel, "hers", "only the muted one").await;
+    cleo.send(channel, "both", "from the muted one").await;
+    bob.send(channel, "both", "from Bob").await;
+    server.clock.advance(3 * DAY);
+    let letters = mailbox.take(&server, &ada).await;
+    let (text, html) = (&letters[0].text, &letters[0].html);
+    assert!(text.contains("Bob:\n> from Bob") && !text.contains("#general > hers"), "{text}");
+    for part in [text, html] {
+        assert!(!part.contains("muted") && !part.contains("Cleo"), "{part}");
+    }
+}

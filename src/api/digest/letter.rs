@@ -133,16 +133,18 @@ impl Writer<'_> {
         Ok(statement.query_row((ctx.caller.user_id, stream_id, first), |row| row.get(0))?)
     }
 
-    /// The first messages of people in a topic.
+    /// The first messages of people in a topic, but of those whom the reader has muted.
     fn messages(&self, topic: &TopicActivity, first: MessageId) -> ApiResult<Vec<MessageRow>> {
         let ctx = self.viewer.ctx();
         let ids = ctx
             .connection
             .prepare_cached(
                 "SELECT id FROM message INDEXED BY message_topic CROSS JOIN user ON user_id = sender_id
-                 WHERE topic_id = ?1 AND id >= ?2 AND bot_type IS NULL ORDER BY id LIMIT ?3",
+                 WHERE topic_id = ?1 AND id >= ?2 AND bot_type IS NULL
+                     AND sender_id NOT IN (SELECT muted_user_id FROM muted_user WHERE user_id = ?4)
+                 ORDER BY id LIMIT ?3",
             )?
-            .query_map((topic.topic_id, first, MESSAGES as i64), |row| row.get(0))?
+            .query_map((topic.topic_id, first, MESSAGES as i64, ctx.caller.user_id), |row| row.get(0))?
             .collect::<rusqlite::Result<Vec<MessageId>>>()?;
         let mut rows = Vec::new();
         for id in ids {

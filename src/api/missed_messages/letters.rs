@@ -19,7 +19,7 @@ use crate::domain::rows::user::UserRow;
 use crate::domain::user_settings::{
     MESSAGE_CONTENT_IN_EMAIL_NOTIFICATIONS, REALM_NAME_IN_EMAIL_NOTIFICATIONS_POLICY,
 };
-use crate::domain::{mail, messages, missed_messages, notices, realm, rows};
+use crate::domain::{mail, messages, missed_messages, muted_users, notices, realm, rows};
 use crate::error::ApiResult;
 use crate::types::{Language, MessageId, RecipientId, StreamId, Topic, UserId, fill};
 use rusqlite::Connection;
@@ -345,16 +345,19 @@ impl Writer<'_> {
         if self.accessible.contains(message.sender_id) { &message.sender_full_name } else { UNKNOWN_USER }
     }
 
-    /// The messages shortly before a message in its topic.
+    /// The messages shortly before a message in its topic, but those of people whom the reader has muted.
     fn context(&self, message: &MessageRow) -> ApiResult<Vec<MessageRow>> {
         let ctx = self.viewer.ctx();
         let (Some(topic_id), Some(bit)) = (message.topic_id, message.id.bit()) else { return Ok(Vec::new()) };
         let conversation = self.viewer.conversation(message.recipient_id)?;
         let earlier = clip(&conversation.visible, 1..=bit.saturating_sub(1));
+        let muted = muted_users::list_muted_by(&ctx, ctx.caller.user_id)?;
+        let is_shown = |row: &MessageRow| {
+            row.timestamp >= message.timestamp - CONTEXT_SECONDS && !muted.contains(&row.sender_id)
+        };
         let mut rows = Vec::new();
         for id in topic_sql::newest_ids(&ctx, topic_id, &earlier, CONTEXT_MESSAGES)? {
-            let row = messages::by_id(&ctx, id)?;
-            rows.extend(row.filter(|row| row.timestamp >= message.timestamp - CONTEXT_SECONDS));
+            rows.extend(messages::by_id(&ctx, id)?.filter(is_shown));
         }
         Ok(rows)
     }

@@ -122,6 +122,23 @@ async fn a_mention_is_shown_with_what_was_said_before_it() {
     assert!(plans.text.contains("welcome") && !plans.text.contains("before she came"), "{}", plans.text);
 }
 
+// conformance: missed-11
+#[tokio::test]
+async fn what_muted_people_said_before_a_mention_is_left_out() {
+    let (mailbox, server, ada, bob, channel) = two().await;
+    let cleo = server.member("cleo").await;
+    ada.post(&format!("/users/me/muted_users/{}", cleo.user_id), ()).await.ok();
+    cleo.send(channel, "lunch", "from the muted one").await;
+    bob.send(channel, "lunch", "from the other").await;
+    bob.send(channel, "lunch", "@**Ada** what do you think?").await;
+    let letters = mailbox.later(&server, &ada).await;
+    let Letter { text, html, .. } = &letters[0];
+    assert!(text.contains("> from the other") && text.contains("what do you think"), "{text}");
+    for part in [text, html] {
+        assert!(!part.contains("muted") && !part.contains("Cleo"), "{part}");
+    }
+}
+
 #[tokio::test]
 async fn letters_that_wait_do_not_go_to_a_former_address() {
     let (_mailbox, server, ada, bob, _) = two().await;
