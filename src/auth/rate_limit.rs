@@ -24,7 +24,7 @@ const SIGN_ONS_OF_ADDRESS: Rule = Rule { attempts: 200, window: 10 * MINUTE };
 const LETTERS_OF_ADDRESS: Rule = Rule { attempts: 5, window: DAY };
 
 /// Letters with a link for a new password, or that prove a new address, of one account: 2 in an hour and 5 in a day, as on the
-/// published server.
+/// published server. As many letters of each other kind go to one address, however many people ask for them.
 const LETTERS_OF_ACCOUNT: [Rule; 2] =
     [Rule { attempts: 2, window: 60 * MINUTE }, Rule { attempts: 5, window: DAY }];
 
@@ -123,6 +123,12 @@ impl RateLimiter {
         self.mails.iter().zip(MAILS).try_for_each(|(mails, rule)| mails.count((), rule, clock).check())
     }
 
+    /// Counts a letter of a kind to an email, which an address causes without a login. Fails if there were too many of either.
+    pub fn count_letter_to(&self, kind: &str, email: &str, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
+        self.count_letter(peer, clock)?;
+        self.count_letter_of_account(&format!("{kind} {email}"), clock)
+    }
+
     /// Counts a letter that an address causes without a login. Fails if there were too many.
     pub fn count_letter(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
         self.letters_of_addresses.count(address_block(peer), LETTERS_OF_ADDRESS, clock).check()
@@ -138,9 +144,10 @@ impl RateLimiter {
         Ok(())
     }
 
-    /// Counts an invitation that a person sends by mail. Fails if there were too many.
-    pub fn count_invitation(&self, user_id: UserId, clock: &Clock) -> ApiResult<()> {
-        self.invitations_of_users.count(user_id, INVITATIONS_OF_USER, clock).check()
+    /// Counts an invitation that a person sends by mail to an email. Fails if there were too many of either.
+    pub fn count_invitation(&self, user_id: UserId, email: &str, clock: &Clock) -> ApiResult<()> {
+        self.invitations_of_users.count(user_id, INVITATIONS_OF_USER, clock).check()?;
+        self.count_letter_of_account(&format!("invitation {email}"), clock)
     }
 
     /// Counts what the server does for a user like a request of theirs: posting to the webhook of a bot, which may reply.

@@ -55,7 +55,8 @@ fn page_with(language: Language, error: Option<&str>) -> Reply {
     })
 }
 
-/// `POST /accounts/find/`: sends one letter to each address. Each counts for the limit of the client's address.
+/// `POST /accounts/find/`: sends one letter to each address. Each counts for the limits of the client's address and
+/// of its own.
 pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
     let (language, is_on) = app
@@ -77,8 +78,8 @@ pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
     {
         return Ok(page_with(language, Some("Enter between 1 and 10 email addresses.")));
     }
-    for _ in &emails {
-        if let Err(error) = app.rate_limiter.count_letter(info.peer, &app.clock) {
+    for email in &emails {
+        if let Err(error) = app.rate_limiter.count_letter_to("find", email, info.peer, &app.clock) {
             return Ok(too_many(language, &error));
         }
     }

@@ -2,7 +2,7 @@
 //! address, and ending mail of a kind. Where this server sends no mail, the pages say what to do instead.
 //!
 //! Answers do not reveal which addresses have accounts. All letters that such a page causes are limited by the address of the
-//! client.
+//! client, and by the email that they go to.
 
 mod confirm_email;
 mod find;

@@ -113,7 +113,7 @@ pub async fn submit(call: Call<Anyone>, params: SignUpForm) -> ApiResult<Reply> 
     if let Some(page) = page {
         return Ok(page);
     }
-    if let Err(error) = app.rate_limiter.count_letter(info.peer, &app.clock) {
+    if let Err(error) = app.rate_limiter.count_letter_to("sign-up", &email, info.peer, &app.clock) {
         return Ok(too_many(language, &error));
     }
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("email", &email).finish();

@@ -194,7 +194,7 @@ fn too_many_today(used_up: UsedUp) -> ApiError {
 }
 
 /// Sends the links of invitations: by mail to the people themselves, or else by the notification bot. Nothing is sent if the
-/// caller has sent too many today.
+/// caller has sent too many today, or one of the people has got too many.
 fn deliver(
     tx: &mut Tx<'_>,
     app: &App,
@@ -206,8 +206,9 @@ fn deliver(
         return send_links(tx, caller, invites, origin);
     }
     for invite in invites {
+        let email = invite.email.as_deref().unwrap_or_default();
         if !caller.role.is_administrator()
-            && app.rate_limiter.count_invitation(caller.user_id, &app.clock).is_err()
+            && app.rate_limiter.count_invitation(caller.user_id, email, &app.clock).is_err()
         {
             return Ok(Err(UsedUp { seconds: SECONDS_PER_DAY }));
         }

@@ -96,6 +96,24 @@ async fn five_letters_a_day_come_from_one_address() {
 }
 
 #[tokio::test]
+async fn two_letters_of_a_kind_go_to_an_address_in_an_hour() {
+    for (path, field) in [("/accounts/find/", "emails"), ("/register/", "email")] {
+        let (server, mut sink) = start().await;
+        server.owner().await.patch("/realm", json!({"invite_required": false})).await.ok();
+        let ask = async |email: &str| submit(&server, path, json!({field: email})).await.status;
+        for email in ["a@example.com", "A@example.com"] {
+            assert!([200, 302].contains(&ask(email).await), "{path}");
+        }
+        assert_eq!(ask("a@example.com").await, 429, "{path}");
+        assert!([200, 302].contains(&ask("b@example.com").await), "{path}");
+        settle(&server).await;
+        assert_eq!(sink.rest().last().unwrap().to, "b@example.com", "{path}");
+        server.clock.advance(60 * 60);
+        assert!([200, 302].contains(&ask("a@example.com").await), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn each_address_learns_for_itself_whether_it_has_an_account() {
     let (server, mut sink) = start().await;
     server.member("ada").await;
@@ -258,6 +276,7 @@ async fn people_sign_up_with_a_proven_address_where_the_organization_is_open() {
     assert_eq!(open(&server, &link).await.status, 404, "it works once");
 
     // An address with an account gets no link, and the page does not tell.
+    server.clock.advance(60 * 60);
     let answer = submit(&server, "/register/", json!({"email": "new@example.com"})).await;
     assert_eq!(answer.status, 302);
     assert_eq!(sink.next().await.subject(), "Your account of Team chat");

@@ -169,6 +169,25 @@ async fn a_member_sends_a_hundred_invitations_a_day() {
 }
 
 #[tokio::test]
+async fn members_invite_an_address_twice_in_an_hour() {
+    let (server, mut sink) = start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    for client in [&ada, &bob] {
+        client.post("/invites", invitation("new@example.com")).await.ok();
+        assert_eq!(sink.next().await.to, "new@example.com");
+        let invites = client.get("/invites", ()).await.ok()["invites"].clone();
+        client.delete(&format!("/invites/{}", invites[0]["id"]), ()).await.ok();
+    }
+    let refused = ada.post("/invites", invitation("other@example.com,New@example.com")).await;
+    assert_eq!((refused.status, &refused["daily_limit_reached"]), (400, &json!(true)));
+    settle(&server).await;
+    assert!(sink.rest().is_empty());
+    // Administrators may.
+    server.owner().await.post("/invites", invitation("new@example.com")).await.ok();
+    assert_eq!(sink.next().await.to, "new@example.com");
+}
+
+#[tokio::test]
 async fn without_a_mail_server_all_is_as_before() {
     let server = TestServer::start().await;
     let owner = server.user("owner", Role::Owner, None, Some("a password")).await;
