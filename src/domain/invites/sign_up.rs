@@ -9,7 +9,7 @@ use crate::store::Tx;
 use crate::types::{Role, random_key};
 use rusqlite::Connection;
 
-/// Seconds for which the link works: a day.
+/// Seconds for which the link works: a day, and no longer than the reusable link.
 const VALIDITY: i64 = 24 * 60 * 60;
 
 /// True if people can sign up without an invitation: the organization wants it, and their addresses can be proven.
@@ -42,11 +42,12 @@ pub fn ask(tx: &mut Tx<'_>, email: &str, reusable: Option<&InviteRow>) -> ApiRes
         is_revoked: false,
         resent: None,
     });
+    let end = tx.now() + VALIDITY;
     let mut invite = InviteRow {
         key: Some(random_key()),
         email: Some(email.to_owned()),
         invited: tx.now(),
-        expiry_date: Some(tx.now() + VALIDITY),
+        expiry_date: Some(terms.expiry_date.map_or(end, |date| date.min(end))),
         ..terms
     };
     invite.invite_id = sql::insert(tx, &invite)?;

@@ -331,6 +331,21 @@ async fn people_with_a_reusable_link_prove_their_addresses() {
 }
 
 #[tokio::test]
+async fn links_of_people_who_prove_their_addresses_end_with_the_reusable_link() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    let made = owner.post("/invites/multiuse", json!({"invite_expires_in_minutes": 60})).await.ok();
+    let key = made["invite_link"].as_str().unwrap().rsplit('/').find(|part| part.len() == 24).unwrap();
+    let answer = submit(&server, "/register/", json!({"email": "new@example.com", "invite": key})).await;
+    assert_eq!(answer.status, 302);
+    let link = open(&server, &sink.next().await.path("do_confirm")).await.header("location").to_owned();
+    server.clock.advance(60 * 60 - 1);
+    assert_eq!(open(&server, &link).await.status, 200);
+    server.clock.advance(1);
+    assert_eq!(open(&server, &link).await.status, 404);
+}
+
+#[tokio::test]
 async fn logins_are_reported_unless_the_person_does_not_want_it() {
     let (server, mut sink) = start().await;
     let ada = server.user("ada", Role::Member, None, Some("a password")).await;
