@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, choose, chooseFrom, clickButton, clickText, eventually, fillIn, onElement, onElements, onField, setUp, typeInto, until, untilText, untilToast } from "./harness.js";
+import { act, choose, chooseFrom, clickButton, clickText, eventually, fillIn, onElement, onElements, onField, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -173,6 +173,26 @@ describe("the organization", () => {
     await fillIn(ada, "Name", "The bakery");
     await clickText(ada, "dialog button", "Save");
     await until(bob, () => document.title.includes("The bakery"));
+  });
+});
+
+describe("mail", () => {
+  it("has no settings where the server sends none", async () => {
+    const untilHidden = (page, words) => untilEqual(page, "dialog", (dialog, wanted) => wanted.some((one) => dialog.innerText.includes(one)), false, words);
+    const ada = await as("Ada", "#settings/notifications");
+    await untilText(ada, "dialog h3", "Push notifications");
+    await untilHidden(ada, ["Email notifications", "New logins"]);
+    await go(ada, "#organization/organization-settings");
+    await untilText(ada, "dialog h3", "Times and rules");
+    await untilText(ada, "dialog label", "Show names and texts in push notifications");
+    await untilHidden(ada, ["Email notifications", "digest", "disposable", "need an invitation"]);
+    await go(ada, "#organization/organization-level-user-defaults");
+    await untilText(ada, "dialog h3", "Privacy");
+    await untilHidden(ada, ["Email notifications", "New logins"]);
+    const { stream_id: id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "design" });
+    await go(ada, `#channels/${id}/design/personal`);
+    await untilText(ada, "dialog label", "Push notifications");
+    await untilHidden(ada, ["Email notifications"]);
   });
 });
 

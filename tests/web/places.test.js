@@ -46,10 +46,9 @@ const WITHOUT = {
 
 /** Settings without a place. */
 const WITHOUT_EFFECT = {
-  "no mail": ["digest_emails_enabled", "digest_weekday", "send_welcome_emails", "email_notifications_batching_period_seconds", "enable_digest_emails", "enable_followed_topic_email_notifications", "enable_marketing_emails", "enable_offline_email_notifications", "enable_stream_email_notifications", "message_content_in_email_notifications", "realm_name_in_email_notifications_policy"],
+  "no such mail is sent": ["enable_marketing_emails", "send_welcome_emails"],
   "for operators who name a push bouncer": ["require_e2ee_push_notifications"],
   "nothing is fetched, announced, advertised, billed or summarized": ["giphy_rating", "inline_url_embed_preview", "zulip_update_announcements_stream_id", "want_advertise_in_communities_directory", "can_manage_billing_group", "can_summarize_topics_group", "hide_ai_features", "string_id"],
-  "only where the server sends mail, which clients do not know": ["disallow_disposable_email_addresses", "enable_login_emails"],
   "no client here shows it": ["org_type"],
   "the columns have places of their own": ["left_side_userlist", "web_left_sidebar_unreads_count_summary"],
 };

@@ -56,6 +56,9 @@ export function relativeTime(seconds, is24Hours, now = Date.now() / 1000) {
   return format({ month: "short", day: "numeric", ...(age < 180 * 86_400 ? {} : { year: "numeric" }) }).format(seconds * 1000);
 }
 
+/** The name of a day of the week, 0 for Monday. @param {number} day */
+export const weekdayName = (day) => format({ weekday: "long", timeZone: "UTC" }).format(Date.UTC(2024, 0, 1 + day));
+
 /** @param {number} seconds @param {boolean} is24Hours */
 export function fullTime(seconds, is24Hours) {
   return format({ dateStyle: "full", timeStyle: "short", hourCycle: is24Hours ? "h23" : "h12" }).format(seconds * 1000);

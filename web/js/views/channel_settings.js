@@ -191,6 +191,7 @@ function general({ app, id, channel, mayAdmin, change }) {
 function personal({ app, id, channel }) {
   return live(() => {
     const own = channel();
+    app.store.on("realm");
     const set = (/** @type {string} */ name, /** @type {unknown} */ value) =>
       void app.session.attempt(api.updateSubscription(id, name, value));
     const color = h("input", { type: "color", value: own.color, onchange: () => set("color", color.value) });
@@ -200,6 +201,8 @@ function personal({ app, id, channel }) {
       checkbox(t("Pin to top"), own.pin_to_top, (is) => set("pin_to_top", is)),
       triState(t("Desktop notifications"), own.desktop_notifications, (value) => set("desktop_notifications", value)),
       triState(t("Push notifications"), own.push_notifications, (value) => set("push_notifications", value)),
+      app.store.state.settings_send_digest_emails === true &&
+        triState(t("Email notifications"), own.email_notifications, (value) => set("email_notifications", value)),
       triState(t("Sounds"), own.audible_notifications, (value) => set("audible_notifications", value)),
       triState(t("Mentions of everyone"), own.wildcard_mentions_notify, (value) => set("wildcard_mentions_notify", value)),
       field(t("Colour"), color),

@@ -17,12 +17,15 @@ import { allowedDomains, closing, noticeChannels, retentionField, videoCalls } f
 import { FOR_OWNERS, organizationChoices, organizationPermissions, organizationSwitches } from "./organization_tables.js";
 import { showPanes } from "./panes.js";
 import { checkbox, field, live, select } from "./parts.js";
-import { languageSetting, notificationSettings, preferences, privacySettings, settingControls } from "./setting_controls.js";
+import { emailSettings, languageSetting, notificationSettings, preferences, privacySettings, settingControls } from "./setting_controls.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
 /** Sections that older links name otherwise. @type {Record<string, string>} */
 const OLDER = { "user-list-admin": "users" };
+
+/** Settings of people without a default that the organization sets. @type {unknown[]} */
+const WITHOUT_DEFAULT = ["allow_private_data_export", "enable_login_emails"];
 
 /** @param {App} app @param {string[]} parts @param {() => void} onClose */
 export function showOrganization(app, parts, onClose) {
@@ -80,9 +83,10 @@ export function showOrganization(app, parts, onClose) {
           live(() => {
             store.on("realm");
             const values = store.state.realm_user_settings_defaults ?? {};
-            return settingControls([...preferences(), ...notificationSettings(), t("Privacy"), ...privacySettings()], values, setDefaults, {
-              disabled: !isAdmin(),
-            });
+            const email = emailSettings(store.state, values);
+            const all = [...preferences(), ...notificationSettings(), ...email, t("Privacy"), ...privacySettings()];
+            const settings = all.filter(([name]) => !WITHOUT_DEFAULT.includes(name));
+            return settingControls(settings, values, setDefaults, { disabled: !isAdmin() });
           }),
         ],
       },
@@ -106,18 +110,20 @@ function generalSettings(state, set, disabled) {
   days.onchange = () => void set({ waiting_period_threshold: Number(days.value) });
   const language = h("input", { type: "text", value: state.realm_default_code_block_language ?? "", placeholder: "python", disabled });
   language.onchange = () => void set({ default_code_block_language: language.value.trim() });
+  const sendsMail = state.settings_send_digest_emails === true;
+  const canJoinUninvited = sendsMail || Boolean(state.realm_authentication_methods?.["OpenID Connect"]);
   return [
-    organizationSwitches().map((one) => {
+    organizationSwitches(sendsMail).map((one) => {
       if (typeof one === "string") return h("h3", null, one);
       const [name, label] = one;
       const value = state[`realm_${name}`];
-      // Without single sign-on, people always need an invitation.
-      if (value === undefined || (name === "invite_required" && !state.realm_authentication_methods?.["OpenID Connect"])) return null;
+      // Without mail and single sign-on, people always need an invitation.
+      if (value === undefined || (name === "invite_required" && !canJoinUninvited)) return null;
       const isFixed = disabled || (FOR_OWNERS.includes(name) && !state.is_owner);
       return checkbox(label, Boolean(value), (is) => void set({ [name]: is }), { disabled: isFixed });
     }),
     h("h3", null, t("Times and rules")),
-    organizationChoices().map(([name, label, options, hint]) => {
+    organizationChoices(sendsMail).map(([name, label, options, hint]) => {
       const change = (/** @type {string} */ value) => void set({ [name]: options.find(([key]) => String(key) === value)?.[0] });
       const value = state[`realm_${name}`] ?? "unlimited";
       // What was set over the interface may be no choice of this list.

@@ -4,12 +4,13 @@
  * @module
  */
 
+import { weekdayName } from "../lib/time.js";
 import { t } from "../lib/words.js";
 
 /** A permission with its name in the interface, or a heading. @typedef {[string, string] | string} Permission */
 
 /** Permissions that only owners change. */
-export const FOR_OWNERS = ["can_create_groups", "can_manage_all_groups", "invite_required"];
+export const FOR_OWNERS = ["can_create_groups", "can_manage_all_groups", "disallow_disposable_email_addresses", "invite_required"];
 
 /** @type {() => Permission[]} */
 export const organizationPermissions = () => [
@@ -42,24 +43,36 @@ export const organizationPermissions = () => [
   ["can_create_write_only_bots_group", t("Make bots that only write")],
 ];
 
-/** @type {() => ([string, string] | string)[]} */
-export const organizationSwitches = () => [
+/** @param {boolean} sendsMail Whether the server does. @returns {([string, string] | string)[]} */
+export const organizationSwitches = (sendsMail) => [
   t("Messages"),
   ["allow_message_editing", t("Messages can be edited")],
   ["enable_read_receipts", t("Show who has read a message")],
   ["inline_image_preview", t("Show pictures in messages")],
-  ["message_content_allowed_in_email_notifications", t("Show names and texts in push notifications")],
+  [
+    "message_content_allowed_in_email_notifications",
+    sendsMail ? t("Show names and texts in push and email notifications") : t("Show names and texts in push notifications"),
+  ],
   t("People"),
   ["name_changes_disabled", t("People cannot change their names")],
   ["avatar_changes_disabled", t("People cannot change their pictures")],
   ["email_changes_disabled", t("People cannot change their email addresses")],
   ["require_unique_names", t("No two people have the same name")],
   ["invite_required", t("New people need an invitation")],
+  .../** @type {[string, string][]} */ (
+    sendsMail ? [["disallow_disposable_email_addresses", t("People cannot join with disposable email addresses")]] : []
+  ),
   ["enable_guest_user_indicator", t("Mark guests")],
   ["enable_guest_user_dm_warning", t("Warn before a direct message to a guest")],
   t("Channels"),
   ["enable_spectator_access", t("Channels can be web-public")],
+  .../** @type {([string, string] | string)[]} */ (
+    sendsMail ? [t("Email notifications"), ["digest_emails_enabled", t("Send a weekly digest to people who were away")]] : []
+  ),
 ];
+
+/** The days of `digest_weekday`. @type {() => [number, string][]} */
+const weekdays = () => [0, 1, 2, 3, 4, 5, 6].map((day) => [day, weekdayName(day)]);
 
 /** For how long something can be done. @type {() => [string | number, string][]} */
 const limitTimes = () => [
@@ -71,8 +84,10 @@ const limitTimes = () => [
   ["unlimited", t("Always")],
 ];
 
-/** @type {() => [string, string, [string | number, string][], string?][]} */
-export const organizationChoices = () => [
+/** @typedef {[string, string, [string | number, string][], string?]} Choice */
+
+/** @param {boolean} sendsMail Whether the server does. @returns {Choice[]} */
+export const organizationChoices = (sendsMail) => [
   ["message_content_edit_limit_seconds", t("Messages can be edited for"), limitTimes()],
   ["message_content_delete_limit_seconds", t("Authors can delete their messages for"), limitTimes()],
   ["move_messages_within_stream_limit_seconds", t("Messages can be moved to other topics for"), limitTimes()],
@@ -95,4 +110,7 @@ export const organizationChoices = () => [
       ["none", t("Nothing")],
     ],
   ],
+  .../** @type {Choice[]} */ (
+    sendsMail ? [["digest_weekday", t("The weekly digest is sent on"), weekdays(), t("The day is that of UTC.")]] : []
+  ),
 ];

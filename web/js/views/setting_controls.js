@@ -214,6 +214,48 @@ export const pushSettings = () => [
   ["enable_online_push_notifications", t("Also while you are active elsewhere")],
 ];
 
+/** The settings of mail, without those that have no effect: none if the server sends no mail.
+ * @param {import("../../types/api.js").State} state @param {{ enable_offline_email_notifications?: boolean }} values
+ * @returns {Setting[]} */
+export function emailSettings({ settings_send_digest_emails: sendsMail, realm_digest_emails_enabled: hasDigest }, values) {
+  if (!sendsMail) return [];
+  return [
+    t("Email notifications"),
+    ["enable_offline_email_notifications", t("Direct messages and mentions")],
+    ...(values.enable_offline_email_notifications ? missedMessageSettings() : []),
+    .../** @type {Setting[]} */ (hasDigest ? [["enable_digest_emails", t("Weekly digest if you have been away")]] : []),
+    ["enable_login_emails", t("New logins to your account")],
+  ];
+}
+
+/** What applies to mail about messages. @type {() => Setting[]} */
+const missedMessageSettings = () => [
+  ["enable_followed_topic_email_notifications", t("Topics that you follow")],
+  ["enable_stream_email_notifications", t("Everything in channels")],
+  ["message_content_in_email_notifications", t("Show the text of messages")],
+  [
+    "email_notifications_batching_period_seconds",
+    t("Messages are collected for"),
+    [
+      [120, t({ one: "{count} minute", other: "{count} minutes" }, { count: 2 })],
+      [300, t({ one: "{count} minute", other: "{count} minutes" }, { count: 5 })],
+      [600, t({ one: "{count} minute", other: "{count} minutes" }, { count: 10 })],
+      [1800, t({ one: "{count} minute", other: "{count} minutes" }, { count: 30 })],
+      [3600, t({ one: "{count} hour", other: "{count} hours" }, { count: 1 })],
+    ],
+    t("Then those that you have not read are sent."),
+  ],
+  [
+    "realm_name_in_email_notifications_policy",
+    t("The subject names the organization"),
+    [
+      [1, t("Automatic")],
+      [2, t("Always")],
+      [3, t("Never")],
+    ],
+  ],
+];
+
 /** @type {() => Setting[]} */
 export const privacySettings = () => [
   [

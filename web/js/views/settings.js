@@ -15,6 +15,7 @@ import { avatar, button, field, form, live, submitButton } from "./parts.js";
 import { profileField } from "./profile_field.js";
 import { pushLines } from "./push.js";
 import {
+  emailSettings,
   languageSetting,
   notificationSettings,
   pictureInput,
@@ -63,6 +64,12 @@ export function showSettings(app, parts, onClose) {
           h("h3", null, t("Push notifications")),
           live(() => pushLines(app)),
           controls(pushSettings()),
+          live(() => {
+            store.on("realm");
+            store.on("settings");
+            const values = store.state.user_settings;
+            return settingControls(emailSettings(store.state, values), values, set);
+          }),
         ],
       },
       { key: "views", title: t("Left column"), render: () => viewSettings(app) },

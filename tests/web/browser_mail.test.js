@@ -1,0 +1,88 @@
+/** The settings of mail, of a server that sends mail, in headless Chromium. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { choose, eventually, onField, setUp, until, untilText } from "./harness.js";
+
+// Nothing listens there: letters wait.
+const SENDS = ["--smtp-url", "smtp://127.0.0.1:1?tls=none", "--mail-from", "chat@example.com"];
+const bench = setUp({ args: SENDS });
+const { as, go } = bench;
+
+/** Some of the state, as the server has it now. */
+const fetched = (name, ...parts) => bench.server.call(name, "POST", "/register", { fetch_event_types: parts, event_types: ["restart"] });
+/** Clicks the field with this label. */
+const toggle = (page, label) => onField(page, label, (control) => control.click());
+/** Waits until the dialog has no field with this label. */
+const untilGone = (page, label) => until(page, (text) => document.querySelector("dialog h3") && ![...document.querySelectorAll("dialog label")].some((one) => one.textContent === text), label);
+
+describe("mail", () => {
+  it("has switches for each person", async () => {
+    await bench.server.call("Ada", "PATCH", "/realm", { digest_emails_enabled: false });
+    const bob = await as("Bob", "#settings/notifications");
+    await untilText(bob, "dialog h3", "Email notifications");
+    for (const label of ["Topics that you follow", "Everything in channels", "Show the text of messages", "New logins to your account"]) await toggle(bob, label);
+    await choose(bob, "Messages are collected for", 600);
+    await choose(bob, "The subject names the organization", 2);
+    const settings = async () => (await fetched("Bob", "user_settings")).user_settings;
+    await eventually(async () => {
+      const now = await settings();
+      assert.deepEqual(
+        [now.enable_followed_topic_email_notifications, now.enable_stream_email_notifications, now.message_content_in_email_notifications, now.enable_login_emails, now.email_notifications_batching_period_seconds, now.realm_name_in_email_notifications_policy],
+        [false, true, false, false, 600, 2],
+      );
+    });
+
+    // There is a digest if the organization has one.
+    await untilGone(bob, "Weekly digest if you have been away");
+    await bench.server.call("Ada", "PATCH", "/realm", { digest_emails_enabled: true });
+    await toggle(bob, "Weekly digest if you have been away");
+    await eventually(async () => assert.equal((await settings()).enable_digest_emails, false));
+
+    // Without mail about direct messages and mentions, there is none about other messages.
+    await toggle(bob, "Direct messages and mentions");
+    await untilGone(bob, "Messages are collected for");
+    await eventually(async () => assert.equal((await settings()).enable_offline_email_notifications, false));
+    await toggle(bob, "Direct messages and mentions");
+    await eventually(async () => assert.equal(await onField(bob, "Messages are collected for", (control) => control.value), "600"));
+    await eventually(async () => assert.equal((await settings()).enable_offline_email_notifications, true));
+  });
+
+  it("has rules of the organization, and defaults for new people", async () => {
+    await bench.server.call("Ada", "PATCH", "/realm", { digest_emails_enabled: false });
+    const ada = await as("Ada", "#organization/organization-settings");
+    for (const label of ["Send a weekly digest to people who were away", "People cannot join with disposable email addresses", "Show names and texts in push and email notifications", "New people need an invitation"]) await toggle(ada, label);
+    await choose(ada, "The weekly digest is sent on", 4);
+    await eventually(async () => {
+      const now = await fetched("Ada", "realm");
+      assert.deepEqual(
+        [now.realm_digest_emails_enabled, now.realm_disallow_disposable_email_addresses, now.realm_message_content_allowed_in_email_notifications, now.realm_invite_required, now.realm_digest_weekday],
+        [true, false, false, false, 4],
+      );
+    });
+    await eventually(async () => assert.equal(await onField(ada, "The weekly digest is sent on", (control) => control.selectedOptions[0].text), "Friday"));
+
+    await go(ada, "#organization/organization-level-user-defaults");
+    await choose(ada, "Messages are collected for", 300);
+    await eventually(async () => assert.equal((await fetched("Ada", "realm_user_settings_defaults")).realm_user_settings_defaults.email_notifications_batching_period_seconds, 300));
+    // These are for each person to decide.
+    for (const label of ["New logins to your account", "Let administrators export your private data"]) await untilGone(ada, label);
+  });
+
+  it("leaves to owners what is theirs", async () => {
+    const id = await bench.server.person("Eva");
+    await bench.server.call("Ada", "PATCH", `/users/${id}`, { role: 200 });
+    const eva = await as("Eva", "#organization/organization-settings");
+    const isDisabled = (label) => onField(eva, label, (control) => control.disabled);
+    assert.deepEqual([await isDisabled("People cannot join with disposable email addresses"), await isDisabled("Send a weekly digest to people who were away")], [true, false]);
+  });
+});
+
+describe("a channel", () => {
+  it("has a switch for mail", async () => {
+    const { stream_id: id } = await bench.server.call("Bob", "GET", "/get_stream_id", { stream: "design" });
+    const bob = await as("Bob", `#channels/${id}/design/personal`);
+    await choose(bob, "Email notifications", true);
+    await eventually(async () => assert.equal((await fetched("Bob", "subscription")).subscriptions.find((one) => one.stream_id === id).email_notifications, true));
+  });
+});
