@@ -1,12 +1,13 @@
-/** The settings of mail, of a server that sends mail, in headless Chromium. */
+/** The settings of mail, and the addresses of channels, of a server that sends and receives mail, in headless Chromium. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { choose, eventually, onField, setUp, until, untilText } from "./harness.js";
+import { choose, clickText, eventually, onField, setUp, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 // Nothing listens there: letters wait.
 const SENDS = ["--smtp-url", "smtp://127.0.0.1:1?tls=none", "--mail-from", "chat@example.com"];
-const bench = setUp({ args: SENDS });
+const RECEIVES = ["--mail-listen", "127.0.0.1:0", "--mail-pattern", "%s@mail.example.com"];
+const bench = setUp({ args: [...SENDS, ...RECEIVES] });
 const { as, go } = bench;
 
 /** Some of the state, as the server has it now. */
@@ -79,10 +80,21 @@ describe("mail", () => {
 });
 
 describe("a channel", () => {
-  it("has a switch for mail", async () => {
+  it("has a switch for mail, and an address for each person who can read it", async () => {
     const { stream_id: id } = await bench.server.call("Bob", "GET", "/get_stream_id", { stream: "design" });
     const bob = await as("Bob", `#channels/${id}/design/personal`);
     await choose(bob, "Email notifications", true);
     await eventually(async () => assert.equal((await fetched("Bob", "subscription")).subscriptions.find((one) => one.stream_id === id).email_notifications, true));
+    await go(bob, `#channels/${id}/design/general`);
+    await eventually(async () => assert.match(await onField(bob, "Email address", (control) => control.value), /^design\.\w+\.show-sender@mail\.example\.com$/));
+    await clickText(bob, "dialog button", "Copy");
+    await untilToast(bob, "Copied.");
+
+    // Administrators see the settings of private channels that they cannot read.
+    await bench.server.call("Bob", "POST", "/users/me/subscriptions", { subscriptions: [{ name: "secret" }], invite_only: true });
+    const { stream_id: secret } = await bench.server.call("Bob", "GET", "/get_stream_id", { stream: "secret" });
+    const ada = await as("Ada", `#channels/${secret}/secret/general`);
+    await untilText(ada, "dialog p", "Made by Bob");
+    await untilEqual(ada, "dialog", (dialog) => dialog.innerText.includes("Email address"), false);
   });
 });

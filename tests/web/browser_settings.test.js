@@ -177,7 +177,7 @@ describe("the organization", () => {
 });
 
 describe("mail", () => {
-  it("has no settings where the server sends none", async () => {
+  it("has no settings and addresses where the server neither sends nor receives it", async () => {
     const untilHidden = (page, words) => untilEqual(page, "dialog", (dialog, wanted) => wanted.some((one) => dialog.innerText.includes(one)), false, words);
     const ada = await as("Ada", "#settings/notifications");
     await untilText(ada, "dialog h3", "Push notifications");
@@ -193,6 +193,11 @@ describe("mail", () => {
     await go(ada, `#channels/${id}/design/personal`);
     await untilText(ada, "dialog label", "Push notifications");
     await untilHidden(ada, ["Email notifications"]);
+    const answered = ada.waitForResponse((response) => response.url().endsWith(`/streams/${id}/email_address`));
+    await go(ada, `#channels/${id}/design/general`);
+    assert.equal((await (await answered).json()).email, "");
+    await untilText(ada, "dialog p", "Made by");
+    await untilHidden(ada, ["Email address"]);
   });
 });
 

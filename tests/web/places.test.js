@@ -28,7 +28,6 @@ const WITHOUT = {
   "/realm/emoji": "the state has them",
   "/realm/presence": "the state has it",
   "/settings/": "older spellings of /settings",
-  "/streams/{}/email_address": "no dialog shows it yet",
   "/streams": "the state has them",
   "/user_groups/{}/members/{}": "the state has them",
   "/user_groups": "the state has them",

@@ -57,6 +57,8 @@ export const updateSubscription = (stream_id, property, value) =>
   post("/users/me/subscriptions/properties", { subscription_data: [{ stream_id, property, value }] });
 /** @param {number} id @param {Params} params */
 export const updateChannel = (id, params) => patch(`/streams/${id}`, params);
+/** The secret address for mail to the channel; empty if the server receives none. @param {number} id */
+export const channelEmail = (id) => get(`/streams/${id}/email_address`);
 /** @param {number} id */
 export const archiveChannel = (id) => del(`/streams/${id}`);
 /** @param {Params} params */

@@ -151,6 +151,7 @@ function general({ app, id, channel, mayAdmin, change }) {
   return [
     live(() => channel().rendered_description && contentElement(app, channel().rendered_description, null)),
     form(save, field(t("Name"), name), field(t("Description"), description), !disabled && submitButton(t("Save"))),
+    emailAddress(app, channel()),
     live(() => {
       const { folder_id, topics_policy, creator_id } = channel();
       const folders = (store.state.channel_folders ?? []).filter((folder) => !folder.is_archived);
@@ -185,6 +186,23 @@ function general({ app, id, channel, mayAdmin, change }) {
       return h("div", null, isArchived ? button(label, () => change({ is_archived: false })) : button(label, archive, "danger"));
     }),
   ];
+}
+
+/** The address for mail to the channel, if the server receives mail. @param {App} app @param {Channel} channel */
+function emailAddress(app, { stream_id: id, subscribed, invite_only: isPrivate, is_web_public: isWebPublic, is_archived: isArchived }) {
+  const place = h("div", { class: "form", hidden: true });
+  const { session, store } = app;
+  const mayRead = subscribed || isWebPublic || (!isPrivate && !store.state.is_guest);
+  if (!mayRead || isArchived) return place;
+  void session.attempt(api.channelEmail(id)).then((reply) => {
+    if (!reply?.email) return;
+    const address = h("input", { type: "text", readonly: true, value: reply.email });
+    const words = t("Mail to it is posted in the channel with your permissions. Keep it secret: anyone who has it can post.");
+    const copy = button(t("Copy"), () => app.copy(reply.email, t("Copied.")));
+    fill(place, field(t("Email address"), address, words), h("div", null, copy));
+    place.hidden = false;
+  });
+  return place;
 }
 
 /** @param {Context} context */
