@@ -45,6 +45,7 @@ export interface Replies {
     [path: `/messages/${number}/history`]: HistoryHistory;
     [path: `/messages/${number}/read_receipts`]: ReadReceipts;
     [path: `/messages/${number}`]: OneMessage;
+    [path: `/streams/${number}/email_address`]: EmailAddress;
     [path: `/streams/${number}/members`]: SubscriberIds;
     [path: `/users/me/${number}/topics`]: Topics;
   };
@@ -380,6 +381,10 @@ export type EditRecord = {
 
 export type EditedMessage = {
   detached_uploads: AttachmentRecord[];
+};
+
+export type EmailAddress = {
+  email: string;
 };
 
 export type EmojiRecord = {

@@ -5,7 +5,6 @@
 //! | `missed_messages` | `enable_offline_email_notifications` |
 //! | `digest` | `enable_digest_emails` |
 //! | `login` | `enable_login_emails` |
-//! | `marketing` | `enable_marketing_emails` |
 
 use crate::error::ApiResult;
 use crate::store::Tx;
@@ -43,7 +42,6 @@ pub fn setting(kind: &str) -> Option<&'static str> {
         "missed_messages" => "enable_offline_email_notifications",
         "digest" => "enable_digest_emails",
         "login" => "enable_login_emails",
-        "marketing" => "enable_marketing_emails",
         _ => return None,
     })
 }

@@ -1,5 +1,5 @@
-//! What changes of messages and accounts mean for phones: messages that they show are taken back when they are read, and the phones
-//! of a deactivated user are forgotten.
+//! Changes of messages and accounts that matter to phones: messages that they show are taken back when they are read, and the
+//! phones of a deactivated user are forgotten.
 
 use crate::error::ApiResult;
 use crate::store::{Tx, bitmap};

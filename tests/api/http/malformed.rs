@@ -204,7 +204,8 @@ fn is_proper(answer: &Answer, route: &Route) -> bool {
     let expected = if answer.status < 400 { "success" } else { "error" };
     let is_json = answer.header("content-type") == "application/json" && answer["result"] == expected;
     let is_image = matches!(route.path, "/realm/icon" | "/realm/logo") && answer.status == 302;
-    let has_page = route.path.starts_with("/join/") || route.path.starts_with("/public");
+    let has_page =
+        ["/join/", "/public", "/accounts/", "/register/"].iter().any(|start| route.path.starts_with(start));
     let is_page = has_page && answer.header("content-type").starts_with("text/html");
     answer.status < 500 && (is_json || (answer.status < 400 && route.outside) || is_page || is_image)
 }

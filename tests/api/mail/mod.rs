@@ -190,10 +190,11 @@ async fn members_invite_an_address_twice_in_an_hour() {
 #[tokio::test]
 async fn without_a_mail_server_all_is_as_before() {
     let server = TestServer::start().await;
-    let owner = server.user("owner", Role::Owner, None, Some("a password")).await;
+    let mut owner = server.user("owner", Role::Owner, None, Some("a password")).await;
     owner.post("/invites", invitation("new@example.com")).await.ok();
     let change = json!({"email": "changed@example.com", "old_password": "a password"});
     owner.patch("/settings", change).await.ok();
+    owner.email = "changed@example.com".to_owned();
     assert_eq!(owner.get("/users/me", ()).await.ok()["delivery_email"], "changed@example.com");
     owner.patch("/realm", json!({"invite_required": false})).await.ok();
     for path in ["/register/", "/accounts/home/"] {

@@ -214,7 +214,7 @@ async fn a_server_without_mail_keeps_nothing() {
 #[tokio::test]
 async fn a_wildcard_mention_takes_the_writer_a_step_for_each_person() {
     let (mailbox, server) = Mailbox::with_server().await;
-    let bob = server.member("bob").await;
+    let bob = server.administrator("bob").await;
     let crowd = server.crowd(30).await;
     let everyone: Vec<&Client> = crowd.iter().chain([&bob]).collect();
     let channel = server.channel("general", &everyone).await;

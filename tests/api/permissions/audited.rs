@@ -106,6 +106,16 @@ const WITHOUT_ENTRY: &[(&str, &[&str])] = &[
             "POST /join/password/{key}/",
         ],
     ),
+    (
+        "they queue letters, or change a setting of the owner of the link",
+        &[
+            "POST /accounts/find/",
+            "POST /accounts/home/",
+            "POST /accounts/password/reset/",
+            "POST /accounts/unsubscribe/{kind}/{key}",
+            "POST /register/",
+        ],
+    ),
 ];
 
 /// Performs an action as the first permitted user. Returns whether it left an entry with its author and address.
