@@ -64,15 +64,15 @@ pub struct Reset {
     pub created_by: UserId,
 }
 
-/// Loads the user whose password a link sets. The link works once, until it expires, while the organization is active
-/// and while the administrator who created it may reset the password.
+/// Loads the user whose password a link sets. The link works once, until it expires, while the organization is active and people
+/// log in with passwords, and while the administrator who created it may reset the password.
 pub fn find_by_reset_key(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<Reset>> {
     let found: Option<(UserId, UserId)> = connection
         .prepare_cached("SELECT user_id, created_by FROM password_reset WHERE digest = ?1 AND expires > ?2")?
         .query_row((digest(key), now), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((user_id, created_by)) = found else { return Ok(None) };
-    if realm::is_deactivated(connection)? {
+    if realm::is_deactivated(connection)? || !realm::settings::PASSWORD_AUTH_ENABLED.get(connection)? {
         return Ok(None);
     }
     let Some(user) = rows::user::by_id(connection, user_id)? else { return Ok(None) };

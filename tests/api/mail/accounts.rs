@@ -81,6 +81,25 @@ async fn links_for_passwords_end_with_the_day_and_with_the_account() {
 }
 
 #[tokio::test]
+async fn links_for_passwords_work_only_while_people_log_in_with_passwords() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    let ada = server.user("ada", Role::Member, None, Some("a password")).await;
+    let made = owner.post(&format!("/users/{}/password_reset", ada.user_id), ()).await.ok();
+    let page = Page::open(&server, made["password_reset_link"].as_str().unwrap()).await;
+    server.set_realm_setting("password_auth_enabled", json!(false)).await;
+    assert_eq!(page.send(json!({"password": "another one"})).await.status, 404);
+    server.set_realm_setting("password_auth_enabled", json!(true)).await;
+    submit(&server, "/accounts/password/reset/", json!({"email": "ada@example.com"})).await;
+    let link = sink.next().await.path("/join/password/");
+    let page = Page::open(&server, &link).await;
+    server.set_realm_setting("password_auth_enabled", json!(false)).await;
+    assert_eq!(open(&server, &link).await.status, 404);
+    assert_eq!(page.send(json!({"password": "another one"})).await.status, 404);
+    assert_eq!(server.column("SELECT count(*) FROM session").await, ["0"]);
+}
+
+#[tokio::test]
 async fn five_letters_a_day_come_from_one_address() {
     let (server, mut sink) = start().await;
     let find =
@@ -134,6 +153,19 @@ async fn each_address_learns_for_itself_whether_it_has_an_account() {
         let status = submit(&server, "/accounts/find/", json!({"emails": emails})).await.status;
         assert_eq!(status, if emails.contains("b.example") { 200 } else { 400 }, "{emails}");
     }
+}
+
+#[tokio::test]
+async fn a_deactivated_organization_does_not_say_who_has_an_account() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    owner.post("/realm/deactivate", json!({"deletion_delay_days": null})).await.ok();
+    settle(&server).await;
+    sink.rest();
+    let emails = json!({"emails": "owner@example.com,nobody@example.com"});
+    assert_eq!(submit(&server, "/accounts/find/", emails).await.status, 200);
+    settle(&server).await;
+    assert!(sink.rest().is_empty());
 }
 
 #[tokio::test]
