@@ -2,7 +2,7 @@
 
 use crate::api::accounts::pages::{form, language_of, shown, too_many};
 use crate::domain::mail::letters;
-use crate::domain::{mail, users};
+use crate::domain::{mail, realm, users};
 use crate::http::params::NoParams;
 use crate::http::{Anyone, ApiResult, Call, Read, Reply, page};
 use crate::store::Tx;
@@ -55,8 +55,8 @@ fn page_with(language: Language, error: Option<&str>) -> Reply {
     })
 }
 
-/// `POST /accounts/find/`: sends one letter to each address. Each counts for the limits of the client's address and
-/// of its own.
+/// `POST /accounts/find/`: sends one letter to each address, and none in a deactivated organization, with the same answer. Each
+/// counts for the limits of the client's address and of its own.
 pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
     let (language, is_on) = app
@@ -85,6 +85,9 @@ pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
     }
     let typed = emails.join(", ");
     let job = move |tx: &mut Tx<'_>, _: &Anyone| -> ApiResult<()> {
+        if realm::is_deactivated(tx)? {
+            return Ok(());
+        }
         for email in &emails {
             let user = users::by_delivery_email(tx, email)?;
             let has_account = user.is_some_and(|user| user.is_active && !user.is_bot());
