@@ -81,7 +81,8 @@ CREATE TABLE user (
     avatar_version      INTEGER NOT NULL DEFAULT 1,
     password_hash       TEXT,                     -- argon2id, PHC form; null: no password set
     avatar_key          INTEGER,                  -- part of the path in public_image; null: a generated image
-    invited_by          INTEGER REFERENCES user (user_id) -- whose invitation made the account; null: nobody's
+    invited_by          INTEGER REFERENCES user (user_id), -- whose invitation made the account; null: nobody's
+    is_email_proven     INTEGER NOT NULL DEFAULT 0 -- a letter or a provider of OpenID Connect has proven the address
 ) STRICT;
 CREATE INDEX user_email ON user (lower(email));
 CREATE INDEX user_full_name ON user (lower(full_name));
@@ -797,10 +798,13 @@ CREATE TABLE invite (
     notify_referrer_on_join             INTEGER NOT NULL,
     welcome_message_custom_text         TEXT,                       -- null: the organization's; empty: none
     is_revoked                          INTEGER NOT NULL DEFAULT 0,
-    resent                              INTEGER                     -- when its link was last made again, in UNIX seconds
+    resent                              INTEGER,                    -- when its link was last made again, in UNIX seconds
+    parent_id                           INTEGER REFERENCES invite (invite_id) ON DELETE CASCADE, -- of a sign-up: the reusable link
+    is_mailed                           INTEGER NOT NULL DEFAULT 0  -- only a letter to the email has the link
 ) STRICT;
 CREATE INDEX invite_inviter ON invite (invited_by_user_id);
 CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
+CREATE INDEX invite_parent ON invite (parent_id) WHERE parent_id IS NOT NULL;
 
 -- Contents of uploaded files. Content without a file (an upload that broke off, a file that was deleted) is removed in
 -- pieces when it is due.
@@ -977,7 +981,8 @@ CREATE TABLE outgoing_mail (
     expires         INTEGER NOT NULL,             -- from then on it is useless, and deleted
     next_try        INTEGER NOT NULL,             -- not sent before
     attempts        INTEGER NOT NULL DEFAULT 0,
-    last_error      TEXT
+    last_error      TEXT,
+    basis           TEXT                          -- the messages in it and a digest of their state, JSON; null: none
 ) STRICT;
 CREATE INDEX outgoing_mail_due ON outgoing_mail (next_try);
 CREATE INDEX outgoing_mail_about ON outgoing_mail (about) WHERE about IS NOT NULL;

@@ -42,6 +42,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = &[
     ("0028_identities", include_str!("0028_identities.sql")),
     ("0029_push_devices", include_str!("0029_push_devices.sql")),
     ("0030_mail_in", include_str!("0030_mail_in.sql")),
+    ("0031_proofs", include_str!("0031_proofs.sql")),
 ];
 
 /// Makes the schema in an empty database.

@@ -59,6 +59,7 @@ const NOT_FILLED: &[(&str, &str)] = &[
     ("missed_message.", "the same"),
     ("mail_setup.", "the populated server has no mail server"),
     ("outgoing_mail.", "the populated server has no mail server"),
+    ("invite.parent_id", "the populated server has no mail server"),
 ];
 
 /// Path of a kept file or its answers.
