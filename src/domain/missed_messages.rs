@@ -55,6 +55,25 @@ pub fn add(tx: &mut Tx<'_>, user_id: UserId, message_id: MessageId) -> ApiResult
     Ok(())
 }
 
+/// Makes messages due again whose letter was not sent, because it is not right any more.
+pub fn put_back(tx: &mut Tx<'_>, user_id: UserId, message_ids: &[MessageId]) -> ApiResult<()> {
+    if message_ids.is_empty() {
+        return Ok(());
+    }
+    tx.prepare_cached("INSERT INTO missed_batch (user_id, due, count) VALUES (?1, ?2, ?3)")?.execute((
+        user_id,
+        tx.now(),
+        message_ids.len() as i64,
+    ))?;
+    let batch_id = tx.last_insert_rowid();
+    tx.prepare_cached(
+        "INSERT INTO missed_message (batch_id, message_id) SELECT ?1, value FROM json_each(?2)",
+    )?
+    .execute((batch_id, serde_json::to_string(message_ids)?))?;
+    tx.wake_tasks_after_commit();
+    Ok(())
+}
+
 /// Moves the times of a person's batches, whose setting became this many seconds longer.
 pub fn period_changed(tx: &mut Tx<'_>, user_id: UserId, longer: i64) -> rusqlite::Result<()> {
     let moved = tx

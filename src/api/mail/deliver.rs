@@ -4,9 +4,10 @@
 //! the same `Message-ID`: at least once, and once if nothing crashes.
 
 use crate::app::{App, MailOptions};
-use crate::domain::mail;
 use crate::domain::mail::outbox::{self, DueLetter};
 use crate::domain::notices::operation;
+use crate::domain::notifications::mailed;
+use crate::domain::{mail, missed_messages};
 use crate::error::ApiResult;
 use crate::smtp::{Connection, Refusal, RefusalKind};
 use crate::store::Tx;
@@ -57,6 +58,10 @@ async fn deliver_all(app: &App, options: &MailOptions, open: &mut Option<Connect
             finish(app, &due, (!app.mail.has_sent(due.id)).then_some(&app.mail.expired)).await?;
             continue;
         }
+        if is_outdated(app, &due).await? {
+            take_back(app, due).await?;
+            continue;
+        }
         if count % MAX_LETTERS == 0
             && let Some(connection) = open.take()
         {
@@ -76,6 +81,28 @@ async fn deliver_all(app: &App, options: &MailOptions, open: &mut Option<Connect
             }
         }
     }
+}
+
+/// True if a letter shows messages that have changed, or that the reader may not read any more, or must not show them any more.
+async fn is_outdated(app: &App, due: &DueLetter) -> ApiResult<bool> {
+    let Some((user_id, basis)) = due.basis.clone() else { return Ok(false) };
+    let now = app.clock.seconds();
+    let is_current = app.read_in(&app.pools.slow_reads, None, move |snapshot| {
+        mailed::is_current(snapshot, user_id, &basis, now)
+    });
+    Ok(!is_current.await?)
+}
+
+/// Deletes such a letter. What is left of its missed messages has another one.
+async fn take_back(app: &App, due: DueLetter) -> ApiResult<()> {
+    let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+        outbox::delete(tx, due.id)?;
+        match &due.basis {
+            Some((user_id, basis)) => missed_messages::put_back(tx, *user_id, &basis.missed),
+            None => Ok(()),
+        }
+    };
+    app.writer.run(job).await
 }
 
 async fn hand_over(

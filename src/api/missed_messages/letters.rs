@@ -13,7 +13,7 @@ use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::missed_messages::Batch;
 use crate::domain::notifications::deciding::reason;
 use crate::domain::notifications::mentions::{MentionedGroup, smallest_group};
-use crate::domain::notifications::{MAIL, Trigger};
+use crate::domain::notifications::{MAIL, Trigger, mailed};
 use crate::domain::realm::settings::MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS;
 use crate::domain::rows::user::UserRow;
 use crate::domain::user_settings::{
@@ -186,16 +186,16 @@ pub fn compose(
         // A letter about several conversations has none for answers.
         is_answered: receives_mail && bucket.conversation != Conversation::Rest,
     };
-    let Some(Written { subject, body, newest, time, thread }) = writer.write(bucket)? else {
-        return Ok(None);
-    };
+    let Some(written) = writer.write(bucket)? else { return Ok(None) };
+    let Written { subject, body, newest, time, thread, missed, context } = written;
+    let Some(basis) = mailed::basis(connection, user_id, missed, context, now)? else { return Ok(None) };
     let mut subject = subject.write(language);
     if REALM_NAME_IN_EMAIL_NOTIFICATIONS_POLICY.get(connection, user_id)? == ALWAYS_NAMED {
         subject = format!("{subject} [{}]", writer.organization);
     }
     let from_name = fill(language.t("{name} notifications"), &[("name", &writer.setup.host())]);
     let letter = Letter::to_user(Kind::MissedMessages, &user, language, subject, body).from_name(from_name);
-    let letter = letter.dated(time).in_thread(thread);
+    let letter = letter.dated(time).in_thread(thread).based_on(basis);
     Ok(Some(Composed { letter, answered: writer.is_answered.then_some(newest) }))
 }
 
@@ -208,6 +208,10 @@ struct Written {
     time: i64,
     /// Names the conversation among those of the reader.
     thread: String,
+    /// The messages that it is about.
+    missed: Vec<MessageId>,
+    /// Other messages that it shows.
+    context: Vec<MessageId>,
 }
 
 /// Writes letters for one reader.
@@ -237,11 +241,13 @@ impl Writer<'_> {
         let ctx = self.viewer.ctx();
         let mut contents = Contents::default();
         let mut first: Option<Missed> = None;
+        let (mut missed_ids, mut context) = (Vec::new(), Vec::new());
         let (mut newest, mut time, mut count, mut trigger) = (MessageId(0), 0, 0, Trigger::Channel);
         // The smallest group that is mentioned; `None` inside if the reader is mentioned by name.
         let mut mentioned: Option<Option<MentionedGroup>> = None;
         for id in &bucket.message_ids {
             let Some(missed) = missed(&self.viewer, *id)? else { continue };
+            missed_ids.push(*id);
             (newest, time) = (*id, missed.message.timestamp);
             (count, trigger) = (count + 1, trigger.min(missed.trigger));
             if missed.trigger == Trigger::Mention && contents.more == 0 && mentioned != Some(None) {
@@ -255,6 +261,7 @@ impl Writer<'_> {
             }
             if first.is_none() && self.shows(bucket) && missed.trigger.is_mention() {
                 for earlier in self.context(&missed.message)? {
+                    context.push(earlier.id);
                     self.show(&mut contents, bucket, &earlier);
                 }
             }
@@ -291,7 +298,8 @@ impl Writer<'_> {
             self.language.t("Answers to this email are not read. Please answer in the chat.")
         };
         let body = body.small(answers).link(self.language.t("Settings of notifications"), &settings);
-        Ok(Some(Written { subject, body, newest, time, thread: thread_of(bucket) }))
+        let thread = thread_of(bucket);
+        Ok(Some(Written { subject, body, newest, time, thread, missed: missed_ids, context }))
     }
 
     /// True if a letter has the texts and names of its conversation.

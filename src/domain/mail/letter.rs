@@ -1,7 +1,7 @@
 //! A letter, and its body in two forms.
 
 use crate::domain::rows::user::UserRow;
-use crate::types::{Language, UserId};
+use crate::types::{Language, MessageId, UserId};
 use maud::{DOCTYPE, Markup, html};
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +84,17 @@ impl Kind {
     }
 }
 
+/// The messages in a letter, which may change while it waits: see `domain::notifications::mailed`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Basis {
+    /// The missed messages; none in the digest.
+    pub missed: Vec<MessageId>,
+    /// Other messages that are shown.
+    pub others: Vec<MessageId>,
+    /// A digest of their state.
+    pub state: String,
+}
+
 /// A letter to one address, before it is put into the queue.
 #[derive(Clone, Debug)]
 pub struct Letter {
@@ -102,6 +113,7 @@ pub struct Letter {
     pub(super) about: Option<String>,
     pub(super) not_before: Option<i64>,
     pub(super) expires: Option<i64>,
+    pub(super) basis: Option<Basis>,
 }
 
 impl Letter {
@@ -123,6 +135,7 @@ impl Letter {
             about: None,
             not_before: None,
             expires: None,
+            basis: None,
         }
     }
 
@@ -182,6 +195,13 @@ impl Letter {
     #[must_use]
     pub fn of_invite(mut self, invite_id: i64) -> Self {
         self.invite_id = Some(invite_id);
+        self
+    }
+
+    /// With the messages in it, which are checked before it is sent.
+    #[must_use]
+    pub fn based_on(mut self, basis: Basis) -> Self {
+        self.basis = Some(basis);
         self
     }
 

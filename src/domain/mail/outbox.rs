@@ -1,7 +1,7 @@
 //! The rows of the queue of letters.
 
 use crate::domain::limits::MAX_WAITING_MAIL;
-use crate::domain::mail::letter::Letter;
+use crate::domain::mail::letter::{Basis, Letter};
 use crate::error::ApiResult;
 use crate::smtp::{Message, is_address};
 use crate::store::Tx;
@@ -21,6 +21,8 @@ pub struct DueLetter {
     pub expires: i64,
     /// Number of attempts that failed.
     pub attempts: i64,
+    /// The user whom it is for, and the messages in it, if it has some.
+    pub basis: Option<(UserId, Basis)>,
 }
 
 /// Inserts a letter. Without a valid address, and while too many letters wait, it is dropped.
@@ -32,8 +34,9 @@ pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> Api
     let expires = letter.expires.unwrap_or_else(|| not_before.saturating_add(letter.kind.lifetime()));
     let inserted = tx
         .prepare_cached(
-            "INSERT INTO outgoing_mail (kind, about, user_id, recipient, letter, created, expires, next_try, invite_id)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE (SELECT count(*) FROM outgoing_mail) < ?10",
+            "INSERT INTO outgoing_mail (kind, about, user_id, recipient, letter, created, expires, next_try, invite_id,
+                 basis)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE (SELECT count(*) FROM outgoing_mail) < ?11",
         )?
         .execute((
             letter.kind.name(),
@@ -45,6 +48,7 @@ pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> Api
             expires,
             not_before,
             letter.invite_id,
+            letter.basis.as_ref().map(serde_json::to_string).transpose()?,
             MAX_WAITING_MAIL,
         ))?;
     if inserted == 0 {
@@ -98,22 +102,29 @@ pub fn waiting(connection: &Connection, now: i64) -> ApiResult<i64> {
 pub fn next_due(connection: &Connection, now: i64) -> ApiResult<Option<DueLetter>> {
     let mut statement = connection.prepare_cached(
         "SELECT id, kind, letter, expires, attempts,
-             user_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM user WHERE user.user_id = outgoing_mail.user_id AND is_active)
+             user_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM user WHERE user.user_id = outgoing_mail.user_id AND is_active),
+             user_id, basis
          FROM outgoing_mail WHERE next_try <= ?1 ORDER BY next_try, id LIMIT 1",
     )?;
     let found = statement.query_row([now], |row| {
         let is_useless: bool = row.get(5)?;
         let expires: i64 = row.get(3)?;
+        let (user_id, basis): (Option<UserId>, Option<String>) = (row.get(6)?, row.get(7)?);
         Ok((
             row.get(0)?,
             row.get(1)?,
             row.get::<_, String>(2)?,
             if is_useless { 0 } else { expires },
             row.get(4)?,
+            user_id.zip(basis),
         ))
     });
-    let Some((id, kind, letter, expires, attempts)) = found.optional()? else { return Ok(None) };
-    Ok(Some(DueLetter { id, kind, message: serde_json::from_str(&letter)?, expires, attempts }))
+    let Some((id, kind, letter, expires, attempts, basis)) = found.optional()? else { return Ok(None) };
+    let basis = match basis {
+        Some((user_id, basis)) => Some((user_id, serde_json::from_str(&basis)?)),
+        None => None,
+    };
+    Ok(Some(DueLetter { id, kind, message: serde_json::from_str(&letter)?, expires, attempts, basis }))
 }
 
 /// When the next letter is due, in UNIX seconds.

@@ -4,12 +4,14 @@
 //! - [`facts`]: loading the facts;
 //! - [`deciding`]: who is notified of a message, now or when their clients are gone;
 //! - [`waiting`]: the queues in the file;
-//! - [`mentions`]: whether a user or a group of theirs is mentioned.
+//! - [`mentions`]: whether a user or a group of theirs is mentioned;
+//! - [`mailed`]: whether a letter that waits for the mail server still shows the messages as they are.
 //!
 //! A [`Medium`] has its own switches among the settings; the rules are the same for all.
 
 pub mod deciding;
 pub mod facts;
+pub mod mailed;
 pub mod mentions;
 pub mod waiting;
 

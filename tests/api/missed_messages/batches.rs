@@ -152,3 +152,55 @@ async fn letters_that_find_no_room_wait() {
     server.sql("DELETE FROM outgoing_mail").await;
     assert_eq!(mailbox.take(&server, &ada).await.len(), 1);
 }
+
+// conformance: missed-18
+#[tokio::test]
+async fn letters_that_wait_for_the_mail_server_follow_changes() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let owner = server.owner().await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let secret = server.private_channel("secret", &[&ada, &bob]).await;
+    let deleted = bob.send_direct(&[&ada], "deleted").await;
+    bob.send_direct(&[&ada], "stays").await;
+    let earlier = bob.send(general, "x", "earlier").await;
+    bob.send(general, "x", "@**Ada** look").await;
+    bob.send(secret, "y", "@**Ada** you leave").await;
+    scheduler::settle(server.app()).await;
+    server.clock.advance(PERIOD);
+    scheduler::settle(server.app()).await;
+    let kept = "SELECT count(*) FROM outgoing_mail WHERE letter LIKE '%stays%' AND letter LIKE '%deleted%'";
+    assert_eq!(server.column(kept).await, ["1"]);
+    assert_eq!(server.column("SELECT count(*) FROM outgoing_mail").await, ["3"]);
+    bob.delete(&format!("/messages/{deleted}"), ()).await.ok();
+    bob.patch(&format!("/messages/{earlier}"), json!({"content": "changed"})).await.ok();
+    ada.delete("/users/me/subscriptions", json!({"subscriptions": ["secret"]})).await.ok();
+    server.clock.advance(15 * 60);
+    let letters = mailbox.take(&server, &ada).await;
+    assert_eq!(letters.len(), 2, "{letters:?}");
+    let texts = letters.iter().map(|letter| letter.text.as_str()).collect::<String>();
+    assert!(texts.contains("> stays") && texts.contains("> changed") && texts.contains("look"), "{texts}");
+    assert!(!texts.contains("deleted") && !texts.contains("earlier"), "{texts}");
+
+    bob.send_direct(&[&ada], "not in letters").await;
+    scheduler::settle(server.app()).await;
+    server.clock.advance(PERIOD);
+    scheduler::settle(server.app()).await;
+    owner.patch("/realm", json!({"message_content_allowed_in_email_notifications": false})).await.ok();
+    server.clock.advance(15 * 60);
+    let letters = mailbox.take(&server, &ada).await;
+    assert_eq!((letters.len(), letters[0].subject.as_str()), (1, "New messages"));
+    assert!(!letters[0].text.contains("not in letters"), "{}", letters[0].text);
+
+    bob.send_direct(&[&ada], "the last one").await;
+    scheduler::settle(server.app()).await;
+    server.clock.advance(PERIOD);
+    scheduler::settle(server.app()).await;
+    let of_ada =
+        "SELECT count(*) FROM outgoing_mail WHERE kind = 'missed_messages' AND recipient = 'ada@example.com'";
+    assert_eq!(server.column(of_ada).await, ["1"]);
+    owner.post("/realm/deactivate", ()).await.ok();
+    server.clock.advance(15 * 60);
+    assert!(mailbox.take(&server, &ada).await.is_empty());
+    assert_eq!(server.column("SELECT count(*) FROM missed_batch").await, ["0"]);
+}

@@ -1,0 +1,69 @@
+//! The messages in letters that wait for the mail server: whether they are still as the letter shows them.
+
+use crate::auth::Ctx;
+use crate::domain::mail::Basis;
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::notifications::MAIL;
+use crate::domain::realm::settings::{DIGEST_EMAILS_ENABLED, MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS};
+use crate::domain::user_settings::{ENABLE_DIGEST_EMAILS, MESSAGE_CONTENT_IN_EMAIL_NOTIFICATIONS};
+use crate::domain::{messages, realm, rows};
+use crate::error::ApiResult;
+use crate::types::{MessageId, UserId, hex};
+use rusqlite::Connection;
+use sha2::{Digest, Sha256};
+
+/// Returns the basis of a letter to a user that is composed now: missed messages (none in a digest), and others that are shown.
+/// `None` if the user gets no such letter.
+pub fn basis(
+    connection: &Connection,
+    user_id: UserId,
+    missed: Vec<MessageId>,
+    others: Vec<MessageId>,
+    now: i64,
+) -> ApiResult<Option<Basis>> {
+    let state = state(connection, user_id, &missed, &others, now)?;
+    Ok(state.map(|state| Basis { missed, others, state }))
+}
+
+/// True if a letter would be the same now.
+pub fn is_current(connection: &Connection, user_id: UserId, basis: &Basis, now: i64) -> ApiResult<bool> {
+    let state = state(connection, user_id, &basis.missed, &basis.others, now)?;
+    Ok(state.is_some_and(|state| state == basis.state))
+}
+
+/// A digest of the texts and places of messages, and of whether letters show them. `None` if the user gets no such letter, or may
+/// not read one of the messages.
+fn state(
+    connection: &Connection,
+    user_id: UserId,
+    missed: &[MessageId],
+    others: &[MessageId],
+    now: i64,
+) -> ApiResult<Option<String>> {
+    let is_active = rows::user::by_id(connection, user_id)?.is_some_and(|user| user.is_active);
+    if !is_active || realm::is_deactivated(connection)? {
+        return Ok(None);
+    }
+    let is_wanted = if missed.is_empty() {
+        DIGEST_EMAILS_ENABLED.get(connection)? && ENABLE_DIGEST_EMAILS.get(connection, user_id)?
+    } else {
+        MAIL.personal.get(connection, user_id)?
+    };
+    if !is_wanted {
+        return Ok(None);
+    }
+    let has_content = MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS.get(connection)?
+        && MESSAGE_CONTENT_IN_EMAIL_NOTIFICATIONS.get(connection, user_id)?;
+    let caller = rows::user::caller(connection, user_id)?;
+    let viewer = MessageViewer::new(Ctx::new(connection, &caller, now));
+    let mut digest = Sha256::new();
+    digest.update([u8::from(has_content)]);
+    for id in missed.iter().chain(others) {
+        let Some(message) = messages::by_id(connection, *id)? else { return Ok(None) };
+        if !viewer.can_read(message.recipient_id, *id)? {
+            return Ok(None);
+        }
+        digest.update(serde_json::to_vec(&(message.recipient_id, &message.subject, &message.content))?);
+    }
+    Ok(Some(hex(&digest.finalize())))
+}
