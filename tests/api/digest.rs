@@ -133,3 +133,40 @@ async fn what_muted_people_wrote_is_left_out() {
         assert!(!part.contains("muted") && !part.contains("Cleo"), "{part}");
     }
 }
+
+// conformance: missed-16
+#[tokio::test]
+async fn a_digest_that_waits_is_dropped_if_its_messages_change() {
+    let (mailbox, server, ada, bob, channel) = absent().await;
+    let owner = server.owner().await;
+    let message_id = bob.send(channel, "lunch", "hello").await;
+    server.clock.advance(3 * DAY);
+    teamchat::scheduler::settle(server.app()).await;
+    assert_eq!(server.column("SELECT recipient FROM outgoing_mail").await, ["ada@example.com"]);
+    owner.delete(&format!("/messages/{message_id}"), ()).await.ok();
+    server.clock.advance(15 * 60);
+    assert!(mailbox.take(&server, &ada).await.is_empty());
+}
+
+// conformance: missed-16
+#[tokio::test]
+async fn only_messages_that_the_reader_may_read_count() {
+    let (mailbox, server, ada, bob, channel) = absent().await;
+    let owner = server.owner().await;
+    let cleo = server.member("cleo").await;
+    server.sql(&format!("INSERT INTO muted_user VALUES ({}, {}, 1)", ada.user_id, cleo.user_id)).await;
+    let archived = server.channel("archived", &[&ada, &bob]).await;
+    let epoch = format!("UPDATE subscription_span SET from_message_id = 1 WHERE stream_id = {archived}");
+    server.sql(&epoch).await;
+    bob.send(archived, "gone", "in the archive").await;
+    for number in 0..3 {
+        bob.send(channel, "counted", &format!("number {number}")).await;
+    }
+    cleo.send(channel, "counted", "from the muted one").await;
+    owner.delete(&format!("/streams/{archived}"), ()).await.ok();
+    server.clock.advance(3 * DAY);
+    let letters = mailbox.take(&server, &ada).await;
+    let text = &letters[0].text;
+    assert!(text.contains("1 more message") && !text.contains("more messages"), "{text}");
+    assert!(!text.contains("in the archive") && !text.contains("archived"), "{text}");
+}

@@ -1,6 +1,7 @@
 //! Activity since a time: topics in which people wrote, and new channels.
 
 use crate::domain::access::messages::stream_of;
+use crate::domain::rows;
 use crate::types::{MessageId, RecipientId, StreamId, TopicId};
 use rusqlite::Connection;
 
@@ -26,7 +27,7 @@ pub struct TopicActivity {
 pub struct Activity {
     /// The first message since then; its id is greater than all others if there is none.
     pub first: MessageId,
-    /// The topics.
+    /// The topics of channels that are not archived.
     pub topics: Vec<TopicActivity>,
     /// Channels that were created since then and are not archived.
     pub new_channels: Vec<StreamId>,
@@ -48,6 +49,9 @@ pub fn load(connection: &Connection, since: i64) -> rusqlite::Result<Activity> {
     let mut topics = Vec::new();
     for (topic_id, recipient_id, senders, messages) in found {
         let Some(stream_id) = stream_of(connection, recipient_id)? else { continue };
+        if rows::channel::by_id(connection, stream_id)?.is_none_or(|stream| stream.is_archived) {
+            continue;
+        }
         let key = keys.query_row([topic_id], |row| row.get(0))?;
         topics.push(TopicActivity { topic_id, key, stream_id, recipient_id, senders, messages });
     }

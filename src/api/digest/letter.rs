@@ -9,6 +9,7 @@ use crate::domain::messages::mail_content::{self, Surroundings};
 use crate::domain::messages::markup::Location;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::notifications::mailed;
 use crate::domain::realm::settings::MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS;
 use crate::domain::user_settings::{ENABLE_DIGEST_EMAILS, MESSAGE_CONTENT_IN_EMAIL_NOTIFICATIONS};
 use crate::domain::{mail, messages, notices, realm, rows, subscriptions};
@@ -59,10 +60,12 @@ pub fn compose(
     let lead = language.t("This happened in {organization} while you were away.");
     let mut body = Body::new().paragraph(&fill(lead, &[("organization", &organization)]));
     let mut is_empty = true;
+    let mut shown = Vec::new();
     for topic in writer.topics(activity)? {
-        let messages = writer.messages(topic, activity.first)?;
+        let (messages, more) = writer.messages(topic, activity.first)?;
         let Some(first) = messages.first() else { continue };
-        body = writer.add_topic(body, topic, first, &messages)?;
+        body = writer.add_topic(body, topic, first, &messages, more)?;
+        shown.extend(messages.iter().map(|message| message.id));
         is_empty = false;
     }
     let channels = writer.new_channels(activity)?;
@@ -81,7 +84,8 @@ pub fn compose(
     let settings = format!("{}/#settings/notifications", setup.url);
     let body = body.link(language.t("Settings of notifications"), &settings);
     let subject = fill(language.t("Digest for {organization}"), &[("organization", &organization)]);
-    Ok(Some(Letter::to_user(Kind::Digest, &user, language, subject, body)))
+    let basis = mailed::basis(connection, user_id, Vec::new(), shown, now)?;
+    Ok(basis.map(|basis| Letter::to_user(Kind::Digest, &user, language, subject, body).based_on(basis)))
 }
 
 /// Writes for one reader.
@@ -133,26 +137,32 @@ impl Writer<'_> {
         Ok(statement.query_row((ctx.caller.user_id, stream_id, first), |row| row.get(0))?)
     }
 
-    /// The first messages of people in a topic, but of those whom the reader has muted.
-    fn messages(&self, topic: &TopicActivity, first: MessageId) -> ApiResult<Vec<MessageRow>> {
+    /// The first messages of people in a topic that the reader may read, but of those whom the reader has muted, and the number of
+    /// the others.
+    fn messages(&self, topic: &TopicActivity, first: MessageId) -> ApiResult<(Vec<MessageRow>, i64)> {
         let ctx = self.viewer.ctx();
         let ids = ctx
             .connection
             .prepare_cached(
                 "SELECT id FROM message INDEXED BY message_topic CROSS JOIN user ON user_id = sender_id
                  WHERE topic_id = ?1 AND id >= ?2 AND bot_type IS NULL
-                     AND sender_id NOT IN (SELECT muted_user_id FROM muted_user WHERE user_id = ?4)
-                 ORDER BY id LIMIT ?3",
+                     AND sender_id NOT IN (SELECT muted_user_id FROM muted_user WHERE user_id = ?3)
+                 ORDER BY id",
             )?
-            .query_map((topic.topic_id, first, MESSAGES as i64, ctx.caller.user_id), |row| row.get(0))?
+            .query_map((topic.topic_id, first, ctx.caller.user_id), |row| row.get(0))?
             .collect::<rusqlite::Result<Vec<MessageId>>>()?;
-        let mut rows = Vec::new();
+        let (mut rows, mut more) = (Vec::new(), 0);
         for id in ids {
-            if self.viewer.can_read(topic.recipient_id, id)? {
+            if !self.viewer.can_read(topic.recipient_id, id)? {
+                continue;
+            }
+            if rows.len() < MESSAGES {
                 rows.extend(messages::by_id(&ctx, id)?);
+            } else {
+                more += 1;
             }
         }
-        Ok(rows)
+        Ok((rows, more))
     }
 
     fn add_topic(
@@ -161,6 +171,7 @@ impl Writer<'_> {
         topic: &TopicActivity,
         first: &MessageRow,
         messages: &[MessageRow],
+        more: i64,
     ) -> ApiResult<Body> {
         let ctx = self.viewer.ctx();
         let stream = rows::channel::by_id(&ctx, topic.stream_id)?;
@@ -176,7 +187,6 @@ impl Writer<'_> {
             let text = format!("{sender}:\n{}", mail_content::text(&message.content, around));
             body = body.part(&text, &mail_content::html(&message.rendered_content, Some(sender), around));
         }
-        let more = topic.messages - messages.len() as i64;
         if more > 0 {
             let text = self.language.counted("{count} more message", "{count} more messages", more);
             body = body.paragraph(&fill(text, &[("count", &more.to_string())]));
