@@ -25,6 +25,12 @@ pub struct DueLetter {
     pub basis: Option<(UserId, Basis)>,
 }
 
+/// True if fewer letters wait than `?1`. Ids grow, so that there are no more letters than ids: letters are counted only if some have
+/// waited for long.
+const HAS_ROOM: &str =
+    "coalesce((SELECT max(id) FROM outgoing_mail) - (SELECT min(id) FROM outgoing_mail), 0) < ?1 - 1
+    OR (SELECT count(*) FROM outgoing_mail) < ?1";
+
 /// Inserts a letter. Without a valid address, and while too many letters wait, it is dropped.
 pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> ApiResult<()> {
     if !is_address(&letter.to) {
@@ -33,12 +39,13 @@ pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> Api
     let not_before = letter.not_before.unwrap_or(tx.now()).max(tx.now());
     let expires = letter.expires.unwrap_or_else(|| not_before.saturating_add(letter.kind.lifetime()));
     let inserted = tx
-        .prepare_cached(
+        .prepare_cached(&format!(
             "INSERT INTO outgoing_mail (kind, about, user_id, recipient, letter, created, expires, next_try, invite_id,
                  basis)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE (SELECT count(*) FROM outgoing_mail) < ?11",
-        )?
+             SELECT ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 WHERE {HAS_ROOM}"
+        ))?
         .execute((
+            MAX_WAITING_MAIL,
             letter.kind.name(),
             &letter.about,
             letter.user_id,
@@ -49,7 +56,6 @@ pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> Api
             not_before,
             letter.invite_id,
             letter.basis.as_ref().map(serde_json::to_string).transpose()?,
-            MAX_WAITING_MAIL,
         ))?;
     if inserted == 0 {
         tracing::warn!(
@@ -63,7 +69,7 @@ pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> Api
 
 /// True if another letter can wait.
 pub fn has_room(connection: &Connection) -> ApiResult<bool> {
-    let mut statement = connection.prepare_cached("SELECT count(*) < ?1 FROM outgoing_mail")?;
+    let mut statement = connection.prepare_cached(&format!("SELECT {HAS_ROOM}"))?;
     Ok(statement.query_row([MAX_WAITING_MAIL], |row| row.get(0))?)
 }
 
