@@ -4,39 +4,71 @@
 use crate::error::ApiResult;
 use crate::store::{Tx, bitmap};
 use crate::types::{RecipientId, UserId};
+use std::collections::HashSet;
 
-/// Makes the notifications of a user's phones due that show messages of a conversation which the user has read.
+/// The newest messages of a notification that are looked up when messages are read. Those of a notification are in one conversation,
+/// unless some were moved.
+const LOOKED_UP: usize = 10;
+
+/// Makes the notifications of a user's phones due that show messages of a conversation which the user has read. The number of
+/// statements does not depend on that of the notifications.
 pub fn messages_read(
     tx: &Tx<'_>,
     user_id: UserId,
     recipient_id: RecipientId,
     is_read: impl Fn(u32) -> bool,
 ) -> ApiResult<()> {
-    let mut read = Vec::new();
+    let mut shown: Vec<(String, Vec<u32>)> = Vec::new();
     let mut statement = tx.prepare_cached(
-        "SELECT subscription_id, tag, shown_ids FROM push_subscription AS phones
+        "SELECT tag, shown_ids FROM push_subscription AS phones
          CROSS JOIN push_notification ON subscription_id = phones.id
          WHERE user_id = ?1 AND session_id IS NULL AND shown_ids IS NOT NULL",
     )?;
     let mut rows = statement.query([user_id])?;
     while let Some(row) = rows.next()? {
-        let shown: Vec<u8> = row.get(2)?;
-        for id in bitmap::from_blob(2, &shown)?.iter().filter(|id| is_read(*id)) {
-            if is_in(tx, id, recipient_id)? {
-                read.push((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
-                break;
-            }
+        let ids: Vec<u8> = row.get(1)?;
+        let ids = bitmap::from_blob(1, &ids)?;
+        let read: Vec<u32> = ids.iter().rev().filter(|id| is_read(*id)).take(LOOKED_UP).collect();
+        if !read.is_empty() {
+            shown.push((row.get(0)?, read));
         }
     }
-    for (subscription_id, tag) in &read {
-        tx.prepare_cached(
-            "UPDATE push_notification SET next_try = max(?3, coalesce((
-                 SELECT max(next_try) FROM push_notification WHERE subscription_id = ?1 AND failed_tries > 0), 0))
-             WHERE subscription_id = ?1 AND tag = ?2 AND next_try IS NULL",
-        )?
-        .execute((subscription_id, tag, tx.now()))?;
+    if shown.is_empty() {
+        return Ok(());
     }
-    if !read.is_empty() {
+    let ids: Vec<u32> = shown.iter().flat_map(|(_, read)| read).copied().collect();
+    let here: HashSet<u32> = tx
+        .prepare_cached(
+            "SELECT message.id FROM json_each(?2) CROSS JOIN message ON message.id = value WHERE recipient_id = ?1",
+        )?
+        .query_map((recipient_id, serde_json::to_string(&ids)?), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    shown.retain(|(_, read)| read.iter().any(|id| here.contains(id)));
+    if shown.is_empty() {
+        return Ok(());
+    }
+    let tags: Vec<&String> = shown.iter().map(|(tag, _)| tag).collect();
+    make_due(tx, user_id, Some(serde_json::to_string(&tags)?))
+}
+
+/// Makes all notifications of a user's phones due that show messages: all are read.
+pub fn all_read(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    make_due(tx, user_id, None)
+}
+
+/// Makes the notifications with these tags due, a JSON list, or all.
+fn make_due(tx: &Tx<'_>, user_id: UserId, tags: Option<String>) -> ApiResult<()> {
+    let due = tx
+        .prepare_cached(
+            "UPDATE push_notification SET next_try = max(?3, coalesce((
+                 SELECT max(next_try) FROM push_notification AS failed
+                 WHERE failed.subscription_id = push_notification.subscription_id AND failed_tries > 0), 0))
+             WHERE subscription_id = (SELECT id FROM push_subscription WHERE user_id = ?1 AND session_id IS NULL)
+                 AND shown_ids IS NOT NULL AND next_try IS NULL
+                 AND (?2 IS NULL OR tag IN (SELECT value FROM json_each(?2)))",
+        )?
+        .execute((user_id, tags, tx.now()))?;
+    if due > 0 {
         tx.wake_tasks_after_commit();
     }
     Ok(())
@@ -53,9 +85,4 @@ pub fn end_phones(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
         tx.wake_tasks_after_commit();
     }
     Ok(())
-}
-
-fn is_in(tx: &Tx<'_>, id: u32, recipient_id: RecipientId) -> rusqlite::Result<bool> {
-    tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM message WHERE id = ?1 AND recipient_id = ?2)")?
-        .query_row((id, recipient_id), |row| row.get(0))
 }

@@ -34,9 +34,8 @@ pub struct MarkedAsRead {
 pub fn mark_all_as_read(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply<MarkedAsRead>> {
     let user_id = caller.user_id;
     let channels = subscriptions::ever_received(tx, user_id)?;
-    for recipient_id in channels.into_iter().chain(messages::direct_recipients(tx, user_id)?) {
-        read_state::mark_all_read(tx, user_id, recipient_id)?;
-    }
+    let direct = messages::direct_recipients(tx, user_id)?;
+    read_state::mark_everything_read(tx, user_id, channels.into_iter().chain(direct))?;
     tx.emit(FlagsChanged::all_read(), Audience::user(user_id));
     Reply::data(&MarkedAsRead { complete: true })
 }

@@ -38,6 +38,11 @@ pub fn load(connection: &Connection, user_id: UserId, recipient_id: RecipientId)
 }
 
 fn store(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId, set: &mut ReadSet) -> ApiResult<()> {
+    write(tx, user_id, recipient_id, set)?;
+    phones::messages_read(tx, user_id, recipient_id, |id| set.contains(id))
+}
+
+fn write(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId, set: &mut ReadSet) -> ApiResult<()> {
     if let Some(until) = set.take_changed_mark() {
         tx.prepare_cached(
             "INSERT INTO read_state (user_id, recipient_id, read_until) VALUES (?1, ?2, ?3)
@@ -59,7 +64,7 @@ fn store(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId, set: &mut Read
         )?
         .execute((user_id, recipient_id, chunk, bitmap::to_blob(&bits)))?;
     }
-    phones::messages_read(tx, user_id, recipient_id, |id| set.contains(id))
+    Ok(())
 }
 
 /// Marks messages of one conversation as read; ascending ids. Returns those that were unread.
@@ -140,13 +145,39 @@ pub fn mark_channel_read(
 
 /// Marks all of a conversation as read.
 pub fn mark_all_read(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId) -> ApiResult<()> {
-    let Some(newest) = newest_bit(tx, recipient_id)? else { return Ok(()) };
-    let mut set = load(tx, user_id, recipient_id)?;
+    match all_read(tx, user_id, recipient_id)? {
+        Some(mut set) => store(tx, user_id, recipient_id, &mut set),
+        None => Ok(()),
+    }
+}
+
+/// Marks all of the conversations of a user as read.
+pub fn mark_everything_read(
+    tx: &Tx<'_>,
+    user_id: UserId,
+    recipient_ids: impl IntoIterator<Item = RecipientId>,
+) -> ApiResult<()> {
+    for recipient_id in recipient_ids {
+        if let Some(mut set) = all_read(tx, user_id, recipient_id)? {
+            write(tx, user_id, recipient_id, &mut set)?;
+        }
+    }
+    phones::all_read(tx, user_id)
+}
+
+/// The set of a user to whom all of a conversation becomes read; `None` if it is read already.
+fn all_read(
+    connection: &Connection,
+    user_id: UserId,
+    recipient_id: RecipientId,
+) -> ApiResult<Option<ReadSet>> {
+    let Some(newest) = newest_bit(connection, recipient_id)? else { return Ok(None) };
+    let mut set = load(connection, user_id, recipient_id)?;
     if newest <= set.until() {
-        return Ok(());
+        return Ok(None);
     }
     set.insert_until(newest);
-    store(tx, user_id, recipient_id, &mut set)
+    Ok(Some(set))
 }
 
 /// The newest message of a conversation, as sets hold it.
