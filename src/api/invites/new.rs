@@ -125,6 +125,8 @@ pub fn new_invite(
         welcome_message_custom_text,
         is_revoked: false,
         resent: None,
+        parent_id: None,
+        is_mailed: false,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Letters of invitations, where this server sends mail.
 
 use crate::domain::invites::record::InviteRow;
+use crate::domain::invites::sql;
 use crate::domain::mail::{Body, Kind, Letter, outbox};
 use crate::domain::{mail, realm, rows};
 use crate::error::ApiResult;
@@ -24,6 +25,7 @@ pub fn send(tx: &mut Tx<'_>, invite: &InviteRow) -> ApiResult<()> {
         None => None,
     };
     let Some(inviter) = inviter else { return Ok(()) };
+    sql::set_mailed(tx, invite.invite_id)?;
     let (name, address) = (&inviter.full_name, &inviter.delivery_email);
     let end = invite.expiry_date;
     let letter = |kind, subject, body| {
@@ -57,6 +59,7 @@ pub fn send(tx: &mut Tx<'_>, invite: &InviteRow) -> ApiResult<()> {
 pub fn confirm_sign_up(tx: &mut Tx<'_>, invite: &InviteRow) -> ApiResult<()> {
     let Some(setup) = mail::setup(tx)? else { return Ok(()) };
     let (Some(email), Some(key)) = (&invite.email, &invite.key) else { return Ok(()) };
+    sql::set_mailed(tx, invite.invite_id)?;
     let organization: String = realm::settings::NAME.get(tx)?;
     let body = Body::new()
         .paragraph(&format!("You asked for an account of {organization} at {}.", setup.host()))

@@ -36,6 +36,8 @@ pub fn create(tx: &Tx<'_>) -> ApiResult<Option<String>> {
         welcome_message_custom_text: None,
         is_revoked: false,
         resent: None,
+        parent_id: None,
+        is_mailed: false,
     };
     sql::insert(tx, &invite)?;
     Ok(invite.link(""))

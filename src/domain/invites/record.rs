@@ -35,6 +35,10 @@ pub struct InviteRow {
     pub is_revoked: bool,
     /// When its link was last made again, in UNIX seconds; `None`: never.
     pub resent: Option<i64>,
+    /// The reusable link with whose terms a person signs up.
+    pub parent_id: Option<i64>,
+    /// True if only a letter to the email has the link.
+    pub is_mailed: bool,
 }
 
 impl InviteRow {

@@ -73,8 +73,8 @@ pub fn find_entitled_inviter(
     now: i64,
 ) -> ApiResult<Option<Caller>> {
     let Some(inviter) = invite.invited_by_user_id else { return Ok(None) };
-    let permission =
-        if invite.is_multiuse() { RealmGroup::CreateMultiuseInvite } else { RealmGroup::CanInviteUsers };
+    let is_of_link = invite.is_multiuse() || invite.parent_id.is_some();
+    let permission = if is_of_link { RealmGroup::CreateMultiuseInvite } else { RealmGroup::CanInviteUsers };
     let Some(caller) = ok_unless_refused(rows::user::caller(connection, inviter))? else { return Ok(None) };
     let checked = check_can_invite(Ctx::new(connection, &caller, now), permission, invite.invited_as);
     Ok(ok_unless_refused(checked)?.map(|()| caller))

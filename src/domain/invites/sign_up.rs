@@ -21,11 +21,10 @@ pub fn is_open(connection: &Connection) -> ApiResult<bool> {
 }
 
 /// Sends a person the link with which they sign up: with the terms of a reusable link, or as a member with the default channels.
-/// An earlier link for the address without an invitation by name stops working.
+/// An earlier link for the address with the same terms stops working; with a reusable link, they all end.
 pub fn ask(tx: &mut Tx<'_>, email: &str, reusable: Option<&InviteRow>) -> ApiResult<()> {
-    if reusable.is_none() {
-        sql::delete_sign_ups(tx, email)?;
-    }
+    let parent_id = reusable.map(|link| link.invite_id);
+    sql::delete_sign_ups(tx, email, parent_id)?;
     let terms = reusable.cloned().unwrap_or_else(|| InviteRow {
         invite_id: 0,
         key: None,
@@ -41,6 +40,8 @@ pub fn ask(tx: &mut Tx<'_>, email: &str, reusable: Option<&InviteRow>) -> ApiRes
         welcome_message_custom_text: None,
         is_revoked: false,
         resent: None,
+        parent_id: None,
+        is_mailed: false,
     });
     let end = tx.now() + VALIDITY;
     let mut invite = InviteRow {
@@ -48,6 +49,7 @@ pub fn ask(tx: &mut Tx<'_>, email: &str, reusable: Option<&InviteRow>) -> ApiRes
         email: Some(email.to_owned()),
         invited: tx.now(),
         expiry_date: Some(terms.expiry_date.map_or(end, |date| date.min(end))),
+        parent_id,
         ..terms
     };
     invite.invite_id = sql::insert(tx, &invite)?;

@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 const COLUMNS: &str = "invite_id, key, email, invited_by_user_id, invited, expiry_date, invited_as, stream_ids,
-    group_ids, include_realm_default_subscriptions, notify_referrer_on_join, welcome_message_custom_text, is_revoked, resent";
+    group_ids, include_realm_default_subscriptions, notify_referrer_on_join, welcome_message_custom_text, is_revoked, resent,
+    parent_id, is_mailed";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<InviteRow> {
     Ok(InviteRow {
@@ -29,6 +30,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<InviteRow> {
         welcome_message_custom_text: row.get(11)?,
         is_revoked: row.get(12)?,
         resent: row.get(13)?,
+        parent_id: row.get(14)?,
+        is_mailed: row.get(15)?,
     })
 }
 
@@ -69,13 +72,14 @@ pub fn load_by_email(connection: &Connection, email: &str, now: i64) -> rusqlite
         .optional()
 }
 
-/// Counts the usable invitations of inviters; `inviters` is a JSON list of their ids.
+/// Counts the usable invitations of inviters; `inviters` is a JSON list of their ids. People who sign up with a reusable link count
+/// as that one.
 pub fn count_usable(connection: &Connection, inviters: &str, now: i64) -> rusqlite::Result<u32> {
     connection
         .prepare_cached(
             "SELECT count(*) FROM invite
              WHERE invited_by_user_id IN (SELECT value FROM json_each(?1))
-                 AND NOT is_revoked AND (expiry_date IS NULL OR expiry_date > ?2)",
+                 AND parent_id IS NULL AND NOT is_revoked AND (expiry_date IS NULL OR expiry_date > ?2)",
         )?
         .query_row((inviters, now), |row| row.get(0))
 }
@@ -106,8 +110,9 @@ pub fn insert(tx: &Tx<'_>, invite: &InviteRow) -> ApiResult<i64> {
     let invite_id = tx
         .prepare_cached(
             "INSERT INTO invite (digest, key, email, invited_by_user_id, invited, expiry_date, invited_as, stream_ids,
-                 group_ids, include_realm_default_subscriptions, notify_referrer_on_join, welcome_message_custom_text)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                 group_ids, include_realm_default_subscriptions, notify_referrer_on_join, welcome_message_custom_text,
+                 parent_id)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?
         .insert((
             key.map(digest),
@@ -122,6 +127,7 @@ pub fn insert(tx: &Tx<'_>, invite: &InviteRow) -> ApiResult<i64> {
             invite.include_realm_default_subscriptions,
             invite.notify_referrer_on_join,
             &invite.welcome_message_custom_text,
+            invite.parent_id,
         ))?;
     let invited = InviteRow { invite_id, ..invite.clone() };
     let facts = json!({ "role": invite.invited_as.name(), "is_reusable": invite.is_multiuse() });
@@ -142,12 +148,20 @@ impl From<&InviteRow> for Subject {
 
 /// Replaces the key of an invitation now. The old link stops working.
 pub fn set_key(connection: &Connection, invite_id: i64, key: &str, now: i64) -> rusqlite::Result<()> {
-    let statement = "UPDATE invite SET digest = ?2, resent = ?3 WHERE invite_id = ?1";
+    let statement = "UPDATE invite SET digest = ?2, resent = ?3, is_mailed = 0 WHERE invite_id = ?1";
     connection.prepare_cached(statement)?.execute((invite_id, digest(key), now)).map(|_| ())
 }
 
-/// Revokes a reusable link. The row stays, so that revoking it again can be refused with the reason.
+/// Records that only a letter to the email has the link.
+pub fn set_mailed(connection: &Connection, invite_id: i64) -> rusqlite::Result<()> {
+    let statement = "UPDATE invite SET is_mailed = 1 WHERE invite_id = ?1";
+    connection.prepare_cached(statement)?.execute([invite_id]).map(|_| ())
+}
+
+/// Revokes a reusable link, and deletes the links of people who sign up with it. The row stays, so that revoking it again can be
+/// refused with the reason.
 pub fn set_revoked(connection: &Connection, invite_id: i64) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM invite WHERE parent_id = ?1")?.execute([invite_id])?;
     let statement = "UPDATE invite SET is_revoked = 1, key = NULL WHERE invite_id = ?1";
     connection.prepare_cached(statement)?.execute([invite_id]).map(|_| ())
 }
@@ -163,10 +177,12 @@ pub fn delete_for_email(connection: &Connection, email: &str) -> rusqlite::Resul
     connection.prepare_cached(statement)?.execute([email]).map(|_| ())
 }
 
-/// Deletes the links with which people sign up at an email without an invitation.
-pub fn delete_sign_ups(connection: &Connection, email: &str) -> rusqlite::Result<()> {
-    let statement = "DELETE FROM invite WHERE invited_by_user_id IS NULL AND lower(email) = lower(?1)";
-    connection.prepare_cached(statement)?.execute([email]).map(|_| ())
+/// Deletes the links with which people sign up at an email, with a reusable link or without an invitation.
+pub fn delete_sign_ups(connection: &Connection, email: &str, parent_id: Option<i64>) -> rusqlite::Result<()> {
+    let statement =
+        "DELETE FROM invite WHERE email IS NOT NULL AND lower(email) = lower(?1) AND parent_id IS ?2
+             AND (parent_id IS NOT NULL OR invited_by_user_id IS NULL)";
+    connection.prepare_cached(statement)?.execute((email, parent_id)).map(|_| ())
 }
 
 /// Revokes all invitations of a user. Returns whether any of them was usable.
