@@ -9,6 +9,7 @@ use crate::domain::mail_in::{check_may_send_as, content, gateway, subject};
 use crate::domain::messages::create::{OutgoingMessage, send, store_and_emit};
 use crate::domain::messages::destination::{self, Destination, check_may_post, check_topic, read_topic};
 use crate::domain::messages::rules::mentions;
+use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::domain::rows::channel::TopicsPolicy;
 use crate::domain::{access, messages, notices, rows, uploads};
@@ -188,12 +189,12 @@ async fn reply(
     let found = app.readers.read(|snapshot| {
         let ctx = Ctx::new(snapshot, &sender.caller, now);
         let destination = conversation(ctx, message_id)?;
-        let checked = check_conversation(ctx, destination.clone());
+        let checked = check_conversation(ctx, destination.clone(), message_id);
         Ok::<_, ApiError>((destination, checked))
     });
     let (destination, checked) = found.await?;
     let sent = match checked {
-        Ok(()) => send_reply(app, mail, parts, sender, destination.clone()).await,
+        Ok(()) => send_reply(app, mail, parts, sender, (destination.clone(), message_id)).await,
         Err(error) => Err(error),
     };
     match sent {
@@ -210,13 +211,14 @@ async fn send_reply(
     mail: &Arc<Mail>,
     parts: &Parts,
     mut sender: Sender,
-    destination: Destination,
+    (destination, message_id): (Destination, MessageId),
 ) -> ApiResult<()> {
     let mut message = prepare(app, mail, parts, &sender, destination).await?;
     message.read_by_sender = true;
     let parts = parts.clone();
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
         sender.reload(tx)?;
+        check_readable(tx.ctx(&sender.caller), message_id)?;
         count_use(tx, &parts)?;
         sender.send(tx, message)
     };
@@ -241,8 +243,14 @@ fn conversation(ctx: Ctx<'_>, message_id: MessageId) -> ApiResult<Destination> {
     Ok(Destination::Channel(Box::new(stream), topic))
 }
 
-fn check_conversation(ctx: Ctx<'_>, mut destination: Destination) -> ApiResult<()> {
-    destination::recheck(ctx, &mut destination)
+fn check_conversation(ctx: Ctx<'_>, mut destination: Destination, message_id: MessageId) -> ApiResult<()> {
+    destination::recheck(ctx, &mut destination)?;
+    check_readable(ctx, message_id)
+}
+
+/// Checks that the author of an answer may still read the message: someone may have moved it to another conversation since.
+fn check_readable(ctx: Ctx<'_>, message_id: MessageId) -> ApiResult<()> {
+    MessageViewer::new(ctx).find(message_id).map(|_| ())
 }
 
 /// Notifies a user that their answer was not sent. A channel that they cannot see is not named.

@@ -245,3 +245,24 @@ async fn letters_are_not_answered_where_no_mail_is_received() {
     assert_eq!(address, "chat@example.com");
     assert!(text.contains("Answers to this email are not read. Please answer in the chat."), "{text}");
 }
+
+// conformance: channel-82
+#[tokio::test]
+async fn answers_need_a_message_that_their_author_may_read() {
+    let (server, listener) = start().await;
+    let owner = server.owner().await;
+    let bob = server.member("bob").await;
+    let stream_id = server.private_channel("quay", &[&owner]).await;
+    let message_id = owner.send(stream_id, "tides", "before Bob came").await;
+    let invite = json!({"subscriptions": [{"name": "quay"}], "principals": [bob.user_id]});
+    owner.post("/users/me/subscriptions", invite).await.ok();
+    let address = reply_address(&server, &bob, message_id).await;
+    let before = newest(&owner, 1).await;
+    send(listener, &address, &mail("Re: #quay > tides", "noon")).await;
+    assert_eq!(newest(&owner, 1).await[0]["id"], before[0]["id"]);
+    assert_eq!(
+        notices(&bob).await.pop().unwrap(),
+        "Error sending message to channel #**quay** via message notification email reply: Invalid message(s)"
+    );
+    assert_eq!(server.column("SELECT times_used FROM reply_email").await, ["0"]);
+}
