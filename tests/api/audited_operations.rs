@@ -44,7 +44,7 @@ const UNRECORDED: &str = "
 /// Operations of pages and of developers, whose entries other tests look at.
 const ELSEWHERE: &str = "
     POST /dev_fetch_api_key  POST /accounts/login/  POST /accounts/logout/  POST /join/{key}/  POST /join/password/{key}/
-    DELETE /users/me/sessions/{session_id}
+    POST /accounts/confirm_new_email/{key}  DELETE /users/me/sessions/{session_id}
 ";
 
 fn listed(operations: &str) -> BTreeSet<String> {

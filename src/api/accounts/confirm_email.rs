@@ -1,24 +1,43 @@
-//! `/accounts/confirm_new_email/{key}`: the link that changes the address of a user.
+//! `/accounts/confirm_new_email/{key}`: the link that changes the address of a user. The page has a button, since scanners of mail
+//! follow links.
 
-use crate::api::accounts::pages::{dead_link, language_of, shown};
+use crate::api::accounts::pages::{dead_link, form, language_of, shown};
 use crate::domain::allowed_domains::check_may_join;
 use crate::domain::mail::{confirmation, letters};
 use crate::domain::realm::settings::EMAIL_CHANGES_DISABLED;
 use crate::domain::users::emails;
 use crate::domain::{realm, rows};
-use crate::http::{Anyone, ApiError, ApiResult, Call, Reply};
+use crate::http::{Anyone, ApiError, ApiResult, Call, Read, Reply, page};
 use crate::store::Tx;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Parameters of `GET /accounts/confirm_new_email/{key}`.
+/// Parameters of both.
 #[derive(Deserialize)]
 pub struct ConfirmParams {
     /// The secret part of the link.
     key: String,
 }
 
-/// `GET /accounts/confirm_new_email/{key}`: changes the address, which is checked again, and informs the former one.
+/// `GET /accounts/confirm_new_email/{key}`: asks.
+pub fn show(read: &Read<'_, Anyone>, params: ConfirmParams) -> ApiResult<Reply> {
+    let Some((_, email)) = confirmation::find(read, &params.key, read.app.clock.seconds())? else {
+        read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
+        return Ok(dead_link(404));
+    };
+    let sentence = format!("Your account gets the address {email}. You log in with it.");
+    Ok(form(&page::Form {
+        language: language_of(read, read.info)?,
+        title: "Confirm your address",
+        sentences: &[&sentence],
+        error: None,
+        hidden: &[],
+        field: None,
+        button: "Confirm the new address",
+    }))
+}
+
+/// `POST /accounts/confirm_new_email/{key}`: changes the address, which is checked again, and informs the former one.
 pub async fn confirm(call: Call<Anyone>, params: ConfirmParams) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
     let (language, is_known) = app

@@ -33,7 +33,8 @@ fn routes() -> Vec<Route> {
         Route::call(Method::POST, "/accounts/home/", ANYONE, sign_up::submit).outside(),
         Route::read(Method::GET, "/accounts/send_confirm/", ANYONE, sign_up::sent).outside(),
         Route::read(Method::GET, "/accounts/do_confirm/{key}", ANYONE, sign_up::confirm).outside(),
-        Route::call(Method::GET, "/accounts/confirm_new_email/{key}", ANYONE, confirm_email::confirm)
+        Route::read(Method::GET, "/accounts/confirm_new_email/{key}", ANYONE, confirm_email::show).outside(),
+        Route::call(Method::POST, "/accounts/confirm_new_email/{key}", ANYONE, confirm_email::confirm)
             .outside(),
         Route::read(Method::GET, "/accounts/unsubscribe/{kind}/{key}", ANYONE, unsubscribe::show).outside(),
         Route::call(Method::POST, "/accounts/unsubscribe/{kind}/{key}", ANYONE, unsubscribe::submit)

@@ -154,7 +154,7 @@ pub fn confirm_email(
         .paragraph(&text)
         .button("Confirm the new address", &format!("{}/accounts/confirm_new_email/{key}", setup.url))
         .paragraph("The link works for a day.")
-        .small("If it was not you, do not open the link, and tell an administrator.");
+        .small("If it was not you, do not confirm it, and tell an administrator.");
     let subject = format!("Verify your new email address for {}", setup.host());
     let letter = Letter::to_address(Kind::ConfirmEmail, new_email, Language::English, subject, body);
     let about = format!("confirm_email:{}", user.user_id);

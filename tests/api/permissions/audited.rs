@@ -96,8 +96,9 @@ const WITHOUT_ENTRY: &[(&str, &[&str])] = &[
         &["DELETE /default_streams"],
     ),
     (
-        "no role decides about them; the tests of `audit_log` cover them",
+        "no role decides about them; the tests of `audit_log` and `mail` cover them",
         &[
+            "POST /accounts/confirm_new_email/{key}",
             "POST /fetch_api_key",
             "POST /dev_fetch_api_key",
             "POST /accounts/login/",

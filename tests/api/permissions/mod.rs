@@ -344,6 +344,7 @@ const NOT_FOR_ROLES: &[(&str, &str)] = &[
     ("/dev_fetch_api_key", "only servers for development have it, for everybody"),
     ("/accounts/login/", "the password decides"),
     ("/accounts/logout/", "whoever has a session ends it"),
+    ("/accounts/confirm_new_email/{key}", "the link decides"),
     ("/accounts/find/", "the letter goes to the owner of the address"),
     ("/accounts/home/", "the letter goes to the owner of the address"),
     ("/accounts/password/reset/", "the letter goes to the owner of the address"),
