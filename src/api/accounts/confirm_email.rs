@@ -6,7 +6,7 @@ use crate::domain::allowed_domains::check_may_join;
 use crate::domain::mail::{confirmation, letters};
 use crate::domain::realm::settings::EMAIL_CHANGES_DISABLED;
 use crate::domain::users::emails;
-use crate::domain::{realm, rows};
+use crate::domain::{realm, rows, users};
 use crate::http::{Anyone, ApiError, ApiResult, Call, Read, Reply, page};
 use crate::store::Tx;
 use serde::Deserialize;
@@ -76,5 +76,6 @@ fn change(tx: &mut Tx<'_>, key: &str) -> ApiResult<Option<String>> {
     confirmation::delete_of_user(tx, user_id)?;
     letters::email_changed(tx, &user, &email)?;
     emails::change(tx, &user, &email)?;
+    users::set_email_proven(tx, user_id, true)?;
     Ok(Some(email))
 }

@@ -7,13 +7,13 @@ use crate::api::join::view::PasswordPage;
 use crate::app::ClientFiles;
 use crate::domain::accounts::password;
 use crate::domain::accounts::password::Reset;
-use crate::domain::logins;
 use crate::domain::logins::known::LoginSource;
 use crate::domain::logins::sessions;
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::rows::user::UserRow;
 use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
+use crate::domain::{logins, users};
 use crate::http::{Anyone, ApiError, ApiResult, Call, Read, Reply, RequestInfo};
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -86,6 +86,9 @@ pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> 
             PasswordSetBy::LinkOf(created_by)
         };
         password::set(tx, &user, &hash, by)?;
+        if by == PasswordSetBy::LinkByMail {
+            users::set_email_proven(tx, user.user_id, true)?;
+        }
         let session = if has_web {
             logins::record(tx, user.user_id, &source)?;
             Some(sessions::begin(tx, user.user_id, &source)?)

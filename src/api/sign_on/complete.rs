@@ -5,11 +5,12 @@ use crate::api::sign_on::begin::{find, language};
 use crate::api::sign_on::{account, cookie, token, view};
 use crate::app::App;
 use crate::auth::session;
+use crate::domain::accounts::password;
 use crate::domain::logins::identities;
 use crate::domain::logins::known::LoginSource;
 use crate::domain::realm::bot_domain;
 use crate::domain::rows::user::UserRow;
-use crate::domain::{audit, keys, logins, notices, realm};
+use crate::domain::{audit, keys, logins, notices, realm, users};
 use crate::http::{Anyone, ApiResult, Call, NotJson, Reply, RequestInfo};
 use crate::oidc::flows::{Ending, Pad};
 use crate::oidc::{Failure, Identity, Provider};
@@ -145,7 +146,8 @@ pub async fn complete(call: Call<Anyone>, params: CompleteParams) -> ApiResult<R
     }
 }
 
-/// Finds or creates the account of an identity, and logs in.
+/// Finds or creates the account of an identity, and logs in. The first login to an account whose address is not proven ends the
+/// credentials that it has.
 fn log_in(
     tx: &mut Tx<'_>,
     identity: &Identity,
@@ -170,6 +172,10 @@ fn log_in(
         return Ok(Outcome::Deactivated(user.user_id, user.delivery_email));
     }
     if is_new_identity {
+        if !users::is_email_proven(tx, user.user_id)? {
+            password::end_unproven(tx, user.user_id)?;
+            users::set_email_proven(tx, user.user_id, true)?;
+        }
         identities::insert(tx, user.user_id, &identity.issuer, &identity.subject)?;
     }
     let secret = match ending {

@@ -117,6 +117,19 @@ pub fn change_own(tx: &mut Tx<'_>, caller: &Caller, hash: &str) -> ApiResult<()>
     notices::security::password_set(tx, caller.user_id, PasswordSetBy::Oneself)
 }
 
+/// Ends what gives access to an account whose address was never proven: the password, all API keys and sessions, and links. Called
+/// when a provider proves the address of another person, for whom someone else may have made the account.
+pub fn end_unproven(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    if users::password_hash(tx, user_id)?.is_some() {
+        users::delete_password(tx, user_id)?;
+        tx.audit(Entry::new(Action::PasswordDeleted, user_id))?;
+    }
+    delete_resets(tx, user_id)?;
+    mail::confirmation::delete_of_user(tx, user_id)?;
+    logins::end_all(tx, user_id)?;
+    logins::known::forget(tx, user_id)
+}
+
 /// Ends the link that sets a user's password, and the links that the user made for others. Required by every change of
 /// the user's password, role or activity: a link is a right of both, and one of another time may be in wrong hands.
 pub fn delete_resets(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {

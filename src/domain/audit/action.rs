@@ -36,6 +36,7 @@ actions! {
     KeyCreated "key_created" "an API key was created",
     KeyRevoked "key_revoked" "an API key was revoked",
     PasswordSet "password_set" "a password was set",
+    PasswordDeleted "password_deleted" "a password was deleted",
     PasswordLinkCreated "password_link_created" "a link to set a new password was made",
     AccountCreated "account_created" "an account was created",
     AccountDeactivated "account_deactivated" "an account was deactivated",

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use teamchat_markdown::{Composition, Words};
 
 /// The person who set a password.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasswordSetBy {
     /// The person, in their settings.
     Oneself,

@@ -88,6 +88,9 @@ pub fn create_invited(
     let user = create_without_channels(tx, &new_user(person, invite.invited_as), domain)?;
     set_language(tx, user.user_id, language)?;
     users::set_invited_by(tx, user.user_id, invite.invited_by_user_id)?;
+    if invite.is_mailed {
+        users::set_email_proven(tx, user.user_id, true)?;
+    }
     let facts = json!({ "user_id": user.user_id, "invited_by": invite.invited_by_user_id });
     tx.audit(Entry::new(Action::InvitationAccepted, invite).by(user.user_id).after(facts))?;
     let streams = invited_channels(tx, invite, tx.now())?;

@@ -79,11 +79,12 @@ pub fn find_conflict(
     })
 }
 
-/// Changes a user's real email, and the API email if it is the real one. The caller has checked `new_email`.
+/// Changes a user's real email, and the API email if it is the real one. The caller has checked `new_email`, which is not proven.
 pub fn change(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()> {
     let is_shown = user.email_visibility == EmailVisibility::Everyone;
     let api_email = if is_shown { new_email } else { &user.email };
     users::set_emails(tx, user.user_id, api_email, new_email)?;
+    users::set_email_proven(tx, user.user_id, false)?;
     end_rights_of_address(tx, user.user_id)?;
     let changed = Entry::new(Action::EmailChanged, user.user_id);
     tx.audit(changed.before(user.delivery_email.as_str()).after(new_email))?;

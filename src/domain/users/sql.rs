@@ -170,6 +170,18 @@ pub fn delete_password(connection: &Connection, user_id: UserId) -> rusqlite::Re
     connection.prepare_cached(statement)?.execute([user_id]).map(|_| ())
 }
 
+/// True if a letter or a provider of OpenID Connect has proven that a user has their address.
+pub fn is_email_proven(connection: &Connection, user_id: UserId) -> rusqlite::Result<bool> {
+    let mut statement = connection.prepare_cached("SELECT is_email_proven FROM user WHERE user_id = ?1")?;
+    statement.query_row([user_id], |row| row.get(0))
+}
+
+/// Records whether a user's address is proven.
+pub fn set_email_proven(connection: &Connection, user_id: UserId, is_proven: bool) -> rusqlite::Result<()> {
+    let statement = "UPDATE user SET is_email_proven = ?2 WHERE user_id = ?1";
+    connection.prepare_cached(statement)?.execute((user_id, is_proven)).map(|_| ())
+}
+
 /// Sets a user's API email and real email. The domain of a placeholder is recorded, so that no other user gets such an
 /// address.
 pub fn set_emails(

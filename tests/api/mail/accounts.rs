@@ -1,11 +1,17 @@
 //! Letters about accounts: passwords, addresses, sign-up, logins.
 
 use super::{DAY, email_of, log_in, open, settle, start, submit};
+use crate::harness::TestServer;
 use crate::join::{Page, text};
 use hyper::Method;
 use serde_json::json;
 use teamchat::commands::Command;
 use teamchat::types::Role;
+
+/// The addresses that are known to be those of their users.
+async fn proven(server: &TestServer) -> Vec<String> {
+    server.column("SELECT delivery_email FROM user WHERE is_email_proven ORDER BY user_id").await
+}
 
 #[tokio::test]
 async fn a_forgotten_password_is_set_by_the_link_in_a_letter() {
@@ -48,6 +54,7 @@ async fn a_forgotten_password_is_set_by_the_link_in_a_letter() {
     assert_eq!(open(&server, &link).await.status, 404, "it works once");
     assert_eq!(log_in(&server, "ada@example.com", "another one").await, 200);
     assert_eq!(log_in(&server, "ada@example.com", "a password").await, 401);
+    assert_eq!(proven(&server).await, ["ada@example.com"]);
 }
 
 #[tokio::test]
@@ -192,13 +199,16 @@ async fn an_address_changes_by_the_page_of_the_link_in_the_letter_to_it() {
     let link = second.path("confirm_new_email");
     // Opening the link changes nothing: scanners of mail do.
     let page = open(&server, &link).await;
-    assert!(page.status == 200 && text(&page).contains("<form") && text(&page).contains("second@example.com"));
+    assert!(
+        page.status == 200 && text(&page).contains("<form") && text(&page).contains("second@example.com")
+    );
     assert_eq!(email_of(&ada).await, "ada@example.com");
     assert_eq!(submit(&server, &link, json!({})).await.status, 200);
     ada.email = "second@example.com".to_owned();
     assert_eq!(email_of(&ada).await, "second@example.com");
     let changed = "SELECT after FROM audit_entry WHERE action = 'email_changed'";
     assert_eq!(server.column(changed).await, [r#""second@example.com""#]);
+    assert_eq!(proven(&server).await, ["second@example.com"]);
     queue
         .expect(&[
             json!({"type": "realm_user", "op": "update",
@@ -270,6 +280,9 @@ async fn a_link_for_a_new_address_ends_with_another_address_and_another_password
     assert_eq!(submit(&server, &link, json!({})).await.status, 404, "the password was reset");
     assert_eq!(server.column(&emails).await, ["right@example.com"]);
     assert_eq!(server.column("SELECT count(*) FROM confirmation").await, ["0"]);
+    assert_eq!(proven(&server).await, ["right@example.com"]);
+    owner.patch(&format!("/users/{}", ada.user_id), json!({"new_email": "other@example.com"})).await.ok();
+    assert_eq!(proven(&server).await, [""; 0]);
 }
 
 #[tokio::test]
@@ -312,6 +325,7 @@ async fn people_sign_up_with_a_proven_address_where_the_organization_is_open() {
         server.column("SELECT delivery_email FROM user WHERE full_name = 'New'").await,
         ["NEW@example.com"]
     );
+    assert_eq!(proven(&server).await, ["NEW@example.com"]);
     assert_eq!(sink.next().await.subject(), "Team chat: Your new account details");
     assert_eq!(open(&server, &link).await.status, 404, "it works once");
 

@@ -3,6 +3,7 @@
 use super::{Browser, TestProvider, redirected, server_with, text};
 use crate::harness::{Answer, Client, TestServer};
 use serde_json::{Value, json};
+use teamchat::types::Role;
 
 const SIGN_UP: &str = "/accounts/register/social/test";
 
@@ -25,7 +26,7 @@ async fn link(owner: &Client, parameters: Value) -> String {
 async fn with_owner(auto_create: bool) -> (TestProvider, TestServer, Client) {
     let provider = TestProvider::start();
     let server = server_with(&provider, auto_create).await;
-    let admin = server.user("admin", teamchat::types::Role::Owner, None, None).await;
+    let admin = server.user("admin", Role::Owner, None, None).await;
     (provider, server, admin)
 }
 
@@ -89,6 +90,30 @@ async fn the_identity_wins_over_the_email() {
     }
     let identities = server.column("SELECT subject || ' ' || user_id FROM identity").await;
     assert_eq!(identities, [format!("subject-1 {}", ada.user_id)]);
+}
+
+// conformance: auth-55
+#[tokio::test]
+async fn a_first_login_ends_what_another_person_has_of_the_account() {
+    let (provider, server, owner) = with_owner(false).await;
+    // Someone made the account with the address of Ada, and has its password and key.
+    let eve = server.user("ada", Role::Member, None, Some("correct horse")).await;
+    let login = json!({"username": "ada@example.com", "password": "correct horse"});
+    server.anonymous().post("/fetch_api_key", &login).await.ok();
+    let reset = owner.post(&format!("/users/{}/password_reset", eve.user_id), ()).await.ok();
+    server.sql("DELETE FROM audit_entry").await;
+    let mut browser = Browser::of(&server);
+    assert_eq!(redirected(&browser.log_in(&provider).await), "/");
+    let actions = server.column("SELECT action FROM audit_entry ORDER BY id").await;
+    assert_eq!(actions, ["password_deleted", "key_revoked", "identity_linked", "login"]);
+    assert_eq!(eve.get("/users/me", ()).await.status, 401);
+    assert_eq!(server.anonymous().post("/fetch_api_key", &login).await.status, 401);
+    let path = reset["password_reset_link"].as_str().unwrap().to_owned();
+    let path = path.strip_prefix(&format!("http://{}", server.address())).unwrap();
+    assert_eq!(Browser::of(&server).open(path).await.status, 404);
+    // Once: later logins end nothing.
+    assert_eq!(redirected(&Browser::of(&server).log_in(&provider).await), "/");
+    assert_eq!(browser.user().await, Some(json!("ada@example.com")));
 }
 
 // conformance: auth-51
