@@ -23,6 +23,8 @@ import { createStore, reset } from "./store.js";
 /** @typedef {import("../../types/api.js").Message} Message */
 /** @typedef {import("../../types/api.js").Term} Term */
 
+/** @typedef {{ text: string, isError: boolean, action?: { label: string, run: () => void } }} Notice `action`: what can be done about it. */
+
 /** How long the event of a message that was sent may take before the message is fetched, in milliseconds. */
 const EVENT_PATIENCE = 10_000;
 
@@ -32,8 +34,8 @@ const EVENT_PATIENCE = 10_000;
  *   requestTerms: (terms: Term[]) => any[], tabs: import("./outbox.js").Tabs }} how */
 export function createSession({ matches, requestTerms, tabs }) {
   const store = createStore();
-  /** Text of what failed or was done, for the user. @type {import("../lib/signal.js").Signal<{ text: string, isError: boolean, action?: { label: string, run: () => void } } | null>} */
-  const notice = signal(null);
+  /** What failed or was done, for the user, and is not shown yet. @type {import("../lib/signal.js").Signal<Notice[]>} */
+  const notices = signal([]);
   /** @type {Set<(message: Message, event: import("../../types/api.js").Event) => void>} */
   const messageListeners = new Set();
   /** @type {Set<(from: Destination, to: Destination) => void>} */
@@ -224,7 +226,14 @@ export function createSession({ matches, requestTerms, tabs }) {
 
   /** @param {string} text @param {boolean} [isError] @param {{ label: string, run: () => void }} [action] What can be done about it. */
   function tell(text, isError = false, action) {
-    notice.value = { text, isError, action };
+    notices.value = [...notices.peek(), { text, isError, action }];
+  }
+
+  /** Returns what is to be shown now, once: several notices may have come since the last frame. */
+  function takeNotices() {
+    const taken = notices.value;
+    if (taken.length > 0) notices.value = [];
+    return taken;
   }
 
   const deletions = createDeletions({
@@ -250,7 +259,7 @@ export function createSession({ matches, requestTerms, tabs }) {
   return {
     store,
     queue,
-    notice,
+    takeNotices,
     get outbox() {
       return outbox;
     },

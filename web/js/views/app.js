@@ -75,8 +75,7 @@ export function createApp(session) {
   whenEffectFails(() => session.tell(t("Something on this page could not be brought up to date. Please load the page again."), true));
   // What went wrong or was done.
   effect(() => {
-    const notice = session.notice.value;
-    if (notice) toast(notice.text, notice.isError, notice.action);
+    for (const { text, isError, action } of session.takeNotices()) toast(text, isError, action);
   });
   bindPageKeys(app, { header, sidebar });
   return Object.assign(app, { element, viewName: (/** @type {Route} */ current) => viewName(store, current) });
