@@ -106,7 +106,16 @@ async function showPush(data) {
   await self.navigator.setAppBadge?.(all.reduce((sum, one) => sum + (one.data?.count ?? 1), 0));
 }
 
-self.addEventListener("push", (event) => event.waitUntil(showPush(event.data)));
+/** Ends when the pushes that came before are shown. */
+let shownBefore = Promise.resolve();
+
+// Pushes come together after a time without a connection. They are shown in turn: what one of them closes may come with the one
+// before, and Chromium forgets a notification that it is about to show while another push asks for those that are shown.
+self.addEventListener("push", (event) => {
+  const shown = shownBefore.then(() => showPush(event.data));
+  shownBefore = shown.catch(() => {});
+  event.waitUntil(shown);
+});
 
 /** Gives the server the new subscription of the browser. Where the token cannot be read, the page does so when it is opened. */
 async function renewSubscription({ newSubscription, oldSubscription }) {

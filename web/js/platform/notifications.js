@@ -28,9 +28,23 @@ export async function askPermission() {
 /** What is shown, by tag. @type {Map<string, { close(): void }>} */
 const shown = new Map();
 
+/** Ends when those that came before have used the notifications of the service worker. @type {Promise<unknown>} */
+let latest = Promise.resolve();
+
+/** Uses the notifications of the service worker, one after the other: Chromium forgets one that it is about to show while it is
+ * asked for those that are shown. @template T @param {() => Promise<T>} use @returns {Promise<T>} */
+function inTurn(use) {
+  const used = latest.then(use);
+  latest = used.catch(() => {});
+  return used;
+}
+
 /** Shows a notification in place of the one with the same tag. The service worker shows it where there is one: phones know
  * no other way. @param {Notice} notice */
-export async function show({ title, body, icon, tag, fragment, id }) {
+export const show = (notice) => inTurn(() => showNow(notice));
+
+/** @param {Notice} notice */
+async function showNow({ title, body, icon, tag, fragment, id }) {
   const options = { body, tag, icon: icon ?? undefined, silent: true, renotify: true, data: { fragment, id, count: 1 } };
   const clicked = () => {
     window.focus();
@@ -52,7 +66,7 @@ export async function show({ title, body, icon, tag, fragment, id }) {
     const others = await worker.getNotifications({ tag });
     if (others.some((one) => one.data?.id >= id)) return;
     shown.set(tag, {
-      close: () => void worker.getNotifications({ tag }).then((found) => found.forEach((one) => one.close())),
+      close: () => void inTurn(() => worker.getNotifications({ tag })).then((found) => found.forEach((one) => one.close())),
     });
     return worker.showNotification(title, options);
   }
@@ -71,7 +85,7 @@ function close(tag) {
 export async function closeWhere(fits) {
   for (const tag of [...shown.keys()]) if (fits(tag)) close(tag);
   const worker = await navigator.serviceWorker?.getRegistration();
-  const others = (await worker?.getNotifications?.({})) ?? [];
+  const others = await inTurn(async () => worker?.getNotifications?.({}) ?? []);
   for (const one of others) if (one.tag && fits(one.tag)) one.close();
 }
 
