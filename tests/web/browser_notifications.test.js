@@ -277,7 +277,22 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     await page.goto("about:blank");
     // A push is for those without an open page that has the focus.
     await eventually(async () => assert.equal(await worker.evaluate(async () => (await self.clients.matchAll({ type: "window" })).length), 0));
-    const push = (data) => session.send("ServiceWorker.deliverPushMessage", { origin: bench.server.url, registrationId, data });
+    // Chromium removes notifications after 20 seconds, except those that require interaction. It forgets one that it is about to
+    // show if it is asked for those that are shown: so this waits until all are shown, and looks then.
+    await worker.evaluate(() => {
+      const { showNotification } = ServiceWorkerRegistration.prototype;
+      self.pushes = 0;
+      ServiceWorkerRegistration.prototype.showNotification = async function (title, options) {
+        await showNotification.call(this, title, { ...options, requireInteraction: true });
+        self.pushes += 1;
+      };
+    });
+    /** Delivers pushes, and waits until all of them have shown something. */
+    const push = async (...all) => {
+      const before = await worker.evaluate(() => self.pushes);
+      for (const data of all) await session.send("ServiceWorker.deliverPushMessage", { origin: bench.server.url, registrationId, data });
+      await eventually(async () => assert.equal((await worker.evaluate(() => self.pushes)) - before, all.length));
+    };
     const shown = () =>
       worker.evaluate(async () =>
         (await self.registration.getNotifications()).map(({ title, body, tag, data }) => [title, body, tag, data.fragment]).sort(),
@@ -291,6 +306,11 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     await eventually(async () => assert.deepEqual(await shown(), [["#general > x", "Cleo: three", "channel/1/x", "narrow/dm/9/near/5"]]));
     await push("no JSON");
     await eventually(async () => assert.deepEqual((await shown()).map(([title]) => title), ["#general > x", "New messages"]));
+    // Those that come at once are shown in turn: the last one closes what the first one shows.
+    const others = Array.from({ length: 5 }, (_, number) => ({ ...notice, id: 8 + number, tag: `dm/${10 + number}`, title: `Person ${number}`, body: "four" }));
+    others.at(-1).close = ["dm/10"];
+    await push(...others.map((one) => JSON.stringify(one)));
+    await eventually(async () => assert.deepEqual((await shown()).map(([title]) => title), ["#general > x", "New messages", "Person 1", "Person 2", "Person 3", "Person 4"]));
     // The page closes what is shown once it has the focus.
     await page.goto(`${bench.server.url}/#inbox`);
     await page.waitForSelector(".app");
