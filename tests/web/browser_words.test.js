@@ -85,8 +85,7 @@ describe("a language of the settings", () => {
     await bench.server.send("Bob", "general", "words", "hello");
     await go(channels, await at("general", "words"));
     await untilText(channels, ".timeline", "今日");
-    const times = await onElements(channels, ".message-row__time", (all) => all.map((time) => time.title));
-    assert.match(times.at(-1), /曜日 (午前|午後)\d/);
+    await eventually(async () => assert.match((await onElements(channels, ".message-row__time", (all) => all.at(-1)?.title)) ?? "", /曜日 (午前|午後)\d/));
     await compose(channels, "konnichiwa");
     await untilText(channels, ".message-row", "konnichiwa");
     await eventually(async () => assert.deepEqual(await englishTexts(channels, "ja"), []));
