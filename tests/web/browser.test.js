@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, axeViolations, click, clickText, compose, drawn, enter, eventually, focusOn, IS_FIREFOX, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, wake } from "./harness.js";
+import { act, axeViolations, click, clickText, clickWithMouse, compose, drawn, enter, eventually, focusOn, IS_FIREFOX, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -447,7 +447,7 @@ describe("everybody", () => {
     const ada = await as("Ada", await at("general", "phone"), { width: 390, height: 780, touch: true });
     await ada.waitForSelector(".composer .editor__text", { visible: true });
     await eventually(async () => assert.ok(await ada.evaluate(() => document.documentElement.scrollWidth <= innerWidth)));
-    await click(ada, ".header__left");
+    await clickWithMouse(ada, ".header__left");
     await until(ada, () => getComputedStyle(document.querySelector(".sidebar")).visibility === "visible");
     await clickText(ada, ".sidebar a", "Inbox");
     await untilText(ada, ".header h1", "Inbox");

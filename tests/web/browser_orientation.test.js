@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, click, clickButton, clickText, compose, eventually, fillIn, IS_FIREFOX, onElement, onElements, press, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
+import { axeViolations, clickButton, clickText, clickWithMouse, compose, eventually, fillIn, IS_FIREFOX, onElement, onElements, press, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -74,7 +74,7 @@ describe("the page", () => {
     const ada = await as("Ada", await at("general", "marks"));
     await ada.waitForSelector(".reaction");
     assert.deepEqual(await axeViolations(ada, "region"), []);
-    await click(ada, "[aria-label='Your menu']");
+    await clickWithMouse(ada, "[aria-label='Your menu']");
     await ada.waitForSelector("[role=menu]");
     for (const rule of ["landmark-unique", "label-content-name-mismatch", "link-in-text-block"]) assert.deepEqual(await axeViolations(ada, rule), [], rule);
     await ada.keyboard.press("Escape");

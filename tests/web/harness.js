@@ -240,13 +240,14 @@ export async function enter(page, server, name) {
  * again. */
 export async function until(page, run, ...args) {
   const calm = new Function("...args", `return (async () => { try { return await (${run})(...args); } catch { return false; } })();`);
-  try {
-    return await page.waitForFunction(calm, { timeout: TIMEOUT, polling: 50 }, ...args);
-  } catch (error) {
-    error.message += ` (${args.join(", ")}); the page: ${await page.evaluate(describePage).catch((failure) => failure.message)}`;
-    throw error;
-  }
+  return explained(page, page.waitForFunction(calm, { timeout: TIMEOUT, polling: 50 }, ...args), args);
 }
+
+/** Adds to an error what was looked for, and what the page shows. */
+const explained = (page, result, args) => result.catch(async (error) => {
+  error.message += ` (${args.join(", ")}); the page: ${await page.evaluate(describePage).catch((failure) => failure.message)}`;
+  throw error;
+});
 
 /** What a page shows when a test gave up: its place, the focus, boxes and words that were said. */
 function describePage() {
@@ -262,39 +263,32 @@ export const untilText = (page, selector, text) =>
 /** Notes the short messages of a page. They go after seconds, before a slow machine has looked. */
 function noteToasts() {
   window.toasts = [];
-  new MutationObserver(() => {
-    const toast = document.querySelector(".toast");
-    if (toast && window.toasts.at(-1) !== toast) window.toasts.push(toast);
+  new MutationObserver((changes) => {
+    for (const { addedNodes } of changes) for (const node of addedNodes) if (node instanceof Element && node.matches(".toast")) window.toasts.push(node);
   }).observe(document, { childList: true, subtree: true });
 }
 
-/** Waits for a short message with this text that came after the one last waited for. */
-export const untilToast = (page, text) => until(page, (wanted) => {
-  const at = window.toasts.findIndex((toast) => toast.textContent.includes(wanted));
-  return at >= 0 && window.toasts.splice(0, at + 1);
-}, text);
-
-/** Clicks a button of such a message. */
-export const clickToast = (page, label, text = "") => until(page, (button, wanted) => {
-  const buttonOf = (toast) => [...toast.querySelectorAll("button")].find((one) => one.textContent.includes(button));
+/** Waits for a short message with this text, that no test has waited for yet; and clicks a button of it. */
+export const untilToast = (page, text, label = "") => until(page, (wanted, name) => {
+  const buttonOf = (toast) => [...toast.querySelectorAll("button")].find((button) => button.textContent.includes(name));
   const at = window.toasts.findIndex((toast) => toast.textContent.includes(wanted) && buttonOf(toast));
   if (at < 0) return false;
-  buttonOf(window.toasts.splice(0, at + 1).at(-1)).click();
+  const [toast] = window.toasts.splice(at, 1);
+  if (name) buttonOf(toast).click();
   return true;
-}, label, text);
+}, text, label);
 
-/** Waits for an element and acts on it in the same step: `click` or `focus`. `which` is a number, "last", or a text in it.
- * A click may lead to another page: so this looks by itself, as `until` would look there again. */
-export const act = (page, selector, which, action = "click") => eventually(async () => {
-  const isDone = await page.evaluate((where, one, how) => {
-    const all = [...document.querySelectorAll(where)];
-    const found = one === "last" ? all.at(-1) : typeof one === "number" ? all[one] : all.find((element) => element.textContent.includes(one));
-    if (!found) return false;
-    found[how]();
-    return how !== "focus" || document.activeElement === found;
-  }, selector, which, action);
-  if (!isDone) throw new Error(`no ${action} on ${selector}, ${which}; the page: ${await page.evaluate(describePage)}`);
-});
+/** Clicks a button of such a message. */
+export const clickToast = (page, label, text = "") => untilToast(page, text, label);
+
+/** Waits for an element and acts on it in the same step: `click` or `focus`. `which` is a number, "last", or a text in it. */
+export const act = (page, selector, which, action = "click") => onElements(page, selector, (all, one, how) => {
+  const found = one === "last" ? all.at(-1) : typeof one === "number" ? all[one] : all.find((element) => element.textContent.includes(one));
+  // One that is disabled for the moment does nothing.
+  if (!found || found.disabled) throw new Error(`no ${how} on ${one}`);
+  found[how]();
+  if (how === "focus" && document.activeElement !== found) throw new Error(`${one} does not take the focus`);
+}, which, action);
 
 /** Clicks the element with this text. */
 export const clickText = (page, selector, text) => act(page, selector, text);
@@ -327,12 +321,13 @@ const reader = (find, run) => new Function("where", "args", `return (async () =>
   return found ? { value: await (${run})(found, ...args) } : null;
 })();`);
 
-/** Runs a function with what is found. One that throws, since something is not there yet, runs again. */
-const onFound = (find) => (page, where, run, ...args) => eventually(async () => {
+/** Runs a function with what is found. One that throws, since something is not there yet, runs again. A click may lead to another
+ * page: so this looks by itself, as `until` would look there again. */
+const onFound = (find) => (page, where, run, ...args) => explained(page, eventually(async () => {
   const found = await page.evaluate(reader(find, run), where, args);
   assert.ok(found, `the page has no ${where}`);
   return found.value;
-});
+}), [where, ...args]);
 
 /** Waits for an element, and reads something of it, or changes it, in the same step. */
 export const onElement = onFound(FIRST);
@@ -372,8 +367,11 @@ export const untilStable = (page, selector, read) => onElement(page, selector, n
 /** Waits by the timers of the page: those that it has set for less run before. */
 export const pagePause = (page, milliseconds) => page.evaluate((time) => new Promise((resolve) => setTimeout(resolve, time)), milliseconds);
 
-/** Clicks with the mouse, also if the list is drawn again after the element in it is found. */
-export const click = (page, selector) => page.locator(selector).click();
+/** Clicks the first of the elements. */
+export const click = (page, selector) => act(page, selector, 0);
+
+/** Clicks with the mouse, which gives the focus as well. A row that is drawn again meanwhile loses the click: use `click` there. */
+export const clickWithMouse = (page, selector) => page.locator(selector).click();
 
 /** Moves the mouse over an element. */
 export const hoverOver = (page, selector) => page.locator(selector).hover();
@@ -444,7 +442,7 @@ export async function chooseFrom(page, label, text, choice) {
 }
 
 /** Clicks the button with this name. */
-export const clickButton = (page, name) => act(page, `[aria-label="${name}"]`, 0);
+export const clickButton = (page, name) => click(page, `[aria-label="${name}"]`);
 
 /** Lets a page poll at once, as when the connection comes back. It may be loading again, since its session has ended. */
 export async function wake(page) {
