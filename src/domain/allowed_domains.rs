@@ -3,6 +3,7 @@
 use crate::domain::disposable_domains::is_disposable;
 use crate::domain::{mail, realm};
 use crate::error::ApiResult;
+use crate::types::{Language, fill};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
@@ -70,13 +71,14 @@ impl Refusal {
         }
     }
 
-    /// Returns the published text for the email of a new user.
-    pub fn reason_for_new_user(self, email: &str) -> String {
-        match self {
-            Self::Domain => format!("Email '{email}' not allowed in this organization"),
-            Self::Plus => self.reason().to_owned(),
-            Self::Disposable => "Disposable email addresses are not allowed in this organization".to_owned(),
-        }
+    /// Returns the published text for the email of a new user. Pages show it in their language.
+    pub fn reason_for_new_user(self, language: Language, email: &str) -> String {
+        let text = match self {
+            Self::Domain => language.t("Email '{email}' not allowed in this organization"),
+            Self::Plus => language.t("Email addresses containing + are not allowed."),
+            Self::Disposable => language.t("Disposable email addresses are not allowed in this organization"),
+        };
+        fill(text, &[("email", email)])
     }
 }
 

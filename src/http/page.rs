@@ -53,6 +53,7 @@ pub fn form_headers() -> Vec<(&'static str, String)> {
 }
 
 /// A page with a form, which is sent to the address of the page.
+#[derive(Default)]
 pub struct Form<'a> {
     /// The language.
     pub language: Language,

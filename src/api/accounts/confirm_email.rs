@@ -9,6 +9,7 @@ use crate::domain::users::emails;
 use crate::domain::{realm, rows, users};
 use crate::http::{Anyone, ApiError, ApiResult, Call, Read, Reply, page};
 use crate::store::Tx;
+use crate::types::fill;
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -21,19 +22,18 @@ pub struct ConfirmParams {
 
 /// `GET /accounts/confirm_new_email/{key}`: asks.
 pub fn show(read: &Read<'_, Anyone>, params: ConfirmParams) -> ApiResult<Reply> {
+    let language = language_of(read, read.info)?;
     let Some((_, email)) = confirmation::find(read, &params.key, read.app.clock.seconds())? else {
         read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
-        return Ok(dead_link(404));
+        return Ok(dead_link(language));
     };
-    let sentence = format!("Your account gets the address {email}. You log in with it.");
+    let text = language.t("Your account gets the address {email}. You log in with it.");
     Ok(form(&page::Form {
-        language: language_of(read, read.info)?,
-        title: "Confirm your address",
-        sentences: &[&sentence],
-        error: None,
-        hidden: &[],
-        field: None,
-        button: "Confirm the new address",
+        language,
+        title: language.t("Confirm your address"),
+        sentences: &[&fill(text, &[("email", &email)])],
+        button: language.t("Confirm the new address"),
+        ..page::Form::default()
     }))
 }
 
@@ -49,12 +49,13 @@ pub async fn confirm(call: Call<Anyone>, params: ConfirmParams) -> ApiResult<Rep
         .await?;
     if !is_known {
         app.rate_limiter.count_wrong_key(info.peer, &app.clock)?;
-        return Ok(dead_link(404));
+        return Ok(dead_link(language));
     }
     let changed = call.write(move |tx, _| change(tx, &params.key)).await?;
-    let Some(email) = changed else { return Ok(dead_link(404)) };
-    let sentence = format!("Your account has the address {email} now. You log in with it.");
-    Ok(shown(200, language, "Your address is confirmed", &[&sentence]))
+    let Some(email) = changed else { return Ok(dead_link(language)) };
+    let text = language.t("Your account has the address {email} now. You log in with it.");
+    let sentence = fill(text, &[("email", &email)]);
+    Ok(shown(200, language, language.t("Your address is confirmed"), &[&sentence]))
 }
 
 /// Changes the address; `None` if the link does not work any more.

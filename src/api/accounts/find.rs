@@ -1,12 +1,12 @@
 //! `/accounts/find/`: letters that say whether addresses have accounts.
 
-use crate::api::accounts::pages::{form, language_of, shown, too_many};
+use crate::api::accounts::pages::{by_mail, form, shown, too_many};
 use crate::domain::mail::letters;
-use crate::domain::{mail, realm, users};
+use crate::domain::{realm, users};
 use crate::http::params::NoParams;
 use crate::http::{Anyone, ApiResult, Call, Read, Reply, page};
 use crate::store::Tx;
-use crate::types::Language;
+use crate::types::{Language, fill};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ pub struct FindForm {
 
 /// `GET /accounts/find/`.
 pub fn show(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    let language = language_of(read, read.info)?;
-    if mail::is_on(read)? { Ok(page_with(language, None)) } else { Ok(without_mail(language)) }
+    let found = by_mail(read, read.info, without_mail)?;
+    Ok(found.map_or_else(|page| page, |language| page_with(language, None)))
 }
 
 /// Each server has one organization.
@@ -46,12 +46,13 @@ fn page_with(language: Language, error: Option<&str>) -> Reply {
         language,
         title: language.t("Find your account"),
         sentences: &[
-            "Enter your email addresses, separated by commas: at most 10. Each gets a letter that says whether it has an account here.",
+            language.t("Enter your email addresses, separated by commas: at most 10. Each gets a letter that says whether it has \
+                 an account here."),
         ],
         error,
-        hidden: &[],
         field: Some(page::Input { name: "emails", label: language.t("Email"), kind: "text", value: "" }),
-        button: "Send the letters",
+        button: language.t("Send the letters"),
+        ..page::Form::default()
     })
 }
 
@@ -59,13 +60,10 @@ fn page_with(language: Language, error: Option<&str>) -> Reply {
 /// counts for the limits of the client's address and of its own.
 pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
-    let (language, is_on) = app
-        .readers
-        .read(|snapshot| ApiResult::Ok((language_of(snapshot, &info)?, mail::is_on(snapshot)?)))
-        .await?;
-    if !is_on {
-        return Ok(without_mail(language));
-    }
+    let language = match app.readers.read(|snapshot| by_mail(snapshot, &info, without_mail)).await? {
+        Ok(language) => language,
+        Err(page) => return Ok(page),
+    };
     let mut emails: Vec<String> = Vec::new();
     for email in params.emails.split([',', '\n']).map(str::trim).filter(|email| !email.is_empty()) {
         if !emails.iter().any(|other| other.eq_ignore_ascii_case(email)) {
@@ -76,7 +74,7 @@ pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
         || emails.len() > MAX_EMAILS
         || !emails.iter().all(|email| users::names::is_new_email(email))
     {
-        return Ok(page_with(language, Some("Enter between 1 and 10 email addresses.")));
+        return Ok(page_with(language, Some(language.t("Enter between 1 and 10 email addresses."))));
     }
     for email in &emails {
         if let Err(error) = app.rate_limiter.count_letter_to("find", email, info.peer, &app.clock) {
@@ -96,6 +94,6 @@ pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
         Ok(())
     };
     call.write(job).await?;
-    let sentence = format!("Letters are on their way to: {typed}.");
-    Ok(shown(200, language, "Check your email", &[&sentence]))
+    let sentence = fill(language.t("Letters are on their way to: {emails}."), &[("emails", &typed)]);
+    Ok(shown(200, language, language.t("Check your email"), &[&sentence]))
 }

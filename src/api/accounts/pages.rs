@@ -1,6 +1,6 @@
 //! Parts of the pages.
 
-use crate::domain::notices;
+use crate::domain::{mail, notices};
 use crate::http::{ApiError, ApiResult, OtherReply, Reply, RequestInfo, page};
 use crate::types::Language;
 use bytes::Bytes;
@@ -12,6 +12,16 @@ pub fn language_of(connection: &Connection, info: &RequestInfo) -> ApiResult<Lan
         Some(language) => Ok(language),
         None => notices::common_language(connection),
     }
+}
+
+/// The language of a page that works by mail, or the page that is shown where the server sends none.
+pub fn by_mail(
+    connection: &Connection,
+    info: &RequestInfo,
+    without_mail: fn(Language) -> Reply,
+) -> ApiResult<Result<Language, Reply>> {
+    let language = language_of(connection, info)?;
+    Ok(if mail::is_on(connection)? { Ok(language) } else { Err(without_mail(language)) })
 }
 
 /// A page with sentences.
@@ -42,8 +52,9 @@ pub fn too_many(language: Language, error: &ApiError) -> Reply {
     Reply::other(OtherReply { status: 429, content_type: page::HTML, headers, body })
 }
 
-/// The page for a link that does not work.
-pub fn dead_link(status: u16) -> Reply {
-    let sentence = "It is not complete, or it has expired or been used. You can ask for a new one.";
-    shown(status, Language::English, "This link does not work", &[sentence])
+/// The page for a link that does not work, with status 404.
+pub fn dead_link(language: Language) -> Reply {
+    let sentence =
+        language.t("It is not complete, or it has expired or been used. You can ask for a new one.");
+    shown(404, language, language.t("This link does not work"), &[sentence])
 }

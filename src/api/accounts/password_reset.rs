@@ -1,9 +1,9 @@
 //! `/accounts/password/reset/`: a letter with the link that sets a new password.
 
-use crate::api::accounts::pages::{form, language_of, redirect, shown, too_many};
+use crate::api::accounts::pages::{by_mail, form, language_of, redirect, shown, too_many};
 use crate::domain::accounts::password;
 use crate::domain::mail::letters;
-use crate::domain::{mail, realm, users};
+use crate::domain::{realm, users};
 use crate::http::params::NoParams;
 use crate::http::{Anyone, ApiResult, Call, Read, Reply, page};
 use crate::store::Tx;
@@ -21,11 +21,8 @@ pub struct ResetForm {
 
 /// `GET /accounts/password/reset/`.
 pub fn show(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    let language = language_of(read, read.info)?;
-    if !mail::is_on(read)? {
-        return Ok(without_mail(language));
-    }
-    Ok(page_with(language, None))
+    let found = by_mail(read, read.info, without_mail)?;
+    Ok(found.map_or_else(|page| page, |language| page_with(language, None)))
 }
 
 /// Says what to do where the server sends no mail.
@@ -47,26 +44,23 @@ fn page_with(language: Language, error: Option<&str>) -> Reply {
     form(&page::Form {
         language,
         title: language.t("Forgot your password?"),
-        sentences: &[
+        sentences: &[language.t(
             "Enter the email address of your account. A letter with a link for a new password goes to it.",
-        ],
+        )],
         error,
-        hidden: &[],
         field: Some(page::Input { name: "email", label: language.t("Email"), kind: "email", value: "" }),
-        button: "Send the letter",
+        button: language.t("Send the letter"),
+        ..page::Form::default()
     })
 }
 
 /// `POST /accounts/password/reset/`: sends the letter. The answer is the same for all addresses.
 pub async fn submit(call: Call<Anyone>, params: ResetForm) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
-    let (language, is_on) = app
-        .readers
-        .read(|snapshot| ApiResult::Ok((language_of(snapshot, &info)?, mail::is_on(snapshot)?)))
-        .await?;
-    if !is_on {
-        return Ok(without_mail(language));
-    }
+    let language = match app.readers.read(|snapshot| by_mail(snapshot, &info, without_mail)).await? {
+        Ok(language) => language,
+        Err(page) => return Ok(page),
+    };
     let email = params.email.trim().to_owned();
     if !users::names::is_new_email(&email) {
         return Ok(page_with(language, Some(language.t("Please enter your email address."))));
@@ -100,6 +94,9 @@ fn send(tx: &mut Tx<'_>, email: &str) -> ApiResult<()> {
 /// `GET /accounts/password/reset/done/`.
 pub fn done(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
     let language = language_of(read, read.info)?;
-    let sentence = "If this address can have a new password, a letter is on its way to it. Its link works once, and for a day.";
-    Ok(shown(200, language, "Check your email", &[sentence]))
+    let sentence = language.t(
+        "If this address can have a new password, a letter is on its way to it. Its link works once, and for \
+         a day.",
+    );
+    Ok(shown(200, language, language.t("Check your email"), &[sentence]))
 }

@@ -7,7 +7,7 @@ use crate::domain::users::{emails, names};
 use crate::domain::{invites, mail};
 use crate::http::{Anyone, ApiResult, Call, Read, Reply, page};
 use crate::store::Tx;
-use crate::types::Language;
+use crate::types::{Language, fill};
 use rusqlite::Connection;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -71,15 +71,18 @@ pub fn show(read: &Read<'_, Anyone>, params: SignUpForm) -> ApiResult<Reply> {
 }
 
 fn needs_invitation(language: Language) -> Reply {
-    let sentence = "To join this organization you need an invitation. Please ask a person who is in it.";
-    shown(404, language, "You need an invitation", &[sentence])
+    let sentence =
+        language.t("To join this organization you need an invitation. Please ask a person who is in it.");
+    shown(404, language, language.t("You need an invitation"), &[sentence])
 }
 
 fn page_with(language: Language, params: &SignUpForm, error: Option<&str>) -> Reply {
     form(&page::Form {
         language,
-        title: "Sign up",
-        sentences: &["Enter your email address. A letter with the link to your new account goes to it."],
+        title: language.t("Sign up"),
+        sentences: &[
+            language.t("Enter your email address. A letter with the link to your new account goes to it.")
+        ],
         error,
         hidden: &[("invite", &params.invite)],
         field: Some(page::Input {
@@ -88,7 +91,7 @@ fn page_with(language: Language, params: &SignUpForm, error: Option<&str>) -> Re
             kind: "email",
             value: &params.email,
         }),
-        button: "Send the letter",
+        button: language.t("Send the letter"),
     })
 }
 
@@ -105,7 +108,8 @@ pub async fn submit(call: Call<Anyone>, params: SignUpForm) -> ApiResult<Reply> 
         let error = if !names::is_new_email(&email) || emails::is_reserved(snapshot, &email)? {
             Some(language.t("Please enter your email address.").to_owned())
         } else {
-            check_may_join(snapshot, &email)?.err().map(|refusal| refusal.reason_for_new_user(&email))
+            let refusal = check_may_join(snapshot, &email)?.err();
+            refusal.map(|refusal| refusal.reason_for_new_user(language, &email))
         };
         Ok((language, error.map(|error| page_with(language, &params, Some(&error)))))
     });
@@ -137,11 +141,15 @@ pub fn sent(read: &Read<'_, Anyone>, params: SentParams) -> ApiResult<Reply> {
     let language = language_of(read, read.info)?;
     let email = params.email.trim();
     let sentence = if names::is_new_email(email) {
-        format!("A letter is on its way to {email}. Its link leads to your new account, and works for a day.")
+        let text = language
+            .t("A letter is on its way to {email}. Its link leads to your new account, and works for a day.");
+        fill(text, &[("email", email)])
     } else {
-        "A letter is on its way to you. Its link leads to your new account, and works for a day.".to_owned()
+        language
+            .t("A letter is on its way to you. Its link leads to your new account, and works for a day.")
+            .to_owned()
     };
-    Ok(shown(200, language, "Check your email", &[&sentence]))
+    Ok(shown(200, language, language.t("Check your email"), &[&sentence]))
 }
 
 /// `GET /accounts/do_confirm/{key}`: leads to the page that creates the account.
@@ -149,7 +157,7 @@ pub fn confirm(read: &Read<'_, Anyone>, params: KeyParams) -> ApiResult<Reply> {
     let is_key = params.key.len() == 24 && params.key.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if !is_key {
         read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
-        return Ok(dead_link(404));
+        return Ok(dead_link(language_of(read, read.info)?));
     }
     Ok(redirect(format!("/join/{}/", params.key)))
 }

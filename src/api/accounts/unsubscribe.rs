@@ -22,29 +22,28 @@ pub struct UnsubscribeParams {
 
 /// `GET /accounts/unsubscribe/{type}/{key}`: asks.
 pub fn show(read: &Read<'_, Anyone>, params: UnsubscribeParams) -> ApiResult<Reply> {
+    let language = language_of(read, read.info)?;
     let is_known = unsubscribe::find(read, &params.key)?.is_some();
     if !is_known || unsubscribe::setting(&params.kind).is_none() {
         read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
-        return Ok(unknown());
+        return Ok(unknown(language));
     }
     Ok(form(&page::Form {
-        language: language_of(read, read.info)?,
-        title: "End these letters",
-        sentences: &[about(&params.kind)],
-        error: None,
-        hidden: &[],
-        field: None,
-        button: "Send me no more of them",
+        language,
+        title: language.t("End these letters"),
+        sentences: &[about(language, &params.kind)],
+        button: language.t("Send me no more of them"),
+        ..page::Form::default()
     }))
 }
 
 /// The letters of a type.
-fn about(kind: &str) -> &'static str {
+fn about(language: Language, kind: &str) -> &'static str {
     match kind {
-        "missed_messages" => "Letters about messages that you have missed.",
-        "digest" => "Digests of what happened while you were away.",
-        "login" => "Letters about new logins to your account.",
-        _ => "Letters about new features.",
+        "missed_messages" => language.t("Letters about messages that you have missed."),
+        "digest" => language.t("Digests of what happened while you were away."),
+        "login" => language.t("Letters about new logins to your account."),
+        _ => language.t("Letters about new features."),
     }
 }
 
@@ -55,10 +54,11 @@ pub async fn submit(call: Call<Anyone>, params: UnsubscribeParams) -> ApiResult<
     let is_known = call.write(move |tx, _| turn_off(tx, &params)).await?;
     if !is_known {
         app.rate_limiter.count_wrong_key(info.peer, &app.clock)?;
-        return Ok(unknown());
+        return Ok(unknown(language));
     }
-    let sentence = "You get no more of these letters. Your notification settings turn them on again.";
-    Ok(shown(200, language, "These letters have ended", &[sentence]))
+    let sentence =
+        language.t("You get no more of these letters. Your notification settings turn them on again.");
+    Ok(shown(200, language, language.t("These letters have ended"), &[sentence]))
 }
 
 /// Turns the setting off. Returns whether the link is known.
@@ -76,7 +76,7 @@ fn turn_off(tx: &mut Tx<'_>, params: &UnsubscribeParams) -> ApiResult<bool> {
     Ok(true)
 }
 
-fn unknown() -> Reply {
-    let sentence = "It is not complete. Your notification settings turn these letters off, too.";
-    shown(200, Language::English, "This link does not work", &[sentence])
+fn unknown(language: Language) -> Reply {
+    let sentence = language.t("It is not complete. Your notification settings turn these letters off, too.");
+    shown(200, language, language.t("This link does not work"), &[sentence])
 }

@@ -92,7 +92,7 @@ impl SignupForm {
             errors.email =
                 Some(language.t("There is an account with this email address already.").to_owned());
         } else if let Err(refusal) = check_may_join(connection, email)? {
-            errors.email = Some(refusal.reason_for_new_user(email));
+            errors.email = Some(refusal.reason_for_new_user(language, email));
         }
         errors.password = password_error(&self.password, language);
         Ok(errors)

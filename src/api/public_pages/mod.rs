@@ -1,9 +1,10 @@
 //! Web-public channels as plain pages, for readers and search engines without scripts: `/public`, and `robots.txt`.
 //!
-//! A page shows what visitors may read, the same to all readers, so that it can be cached and linked. The link of a topic begins with
-//! the id of its oldest message, by which it is found after it was renamed, resolved or moved. Search engines are asked to
-//! stay away unless the operator wants them (`--search-engines on`): that is no setting of the organization, so the
-//! published interface has no more members, and who makes a server findable also answers for its name and its robots.txt.
+//! A page shows what visitors may read, the same to all readers, so that it can be cached and linked. Its own words are in the
+//! language of the organization. The link of a topic begins with the id of its oldest message, by which it is found after it
+//! was renamed, resolved or moved. Search engines are asked to stay away unless the operator wants them
+//! (`--search-engines on`): that is no setting of the organization, so the published interface has no more members, and who
+//! makes a server findable also answers for its name and its robots.txt.
 
 mod view;
 
@@ -18,12 +19,12 @@ use crate::domain::messages::row_reader::for_each_row;
 use crate::domain::messages::topic_sql;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rows::channel::StreamRow;
-use crate::domain::{channels, images, messages, realm, rows};
+use crate::domain::{channels, images, messages, notices, realm, rows};
 use crate::http::params::NoParams;
 use crate::http::{
     ANYONE, Anyone, ApiError, ApiResult, Caller, OtherReply, Read, Reply, Route, VISITOR, Visitor, page,
 };
-use crate::types::{Language, MessageId, StreamId, TopicId, shown_topic};
+use crate::types::{MessageId, StreamId, TopicId, shown_topic};
 use hyper::Method;
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -78,7 +79,7 @@ pub struct TopicParams {
 /// `GET /public`: the channels.
 fn list_channels(read: &Read<'_, Visitor>, _params: NoParams) -> ApiResult<Reply> {
     if !visitors::are_admitted(read)? {
-        return Err(missing());
+        return Err(missing(read));
     }
     let viewer = Viewer::new(ctx(read));
     let mut entries = Vec::new();
@@ -89,7 +90,7 @@ fn list_channels(read: &Read<'_, Visitor>, _params: NoParams) -> ApiResult<Reply
         }
     }
     let title = organization(read)?;
-    Ok(respond(read, &Page { path: view::ROOT.to_owned(), title, entries, ..Page::default() }))
+    respond(read, &Page { path: view::ROOT.to_owned(), title, entries, ..Page::default() })
 }
 
 /// `GET /public/{channel}`: the topics of a channel, the newest first.
@@ -113,20 +114,21 @@ fn list_topics(read: &Read<'_, Visitor>, params: ChannelParams) -> ApiResult<Rep
         }
     }
     let above = vec![(view::ROOT.to_owned(), organization(read)?)];
-    Ok(respond(read, &Page { path, title: channel.name, above, entries, ..Page::default() }))
+    respond(read, &Page { path, title: channel.name, above, entries, ..Page::default() })
 }
 
 /// `GET /public/{channel}/{topic}`: messages of a topic.
 fn show_topic(read: &Read<'_, Visitor>, params: TopicParams) -> ApiResult<Reply> {
     let ctx = ctx(read);
     let viewer = MessageViewer::new(ctx);
-    let id = leading_number(&params.topic).map(MessageId).ok_or_else(missing)?;
-    let message = viewer.find(id).map_err(as_missing)?;
+    let id = leading_number(&params.topic).map(MessageId).ok_or_else(|| missing(read))?;
+    let message = viewer.find(id).map_err(|error| as_missing(read, error))?;
     let conversation = viewer.conversation(message.recipient_id)?;
-    let (channel, topic_id) = conversation.stream.as_ref().zip(message.topic_id).ok_or_else(missing)?;
+    let (channel, topic_id) =
+        conversation.stream.as_ref().zip(message.topic_id).ok_or_else(|| missing(read))?;
     let name = shown_topic(&message.subject, false).to_owned();
     let channel_path = link_of(channel);
-    let path = link_of_topic(read, &channel_path, topic_id, &name)?.ok_or_else(missing)?;
+    let path = link_of_topic(read, &channel_path, topic_id, &name)?.ok_or_else(|| missing(read))?;
     if path != format!("{}/{}/{}", view::ROOT, params.channel, params.topic) {
         return Ok(moved(&path));
     }
@@ -136,7 +138,7 @@ fn show_topic(read: &Read<'_, Visitor>, params: TopicParams) -> ApiResult<Reply>
     let before = from.checked_sub(1).map(|last| vec![*ALL_IDS.start()..=last]).unwrap_or_default();
     let previous = topic_sql::newest_ids(read, topic_id, &before, PAGE)?.first().copied();
     if ids.is_empty() {
-        return Err(missing());
+        return Err(missing(read));
     }
     let page_at = |id: MessageId| format!("{path}?from={id}");
     let above = vec![(view::ROOT.to_owned(), organization(read)?), (channel_path, channel.name.clone())];
@@ -150,7 +152,7 @@ fn show_topic(read: &Read<'_, Visitor>, params: TopicParams) -> ApiResult<Reply>
         chat: Some(format!("/#narrow/channel/{}-x/topic/x/with/{}", channel.stream_id, message.id)),
         ..Page::default()
     };
-    Ok(respond(read, &page))
+    respond(read, &page)
 }
 
 /// Messages as visitors see them.
@@ -183,9 +185,9 @@ fn ctx<'a>(read: &'a Read<'_, Visitor>) -> Ctx<'a> {
 }
 
 fn find_channel(read: &Read<'_, Visitor>, part: &str) -> ApiResult<StreamRow> {
-    let id = leading_number(part).map(StreamId).ok_or_else(missing)?;
-    let channel = rows::channel::by_id(read, id)?.ok_or_else(missing)?;
-    if Viewer::new(ctx(read)).can_read(&channel)? { Ok(channel) } else { Err(missing()) }
+    let id = leading_number(part).map(StreamId).ok_or_else(|| missing(read))?;
+    let channel = rows::channel::by_id(read, id)?.ok_or_else(|| missing(read))?;
+    if Viewer::new(ctx(read)).can_read(&channel)? { Ok(channel) } else { Err(missing(read)) }
 }
 
 fn topics_of(connection: &Connection, stream_id: StreamId) -> ApiResult<Vec<TopicId>> {
@@ -227,12 +229,15 @@ fn organization(connection: &Connection) -> ApiResult<String> {
 }
 
 /// The refusal of a page that does not exist, or that visitors may not see.
-fn missing() -> ApiError {
-    ApiError::not_found().with_page(page::not_found(Language::default()))
+fn missing(connection: &Connection) -> ApiError {
+    match notices::common_language(connection) {
+        Ok(language) => ApiError::not_found().with_page(page::not_found(language)),
+        Err(error) => error,
+    }
 }
 
-fn as_missing(error: ApiError) -> ApiError {
-    if error.status() < 500 { missing() } else { error }
+fn as_missing(connection: &Connection, error: ApiError) -> ApiError {
+    if error.status() < 500 { missing(connection) } else { error }
 }
 
 /// The answer for an older link.
@@ -241,11 +246,13 @@ fn moved(path: &str) -> Reply {
     Reply::other(OtherReply { status: 301, content_type: page::HTML, headers, body: bytes::Bytes::new() })
 }
 
-fn respond(read: &Read<'_, Visitor>, page: &Page) -> Reply {
+fn respond(read: &Read<'_, Visitor>, page: &Page) -> ApiResult<Reply> {
+    let language = notices::common_language(read)?;
     let is_found = read.app.options.search_engines;
     let icon = realm::settings::all(read).map(|settings| images::realm::RealmImage::Icon.url(&settings));
-    let body = view::write(page, &read.info.origin, icon.ok().as_deref(), is_found).into();
-    Reply::other(OtherReply { status: 200, content_type: page::HTML, headers: view::headers(is_found), body })
+    let body = view::write(page, language, &read.info.origin, icon.ok().as_deref(), is_found).into();
+    let headers = view::headers(is_found);
+    Ok(Reply::other(OtherReply { status: 200, content_type: page::HTML, headers, body }))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The HTML of public pages. All texts are escaped but the stored rendering of messages, which is safe HTML.
 
-use crate::types::{MessageId, timestamp};
+use crate::types::{Language, MessageId, timestamp};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, PreEscaped, html};
@@ -90,13 +90,13 @@ pub fn headers(is_found: bool) -> Vec<(&'static str, String)> {
 }
 
 /// Writes a page. `is_found`: search engines may list it.
-pub fn write(page: &Page, origin: &str, icon: Option<&str>, is_found: bool) -> String {
+pub fn write(page: &Page, language: Language, origin: &str, icon: Option<&str>, is_found: bool) -> String {
     let organization = page.above.first().map_or(page.title.as_str(), |(_, name)| name.as_str());
     let title =
         if page.above.is_empty() { page.title.clone() } else { format!("{} · {organization}", page.title) };
     let text = html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang=(language.code()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -113,11 +113,11 @@ pub fn write(page: &Page, origin: &str, icon: Option<&str>, is_found: bool) -> S
             }
             body {
                 header {
-                    nav aria-label="Pages above" {
+                    nav aria-label=(language.t("Pages above")) {
                         @for (link, name) in &page.above { a href=(link) { (name) } " › " }
                     }
                     h1 dir="auto" { (page.title) }
-                    p { a href=(page.chat.as_deref().unwrap_or("/")) { "Open in the chat" } }
+                    p { a href=(page.chat.as_deref().unwrap_or("/")) { (language.t("Open in the chat")) } }
                 }
                 main {
                     @if !page.entries.is_empty() {
@@ -131,11 +131,13 @@ pub fn write(page: &Page, origin: &str, icon: Option<&str>, is_found: bool) -> S
                         }
                     }
                     @for post in &page.posts { (article(post, &page.path)) }
-                    @if page.entries.is_empty() && page.posts.is_empty() { p { "There is nothing here yet." } }
+                    @if page.entries.is_empty() && page.posts.is_empty() { p { (language.t("There is nothing here yet.")) } }
                 }
                 footer {
-                    @if let Some(previous) = &page.previous { a rel="prev" href=(previous) { "Older messages" } }
-                    @if let Some(next) = &page.next { a rel="next" href=(next) { "Newer messages" } }
+                    @if let Some(previous) = &page.previous {
+                        a rel="prev" href=(previous) { (language.t("Older messages")) }
+                    }
+                    @if let Some(next) = &page.next { a rel="next" href=(next) { (language.t("Newer messages")) } }
                 }
             }
         }

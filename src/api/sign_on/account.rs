@@ -99,10 +99,11 @@ pub fn create(
     };
     let email = &identity.email;
     if !names::is_new_email(email) || emails::is_taken(tx, email)? {
-        return Ok(Err(Refusal::Email("Enter a valid email address.".to_owned())));
+        let reason = sign_up.language.t("Enter a valid email address.");
+        return Ok(Err(Refusal::Email(reason.to_owned())));
     }
     if let Err(refusal) = check_may_join(tx, email)? {
-        return Ok(Err(Refusal::Email(refusal.reason_for_new_user(email))));
+        return Ok(Err(Refusal::Email(refusal.reason_for_new_user(sign_up.language, email))));
     }
     let full_name = find_name(tx, &identity.names)?;
     let person =

@@ -8,7 +8,7 @@ use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
 use crate::http::{Administrator, ApiError, ApiResult, Call, Reply};
 use crate::store::Tx;
-use crate::types::{Role, UserId};
+use crate::types::{Language, Role, UserId};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -65,5 +65,5 @@ pub async fn create_user(
 fn check_account(connection: &Connection, email: &str, full_name: &str) -> ApiResult<()> {
     let (_, email) = check_new_user(connection, email, full_name)?;
     check_may_join(connection, &email)?
-        .map_err(|refusal| ApiError::bad_request(refusal.reason_for_new_user(&email)))
+        .map_err(|refusal| ApiError::bad_request(refusal.reason_for_new_user(Language::English, &email)))
 }

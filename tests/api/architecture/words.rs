@@ -64,6 +64,31 @@ fn problem(key: &str, has_forms: bool, entry: Option<&Value>, forms: &[&str]) ->
     }
 }
 
+/// Folders and files with the HTML of pages.
+const PAGES: [&str; 5] = ["api/accounts/", "api/join/", "api/public_pages/", "api/sign_on/", "http/page.rs"];
+
+#[test]
+fn pages_have_no_sentence_without_a_translation() {
+    let error = Regex::new(&format!(r"ApiError::\w+\(\s*{LITERAL}")).unwrap();
+    let sentence = Regex::new(r"^[A-Z][a-z]*[ ,']").unwrap();
+    let texts = texts_of_source();
+    let mut count = 0;
+    let mut problems = Vec::new();
+    for file in files().into_iter().filter(|file| PAGES.iter().any(|place| file.path.starts_with(place))) {
+        // Errors of the interface stay English.
+        let errors: BTreeSet<String> =
+            error.captures_iter(&file.text).map(|found| found[1].to_owned()).collect();
+        for literal in file.literals().into_iter().filter(|literal| sentence.is_match(literal)) {
+            count += 1;
+            if !texts.contains_key(&literal) && !errors.contains(&literal) {
+                problems.push(format!("{}: {literal:?}", file.path));
+            }
+        }
+    }
+    assert!(count > 80, "the sentences of pages are found: {count}");
+    assert!(problems.is_empty(), "in no catalogue:\n{}", problems.join("\n"));
+}
+
 #[test]
 fn the_servers_texts_are_in_every_catalogue() {
     let texts = texts_of_source();

@@ -208,9 +208,12 @@ async fn only_people_of_the_organizations_domains_join() {
     server.set_realm_setting("emails_restricted_to_domains", json!(true)).await;
     let page = Page::open(&server, &link(&owner, json!({})).await).await;
     let fields = json!({"full_name": "Eve", "email": "eve@example.org", "password": "correct horse"});
-    let answer = page.send(fields).await;
+    let answer = page.send(fields.clone()).await;
     let words = "Email 'eve@example.org' not allowed in this organization";
     assert!(answer.status == 400 && text(&answer).contains(words), "{answer}");
+    let german = Page::open_in(&server, &link(&owner, json!({})).await, "de").await.send(fields).await;
+    let words = "Die E-Mail-Adresse eve@example.org ist in dieser Organisation nicht erlaubt";
+    assert!(german.status == 400 && text(&german).contains(words), "{german}");
     page.join("Ada").await;
 }
 

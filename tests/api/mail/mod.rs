@@ -1,6 +1,7 @@
 //! Mail: who gets which letter, once, and what a mail server that is down, busy or refuses changes.
 
 mod accounts;
+mod languages;
 mod links;
 mod queue;
 pub mod sink;

@@ -130,3 +130,32 @@ async fn search_engines_stay_away_unless_the_operator_wants_them() {
         assert_eq!(robots().await, closed);
     }
 }
+
+#[tokio::test]
+async fn pages_have_the_language_of_the_organization() {
+    let place = Place::new().await;
+    let Place { server, owner, ada, web, .. } = &place;
+    let visitor = server.anonymous();
+    owner.patch("/realm", json!({"default_language": "de"})).await.ok();
+    // A page is the same to all.
+    let get = async |path: &str| {
+        let request = visitor.request_outside(Method::GET, path).header("Accept", "text/html");
+        let answer = request.header("Accept-Language", "fr").send().await;
+        (answer.status, String::from_utf8(answer.bytes).unwrap())
+    };
+    let (status, topics) = get(&format!("/public/{web}-web")).await;
+    assert_eq!(status, 200, "{topics}");
+    for part in ["<html lang=\"de\">", "Übergeordnete Seiten", "Im Chat öffnen"] {
+        assert!(topics.contains(part), "{part}: {topics}");
+    }
+    let first = ada.send(*web, "plans", "x").await;
+    let mut last = first;
+    for _ in 0..50 {
+        last = ada.send(*web, "plans", "x").await;
+    }
+    let path = format!("/public/{web}-web/{first}-plans");
+    assert!(get(&path).await.1.contains(">Neuere Nachrichten<"));
+    assert!(get(&format!("{path}?from={last}")).await.1.contains(">Ältere Nachrichten<"));
+    let (status, missing) = get("/public/999-x").await;
+    assert!(status == 404 && missing.contains("<html lang=\"de\">"), "{missing}");
+}
