@@ -140,3 +140,20 @@ pub fn until(app: &App, next: i64) -> Duration {
     let milliseconds = next.saturating_mul(1000).saturating_sub(app.clock.milliseconds());
     Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0)).min(MAX_SLEEP)
 }
+
+/// The pause after a try that failed, in seconds: one of `pauses` by the number of failures before it. The last is repeated.
+pub fn pause_after(pauses: &[i64], failures: u64) -> i64 {
+    let pause = usize::try_from(failures).ok().and_then(|index| pauses.get(index));
+    pause.or(pauses.last()).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_pause_is_repeated() {
+        let pauses = [0, 1, 2, 3, u64::MAX].map(|failures| pause_after(&[5, 60, 300], failures));
+        assert_eq!(pauses, [5, 60, 300, 300, 300]);
+    }
+}

@@ -9,6 +9,7 @@ use crate::domain::notices::operation;
 use crate::domain::notifications::mailed;
 use crate::domain::{mail, missed_messages};
 use crate::error::ApiResult;
+use crate::scheduler;
 use crate::smtp::{Connection, Refusal, RefusalKind};
 use crate::store::Tx;
 use std::sync::PoisonError;
@@ -140,11 +141,11 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
     app.mail.failed_attempts.fetch_add(1, Ordering::Relaxed);
     let next_try = if kind == RefusalKind::Server {
         let failures = app.mail.failures_in_a_row.fetch_add(1, Ordering::Relaxed);
-        let next_attempt = now + pause(&SERVER_PAUSES, failures);
+        let next_attempt = now + scheduler::pause_after(&SERVER_PAUSES, failures);
         app.mail.next_attempt.store(next_attempt, Ordering::Relaxed);
         next_attempt
     } else {
-        now + pause(&LETTER_PAUSES, due.attempts.unsigned_abs())
+        now + scheduler::pause_after(&LETTER_PAUSES, due.attempts.unsigned_abs())
     };
     tracing::warn!(kind = due.kind, error = text, "a letter was not sent and will be tried again");
     // Ignored if it is failing already.
@@ -168,9 +169,4 @@ async fn succeeded(app: &App) -> ApiResult<()> {
         app.writer.run(operation::mail_succeeded).await?;
     }
     Ok(())
-}
-
-fn pause(pauses: &[i64], failures: u64) -> i64 {
-    let index = usize::try_from(failures).unwrap_or(usize::MAX).min(pauses.len().saturating_sub(1));
-    pauses.get(index).copied().unwrap_or(60)
 }

@@ -1,5 +1,6 @@
 //! When requests to push services are repeated.
 
+use crate::scheduler;
 use hyper::HeaderMap;
 use std::time::Duration;
 
@@ -12,10 +13,9 @@ pub const LIFETIME: i64 = 24 * 60 * 60;
 /// The delays before the retries, in seconds; the last is repeated.
 const PAUSES: [i64; 5] = [10, 60, 300, 1800, 7200];
 
-/// The pause after a failed attempt, in seconds.
+/// The pause after a failed attempt, in seconds, by the number of those before it.
 pub fn pause_after(failed_tries: i64) -> i64 {
-    let index = usize::try_from(failed_tries).unwrap_or(usize::MAX).min(PAUSES.len() - 1);
-    PAUSES.get(index).copied().unwrap_or(LIFETIME)
+    scheduler::pause_after(&PAUSES, failed_tries.unsigned_abs())
 }
 
 /// The seconds of `Retry-After`, a number or a date; at most [`LIFETIME`].
