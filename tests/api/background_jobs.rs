@@ -130,7 +130,6 @@ async fn many_retired_words_are_not_written_down() {
 async fn words_that_are_used_during_their_lookup_stay() {
     for is_deleted_again in [false, true] {
         let server = TestServer::start().await;
-        server.app().writer.background().set_limit(Duration::MAX);
         let ada = server.member("ada").await;
         let general = server.channel("general", &[&ada]).await;
         let search = async || {
