@@ -30,7 +30,7 @@ pub struct Metadata {
     pub token_endpoint: Url,
     /// Has more claims about the person.
     pub userinfo_endpoint: Option<Url>,
-    /// The keys.
+    /// Has the public keys of tokens (RFC 7517).
     jwks_uri: Url,
     /// True if the token endpoint takes the secret of the client in a header.
     pub takes_basic: bool,

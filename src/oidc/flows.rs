@@ -27,7 +27,7 @@ pub struct Flow {
     pub(super) nonce: String,
     /// The secret of which the provider has the digest (PKCE).
     pub(super) verifier: String,
-    /// The purpose of the login.
+    /// What the login is for, which the provider does not learn.
     pub purpose: Purpose,
 }
 
@@ -45,7 +45,7 @@ pub struct Purpose {
 /// The end of a login, by the program that logs in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// A session of the browser.
+    /// A session, whose cookie the browser gets.
     Browser,
     /// An API key for the mobile app, encrypted with its one-time pad.
     Mobile(Pad),
@@ -70,7 +70,7 @@ impl Pad {
         Some(Self(bytes))
     }
 
-    /// The bytes.
+    /// The digits as bytes: a key of 256 bits.
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -84,7 +84,7 @@ impl Pad {
 /// A login that another program completes.
 #[derive(Clone, Debug)]
 pub struct Handover {
-    /// The person.
+    /// Whom the token logs in.
     pub user_id: UserId,
     /// The path of this server to which the program goes.
     pub next: String,

@@ -145,7 +145,7 @@ enum Audience {
 /// Claims about a person.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Profile {
-    /// The email.
+    /// The address, which counts only if the provider has verified it.
     pub(super) email: Option<String>,
     /// True if the provider has verified it; some write a text.
     email_verified: Option<Value>,
@@ -206,7 +206,7 @@ pub(super) struct Expected<'a> {
 pub(super) enum Rejection {
     /// Its key is not among those that are known.
     UnknownKey,
-    /// For this reason.
+    /// A check failed: the reason, for the logs.
     Invalid(&'static str),
 }
 

@@ -42,7 +42,7 @@ const SCOPE: &str = "openid profile email";
 /// A person, as a provider proves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The provider.
+    /// The provider, as `iss` of its tokens names it.
     pub issuer: String,
     /// The person at the provider. It never changes, and belongs to no other person later.
     pub subject: String,
@@ -191,7 +191,7 @@ fn identity(issuer: String, subject: String, profile: Profile) -> Result<Identit
     Ok(Identity { issuer, subject, email, names })
 }
 
-/// A new secret.
+/// A new secret: 48 random letters and digits.
 pub fn secret() -> String {
     rand::rng().sample_iter(Alphanumeric).take(SECRET_LENGTH).map(char::from).collect()
 }

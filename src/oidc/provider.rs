@@ -31,7 +31,7 @@ impl fmt::Debug for Provider {
 }
 
 impl Provider {
-    /// Checks the form of an `id`.
+    /// Checks an `id`, which is a part of paths. The error says which characters it may have.
     pub fn check_id(id: &str) -> Result<(), String> {
         let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if (1..=MAX_NAME).contains(&id.len()) && id.bytes().all(is_allowed) {
@@ -40,7 +40,7 @@ impl Provider {
         Err(format!("'id' has small letters, digits and hyphens, at most {MAX_NAME}"))
     }
 
-    /// Checks the form of a `name`.
+    /// Checks a `name`, which is shown on buttons. The error says how long it may be.
     pub fn check_name(name: &str) -> Result<(), String> {
         if (1..=MAX_NAME).contains(&name.trim().chars().count()) && !name.contains(char::is_control) {
             return Ok(());
@@ -48,7 +48,7 @@ impl Provider {
         Err(format!("'name' has 1 to {MAX_NAME} characters"))
     }
 
-    /// Checks the form of an `issuer`.
+    /// Checks an `issuer`: a secure URL without parameters and a user name. The error has an example.
     pub fn check_issuer(issuer: &str) -> Result<(), String> {
         let example = "write it like https://auth.example.com";
         let url = Url::parse(issuer).map_err(|error| format!("'issuer': {error}; {example}"))?;

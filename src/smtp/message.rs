@@ -27,7 +27,7 @@ pub struct Message {
     /// The id to which all letters of a thread refer.
     #[serde(default)]
     pub references: Option<String>,
-    /// The subject.
+    /// In Unicode; encoded when the letter is written.
     pub subject: String,
     /// The body as plain text.
     pub text: String,
@@ -39,7 +39,7 @@ pub struct Message {
     pub list: Option<(String, String)>,
     /// The link that ends mail of this kind.
     pub unsubscribe: Option<String>,
-    /// The code of the language.
+    /// The code for `Content-Language`; empty if there is no such header.
     pub language: String,
     /// `Date`, in UNIX seconds.
     pub date: i64,

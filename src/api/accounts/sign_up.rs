@@ -40,7 +40,7 @@ pub struct SentParams {
 
 /// The terms on which a person may sign up.
 enum Terms {
-    /// The organization is open.
+    /// The organization admits people without an invitation.
     Open,
     /// A reusable link has them.
     Link(Box<InviteRow>),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Parameters of both.
 #[derive(Deserialize)]
 pub struct UnsubscribeParams {
-    /// The kind of mail.
+    /// `missed_messages`, `digest` or `login`.
     kind: String,
     /// The secret part of the link.
     key: String,

@@ -156,7 +156,7 @@ fn missed(viewer: &MessageViewer<'_>, id: MessageId) -> ApiResult<Option<Missed>
 /// A letter that is ready but for the address at which it is answered.
 #[derive(Debug)]
 pub struct Composed {
-    /// The letter.
+    /// Complete but for the address at which it is answered.
     pub letter: Letter,
     /// The message whose conversation an answer goes to; `None` if the letter cannot be answered.
     pub answered: Option<MessageId>,

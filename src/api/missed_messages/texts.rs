@@ -6,11 +6,11 @@ use crate::types::{Language, Topic, fill};
 /// The subject of a letter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// A topic.
+    /// Messages of one topic.
     Topic {
         /// The name of the channel.
         channel: String,
-        /// The topic.
+        /// Resolved or not; an empty one is shown as "general chat".
         topic: Topic,
     },
     /// A direct conversation with this sender.
@@ -64,7 +64,7 @@ fn listed(names: &[String], language: Language) -> String {
 pub enum Mentioned {
     /// The reader by name.
     User,
-    /// A group of the reader.
+    /// A group of the reader, by its name.
     Group(String),
 }
 

@@ -12,9 +12,9 @@ const DAY: i64 = 24 * HOUR;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// An invitation.
+    /// The link to join, for an invited address.
     Invitation,
-    /// The reminder of an invitation.
+    /// The same link once more, before it expires.
     InvitationReminder,
     /// The link with which a person signs up.
     ConfirmSignUp,
@@ -26,15 +26,15 @@ pub enum Kind {
     EmailChanged,
     /// The link that sets a new password.
     PasswordReset,
-    /// The accounts of an address.
+    /// Whether an address has an account, to that address.
     FindAccount,
-    /// A login from a new place.
+    /// A login, unless the account is new or its user does not want to know.
     NewLogin,
-    /// Missed messages.
+    /// Messages that their reader has not read in time.
     MissedMessages,
-    /// The digest.
+    /// What happened while a person was away.
     Digest,
-    /// An account was deactivated.
+    /// An administrator has deactivated an account, to its user.
     AccountDeactivated,
     /// The organization was deactivated, to owners.
     OrganizationDeactivated,
@@ -287,7 +287,7 @@ impl Body {
         self.with(text.to_owned(), html)
     }
 
-    /// The plain text.
+    /// The parts as plain text, with an empty line between them and a line end after them.
     pub(super) fn text(&self) -> String {
         format!("{}\n", self.text.join("\n\n"))
     }

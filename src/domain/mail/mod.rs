@@ -45,7 +45,7 @@ impl Setup {
         host.unwrap_or_default()
     }
 
-    /// A new `Message-ID`.
+    /// A new `Message-ID`, with its angle brackets.
     fn message_id(&self) -> String {
         format!("<{}@{}>", random_key(), self.domain())
     }

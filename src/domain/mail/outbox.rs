@@ -13,9 +13,9 @@ use rusqlite::{Connection, OptionalExtension};
 pub struct DueLetter {
     /// Identifies the row.
     pub id: i64,
-    /// The kind, for the log.
+    /// The name of its kind in snake case, for the log.
     pub kind: String,
-    /// The letter.
+    /// What was composed when the letter was queued; stored as JSON.
     pub message: Message,
     /// When it becomes useless, in UNIX seconds.
     pub expires: i64,

@@ -16,15 +16,15 @@ use rusqlite::{Connection, OptionalExtension};
 /// The beginning of tokens at which mails are answered.
 const REPLY_PREFIX: &str = "mm";
 
-/// The digits of a token.
+/// The hexadecimal digits of a token: 128 bits.
 const TOKEN_DIGITS: usize = 32;
 
 /// The owner of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MailTarget {
-    /// A channel.
+    /// A channel, in which mails become messages.
     Channel {
-        /// The channel.
+        /// Where the messages are sent.
         stream_id: StreamId,
         /// The user who asked for the address.
         asker_id: UserId,
@@ -33,9 +33,9 @@ pub enum MailTarget {
     },
     /// The conversation of a message, in which a user answers.
     Reply {
-        /// The user.
+        /// The person who was sent the address, and whose answer it takes.
         user_id: UserId,
-        /// The message.
+        /// A message of the conversation to which the answer goes.
         message_id: MessageId,
     },
 }

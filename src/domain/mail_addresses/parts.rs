@@ -12,7 +12,7 @@ pub const SHOW_SENDER: &str = "show-sender";
 pub struct MailOptions {
     /// The message begins with the sender of the mail.
     pub show_sender: bool,
-    /// Keeps a footer.
+    /// Keeps the text from a line with `--` on.
     pub include_footer: bool,
     /// Keeps quoted text.
     pub include_quotes: bool,
@@ -25,7 +25,7 @@ pub struct MailOptions {
 pub struct Parts {
     /// The token, in lower case.
     pub token: String,
-    /// The options.
+    /// Off where the address does not name them.
     pub options: MailOptions,
 }
 

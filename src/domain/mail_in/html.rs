@@ -97,7 +97,7 @@ pub fn to_markdown(html: &str, keeps_quotes: bool) -> String {
     writer.finish()
 }
 
-/// A tag.
+/// A start tag or an end tag.
 struct Tag {
     /// In lower case.
     name: String,

@@ -28,17 +28,17 @@ const MAX_SENDER: usize = 320;
 /// A mail that was read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Mail {
-    /// The subject, decoded.
+    /// Decoded; empty if there is none.
     pub subject: String,
     /// The sender: the name and the address, in one line.
     pub from: String,
-    /// The plain text.
+    /// All parts of plain text, with an empty line between them. Lines end with LF.
     pub text: Option<String>,
-    /// The HTML.
+    /// All parts of HTML, in the same form.
     pub html: Option<String>,
-    /// The files.
+    /// At most 50; empty ones are left out.
     pub attachments: Vec<Attachment>,
-    /// Its author.
+    /// Whether a person or a program wrote it, by its headers.
     pub kind: MailKind,
 }
 
@@ -52,7 +52,7 @@ pub enum MailKind {
     Automatic,
     /// A program that answered a mail, such as a note of absence.
     AutomaticReply,
-    /// This server.
+    /// This server, by the marks of [`OwnMail`].
     OfThisServer,
 }
 
@@ -63,7 +63,7 @@ pub struct Attachment {
     pub name: String,
     /// The media type, as the sender wrote it.
     pub content_type: Option<String>,
-    /// The content, decoded.
+    /// Without the transfer encoding; never empty.
     pub content: Bytes,
 }
 
@@ -72,7 +72,7 @@ pub struct Attachment {
 pub enum Unreadable {
     /// There are more parts, or deeper levels, than a mail program makes.
     TooManyParts,
-    /// The headers are too long.
+    /// The headers of the mail or of a part have more than 128 KiB.
     HeadersTooLong,
 }
 
@@ -81,7 +81,7 @@ pub enum Unreadable {
 pub struct OwnMail {
     /// The addresses at which the server receives mail: its mails ask to be answered there.
     pub pattern: Option<MailPattern>,
-    /// The host in `List-Id`.
+    /// The host that this server writes in `List-Id`.
     pub host: Option<String>,
 }
 
