@@ -9,7 +9,7 @@ use crate::domain::users::emails;
 use crate::domain::{realm, rows, users};
 use crate::http::{Anyone, ApiError, ApiResult, Call, Read, Reply, page};
 use crate::store::Tx;
-use crate::types::fill;
+use crate::types::{Language, fill};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -51,11 +51,22 @@ pub async fn confirm(call: Call<Anyone>, params: ConfirmParams) -> ApiResult<Rep
         app.rate_limiter.count_wrong_key(info.peer, &app.clock)?;
         return Ok(dead_link(language));
     }
-    let changed = call.write(move |tx, _| change(tx, &params.key)).await?;
+    let changed = call.write(move |tx, _| change(tx, &params.key)).await;
+    let changed =
+        changed.map_err(|error| if info.accepts_html { with_page(error, language) } else { error })?;
     let Some(email) = changed else { return Ok(dead_link(language)) };
     let text = language.t("Your account has the address {email} now. You log in with it.");
     let sentence = fill(text, &[("email", &email)]);
     Ok(shown(200, language, language.t("Your address is confirmed"), &[&sentence]))
+}
+
+/// Shows a refusal as a page in browsers.
+fn with_page(error: ApiError, language: Language) -> ApiError {
+    if error.status() != 400 {
+        return error;
+    }
+    let sentence = language.t("Another account has it, or it may not be used here. Please ask an administrator of the organization.");
+    error.with_page(page::plain(language, language.t("Your address was not changed"), &[sentence]))
 }
 
 /// Changes the address; `None` if the link does not work any more.

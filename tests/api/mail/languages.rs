@@ -48,7 +48,7 @@ fn has(path: &str, texts: &BTreeSet<String>, expected: &[&str]) {
 #[tokio::test]
 async fn pages_about_accounts_have_no_text_in_english() {
     let (server, mut sink) = start().await;
-    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let invitation = "Um dieser Organisation beizutreten, brauchst du eine Einladung. Bitte frage jemanden, der in ihr ist.";
     check(&server, "/register/", &["Du brauchst eine Einladung", invitation]).await;
     owner.patch("/realm", json!({"invite_required": false})).await.ok();
@@ -101,6 +101,17 @@ async fn pages_about_accounts_have_no_text_in_english() {
     let answer = "Dein Konto hat jetzt die Adresse changed@example.com. Mit ihr meldest du dich an.";
     has(&path, &submit(&server, &path, json!({})).await, &["Deine Adresse ist bestätigt", answer]);
     has(&path, &submit(&server, &path, json!({})).await, &["Dieser Link funktioniert nicht", is_dead]);
+
+    bob.patch("/settings", json!({"email": "taken@example.com"})).await.ok();
+    sink.next().await;
+    let path = sink.next().await.path("confirm_new_email");
+    server.member("taken").await;
+    let request = server.anonymous().request_outside(Method::POST, &path).header("Accept", "text/html");
+    let refused = request.header("Accept-Language", "de").send().await;
+    assert_eq!(refused.status, 400);
+    let reason = "Ein anderes Konto hat sie, oder sie darf hier nicht verwendet werden. Bitte frage einen Administrator der \
+         Organisation.";
+    has(&path, &texts(&text(&refused)), &["Deine Adresse wurde nicht geändert", reason]);
 }
 
 #[tokio::test]
