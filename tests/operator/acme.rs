@@ -1,11 +1,11 @@
 //! `--acme` against pebble, the test server of Let's Encrypt: issued, kept, renewed and refused.
 //!
-//! `.ci/run` installs the program (`apt-get install pebble`). Without it the tests fail, unless `TEAMCHAT_NO_PEBBLE` is
-//! set: then they say so.
+//! `.ci/run` installs the program.
 
 use crate::authority::{Authority, Files, address_of, connect, exchange, request};
 use crate::ports::ReservedPort;
 use crate::program::Serving;
+use crate::requirements::program_or_skip;
 use hyper::Version;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -39,13 +39,7 @@ struct Pebble {
 impl Pebble {
     /// Starts one with further settings; `None` if it is not installed, and need not be.
     async fn start(more: Value) -> Option<Self> {
-        if Command::new("pebble").arg("--help").stderr(Stdio::null()).status().is_err() {
-            assert!(
-                std::env::var_os("TEAMCHAT_NO_PEBBLE").is_some(),
-                "install pebble, or set TEAMCHAT_NO_PEBBLE"
-            );
-            return None;
-        }
+        let program = program_or_skip("pebble")?;
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::new();
         let certificate = authority.issue(folder.path(), &["127.0.0.1", "localhost"], 9);
@@ -62,7 +56,7 @@ impl Pebble {
         settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let path = folder.path().join("pebble.json");
         std::fs::write(&path, json!({ "pebble": settings }).to_string()).unwrap();
-        let start = |program: &str, arguments: &[String]| {
+        let start = |program: &Path, arguments: &[String]| {
             let mut command = Command::new(program);
             command.args(arguments).env("PEBBLE_VA_NOSLEEP", "1").env("PEBBLE_AUTHZREUSE", "0");
             command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
@@ -82,7 +76,8 @@ impl Pebble {
             own.iter().zip(values).flat_map(|(name, value)| [(*name).to_owned(), value]).collect();
         let of_pebble =
             ["-config", path.to_str().unwrap(), "-dnsserver", &dns.to_string()].map(str::to_owned);
-        let processes = vec![start("pebble-challtestsrv", &names), start("pebble", &of_pebble)];
+        let of_names = program.with_file_name("pebble-challtestsrv");
+        let processes = vec![start(&of_names, &names), start(&program, &of_pebble)];
         let pebble = Self {
             processes,
             directory: format!("https://{listen}/dir"),

@@ -1,12 +1,12 @@
 //! Mail by a mail server of its own (aiosmtpd): TLS, logins, refusals, restarts, and what the operator sees of it.
 //!
-//! `.ci/run` installs aiosmtpd (`tests/clients/run install`). Without it the tests fail, unless `TEAMCHAT_NO_AIOSMTPD` is set:
-//! then they pass without a look.
+//! `.ci/run` installs aiosmtpd (`tests/clients/run install`).
 
 use crate::authority::{Authority, Files};
 use crate::doctor::examine;
 use crate::ports::ReservedPort;
 use crate::program::{Serving, command, words};
+use crate::requirements::program_or_skip;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -14,21 +14,6 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 const PASSWORD: &str = "correct/horse@battery";
 const ENCODED: &str = "correct%2Fhorse%40battery";
-
-/// Python with aiosmtpd; `None` if it is not installed, and need not be.
-fn python() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let python = root.join(target).join("clients/mail/bin/python");
-    if python.exists() {
-        return Some(python);
-    }
-    assert!(
-        std::env::var_os("TEAMCHAT_NO_AIOSMTPD").is_some(),
-        "run tests/clients/run install, or set TEAMCHAT_NO_AIOSMTPD"
-    );
-    None
-}
 
 /// A mail server.
 struct MailServer {
@@ -130,7 +115,7 @@ const FROM: [&str; 2] = ["--mail-from", "chat@example.com"];
 
 #[test]
 fn a_test_letter_goes_over_each_kind_of_connection() {
-    let Some(python) = python() else { return };
+    let Some(python) = program_or_skip("aiosmtpd") else { return };
     let place = Place::new();
     let ca = ["--smtp-ca", place.ca.to_str().unwrap()];
     for (kind, scheme, query, is_encrypted) in [
@@ -161,7 +146,7 @@ fn a_test_letter_goes_over_each_kind_of_connection() {
 
 #[test]
 fn certificates_are_checked_where_tls_is_required() {
-    let Some(python) = python() else { return };
+    let Some(python) = program_or_skip("aiosmtpd") else { return };
     let place = Place::new();
     let mut server = MailServer::start_tls(&python, "starttls", &place.files, &[]);
     let url = |query: &str| format!("smtp://127.0.0.1:{}{query}", server.port);
@@ -181,7 +166,7 @@ fn certificates_are_checked_where_tls_is_required() {
 
 #[test]
 fn passwords_are_checked_and_never_shown_or_sent_in_clear_text() {
-    let Some(python) = python() else { return };
+    let Some(python) = program_or_skip("aiosmtpd") else { return };
     let place = Place::new();
     let ca = ["--smtp-ca", place.ca.to_str().unwrap()];
     let mut server = MailServer::start_tls(&python, "starttls", &place.files, &["--password", PASSWORD]);
@@ -207,7 +192,7 @@ fn passwords_are_checked_and_never_shown_or_sent_in_clear_text() {
 
 #[test]
 fn a_test_letter_that_is_refused_ends_with_the_words_of_the_mail_server() {
-    let Some(python) = python() else { return };
+    let Some(python) = program_or_skip("aiosmtpd") else { return };
     let place = Place::new();
     for (command, answer) in [
         ("MAIL", "550 5.7.1 sender not allowed"),
@@ -260,7 +245,7 @@ fn wrong_flags_of_mail_are_named_without_the_password() {
 
 #[tokio::test]
 async fn a_server_sends_its_letters_and_hides_the_password() {
-    let Some(python) = python() else { return };
+    let Some(python) = program_or_skip("aiosmtpd") else { return };
     let place = Place::new();
     let folder = place.folder.path();
     let mut server = MailServer::start_tls(&python, "implicit", &place.files, &["--password", PASSWORD]);
@@ -304,7 +289,7 @@ async fn a_server_sends_its_letters_and_hides_the_password() {
 
 #[tokio::test]
 async fn letters_wait_for_the_mail_server_through_restarts() {
-    let Some(python) = python() else { return };
+    let Some(python) = program_or_skip("aiosmtpd") else { return };
     let place = Place::new();
     let folder = place.folder.path();
     let port = ReservedPort::new();

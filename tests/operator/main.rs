@@ -19,6 +19,7 @@ mod ports;
 mod program;
 #[cfg(target_os = "linux")]
 mod proxies;
+mod requirements;
 mod secrets;
 #[cfg(unix)]
 mod sockets;

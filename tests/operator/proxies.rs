@@ -1,12 +1,12 @@
 //! The server behind nginx and Caddy, with the configurations of `docs/reverse-proxies.md`.
 //!
-//! `.ci/run` installs both (`apt-get install nginx caddy`). Without them the tests fail, unless `TEAMCHAT_NO_PROXIES`
-//! is set: then they say so.
+//! `.ci/run` installs both.
 
 use crate::authority::{Answer, Authority, Files, NAME, address_of, exchange, request, secure, with};
 use crate::doctor::examine;
 use crate::ports::ReservedPort;
 use crate::program::{Serving, command, words};
+use crate::requirements::program_or_skip;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http_body_util::{BodyExt, Full};
@@ -36,7 +36,7 @@ fn block(language: &str) -> &'static str {
 }
 
 /// The command of nginx with the block of the page.
-fn nginx(folder: &Path, files: &Files, listen: SocketAddr, upstream: SocketAddr) -> Command {
+fn nginx(program: &Path, folder: &Path, files: &Files, listen: SocketAddr, upstream: SocketAddr) -> Command {
     let path = folder.display();
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     let temporary = temporary.map(|name| format!("{name}_temp_path {path}/{name};")).join("\n");
@@ -63,13 +63,13 @@ fn nginx(folder: &Path, files: &Files, listen: SocketAddr, upstream: SocketAddr)
     );
     let file = folder.join("nginx.conf");
     std::fs::write(&file, configuration).unwrap();
-    let mut command = Command::new("nginx");
+    let mut command = Command::new(program);
     command.arg("-p").arg(folder).arg("-c").arg(file).arg("-e").arg(folder.join("proxy.log"));
     command
 }
 
 /// The command of Caddy with the site of the page.
-fn caddy(folder: &Path, files: &Files, listen: SocketAddr, upstream: SocketAddr) -> Command {
+fn caddy(program: &Path, folder: &Path, files: &Files, listen: SocketAddr, upstream: SocketAddr) -> Command {
     let site = block("caddyfile").replace(UPSTREAM, &upstream.to_string());
     let (name, rest) = site.split_once(" {\n").unwrap();
     let configuration = format!(
@@ -88,14 +88,14 @@ fn caddy(folder: &Path, files: &Files, listen: SocketAddr, upstream: SocketAddr)
     );
     let file = folder.join("Caddyfile");
     std::fs::write(&file, configuration).unwrap();
-    let mut command = Command::new("caddy");
+    let mut command = Command::new(program);
     command.args(["run", "--adapter", "caddyfile", "--config"]).arg(file);
     command.env("HOME", folder).env("XDG_DATA_HOME", folder).env("XDG_CONFIG_HOME", folder);
     command
 }
 
 /// Writes the configuration of a proxy into a folder, and returns its command.
-type Configure = fn(&Path, &Files, SocketAddr, SocketAddr) -> Command;
+type Configure = fn(&Path, &Path, &Files, SocketAddr, SocketAddr) -> Command;
 
 /// A server behind a proxy.
 struct Proxied {
@@ -115,11 +115,7 @@ impl Proxied {
 
     /// Likewise for another host, with other flags of the server.
     async fn start_as(program: &str, configure: Configure, host: &str, flags: &[&str]) -> Option<Self> {
-        if Command::new(program).arg("-h").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
-            let needless = std::env::var_os("TEAMCHAT_NO_PROXIES").is_some();
-            assert!(needless, "install {program}, or set TEAMCHAT_NO_PROXIES");
-            return None;
-        }
+        let path = program_or_skip(program)?;
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::new();
         let files = authority.issue(folder.path(), &[host], 90);
@@ -131,7 +127,7 @@ impl Proxied {
         let serving = Serving::start(folder.path(), &flags);
         let log =
             std::fs::File::options().create(true).append(true).open(folder.path().join("proxy.log")).unwrap();
-        let mut command = configure(folder.path(), &files, address, address_of(&serving.origin()));
+        let mut command = configure(&path, folder.path(), &files, address, address_of(&serving.origin()));
         let mut proxy = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
         while TcpStream::connect(address).await.is_err() {
             let end = proxy.try_wait().unwrap();
@@ -311,8 +307,8 @@ async fn the_server_works_behind_caddy() {
 /// `teamchat doctor` with the configuration of the page, and with one that only names the server.
 #[tokio::test]
 async fn the_doctor_tells_a_good_proxy_from_a_bad_one() {
-    let bare: Configure = |folder, files, listen, upstream| {
-        let command = nginx(folder, files, listen, upstream);
+    let bare: Configure = |program, folder, files, listen, upstream| {
+        let command = nginx(program, folder, files, listen, upstream);
         let file = folder.join("nginx.conf");
         let configuration = std::fs::read_to_string(&file).unwrap();
         let site = format!("location / {{ proxy_pass http://{upstream}; }}");
