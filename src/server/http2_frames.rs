@@ -203,9 +203,17 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for FrameLimit<T> {
 #[cfg(test)]
 mod tests {
     use super::super::connection_limits::ConnectionLimits;
+    use super::super::http2;
     use super::*;
+    use crate::http::ResponseBody;
+    use hyper::body::Incoming;
+    use hyper::{Request, Response};
+    use hyper_util::rt::TokioIo;
+    use std::convert::Infallible;
     use std::sync::Arc;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    use tokio::sync::watch;
+    use tokio::task::JoinSet;
 
     fn frame(kind: u8, length: u8) -> Vec<u8> {
         let mut frame = vec![0, 0, length, kind, 0, 0, 0, 0, 1];
@@ -249,6 +257,40 @@ mod tests {
         client.write_all(&end).await.unwrap();
         assert_ne!(server.read(&mut room).await.unwrap(), 0);
         assert!(Heads::of(limits, [192, 0, 2, 1].into()).grow_to(UNFINISHED_HEAD));
+    }
+
+    /// The body of this request is never read, so its client is given no more room.
+    #[tokio::test]
+    async fn more_data_than_the_window_ends_the_connection() {
+        let (mut client, server) = duplex(1 << 20);
+        let unread = |request: Request<Incoming>| async move {
+            let never = std::future::pending::<std::result::Result<Response<ResponseBody>, Infallible>>();
+            let response = never.await;
+            drop(request);
+            response
+        };
+        let (_stop, stopped) = watch::channel(false);
+        let of_client = http2::Client { limits: limits(), address: [192, 0, 2, 1].into() };
+        let mut tasks = JoinSet::new();
+        tasks.spawn(http2::serve(TokioIo::new(server), unread, of_client, stopped));
+        let head = b"\x82\x87\x84\x01\x09localhost";
+        let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+        // Settings, the acknowledgement of the server's, and a head with its end: type, flags, and the lowest byte of the stream.
+        for (kind, flags, stream, payload) in
+            [(SETTINGS, 0, 0, &[][..]), (SETTINGS, ACK, 0, &[][..]), (HEADERS, END_HEADERS, 1, &head[..])]
+        {
+            bytes.extend([0, 0, payload.len() as u8, kind, flags, 0, 0, 0, stream]);
+            bytes.extend(payload);
+        }
+        // 144,000 bytes of data.
+        let data = [&[0, 0x3e, 0x80, 0, 0, 0, 0, 0, 1][..], &[0; 16_000]].concat();
+        bytes.extend(data.repeat(9));
+        client.write_all(&bytes).await.unwrap();
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).await.unwrap();
+        let last = &answer[answer.len() - 17..];
+        assert_eq!((last[3], last[16]), (7, 3), "GOAWAY with FLOW_CONTROL_ERROR: {answer:?}");
+        tasks.join_next().await.unwrap().unwrap();
     }
 
     #[test]
