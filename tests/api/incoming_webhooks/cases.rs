@@ -1,7 +1,8 @@
 //! Every integration with the payloads in `tests/api/integrations`. `<integration>/<case>.json` is the payload.
 //! `<case>.md` has the headers of the request (as `Name: value`) and its parameters (as `?name=value`), a line `---`,
-//! and the resulting messages. `INSTA_UPDATE=always` updates the messages, and writes missing files; review the difference.
+//! and the resulting messages. `.ci/bless` updates the messages, and writes missing files.
 
+use crate::harness::generated::{BLESS, is_blessing};
 use crate::harness::{Client, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
@@ -96,13 +97,12 @@ async fn payloads_become_messages() {
     ada.post("/messages", json!({"type": "channel", "to": "alerts", "topic": "first", "content": "-"}))
         .await
         .ok();
-    let update = std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always");
+    let update = is_blessing();
     let mut wrong = String::new();
     for case in cases() {
         let file = case.expected();
         if file.is_none() && !update {
-            let command = "INSTA_UPDATE=always cargo test --test api payloads";
-            writeln!(wrong, "`{}` is missing: `{command}` writes it\n", case.name()).unwrap();
+            writeln!(wrong, "`{}` is missing\n", case.name()).unwrap();
             continue;
         }
         let (head, expected) = file.unwrap_or_default();
@@ -113,7 +113,7 @@ async fn payloads_become_messages() {
             write!(wrong, "{}\nfound:\n{found}\nexpected:\n{expected}\n", case.expected.display()).unwrap();
         }
     }
-    assert!(wrong.is_empty(), "{wrong}");
+    assert!(wrong.is_empty(), "{wrong}{BLESS}");
 }
 
 /// Markup in titles, names and labels that must stay plain text.
