@@ -378,7 +378,10 @@ async fn nothing_is_missing_on_the_page() {
         .filter(|route| !tried.contains_key(&(route.method.as_str(), route.path)))
         .map(|route| format!("{} {}", route.method, route.path))
         .collect();
-    assert!(missing.is_empty(), "no action in tests/api/permissions/actions, which docs/permissions.md is written from: {missing:#?}");
+    assert!(
+        missing.is_empty(),
+        "no action in tests/api/permissions/actions, which docs/permissions.md is written from: {missing:#?}"
+    );
 }
 
 /// The actions of each route.
