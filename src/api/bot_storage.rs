@@ -1,6 +1,6 @@
 //! `/bot_storage`: a key-value store for each bot, in which the published bot library keeps its state.
 
-use super::Resource;
+use crate::api::resource::Resource;
 use crate::domain::limits;
 use crate::domain::limits::{Accounts, MAX_BOT_STORAGE, MAX_BOT_STORAGE_KEYS_PER_REQUEST};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};

@@ -13,7 +13,7 @@ mod page;
 mod password;
 mod view;
 
-use super::Resource;
+use crate::api::resource::Resource;
 use crate::http::{ANYONE, Route};
 use hyper::Method;
 

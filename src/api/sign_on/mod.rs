@@ -16,7 +16,7 @@ mod next;
 mod token;
 mod view;
 
-use super::Resource;
+use crate::api::resource::Resource;
 use crate::http::{ANYONE, Route};
 use hyper::Method;
 
