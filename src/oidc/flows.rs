@@ -27,7 +27,7 @@ pub struct Flow {
     pub(super) nonce: String,
     /// The secret of which the provider has the digest (PKCE).
     pub(super) verifier: String,
-    /// What the login is for, which the provider does not learn.
+    /// The purpose of the login, which the provider does not learn.
     pub purpose: Purpose,
 }
 
@@ -84,7 +84,7 @@ impl Pad {
 /// A login that another program completes.
 #[derive(Clone, Debug)]
 pub struct Handover {
-    /// Whom the token logs in.
+    /// The user whom the token logs in.
     pub user_id: UserId,
     /// The path of this server to which the program goes.
     pub next: String,

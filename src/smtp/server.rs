@@ -29,9 +29,9 @@ pub enum Protection {
 pub struct MailServer {
     /// The host, of IPv6 without brackets.
     pub host: String,
-    /// Where the URL has none: 465 for `smtps`, and else 587.
+    /// The port: if the URL has none, 465 for `smtps`, and else 587.
     pub port: u16,
-    /// How the connection is encrypted, by the scheme of the URL and its parameter `tls`.
+    /// The encryption of the connection, by the scheme of the URL and its parameter `tls`.
     pub protection: Protection,
     /// The name and the password of the account, if the server asks for one.
     pub credentials: Option<(String, String)>,

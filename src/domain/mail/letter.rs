@@ -26,13 +26,13 @@ pub enum Kind {
     EmailChanged,
     /// The link that sets a new password.
     PasswordReset,
-    /// Whether an address has an account, to that address.
+    /// The answer if an address has an account, to that address.
     FindAccount,
     /// A login, unless the account is new or its user does not want to know.
     NewLogin,
     /// Messages that their reader has not read in time.
     MissedMessages,
-    /// What happened while a person was away.
+    /// The summary of what happened while a person was away.
     Digest,
     /// An administrator has deactivated an account, to its user.
     AccountDeactivated,

@@ -15,7 +15,7 @@ pub struct DueLetter {
     pub id: i64,
     /// The name of its kind in snake case, for the log.
     pub kind: String,
-    /// What was composed when the letter was queued; stored as JSON.
+    /// The message as it was composed when the letter was queued; stored as JSON.
     pub message: Message,
     /// When it becomes useless, in UNIX seconds.
     pub expires: i64,

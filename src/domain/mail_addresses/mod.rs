@@ -24,7 +24,7 @@ const TOKEN_DIGITS: usize = 32;
 pub enum MailTarget {
     /// A channel, in which mails become messages.
     Channel {
-        /// Where the messages are sent.
+        /// The channel to which the messages are sent.
         stream_id: StreamId,
         /// The user who asked for the address.
         asker_id: UserId,

@@ -38,7 +38,7 @@ pub struct Mail {
     pub html: Option<String>,
     /// At most 50; empty ones are left out.
     pub attachments: Vec<Attachment>,
-    /// Whether a person or a program wrote it, by its headers.
+    /// A person or a program wrote it, by its headers.
     pub kind: MailKind,
 }
 
