@@ -68,7 +68,7 @@ describe("what was done", () => {
     assert.equal(await deleted(other.id), false, "not yet");
     // Leaving the page deletes it now.
     await ada.evaluate(() => {
-      Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
+      Object.defineProperty(document, "hidden", { value: true, configurable: true });
       document.dispatchEvent(new Event("visibilitychange"));
     });
     await eventually(async () => assert.equal(await deleted(other.id), true));
