@@ -14,17 +14,17 @@ use teamchat::types::Clock;
 
 #[derive(Subcommand)]
 pub enum MailCommand {
-    /// Send a letter to an address at once, and print what the mail server says.
+    /// Send a test email immediately, and print the answer of the mail server.
     ///
-    /// Takes the flags of serve, or its --config. Without --smtp-url, a running server sends the letter, with its own flags. Exit
-    /// code: 0 sent, 1 refused, with the words of the mail server, 2 wrong usage.
+    /// Accepts the flags of serve, or its --config. Without --smtp-url, the running server sends the email, with its own settings.
+    /// Exit code: 0 if the email was sent, 1 if the mail server refused it, 2 for wrong usage.
     #[command(override_usage = "teamchat mail test ADDRESS [OPTIONS]")]
     Test(Box<TestCommand>),
 }
 
 #[derive(Args)]
 pub struct TestCommand {
-    /// The address to which the letter goes.
+    /// The email address of the recipient.
     #[arg(value_name = "ADDRESS")]
     address: String,
     #[command(flatten)]
@@ -71,14 +71,14 @@ impl TestCommand {
         };
         let (server, words) = (text(&answer, "server"), text(&answer, "words"));
         if answer["sent"] != true {
-            return Err(format!("{server} did not take the letter to {address}: {words}").into());
+            return Err(format!("{server} refused the email to {address}: {words}").into());
         }
         if serve.output.json {
             return print(|out| writeln!(out, "{answer}"));
         }
         print(|out| {
             let sent = Style::stdout().green("Sent");
-            writeln!(out, "{sent}: {server} took the letter to {address} ({words})")
+            writeln!(out, "{sent}: {server} accepted the email to {address} ({words})")
         })
     }
 }

@@ -9,16 +9,17 @@ use teamchat::smtp::{MailServer, is_address};
 #[derive(Args)]
 #[command(next_help_heading = "Mail")]
 pub struct MailFlags {
-    /// The mail server for letters to people: invitations, new passwords, missed messages and others; docs/mail.md lists them.
-    /// smtp://NAME:PASSWORD@HOST:PORT uses STARTTLS if it is offered, and never sends the password without it; with ?tls=required
-    /// it needs STARTTLS, with ?tls=none it uses no TLS. smtps://... uses TLS from the start. Needs --mail-from. Without it, this
-    /// server sends no mail. Better in a file, named by TEAMCHAT_SMTP_URL_FILE or the key smtp-url-file.
+    /// The mail server for outgoing email: invitations, new passwords, missed messages and others. docs/mail.md lists them.
+    /// smtp://NAME:PASSWORD@HOST:PORT uses STARTTLS if the mail server offers it, and never sends the password without TLS.
+    /// ?tls=required makes STARTTLS mandatory, ?tls=none disables TLS. smtps://... uses TLS from the start. Requires
+    /// --mail-from. Without this flag, the server sends no email. To keep the password out of the list of processes, put the
+    /// URL into a file and name it with TEAMCHAT_SMTP_URL_FILE or the key smtp-url-file.
     #[arg(long, env = "TEAMCHAT_SMTP_URL", value_name = "URL", hide_env_values = true)]
     smtp_url: Option<String>,
-    /// The address that letters come from, for example chat@example.com. The mail server has to accept it.
+    /// The sender address of outgoing email, for example chat@example.com. The mail server must accept it.
     #[arg(long, env = "TEAMCHAT_MAIL_FROM", value_name = "ADDRESS")]
     mail_from: Option<String>,
-    /// A file with certificates of authorities, in PEM, if the certificate of the mail server is not publicly trusted.
+    /// A file with CA certificates, in PEM, if the certificate of the mail server is not publicly trusted.
     #[arg(long = "smtp-ca", env = "TEAMCHAT_SMTP_CA", value_name = "FILE", value_parser = parse_authorities)]
     smtp_authorities: Option<String>,
 }
@@ -31,14 +32,14 @@ impl MailFlags {
             (Some(smtp_url), Some(sender)) => (smtp_url, sender.trim()),
             (Some(_), None) => {
                 return Err(UsageError(
-                    "--smtp-url needs --mail-from, the address that letters come from".to_owned(),
+                    "--smtp-url requires --mail-from, the sender address of outgoing email".to_owned(),
                 ));
             }
             (None, Some(_)) => {
-                return Err(UsageError("--mail-from needs --smtp-url, the mail server".to_owned()));
+                return Err(UsageError("--mail-from requires --smtp-url, the mail server".to_owned()));
             }
             (None, None) if self.smtp_authorities.is_some() => {
-                return Err(UsageError("--smtp-ca needs --smtp-url, the mail server".to_owned()));
+                return Err(UsageError("--smtp-ca requires --smtp-url, the mail server".to_owned()));
             }
             (None, None) => return Ok(None),
         };

@@ -134,7 +134,7 @@ pub(super) async fn status(app: &App) -> ApiResult<Status> {
     if let Some(MailStatus { failing_since: Some(since), error, waiting, .. }) = &mail {
         let (since, error) = (timestamp(*since), error.as_deref().unwrap_or_default());
         warnings.push(format!(
-            "No mail could be sent since {since}: {error}. {waiting} letters wait; `teamchat mail test ADDRESS` tests the mail \
+            "No email could be sent since {since}: {error}. {waiting} emails are waiting. `teamchat mail test ADDRESS` tests the mail \
              server."
         ));
     }

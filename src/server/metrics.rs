@@ -421,11 +421,11 @@ impl Figures {
             (&[("outcome", "refused")], refused),
             (&[("outcome", "expired")], expired),
         ];
-        out.counters("teamchat_mail_letters", "Letters that left the queue", &outcomes)?;
+        out.counters("teamchat_mail_letters", "Emails that left the queue", &outcomes)?;
         let failures = app.mail.failed_attempts.load(Ordering::Relaxed);
-        out.counter("teamchat_mail_failures", "Attempts to hand over a letter that failed", failures)?;
+        out.counter("teamchat_mail_failures", "Failed attempts to send an email", failures)?;
         let is_failing = app.mail.failing_since.load(Ordering::Relaxed) != 0;
-        let help = "1 if the last attempt to hand over a letter failed";
+        let help = "1 if the last attempt to send an email failed";
         out.gauge("teamchat_mail_failed", help, f64::from(u8::from(is_failing)))
     }
 

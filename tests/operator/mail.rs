@@ -213,8 +213,8 @@ fn wrong_flags_of_mail_are_named_without_the_password() {
     let place = Place::new();
     let url = "smtp://chat:secret-word@127.0.0.1:1";
     for (flags, expected) in [
-        (vec!["--smtp-url", url], "--smtp-url needs --mail-from"),
-        (vec!["--mail-from", "chat@example.com"], "--mail-from needs --smtp-url"),
+        (vec!["--smtp-url", url], "--smtp-url requires --mail-from"),
+        (vec!["--mail-from", "chat@example.com"], "--mail-from requires --smtp-url"),
         (vec!["--smtp-url", url, "--mail-from", "nobody"], "'nobody' is no address"),
         (
             vec!["--smtp-url", "smtp://chat:secret-word@127.0.0.1?tls=maybe", "--mail-from", "a@example.com"],
@@ -302,7 +302,7 @@ async fn letters_wait_for_the_mail_server_through_restarts() {
         let status = place.status();
         if !status["mail"]["failing_since"].is_null() {
             let warnings = status["warnings"].to_string();
-            assert!(warnings.contains("No mail could be sent since"), "{warnings}");
+            assert!(warnings.contains("No email could be sent since"), "{warnings}");
             break;
         }
     }

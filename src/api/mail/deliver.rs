@@ -71,7 +71,7 @@ async fn deliver_all(app: &App, options: &MailOptions, open: &mut Option<Connect
         count += 1;
         match hand_over(options, app, open, &due).await {
             Ok(answer) => {
-                tracing::debug!(kind = due.kind, answer, "a letter was sent");
+                tracing::debug!(kind = due.kind, answer, "an email was sent");
                 app.mail.mark_sent(due.id);
                 succeeded(app).await?;
                 finish(app, &due, Some(&app.mail.sent)).await?;
@@ -135,7 +135,7 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
     let now = app.clock.seconds();
     let Refusal { kind, text } = refusal;
     if kind == RefusalKind::Letter {
-        tracing::warn!(kind = due.kind, error = text, "the mail server refused a letter, which is dropped");
+        tracing::warn!(kind = due.kind, error = text, "the mail server refused an email, which is dropped");
         return finish(app, due, Some(&app.mail.refused)).await;
     }
     app.mail.failed_attempts.fetch_add(1, Ordering::Relaxed);
@@ -147,7 +147,7 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
     } else {
         now + scheduler::pause_after(&LETTER_PAUSES, due.attempts.unsigned_abs())
     };
-    tracing::warn!(kind = due.kind, error = text, "a letter was not sent and will be tried again");
+    tracing::warn!(kind = due.kind, error = text, "an email was not sent and will be tried again");
     // Ignored if it is failing already.
     let _since = app.mail.failing_since.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
     let is_told = now - app.mail.failing_since.load(Ordering::Relaxed) >= TELL_AFTER;

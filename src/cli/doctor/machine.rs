@@ -66,7 +66,7 @@ fn check_mail(serve: &Serve, findings: &mut Findings) {
         ),
     }
     if serve.public_url.is_none() {
-        findings.warning("mail", "links in letters lead to the address of --listen", "set --public-url");
+        findings.warning("mail", "links in emails lead to the address of --listen", "set --public-url");
     }
 }
 

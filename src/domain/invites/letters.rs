@@ -36,7 +36,7 @@ pub fn send(tx: &mut Tx<'_>, invite: &InviteRow) -> ApiResult<()> {
             None => letter,
         }
     };
-    let not_wanted = "If you do not know the sender, you can ignore this letter.";
+    let not_wanted = "If you do not know the sender, you can ignore this email.";
     let body = Body::new()
         .paragraph(&format!("{name} ({address}) has invited you to join {organization}, a team chat."))
         .button("Create your account", &link)
@@ -47,7 +47,7 @@ pub fn send(tx: &mut Tx<'_>, invite: &InviteRow) -> ApiResult<()> {
     let body = Body::new()
         .paragraph(&format!(
             "This is a reminder: {name} ({address}) has invited you to join {organization}, a team chat. The invitation \
-             ends in two days, and this is the last letter about it."
+             expires in two days. This is the last reminder."
         ))
         .button("Create your account", &link)
         .small(not_wanted);
@@ -62,14 +62,14 @@ pub fn confirm_sign_up(tx: &mut Tx<'_>, invite: &InviteRow) -> ApiResult<()> {
     sql::set_mailed(tx, invite.invite_id)?;
     let organization: String = realm::settings::NAME.get(tx)?;
     let body = Body::new()
-        .paragraph(&format!("You asked for an account of {organization} at {}.", setup.host()))
+        .paragraph(&format!("You asked to create an account in {organization} at {}.", setup.host()))
         .button(
             "Confirm your address and create your account",
             &format!("{}/accounts/do_confirm/{key}", setup.url),
         )
-        .paragraph("The link works for a day.")
-        .small("If it was not you, you can ignore this letter: without the link there will be no account.");
-    let subject = format!("Activate your account of {organization}");
+        .paragraph("The link expires after a day.")
+        .small("If you did not request this, you can ignore this email. No account is created unless the link is used.");
+    let subject = format!("Activate your account in {organization}");
     let letter = Letter::to_address(Kind::ConfirmSignUp, email, Language::English, subject, body);
     let letter = letter.of_invite(invite.invite_id);
     mail::queue(

@@ -51,16 +51,16 @@ pub fn new_login(tx: &mut Tx<'_>, user_id: UserId, client: &str, address: IpAddr
     let client = if client.is_empty() { "an unknown browser on an unknown operating system" } else { client };
     let (time, address) = (local_time(tx.now(), &user.timezone), address.to_canonical().to_string());
     let body = Body::new()
-        .paragraph(&format!("There was a new login to your account of {organization}."))
+        .paragraph(&format!("There was a new login to your account in {organization}."))
         .facts(&[
             ("Email", &user.delivery_email),
             ("Time", &time),
             ("Client", client),
             ("IP address", &address),
         ])
-        .paragraph("If this was you, there is nothing to do. If not, set a new password immediately, and tell an administrator.")
+        .paragraph("If this was you, there is nothing to do. If not, set a new password immediately and inform an administrator.")
         .link("Set a new password", &format!("{}/accounts/password/reset/", setup.url))
-        .small("Your notification settings turn these letters off.");
+        .small("To stop these emails, change your notification settings.");
     let subject = format!("New login from {client}");
     let letter = Letter::to_user(Kind::NewLogin, &user, Language::English, subject, body);
     let now = tx.now();
@@ -81,12 +81,12 @@ pub fn password_reset(tx: &mut Tx<'_>, user: &UserRow, key: &str, expires: i64) 
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
     let body = Body::new()
         .paragraph(&format!(
-            "You asked for a new password of your account {} of {organization}.",
+            "You asked to set a new password for your account {} in {organization}.",
             user.delivery_email
         ))
         .button("Set a new password", &format!("{}/join/password/{key}/", setup.url))
-        .paragraph("The link works once, and for a day.")
-        .small("If it was not you, you can ignore this letter: your password stays as it is.");
+        .paragraph("The link works once and expires after a day.")
+        .small("If you did not request this, you can ignore this email. Your password does not change.");
     let letter =
         Letter::to_user(Kind::PasswordReset, user, Language::English, reset_subject(&organization), body);
     let about = format!("password:{}", user.user_id);
@@ -103,15 +103,15 @@ pub fn no_password_to_reset(tx: &mut Tx<'_>, email: &str, is_deactivated: bool) 
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
     let text = if is_deactivated {
         format!(
-            "You asked for a new password, but your account of {organization} is deactivated. An administrator can open it again."
+            "You asked to set a new password, but your account in {organization} is deactivated. An administrator can reactivate it."
         )
     } else {
         format!(
-            "You asked for a new password, but there is no account with this address in {organization} ({}).",
+            "You asked to set a new password, but there is no account with this email address in {organization} ({}).",
             setup.url
         )
     };
-    let body = Body::new().paragraph(&text).small("If it was not you, you can ignore this letter.");
+    let body = Body::new().paragraph(&text).small("If you did not request this, you can ignore this email.");
     let letter =
         Letter::to_address(Kind::PasswordReset, email, Language::English, reset_subject(&organization), body);
     queue(tx, letter.from_name(security_of(&organization)))
@@ -122,18 +122,18 @@ pub fn find_account(tx: &mut Tx<'_>, email: &str, has_account: bool) -> ApiResul
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
     let (subject, body) = if has_account {
         let body = Body::new()
-            .paragraph(&format!("Your address {email} has an account of {organization}."))
+            .paragraph(&format!("There is an account for {email} in {organization}."))
             .button("Log in", &setup.url)
             .link("Forgot your password?", &format!("{}/accounts/password/reset/", setup.url));
-        (format!("Your account of {organization}"), body)
+        (format!("Your account in {organization}"), body)
     } else {
         let text = format!(
-            "Your address {email} has no account of {organization} ({}). Perhaps you used another address.",
+            "There is no account for {email} in {organization} ({}). You may have used another address.",
             setup.url
         );
-        (format!("No account of {organization} found"), Body::new().paragraph(&text))
+        (format!("No account found in {organization}"), Body::new().paragraph(&text))
     };
-    let body = body.small("If you did not ask for this letter, you can ignore it.");
+    let body = body.small("If you did not request this, you can ignore this email.");
     queue(tx, Letter::to_address(Kind::FindAccount, email, Language::English, subject, body))
 }
 
@@ -147,14 +147,14 @@ pub fn confirm_email(
 ) -> ApiResult<()> {
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
     let text = format!(
-        "You asked to change the address of your account of {organization} from {} to {new_email}.",
+        "You asked to change the email address of your account in {organization} from {} to {new_email}.",
         user.delivery_email
     );
     let body = Body::new()
         .paragraph(&text)
         .button("Confirm the new address", &format!("{}/accounts/confirm_new_email/{key}", setup.url))
-        .paragraph("The link works for a day.")
-        .small("If it was not you, do not confirm it, and tell an administrator.");
+        .paragraph("The link expires after a day.")
+        .small("If you did not request this, do not confirm it, and inform an administrator.");
     let subject = format!("Verify your new email address for {}", setup.host());
     let letter = Letter::to_address(Kind::ConfirmEmail, new_email, Language::English, subject, body);
     let about = format!("confirm_email:{}", user.user_id);
@@ -167,11 +167,11 @@ pub fn confirm_email(
 pub fn email_changed(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()> {
     let Some((_, organization)) = begin(tx)? else { return Ok(()) };
     let text = format!(
-        "The address of your account of {organization} was changed from {} to {new_email}. You log in with the new one.",
+        "The email address of your account in {organization} was changed from {} to {new_email}. Use the new address to log in.",
         user.delivery_email
     );
     let body =
-        Body::new().paragraph(&text).paragraph("If this was not you, tell an administrator immediately.");
+        Body::new().paragraph(&text).paragraph("If this was not you, inform an administrator immediately.");
     let subject = format!("Email changed for {organization}");
     let letter = Letter::to_user(Kind::EmailChanged, user, Language::English, subject, body);
     queue(tx, letter.from_name(security_of(&organization)))
@@ -181,7 +181,7 @@ pub fn email_changed(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiRes
 pub fn account_deactivated(tx: &mut Tx<'_>, user: &UserRow, comment: &str) -> ApiResult<()> {
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
     let text = format!(
-        "Your account of {organization} at {} was deactivated. You can no longer log in.",
+        "Your account in {organization} at {} was deactivated. You can no longer log in.",
         setup.host()
     );
     let mut body = Body::new().paragraph(&text);
@@ -208,8 +208,8 @@ pub fn organization_deactivated(tx: &mut Tx<'_>, by: Option<&str>) -> ApiResult<
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
     let by = by.map(|name| format!(" by {name}")).unwrap_or_default();
     let text = format!(
-        "Your organization {organization} at {} was deactivated{by}. No one can log in any more, and all data stays. The \
-         operator of the server can open it again.",
+        "Your organization {organization} at {} was deactivated{by}. No one can log in. No data was deleted: \
+         the operator of the server can reactivate the organization.",
         setup.host()
     );
     for owner in owners(tx)? {
@@ -225,7 +225,7 @@ pub fn organization_deactivated(tx: &mut Tx<'_>, by: Option<&str>) -> ApiResult<
 pub fn backup_failed(tx: &mut Tx<'_>, error: &str) -> ApiResult<()> {
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
     let text = format!(
-        "The backup of {organization} at {} failed. The server tries again. Until a backup succeeds, none contains new data.",
+        "The backup of {organization} at {} failed. The server will try again. Until a backup succeeds, new data is not backed up.",
         setup.host()
     );
     for owner in owners(tx)? {

@@ -60,7 +60,7 @@ pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> Api
     if inserted == 0 {
         tracing::warn!(
             kind = letter.kind.name(),
-            "a letter was dropped, because too many wait for the mail server"
+            "an email was dropped, because too many are waiting for the mail server"
         );
     }
     tx.wake_tasks_after_commit();

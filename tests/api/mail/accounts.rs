@@ -148,8 +148,8 @@ async fn each_address_learns_for_itself_whether_it_has_an_account() {
     assert_eq!(answer.status, 200);
     let (found, none) = (sink.next().await, sink.next().await);
     assert_eq!((found.to.as_str(), none.to.as_str()), ("ada@example.com", "nobody@example.com"));
-    assert_eq!(found.subject(), "Your account of Team chat");
-    assert_eq!(none.subject(), "No account of Team chat found");
+    assert_eq!(found.subject(), "Your account in Team chat");
+    assert_eq!(none.subject(), "No account found in Team chat");
     assert!(!none.text.contains("ada@example.com") && !found.text.contains("nobody"), "{}", none.text);
     for emails in [
         "",
@@ -314,7 +314,7 @@ async fn people_sign_up_with_a_proven_address_where_the_organization_is_open() {
     let first = sink.next().await;
     assert_eq!(
         (first.to.as_str(), first.subject().as_str()),
-        ("new@example.com", "Activate your account of Team chat")
+        ("new@example.com", "Activate your account in Team chat")
     );
     submit(&server, "/accounts/home/", json!({"email": "NEW@example.com"})).await;
     let second = sink.next().await;
@@ -339,7 +339,7 @@ async fn people_sign_up_with_a_proven_address_where_the_organization_is_open() {
     server.clock.advance(60 * 60);
     let answer = submit(&server, "/register/", json!({"email": "new@example.com"})).await;
     assert_eq!(answer.status, 302);
-    assert_eq!(sink.next().await.subject(), "Your account of Team chat");
+    assert_eq!(sink.next().await.subject(), "Your account in Team chat");
 }
 
 #[tokio::test]
