@@ -40,7 +40,7 @@ struct UserPresence {
     presence: ClientPresences,
 }
 
-/// A person's presence by client, of which there is only one.
+/// A person's presence by client. There is only one presence, which each member repeats.
 #[derive(Serialize)]
 struct ClientPresences {
     /// The presence in all clients.

@@ -129,7 +129,7 @@ struct ServerState {
     server_supported_permission_settings: PermissionSettings,
     /// The formats of thumbnails.
     server_thumbnail_formats: [ThumbnailFormat; 2],
-    /// Always null: the organization can name a Jitsi server, the server has none.
+    /// Always null: the server has no default Jitsi server. The organization can set one.
     server_jitsi_server_url: Option<String>,
     /// Always null: the server never deletes a deactivated organization.
     server_min_deactivated_realm_deletion_days: Option<i64>,

@@ -14,7 +14,7 @@ pub const VERSION: &str = concat!("11.0-teamchat-", env!("CARGO_PKG_VERSION"));
 /// The version fields, under the published names and under those of the spec.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Versions {
-    /// The release whose ways the server follows, with its own version behind it.
+    /// The release that the server is compatible with, followed by the server's own version.
     zulip_version: &'static str,
     /// The feature level that the server announces.
     zulip_feature_level: i64,

@@ -61,7 +61,7 @@ fn get_bots(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Bots>> 
 /// Parameters of `GET /bots/{bot_id}/api_key` and `POST /bots/{bot_id}/api_key/regenerate`.
 #[derive(Deserialize)]
 pub struct BotKeyParams {
-    /// The bot: one of the caller's, or any for owners, or any but those of owners for administrators.
+    /// The bot. Users may name their own bots, owners all bots, and administrators all except those of owners.
     bot_id: UserId,
 }
 

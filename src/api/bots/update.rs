@@ -30,7 +30,7 @@ pub struct UpdateBotParams {
     /// The new owner, an active person, who gets a message about it. The bot gets a new key, and leaves the private channels
     /// that the new owner is not in; an outgoing webhook loses its URL.
     bot_owner_id: Option<UserId>,
-    /// Configuration to merge into that of the integration.
+    /// Changes to the configuration of the integration. Other keys stay.
     config_data: Option<BTreeMap<String, String>>,
     /// The new http URL of an outgoing webhook.
     service_payload_url: Option<JsonOrText>,

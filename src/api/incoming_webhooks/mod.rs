@@ -118,7 +118,7 @@ pub struct DeliverParams {
     desc: Option<String>,
 }
 
-/// `POST /external/{integration}`: sends the messages that the integration makes of the body.
+/// `POST /external/{integration}`: posts the messages that the integration creates from the body.
 async fn deliver(call: Call<Visitor>, params: DeliverParams) -> ApiResult<Reply<DeliveryReply>> {
     let integration = table::find(&params.integration).ok_or_else(ApiError::not_found)?;
     let params = Arc::new(params);
@@ -240,7 +240,7 @@ async fn tell_owner(
 /// The reply to a delivery.
 #[derive(Default, Serialize)]
 struct DeliveryReply {
-    /// Always true. For `slack_incoming`, which is for programs that know Slack.
+    /// Always true. For `slack_incoming`, which accepts Slack's payloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     ok: Option<bool>,
     /// The account of the key, for Zapier.

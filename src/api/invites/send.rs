@@ -292,9 +292,9 @@ pub struct ResendParams {
     invite_id: i64,
 }
 
-/// `POST /invites/{invite_id}/resend`: sends a new link by mail; without mail to the caller if they are an administrator, else to
-/// the administrators.
-/// The old one stops working: only its digest is stored. The expiry does not change.
+/// `POST /invites/{invite_id}/resend`: sends a new link by email. If this server sends no email, the caller receives it if they
+/// are an administrator, and otherwise the administrators receive it. The old link stops working, because only its digest is
+/// stored. The expiry does not change.
 pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiResult<Reply> {
     let (app, origin) = (Arc::clone(&call.app), link_origin(&call));
     call.write(move |tx, caller| {

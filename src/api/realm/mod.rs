@@ -67,7 +67,7 @@ async fn send_test_message(
 pub struct DeactivateParams {
     /// After how many days the organization's data is deleted; only `null`, never, is served.
     deletion_delay_days: Option<i64>,
-    /// Why it is deactivated: a note for the operator, which nothing depends on.
+    /// The reason for the deactivation: a note for the operator, without any effect.
     #[serde(rename = "deactivation_reason")]
     _deactivation_reason: Option<String>,
 }

@@ -28,7 +28,7 @@ pub struct PatchReply {
     unsubscribed: UnsubscribeResult,
 }
 
-/// `PATCH /users/me/subscriptions`. If one part fails, neither is done.
+/// `PATCH /users/me/subscriptions`. If one part fails, nothing changes.
 pub async fn patch(call: Call<User>, params: PatchParams) -> ApiResult<Reply<PatchReply>> {
     if params.add.is_empty() && params.delete.is_empty() {
         let msg = r#"Nothing to do. Specify at least one of "add" or "delete"."#;

@@ -28,8 +28,8 @@ use std::sync::Arc;
 pub struct AccountParams {
     /// The new display name. Ignored if the organization has disabled name changes.
     full_name: Option<String>,
-    /// The new real email. It changes when the link in a letter to it is opened. Without mail of this server it changes
-    /// immediately, and requires `old_password` if the account has a password.
+    /// The new real email. If this server sends email, the change takes effect when the user confirms the new address through the
+    /// link sent to it. Otherwise it takes effect immediately, and requires `old_password` if the account has a password.
     email: Option<Trimmed>,
     /// The current password.
     old_password: Option<String>,

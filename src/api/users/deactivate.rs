@@ -19,8 +19,8 @@ use std::sync::Arc;
 pub struct DeactivateUserParams {
     /// The person to deactivate.
     user_id: UserId,
-    /// The text of a letter to the person, at most 2000 characters, possibly empty. Absent: no letter. Without mail of this server it
-    /// has no effect.
+    /// The comment in the email that informs the user, at most 2000 characters. It may be empty. Without this parameter, no email
+    /// is sent. It has no effect if this server does not send email.
     deactivation_notification_comment: Option<BoundedText<MAX_COMMENT>>,
 }
 

@@ -48,9 +48,11 @@ pub enum BotChange {
     AvatarUrl(String),
     /// True if it receives events of all public channels by default.
     DefaultAllPublicStreams(bool),
-    /// The name of its default channel for events; null for none, and for one that the reader may not know of.
+    /// The name of its default channel for events; null if there is none, or if the reader
+    /// cannot see it.
     DefaultEventsRegisterStream(Option<String>),
-    /// The name of its default channel to send to; null for none, and for one that the reader may not know of.
+    /// The name of its default channel to send to; null if there is none, or if the reader
+    /// cannot see it.
     DefaultSendingStream(Option<String>),
     /// Its name.
     FullName(String),

@@ -14,16 +14,16 @@ pub struct BotRecord {
     user_id: UserId,
     /// Its name.
     full_name: String,
-    /// 1 for a generic bot, 2 for an incoming webhook, 3 for an outgoing one, 4 for one inside of the server.
+    /// 1 for a generic bot, 2 for an incoming webhook, 3 for an outgoing webhook, 4 for an embedded bot.
     bot_type: Option<BotType>,
     /// True if its account is in use.
     is_active: bool,
-    /// Absent if it was revoked, and for administrators if the bot is that of an owner.
+    /// Absent if it was revoked. Also absent for administrators who are not owners, if an owner owns the bot.
     #[serde(skip_serializing_if = "Option::is_none")]
     api_key: Option<String>,
-    /// The name of a channel; null for none, and for one that the reader may not know of.
+    /// The name of a channel; null if there is none, or if the reader cannot see it.
     default_sending_stream: Option<String>,
-    /// The name of a channel; null for none, and for one that the reader may not know of.
+    /// The name of a channel; null if there is none, or if the reader cannot see it.
     default_events_register_stream: Option<String>,
     /// True if it receives events of all public channels by default.
     default_all_public_streams: bool,
@@ -40,9 +40,10 @@ pub struct BotRecord {
 pub struct ServiceRecord {
     /// The address to which messages are posted; empty after the bot was given to another owner.
     base_url: String,
-    /// The format of what is posted: 1 for the native one, 2 for that of Slack.
+    /// The format of the requests: 1 for the native format, 2 for Slack's.
     interface: i64,
-    /// Sent with each request, so that the service knows who asks; empty for administrators if the bot is that of an owner.
+    /// Sent with each request, so that the service can authenticate the server. Empty for administrators who are not owners, if
+    /// an owner owns the bot.
     token: String,
 }
 
@@ -92,9 +93,11 @@ pub struct OwnBotRecord {
     api_key: Option<String>,
     /// The address of its image.
     avatar_url: String,
-    /// The name of its default channel to send to; null for none, and for one that the reader may not know of.
+    /// The name of its default channel to send to; null if there is none, or if the reader
+    /// cannot see it.
     default_sending_stream: Option<String>,
-    /// The name of its default channel for events; null for none, and for one that the reader may not know of.
+    /// The name of its default channel for events; null if there is none, or if the reader
+    /// cannot see it.
     default_events_register_stream: Option<String>,
     /// True if it receives events of all public channels by default.
     default_all_public_streams: bool,

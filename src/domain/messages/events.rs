@@ -127,7 +127,7 @@ impl FlagHolders {
 struct OwnMembers<'a> {
     /// The flags that the message has for the receiver.
     flags: Vec<&'static str>,
-    /// The receiver's own id of the message, if they sent it; only in the queue that they named then.
+    /// The client's own id of the message. Present only for the sender, in the queue that was named when sending.
     #[serde(skip_serializing_if = "Option::is_none")]
     local_message_id: Option<&'a String>,
 }

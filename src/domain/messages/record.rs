@@ -83,7 +83,7 @@ impl MessageRow {
     }
 }
 
-/// A message on the wire: what is its own, and what it shares with others of its sender and of its conversation.
+/// A message as clients receive it: its own part, and the parts shared with messages of the same sender and conversation.
 #[derive(Clone, Debug, Serialize)]
 pub struct MessageRecord<'a> {
     /// Its own part.

@@ -32,21 +32,21 @@ pub enum RealmUpdatedDict {
     Icon {
         /// Its address.
         icon_url: String,
-        /// `G` for the one that every organization has at first, `U` for an uploaded one.
+        /// `G` for the generated icon, `U` for an uploaded one.
         icon_source: Cow<'static, str>,
     },
     /// The logo.
     Logo {
         /// Its address.
         logo_url: String,
-        /// `D` for the one that every organization has at first, `U` for an uploaded one.
+        /// `D` for the default logo, `U` for an uploaded one.
         logo_source: Cow<'static, str>,
     },
     /// The logo on a dark background.
     NightLogo {
         /// Its address.
         night_logo_url: String,
-        /// `D` for the one that every organization has at first, `U` for an uploaded one.
+        /// `D` for the default logo, `U` for an uploaded one.
         night_logo_source: Cow<'static, str>,
     },
 }
@@ -80,7 +80,7 @@ pub struct RealmDeactivated {
 
 uniform_event!(RealmDeactivated: "realm", op "deactivated", version 1);
 
-/// `restart`: the server is of another version than before, so that clients may have to load their state again.
+/// `restart`: the server was restarted with another version. Clients may need to reload their state.
 #[derive(Serialize, Deserialize)]
 pub struct Restarted {
     /// The version of the server.

@@ -72,17 +72,18 @@ pub const PROPERTIES: &[Property] = &[
     )
     .by(Server),
     server("icon_version", VERSION, "Grows when the icon changes.").by(Server).on_wire(Hidden),
-    server("inline_image_preview", Bool(true), "Messages show the images that they link to."),
+    server("inline_image_preview", Bool(true), "Messages show linked images."),
     unused(
         "inline_url_embed_preview",
         Bool(false),
-        "Messages show previews of the pages that they link to.",
+        "Messages show previews of linked web pages.",
         "it fetches nothing",
     ),
     server(
         "invite_required",
         Bool(true),
-        "New users need an invitation. Without it, people also sign up with an address that they prove, where this server sends mail, and at a provider of single sign-on.",
+        "New users need an invitation. If false, people can also sign up with a confirmed email address, if \
+         this server sends email, or through single sign-on.",
     )
     .by(Owner),
     server("jitsi_server_url", Url { max: 200 }, "The server for video calls; null for none.")
@@ -97,7 +98,7 @@ pub const PROPERTIES: &[Property] = &[
     server(
         "message_content_allowed_in_email_notifications",
         Bool(true),
-        "Notifications outside of clients have names and the text of messages.",
+        "Email and push notifications contain names and message text.",
     ),
     server(
         "message_content_delete_limit_seconds",
@@ -169,14 +170,14 @@ pub const PROPERTIES: &[Property] = &[
     server(
         "require_e2ee_push_notifications",
         Bool(false),
-        "Push notifications that are not encrypted from end to end, those of phones, have no text.",
+        "Push notifications to phones, which are not encrypted end to end, contain no text.",
     ),
     server("require_unique_names", Bool(false), "No two users may have the same name."),
     unused(
         "send_welcome_emails",
         Bool(true),
         "New users get emails that introduce the server.",
-        "it sends no email; the Welcome Bot greets new users",
+        "it sends none; the Welcome Bot greets new users",
     ),
     server(
         "signup_announcements_stream_id",
@@ -186,7 +187,7 @@ pub const PROPERTIES: &[Property] = &[
     server(
         "topics_policy",
         WordOf(&["allow_empty_topic", "disable_empty_topic"], "allow_empty_topic"),
-        "The policy for the empty topic in channels that have none of their own.",
+        "The policy for messages without a topic, in channels without their own policy.",
     ),
     // Published as 1, which is Jitsi with a server that the operator did not choose. Here the organization names one
     // first: until then 0, none.

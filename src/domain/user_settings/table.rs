@@ -18,7 +18,7 @@ pub const PROPERTIES: &[Property] = &[
     clients(
         "color_scheme",
         NumberOf(&[1, 2, 3], 1),
-        "The theme: 1 for that of the system, 2 for dark, 3 for light.",
+        "The theme: 1 for automatic, 2 for dark, 3 for light.",
     )
     .on_wire(Display),
     server(
@@ -38,7 +38,7 @@ pub const PROPERTIES: &[Property] = &[
     clients(
         "display_emoji_reaction_users",
         Bool(true),
-        "Reactions show the names of users, where there are few.",
+        "Messages with few reactions show the names of the users who reacted.",
     ),
     clients(
         "emojiset",
@@ -47,12 +47,12 @@ pub const PROPERTIES: &[Property] = &[
     )
     .on_wire(Display),
     server("enable_drafts_synchronization", Bool(true), "Drafts are stored at the server.").on_wire(Display),
-    clients("enter_sends", Bool(false), "Enter sends a message rather than beginning a new line.")
+    clients("enter_sends", Bool(false), "Enter sends the message instead of starting a new line.")
         .on_wire(Display),
-    clients("fluid_layout_width", Bool(false), "The client takes all of the width of the window.")
+    clients("fluid_layout_width", Bool(false), "The client uses the full width of the window.")
         .on_wire(Display),
     clients("hide_ai_features", Bool(false), "Features that use language models are hidden."),
-    clients("high_contrast_mode", Bool(false), "Colours have a strong contrast.").on_wire(Display),
+    clients("high_contrast_mode", Bool(false), "Colours have high contrast.").on_wire(Display),
     clients("left_side_userlist", Bool(false), "Users are listed on the left in narrow windows.")
         .on_wire(Display),
     server(
@@ -69,7 +69,7 @@ pub const PROPERTIES: &[Property] = &[
         "Emoticons such as `:)` become emoji in messages that the user sends.",
     )
     .on_wire(Display),
-    clients("twenty_four_hour_time", Bool(false), "Times are shown with 24 hours.").on_wire(Display),
+    clients("twenty_four_hour_time", Bool(false), "Times are shown in 24-hour format.").on_wire(Display),
     clients(
         "user_list_style",
         NumberOf(&[1, 2, 3], 3),
@@ -78,7 +78,7 @@ pub const PROPERTIES: &[Property] = &[
     clients(
         "web_animate_image_previews",
         WordOf(&["always", "on_hover", "never"], "on_hover"),
-        "When previews of animations move.",
+        "When animated previews play.",
     ),
     clients(
         "web_channel_default_view",
@@ -86,17 +86,17 @@ pub const PROPERTIES: &[Property] = &[
         "The view that a click on a channel opens: 1 for its first topic, 2 for all of its messages, 3 \
          for a list of its topics, 4 for its first unread topic.",
     ),
-    clients("web_escape_navigates_to_home_view", Bool(true), "Escape leads to the home view."),
+    clients("web_escape_navigates_to_home_view", Bool(true), "The Escape key opens the home view."),
     clients(
         "web_font_size_px",
         Number { min: 1, max: MAX_SIZE, default: 16 },
-        "The size of text, in pixels.",
+        "The text size, in pixels.",
     )
     .refused("Invalid web_font_size_px"),
     clients(
         "web_home_view",
         WordOf(&["recent_topics", "inbox", "all_messages"], "inbox"),
-        "The view that the client opens with.",
+        "The view that the client shows at the start.",
     )
     .on_wire(Display),
     clients("web_left_sidebar_show_channel_folders", Bool(true), "Channels are listed by folder."),
@@ -108,7 +108,7 @@ pub const PROPERTIES: &[Property] = &[
     clients(
         "web_line_height_percent",
         Number { min: 1, max: MAX_SIZE, default: 140 },
-        "The height of lines, in per cent of the size of text.",
+        "The line height, as a percentage of the text size.",
     )
     .refused("Invalid web_line_height_percent"),
     clients(
@@ -119,7 +119,7 @@ pub const PROPERTIES: &[Property] = &[
     clients(
         "web_navigate_to_sent_message",
         Bool(true),
-        "The client goes to a message that was sent to another conversation.",
+        "After a message is sent to another conversation, the client opens that conversation.",
     ),
     clients(
         "web_stream_unreads_count_display_policy",
@@ -203,7 +203,7 @@ pub const PROPERTIES: &[Property] = &[
     )
     .by(User)
     .on_wire(Notifications),
-    unused("enable_marketing_emails", Bool(true), "The user gets product email.", "it sends no email")
+    unused("enable_marketing_emails", Bool(true), "The user receives marketing emails.", "it sends none")
         .by(User)
         .on_wire(Notifications),
     server(

@@ -10,21 +10,21 @@ use teamchat::domain::{realm, user_settings};
 use teamchat::types::{Effect, Property};
 
 const HEAD: &str = "\
-# Settings without an effect here
+# Settings that have no effect
 
-Clients show these settings, and the server stores them and sends them to all clients, as the published interface has it. The
-server itself does nothing with them, for the reasons in the tables. All other settings and permissions have the published
-effect. A test writes this page from their tables.
+The server stores these settings and sends them to clients, but does not act on them. *In clients* means that clients act on
+them. *None* means that nothing does, for the given reason. All other settings and permissions have an effect on the server.
+A test generates this page from the source.
 
-## Of the organization
+## Settings of the organization
 
-The names are those of `PATCH /realm`, and with the prefix `realm_` those of `POST /register`.
+These are the names in `PATCH /realm`. `POST /register` adds the prefix `realm_`.
 ";
 
 const OF_USERS: &str = "
-## Of users
+## Settings of users
 
-The names are those of `PATCH /settings`.
+These are the names in `PATCH /settings`.
 ";
 
 /// Files that name settings without acting on them.

@@ -65,7 +65,7 @@ pub struct FetchParams {
     /// The empty topic as an empty string.
     #[serde(default)]
     allow_empty_topic_name: bool,
-    /// Deprecated: anchor at the first unread message, whatever `anchor` says.
+    /// Deprecated: use the first unread message as the anchor, and ignore `anchor`.
     #[serde(default)]
     use_first_unread_anchor: Option<bool>,
 }

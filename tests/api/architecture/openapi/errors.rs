@@ -47,7 +47,7 @@ const CODES: &[(&str, &str)] = &[
     ("REQUEST_VARIABLE_INVALID", "a parameter has a value that it cannot have"),
     ("REQUEST_VARIABLE_MISSING", "a parameter is missing"),
     ("SERVICE_UNAVAILABLE", "the server is overloaded; the client should retry soon"),
-    ("STREAM_DOES_NOT_EXIST", "the channel does not exist, or the caller may not know of it"),
+    ("STREAM_DOES_NOT_EXIST", "the channel does not exist, or the caller cannot see it"),
     ("STREAM_WILDCARD_MENTION_NOT_ALLOWED", "the caller may not mention everyone in this channel"),
     ("SYSTEM_GROUP_REQUIRED", "only a system group can have the permission"),
     ("TOPIC_WILDCARD_MENTION_NOT_ALLOWED", "the caller may not mention everyone in this topic"),
@@ -128,9 +128,9 @@ pub fn schema(codes: &BTreeSet<String>, names: &BTreeSet<String>) -> Value {
     assert_eq!(*codes, described, "every code of the source is described");
     let mut schema = Members::default();
     schema.add("result", json!({"type": "string", "enum": ["error"]}), true);
-    schema.add("msg", json!({"type": "string", "description": "What is wrong, for people."}), true);
+    schema.add("msg", json!({"type": "string", "description": "The error message, for people."}), true);
     let list: Vec<String> = CODES.iter().map(|(code, when)| format!("`{code}`: {when}.")).collect();
-    let about = format!("What is wrong, for programs. {}", list.join(" "));
+    let about = format!("The error code, for programs. {}", list.join(" "));
     schema.add("code", json!({"type": "string", "enum": codes, "description": about}), true);
     let members = members();
     let described: BTreeSet<String> = members.iter().map(|(name, ..)| (*name).to_owned()).collect();
@@ -141,8 +141,8 @@ pub fn schema(codes: &BTreeSet<String>, names: &BTreeSet<String>) -> Value {
     }
     let mut schema = schema.schema();
     schema["description"] =
-        "A refusal. Every operation can refuse with `BAD_REQUEST`, and with the codes that are about \
-        credentials, limits and the form of the request; an operation lists those beyond."
+        "An error. Every operation can return `BAD_REQUEST` and the codes for credentials, limits and \
+        malformed requests. Each operation lists its other codes."
             .into();
     schema
 }
@@ -178,7 +178,7 @@ pub fn add(responses: &mut Map<String, Value>, errors: &OfOperation) {
             continue;
         }
         let response = json!({
-            "description": format!("Besides the errors that all can have: {}", list.join(" ")),
+            "description": format!("Besides the errors common to all operations: {}", list.join(" ")),
             "x-codes": codes,
             "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
         });

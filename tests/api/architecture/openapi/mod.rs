@@ -674,13 +674,13 @@ fn written() -> String {
     format!("# Written from the source by `.ci/bless`.\n{text}")
 }
 
-const INTRODUCTION: &str = "The operations of the interface with their parameters and answers. Values that are not texts \
-    are sent as JSON. Events, which GET /events returns, are the schema Event.";
+const INTRODUCTION: &str = "The operations of the REST API, with their parameters and responses. Parameters that are not \
+    strings are sent as JSON. The schema Event describes the events that GET /events returns.";
 
 fn success_schema() -> Value {
     json!({
         "type": "object",
-        "description": "What every success has.",
+        "description": "The members of every successful response.",
         "required": ["result", "msg"],
         "properties": {
             "result": {"type": "string", "enum": ["success"]},
