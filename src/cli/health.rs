@@ -40,7 +40,7 @@ impl Health {
             return Ok(());
         }
         let json = answer.json();
-        let what = json["msg"].as_str().unwrap_or("it is no server of this kind, or an older one");
+        let what = json["msg"].as_str().unwrap_or("it is not a teamchat server, or an older version");
         Err(format!("{} answers with status {}: {what}", self.url, answer.status).into())
     }
 

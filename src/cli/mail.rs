@@ -43,7 +43,7 @@ impl TestCommand {
         let Self { address, serve } = self;
         if !is_address(&address) {
             return Err(
-                UsageError(format!("'{address}' is no address; write it like ada@example.com")).into()
+                UsageError(format!("'{address}' is not an email address; write it like ada@example.com")).into()
             );
         }
         let (db, options) = (&serve.file.db, serve.mail_options(&[])?);

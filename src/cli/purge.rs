@@ -29,7 +29,7 @@ pub(super) struct PurgeCommand {
     /// Delete their custom emoji, and deactivate those that reactions or statuses show.
     #[arg(long, env = "TEAMCHAT_EMOJI", value_parser = BoolishValueParser::new())]
     emoji: bool,
-    /// Delete the user groups that they created and nothing uses.
+    /// Delete the user groups that they created, if nothing refers to them.
     #[arg(long, env = "TEAMCHAT_GROUPS", value_parser = BoolishValueParser::new())]
     groups: bool,
     /// Deactivate their bots.

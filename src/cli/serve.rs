@@ -237,7 +237,7 @@ impl Serve {
                 writeln!(std::io::stderr(), "{text}")?;
             }
             server.stop().await;
-            if failed { Err("the server cannot write any more; the log says why".into()) } else { Ok(()) }
+            if failed { Err("the server can no longer write to the database; the log says why".into()) } else { Ok(()) }
         })
     }
 
@@ -314,7 +314,7 @@ impl Serve {
     /// Warns of settings that are fine on one machine, and not for others.
     fn warn(&self, addresses: &[ListenAddress], tls: Option<&Tls>) {
         if self.metrics.as_ref().is_some_and(|address| !address.is_local()) {
-            tracing::warn!("others can reach the address of --metrics, which needs no login");
+            tracing::warn!("other machines can reach the address of --metrics, which needs no login");
         }
         let public_host =
             self.public_url.as_ref().and_then(|url| Url::parse(url).ok()?.host_str().map(str::to_owned));

@@ -105,7 +105,7 @@ pub fn parse_log(text: &str) -> Result<Targets, String> {
     for directive in text.split(',').map(str::trim).filter(|directive| !directive.is_empty()) {
         let level = directive.rsplit_once('=').map_or(directive, |(_, level)| level);
         if level.parse::<LevelFilter>().is_err() {
-            return Err(format!("'{level}' is no level: use error, warn, info, debug, trace or off"));
+            return Err(format!("'{level}' is not a log level: use error, warn, info, debug, trace or off"));
         }
     }
     text.parse().map_err(|error| format!("{error}"))
@@ -201,7 +201,7 @@ mod tests {
             parse_log(text).unwrap();
         }
         for text in ["nonsense", "teamchat=loud", "info,verbose"] {
-            assert!(parse_log(text).unwrap_err().contains("is no level"), "{text}");
+            assert!(parse_log(text).unwrap_err().contains("is not a log level"), "{text}");
         }
     }
 }

@@ -189,7 +189,7 @@ fn add_quotas(app: &App, read: &Read, warnings: &mut Vec<String>) {
         let percent = upload_quota::percent(read.statistics.upload_bytes.unsigned_abs(), quota);
         if percent >= ALMOST_FULL {
             warnings.push(format!(
-                "Uploaded files take {percent} % of their quota: have old files deleted, or raise --upload-quota-mib."
+                "Uploaded files take {percent} % of their quota: ask people to delete old files, or raise --upload-quota-mib."
             ));
         }
     }
@@ -204,7 +204,7 @@ fn add_quotas(app: &App, read: &Read, warnings: &mut Vec<String>) {
         more => format!(" and {more} more"),
     };
     warnings.push(format!(
-        "The quota of uploads is almost used up of {named}{more}: have old files deleted, or raise --upload-quota-per-person-mib."
+        "The upload quota of {named}{more} is almost used up: ask them to delete old files, or raise --upload-quota-per-person-mib."
     ));
 }
 
@@ -220,18 +220,18 @@ fn warnings(app: &App, read: &Read, backups: &BackupStatus, now: i64) -> Vec<Str
     if let Some(free) = app.writer.free_space().filter(|free| *free < LOW_DISK) {
         let mib = free >> 20;
         warnings
-            .push(format!("The disk has {mib} MiB left: make room, or move the database to a larger disk."));
+            .push(format!("The disk has {mib} MiB left: free some space, or move the database to a larger disk."));
     }
     let (database_bytes, wal_bytes) = app.writer.file_sizes();
     let unused = read.statistics.unused_bytes.unsigned_abs();
     if unused >= UNUSED && unused * 4 >= database_bytes {
         let mib = unused >> 20;
-        warnings.push(format!("{mib} MiB of the file are unused: `teamchat compact` gives them back."));
+        warnings.push(format!("{mib} MiB of the file are unused: `teamchat compact` returns them to the disk."));
     }
     if wal_bytes >= LARGE_LOG && !app.options.is_replicated {
         let mib = wal_bytes >> 20;
         warnings.push(format!(
-            "The log of the database has {mib} MiB: another program holds it, such as a backup or a copy that hangs; end it."
+            "The log of the database has {mib} MiB: another program, such as a backup that hangs, keeps it in use. Stop that program."
         ));
     }
     add_quotas(app, read, &mut warnings);

@@ -72,7 +72,7 @@ async fn values_that_cannot_work_are_refused() {
         (&["--public-url", "chat.example.com"][..], "https://chat.example.com"),
         (&["--public-url", "https://h/chat"], "not below a path"),
         (&["--public-url", "ftp://h"], "begins with https:// or http://"),
-        (&["--log", "nonsense"], "'nonsense' is no level"),
+        (&["--log", "nonsense"], "'nonsense' is not a log level"),
         (&["--max-file-upload-size-mib", "0"], "0 is not in 1.."),
         (&["--webhook-hosts", "http://x/"], "'http://x/' is no host"),
         (&["--trusted-proxy", "proxy"], "'proxy' is not a network"),
@@ -180,7 +180,7 @@ async fn reachable_servers_warn_without_a_public_url() {
     assert!(logged.contains("there is no --public-url"), "{logged}");
     assert!(!logged.contains("--metrics"), "{logged}");
     let logged = Serving::start(&db, &["--metrics", "0.0.0.0:0"]).stop();
-    assert!(logged.contains("others can reach the address of --metrics, which needs no login"), "{logged}");
+    assert!(logged.contains("other machines can reach the address of --metrics, which needs no login"), "{logged}");
     let logged = Serving::start(&db, &["--log", "error"]).stop();
     assert_eq!(logged, "");
 }

@@ -158,8 +158,8 @@ fn a_sound_server_has_no_findings() {
     serving.stop();
     let stopped = examine(folder, &["--public-url", &url]);
     stopped.expect("warning", "public address", &["the server is stopped"]);
-    stopped.expect("warning", "backups", &["the server makes none", "--backup-to"]);
-    stopped.expect("warning", "web push", &["only on pages with https"]);
+    stopped.expect("warning", "backups", &["automatic backups are off", "--backup-to"]);
+    stopped.expect("warning", "web push", &["only on https pages"]);
     stopped.expect("ok", "server", &["it is stopped"]);
 }
 
@@ -220,7 +220,7 @@ fn certificates_are_checked_as_clients_do() {
     let parts = [&expired.key, &expired.certificate].map(|path| std::fs::read(path).unwrap());
     std::fs::write(state.join("certificate.pem"), parts.concat()).unwrap();
     let acme = examine(folder, &["--acme", NAME, "--web-push", "off"]);
-    acme.expect("problem", "certificate", &["expired at 20", "why the certificate is not renewed"]);
+    acme.expect("problem", "certificate", &["expired at 20", "why the certificate was not renewed"]);
 }
 
 fn private(file: &Path) {
@@ -266,7 +266,7 @@ fn a_public_address_that_leads_elsewhere_is_named() {
     for (url, parts) in [
         (at(closed.address()), &["does not answer", "firewall"][..]),
         ("http://nowhere.invalid".to_owned(), &["nowhere.invalid has no address", "DNS"]),
-        (other_url, &["another server of this kind"]),
+        (other_url, &["another teamchat server"]),
         (at(answer_once("HTTP/1.1 200 OK\r\n\r\nhello")), &["something else answers", "status 200"]),
         (at(answer_once("HTTP/1.1 502 Bad Gateway\r\n\r\n")), &["status 502", "does not reach this server"]),
         (
@@ -311,11 +311,11 @@ fn headers_of_proxies_are_tested() {
     let unchanged: fn(String) -> String = |head| head;
     let removed: fn(String) -> String = |head| head.replace("X-Forwarded-For: 198.51.100.1\r\n", "");
     for (change, trusted, level, parts) in [
-        (appended, true, "ok", &["the proxy names 203.0.113.5 as the client"][..]),
+        (appended, true, "ok", &["reports 203.0.113.5 as the client"][..]),
         (appended, false, "problem", &["the proxy at 127.0.0.1 is not trusted", "--trusted-proxy 127.0.0.1"]),
         (unchanged, true, "problem", &["clients can forge their address"]),
         (unchanged, false, "problem", &["the proxy at 127.0.0.1 is not trusted"]),
-        (removed, true, "problem", &["the proxy at 127.0.0.1 does not name its clients"]),
+        (removed, true, "problem", &["the proxy at 127.0.0.1 does not report the addresses of clients"]),
     ] {
         let folder = folder_with_database();
         let folder = folder.path();
@@ -381,11 +381,11 @@ fn rows_of_the_future_and_a_long_log_are_named() {
     let db = folder.join("chat.sqlite");
     let sql = "UPDATE audit_entry SET time = time + 100000 WHERE id = (SELECT max(id) FROM audit_entry)";
     rusqlite::Connection::open(&db).unwrap().execute(sql, ()).unwrap();
-    examine(folder, &[]).expect("problem", "clock", &["the newest rows are of", "timedatectl"]);
+    examine(folder, &[]).expect("problem", "clock", &["the newest data is from", "timedatectl"]);
     // Zeros are no log, and are left alone.
     std::fs::File::create(beside(&db, "-wal")).unwrap().set_len(300 << 20).unwrap();
     private(&beside(&db, "-wal"));
-    examine(folder, &[]).expect("warning", "log", &["300 MiB", "another program holds it"]);
+    examine(folder, &[]).expect("warning", "log", &["300 MiB", "keeps it in use"]);
     let replicated = examine(folder, &["--replicated"]);
     replicated.expect("ok", "log", &["300 MiB"]);
     replicated.expect("ok", "backups", &["another program replicates"]);

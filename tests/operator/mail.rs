@@ -215,7 +215,7 @@ fn wrong_flags_of_mail_are_named_without_the_password() {
     for (flags, expected) in [
         (vec!["--smtp-url", url], "--smtp-url requires --mail-from"),
         (vec!["--mail-from", "chat@example.com"], "--mail-from requires --smtp-url"),
-        (vec!["--smtp-url", url, "--mail-from", "nobody"], "'nobody' is no address"),
+        (vec!["--smtp-url", url, "--mail-from", "nobody"], "'nobody' is not an email address"),
         (
             vec!["--smtp-url", "smtp://chat:secret-word@127.0.0.1?tls=maybe", "--mail-from", "a@example.com"],
             "none, starttls or required",
@@ -282,7 +282,7 @@ async fn a_server_sends_its_letters_and_hides_the_password() {
             break;
         }
     }
-    examine(folder, &config).expect("ok", "mail", &["lets this server in"]);
+    examine(folder, &config).expect("ok", "mail", &["accepts the login"]);
     let log = serving.stop();
     assert!(!log.contains(ENCODED) && !log.contains(PASSWORD), "{log}");
 }

@@ -321,7 +321,7 @@ async fn the_doctor_tells_a_good_proxy_from_a_bad_one() {
     };
     let (trusted, untrusted) = (&["--trusted-proxy", "127.0.0.1"][..], &[][..]);
     for (configure, flags, findings) in [
-        (nginx as Configure, trusted, &[("ok", "the proxy names 127.0.0.1 as the client")][..]),
+        (nginx as Configure, trusted, &[("ok", "reports 127.0.0.1 as the client")][..]),
         (nginx, untrusted, &[("problem", "the proxy at 127.0.0.1 is not trusted")]),
         (
             bare,

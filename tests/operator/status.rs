@@ -177,8 +177,8 @@ async fn quotas_of_uploads_are_warnings_and_metrics() {
         let flags = ["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--upload-quota-mib", "100"];
         Serving::start(folder, &[&flags[..], &["--upload-quota-per-person-mib", person]].concat())
     };
-    let all = "Uploaded files take 80 % of their quota: have old files deleted, or raise --upload-quota-mib.";
-    let own = "The quota of uploads is almost used up of ada@example.com (88 %): have old files deleted, or raise \
+    let all = "Uploaded files take 80 % of their quota: ask people to delete old files, or raise --upload-quota-mib.";
+    let own = "The upload quota of ada@example.com (88 %) is almost used up: ask them to delete old files, or raise \
                --upload-quota-per-person-mib.";
     for (mib, person, warnings) in
         [(79, "100", json!([])), (79, "90", json!([own.replace("88", "87")])), (80, "90", json!([all, own]))]

@@ -193,7 +193,7 @@ fn certificates_that_cannot_be_used_are_named() {
         ),
         (&["--acme", "a.example", "--acme-email", "ada"], "it is not an email address"),
         (&["--acme", "a.example", "--tls-cert", "x", "--tls-key", "y"], "cannot be used with"),
-        (&["--acme", "*.example.com"], "needs a check by DNS"),
+        (&["--acme", "*.example.com"], "need a check by DNS"),
         (&["--acme", "127.0.0.1"], "is an address"),
         (&["--acme", "a.example", "--acme-directory", "http://a"], "it begins with https://"),
         (&["--ephemeral", "--listen", "127.0.0.1:0", "--acme", "a.example"], "a test server has no TLS"),

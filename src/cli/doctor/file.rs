@@ -86,11 +86,11 @@ fn check_clock(connection: &Connection, findings: &mut Findings) {
     match newest.max() {
         Some(newest) if newest > now + TOLERANCE => findings.problem(
             "clock",
-            format!("the newest rows are of {}, and by the clock of this machine it is {}", timestamp(newest), timestamp(now)),
+            format!("the newest data is from {}, but the clock of this machine says {}", timestamp(newest), timestamp(now)),
             "set the clock, for example with `timedatectl set-ntp true`; if it is right, it was wrong before, and \
              rows of the future stay until then",
         ),
-        _ => findings.ok("clock", format!("it is {}, and no row is of the future", timestamp(now))),
+        _ => findings.ok("clock", format!("it is {}, and no data is from the future", timestamp(now))),
     }
 }
 
@@ -101,10 +101,10 @@ fn check_disk(check: &'static str, folder: &Path, findings: &mut Findings) {
         findings.problem(
             check,
             left,
-            "make room: uploads are refused below 256 MiB, and all changes below 64 MiB",
+            "free some space: uploads are refused below 256 MiB, and most changes below 64 MiB",
         );
     } else if free < LOW_DISK {
-        findings.warning(check, left, "make room, or move it to a larger disk");
+        findings.warning(check, left, "free some space, or move it to a larger disk");
     } else {
         findings.ok(check, left);
     }
@@ -135,9 +135,9 @@ fn check_file_system(folder: &Path, findings: &mut Findings) {
 fn check_log(path: &Path, serve: &Serve, findings: &mut Findings) {
     let log = std::fs::metadata(beside(path, "-wal")).map_or(0, |log| log.len());
     let (limit, remedy) = if serve.keeping.replicated {
-        (LARGE_REPLICATED_LOG, "the replicator does not keep up, or does not run: look into its log")
+        (LARGE_REPLICATED_LOG, "the replication is too slow or not running: see its log")
     } else {
-        (LARGE_LOG, "another program holds it, such as a copy or a backup that hangs: end it")
+        (LARGE_LOG, "another program, such as a backup that hangs, keeps it in use: stop that program")
     };
     let what = format!("the log of the database has {}", size(log));
     if log > limit { findings.warning("log", what, remedy) } else { findings.ok("log", what) }
@@ -152,7 +152,7 @@ fn check_uploads(serve: &Serve, connection: &Connection, findings: &mut Findings
     if quota > 0 && upload_quota::percent(used, quota) < upload_quota::ALMOST_FULL {
         findings.ok("uploads", what);
     } else {
-        findings.warning("uploads", what, "have old files deleted, or raise --upload-quota-mib");
+        findings.warning("uploads", what, "ask people to delete old files, or raise --upload-quota-mib");
     }
 }
 
@@ -169,7 +169,7 @@ fn check_backups(serve: &Serve, connection: &Connection, running: Option<&Runnin
     let folder = running.and_then(|running| running.status.backup_folder.clone());
     match folder.or_else(|| serve.keeping.backup_to.clone()) {
         None if serve.keeping.replicated => findings.ok("backups", "another program replicates the database"),
-        None => findings.warning("backups", format!("the server makes none; {last}"), "set --backup-to"),
+        None => findings.warning("backups", format!("automatic backups are off; {last}"), "set --backup-to"),
         Some(folder) if !folder.is_dir() => {
             findings.problem(
                 "backups",

@@ -58,7 +58,7 @@ fn check_mail(serve: &Serve, findings: &mut Findings) {
         })
     });
     match connected {
-        Ok(()) => findings.ok("mail", format!("the mail server {server} lets this server in")),
+        Ok(()) => findings.ok("mail", format!("the mail server {server} accepts the login")),
         Err(error) => findings.problem(
             "mail",
             format!("the mail server {server} cannot be used: {error}"),
@@ -96,8 +96,8 @@ fn check_web_push(serve: &Serve, connection: &rusqlite::Connection, findings: &m
         Some(url) if url.starts_with("https:") => {}
         _ => findings.warning(
             "web push",
-            "browsers notify only on pages with https, except on this machine",
-            "set --public-url to an address with https, with a certificate of --acme or a proxy",
+            "browsers show notifications only on https pages, except on this machine",
+            "set --public-url to an https address, and get a certificate with --acme or a proxy",
         ),
     }
     let services = push_services(connection);
@@ -106,7 +106,7 @@ fn check_web_push(serve: &Serve, connection: &rusqlite::Connection, findings: &m
             findings.warning(
                 "web push",
                 format!("the push service {host} of some browsers cannot be reached"),
-                "let this machine open connections to it, or turn notifications off with --web-push off",
+                "allow outgoing connections to it, or disable push notifications with --web-push off",
             );
         }
     }
@@ -136,7 +136,7 @@ fn check_push_bouncer(serve: &Serve, findings: &mut Findings) {
         _ => findings.warning(
             "push bouncer",
             format!("{} cannot be reached", bouncer.url),
-            "let this machine open connections to it, or leave --push-bouncer out",
+            "allow outgoing connections to it, or remove --push-bouncer",
         ),
     }
 }

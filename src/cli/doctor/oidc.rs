@@ -26,7 +26,7 @@ pub(super) fn check(serve: &Serve, connection: &Connection, findings: &mut Findi
             Err(error) => findings.problem(
                 CHECK,
                 format!("{}: {error}", provider.id),
-                "compare 'issuer' with the page of the provider about its clients",
+                "compare 'issuer' with the provider's settings for this client",
             ),
         }
     }

@@ -84,7 +84,7 @@ pub(super) fn check(
 fn report_failure(public_url: &str, error: &FetchError, findings: &mut Findings) {
     match error {
         FetchError::Unknown(host) => {
-            let remedy = "enter the name in the DNS, with the address of this machine or of its router";
+            let remedy = "create a DNS record for the name, with the address of this machine or of its router";
             findings.problem(CHECK, format!("{host} has no address"), remedy);
         }
         FetchError::Connection(error) => findings.problem(
@@ -116,13 +116,13 @@ fn check_answer(public_url: &str, answer: &Answer, has_arrived: bool, findings: 
         ),
         (200, _) if answer.json()["status"] == "ok" => findings.problem(
             CHECK,
-            format!("another server of this kind answers at {public_url}"),
-            "compare the upstream of the proxy with --listen, and the address in the DNS with that of this machine",
+            format!("another teamchat server answers at {public_url}"),
+            "compare the upstream of the proxy with --listen, and the DNS record with the address of this machine",
         ),
         (status, _) => findings.problem(
             CHECK,
             format!("something else answers at {public_url}, with status {status}"),
-            "have the proxy forward this host to the server: docs/reverse-proxies.md has examples",
+            "configure the proxy to forward this host to the server: docs/reverse-proxies.md has examples",
         ),
     }
 }
@@ -150,7 +150,7 @@ fn check_proxies(answer: &Answer, seen: &SeenProbe, findings: &mut Findings) {
         return findings.problem(
             PROXY,
             format!(
-                "the proxy at {client} is not trusted: all clients have its address, and share its limits"
+                "the proxy at {client} is not trusted, so all clients share its address and its limits"
             ),
             format!("start the server with --trusted-proxy {client}"),
         );
@@ -158,17 +158,17 @@ fn check_proxies(answer: &Answer, seen: &SeenProbe, findings: &mut Findings) {
     match seen.forwarded_for.rsplit(',').next().unwrap_or_default().trim() {
         FORGED => findings.problem(
             PROXY,
-            "clients can forge their address, and avoid limits",
-            "have the proxy replace X-Forwarded-For, or add the address of its client to it",
+            "clients can forge their address and so bypass limits",
+            "configure the proxy to replace X-Forwarded-For, or to append the client's address to it",
         ),
         "" => findings.problem(
             PROXY,
             format!(
-                "the proxy at {client} does not name its clients: all have its address, and share its limits"
+                "the proxy at {client} does not report the addresses of clients, so all share its address and its limits"
             ),
-            "have it add the address of its client to X-Forwarded-For: docs/reverse-proxies.md has examples",
+            "configure it to append the client's address to X-Forwarded-For: docs/reverse-proxies.md has examples",
         ),
-        named => findings.ok(PROXY, format!("the proxy names {named} as the client, and is believed")),
+        named => findings.ok(PROXY, format!("the proxy is trusted, and reports {named} as the client")),
     }
 }
 

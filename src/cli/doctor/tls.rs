@@ -22,18 +22,18 @@ pub(super) fn check(serve: &Serve, ca: Option<&str>, findings: &mut Findings) ->
     let (read, remedy) = match serve.tls.options(&serve.file.db) {
         None => return Ok(()),
         Some(TlsOptions::Files { certificate, key }) => {
-            let remedy = "mend or replace the files; the server reads them again by itself";
+            let remedy = "repair or replace the files; the server reloads them automatically";
             (Certificate::read(&certificate, &key, now), remedy)
         }
         Some(TlsOptions::Acme(options)) => {
             let stored = options.stored();
             if !stored.exists() {
-                let remedy = "start the server, and look into its log: the ACME server has to reach port 443 or 80 of the name";
+                let remedy = "start the server and read its log: the ACME server must be able to reach port 443 or 80 of the host name";
                 findings.warning("certificate", "the ACME server has issued none yet", remedy);
                 return Ok(());
             }
             let remedy =
-                "start the server, and look into its log for the reason why the certificate is not renewed";
+                "start the server and read its log, which says why the certificate was not renewed";
             (Certificate::read(&stored, &stored, now), remedy)
         }
     };
@@ -105,7 +105,7 @@ pub(super) fn explain(error: &Error) -> (String, &'static str) {
     let Error::InvalidCertificate(reason) = error else {
         return (
             format!("TLS fails: {error}"),
-            "make sure that this address speaks TLS, with version 1.2 or 1.3",
+            "make sure that this address supports TLS 1.2 or 1.3",
         );
     };
     match reason {
@@ -119,7 +119,7 @@ pub(super) fn explain(error: &Error) -> (String, &'static str) {
             ("the certificate is for another name".to_owned(), "get a certificate for the host of --public-url")
         }
         CertificateError::UnknownIssuer => (
-            "clients do not trust the certificate: they do not know its authority, or the certificates between are missing".to_owned(),
+            "clients do not trust the certificate: its CA is unknown, or intermediate certificates are missing".to_owned(),
             "put those into the file after the first one (fullchain.pem); an authority of your own has to be installed on \
              each device, and named here with --ca",
         ),

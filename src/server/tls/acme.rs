@@ -91,7 +91,7 @@ enum AcmeError {
     Server(#[from] Error),
     #[error("the ACME server refuses {name}: {reason}")]
     Refused { name: String, reason: String },
-    #[error("the ACME server checks {0} in no way that this server can answer")]
+    #[error("the ACME server offers no check of {0} that this server supports")]
     NoCheck(String),
     #[error("the order is {0:?}")]
     Order(OrderStatus),
@@ -109,7 +109,7 @@ enum AcmeError {
 pub fn check_domain(text: &str) -> Result<String, String> {
     let usage = "write a name such as chat.example.com";
     if text.starts_with("*.") {
-        return Err(format!("a certificate for all names below another one needs a check by DNS; {usage}"));
+        return Err(format!("wildcard certificates need a check by DNS, which is not supported; {usage}"));
     }
     match Host::parse(text) {
         Ok(Host::Domain(name))
@@ -117,7 +117,7 @@ pub fn check_domain(text: &str) -> Result<String, String> {
         {
             Ok(name)
         }
-        Ok(Host::Domain(_)) | Err(_) => Err(format!("'{text}' is no name of a host; {usage}")),
+        Ok(Host::Domain(_)) | Err(_) => Err(format!("'{text}' is not a host name; {usage}")),
         Ok(_) => Err(format!("'{text}' is an address; {usage}")),
     }
 }
@@ -367,12 +367,12 @@ mod tests {
     fn certificates_are_for_names_of_hosts() {
         assert_eq!(check_domain("Chat.Example.com").unwrap(), "chat.example.com");
         for (text, expected) in [
-            ("*.example.com", "needs a check by DNS"),
+            ("*.example.com", "need a check by DNS"),
             ("203.0.113.1", "is an address"),
             ("[::1]", "is an address"),
-            ("https://chat.example.com", "is no name of a host"),
-            ("chat_1.example.com", "is no name of a host"),
-            ("", "is no name of a host"),
+            ("https://chat.example.com", "is not a host name"),
+            ("chat_1.example.com", "is not a host name"),
+            ("", "is not a host name"),
         ] {
             assert!(check_domain(text).unwrap_err().contains(expected), "{text}");
         }
