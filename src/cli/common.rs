@@ -118,7 +118,8 @@ pub fn record(db: &Path, work: Work) {
     }
     if let Err(error) = run_command::<Value>(db, Command::Record(work), false) {
         // Without standard error there is nowhere to report to.
-        let _unreported = writeln!(std::io::stderr(), "warning: this was not recorded in the audit log: {error}");
+        let _unreported =
+            writeln!(std::io::stderr(), "warning: this was not recorded in the audit log: {error}");
     }
 }
 

@@ -42,9 +42,10 @@ impl TestCommand {
     fn run(self) -> Result<(), Failure> {
         let Self { address, serve } = self;
         if !is_address(&address) {
-            return Err(
-                UsageError(format!("'{address}' is not an email address; write it like ada@example.com")).into()
-            );
+            return Err(UsageError(format!(
+                "'{address}' is not an email address; write it like ada@example.com"
+            ))
+            .into());
         }
         let (db, options) = (&serve.file.db, serve.mail_options(&[])?);
         Database::check_exists(db)?;

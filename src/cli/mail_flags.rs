@@ -46,7 +46,8 @@ impl MailFlags {
         let server: MailServer =
             smtp_url.parse().map_err(|error| UsageError(format!("--smtp-url: {error}")))?;
         if !is_address(sender) {
-            let text = format!("--mail-from: '{sender}' is not an email address; write it like chat@example.com");
+            let text =
+                format!("--mail-from: '{sender}' is not an email address; write it like chat@example.com");
             return Err(UsageError(text));
         }
         let server = MailServer { authorities: self.smtp_authorities.clone(), ..server };

@@ -237,7 +237,11 @@ impl Serve {
                 writeln!(std::io::stderr(), "{text}")?;
             }
             server.stop().await;
-            if failed { Err("the server can no longer write to the database; the log says why".into()) } else { Ok(()) }
+            if failed {
+                Err("the server can no longer write to the database; the log says why".into())
+            } else {
+                Ok(())
+            }
         })
     }
 

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 /// The letter of the test, with the name of the organization.
 pub fn test_letter(options: &MailOptions, address: &str, organization: &str, now: i64) -> Message {
     let setup = Setup { sender: options.sender.clone(), url: options.url.clone() };
-    let text = format!("This is a test: the server of {organization} can send email. You do not need to do anything.");
+    let text = format!(
+        "This is a test: the server of {organization} can send email. You do not need to do anything."
+    );
     let body = Body::new().paragraph(&text).link("The server", &options.url);
     setup.compose_test(address, organization, &body, Language::English, now)
 }

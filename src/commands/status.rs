@@ -219,14 +219,16 @@ fn warnings(app: &App, read: &Read, backups: &BackupStatus, now: i64) -> Vec<Str
     }
     if let Some(free) = app.writer.free_space().filter(|free| *free < LOW_DISK) {
         let mib = free >> 20;
-        warnings
-            .push(format!("The disk has {mib} MiB left: free some space, or move the database to a larger disk."));
+        warnings.push(format!(
+            "The disk has {mib} MiB left: free some space, or move the database to a larger disk."
+        ));
     }
     let (database_bytes, wal_bytes) = app.writer.file_sizes();
     let unused = read.statistics.unused_bytes.unsigned_abs();
     if unused >= UNUSED && unused * 4 >= database_bytes {
         let mib = unused >> 20;
-        warnings.push(format!("{mib} MiB of the file are unused: `teamchat compact` returns them to the disk."));
+        warnings
+            .push(format!("{mib} MiB of the file are unused: `teamchat compact` returns them to the disk."));
     }
     if wal_bytes >= LARGE_LOG && !app.options.is_replicated {
         let mib = wal_bytes >> 20;

@@ -180,7 +180,10 @@ async fn reachable_servers_warn_without_a_public_url() {
     assert!(logged.contains("there is no --public-url"), "{logged}");
     assert!(!logged.contains("--metrics"), "{logged}");
     let logged = Serving::start(&db, &["--metrics", "0.0.0.0:0"]).stop();
-    assert!(logged.contains("other machines can reach the address of --metrics, which needs no login"), "{logged}");
+    assert!(
+        logged.contains("other machines can reach the address of --metrics, which needs no login"),
+        "{logged}"
+    );
     let logged = Serving::start(&db, &["--log", "error"]).stop();
     assert_eq!(logged, "");
 }

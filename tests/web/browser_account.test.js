@@ -59,14 +59,14 @@ describe("a forgotten password", () => {
     await bench.server.person("Dan");
     const ada = await as("Ada", "#organization/users/active");
     await clickButton(ada, "New password for Dan");
-    await clickText(ada, "dialog.dialog--small button", "Make a link");
+    await clickText(ada, "dialog.dialog--small button", "Create a link");
     const first = await onElement(ada, "[aria-label='Link for a new password']", (input) => input.value);
 
     await go(ada, "#inbox");
     await until(ada, () => !document.querySelector("dialog"));
     await clickButton(ada, "Card of Dan");
     await clickText(ada, ".card button", "Link for a new password");
-    await clickText(ada, "dialog.dialog--small button", "Make a link");
+    await clickText(ada, "dialog.dialog--small button", "Create a link");
     const link = await onElement(ada, "[aria-label='Link for a new password']", (input) => input.value);
     assert.notEqual(link, first);
 

@@ -85,7 +85,7 @@ describe("permissions", () => {
     const { group_id: id } = await bench.server.call("Ada", "POST", "/user_groups/create", { name: "editors", description: "They edit", members: [bench.server.accounts.Bob.user_id] });
     const { group_id: inner } = await bench.server.call("Ada", "POST", "/user_groups/create", { name: "interns", description: "", members: [bench.server.accounts.Cleo.user_id] });
     const ada = await as("Ada", "#organization/organization-permissions");
-    await choose(ada, "Make bots", "several");
+    await choose(ada, "Create bots", "several");
     await ada.waitForSelector("dialog.dialog--small .picker");
     await chooseFrom(ada, "Groups", "edit", "editors");
     await chooseFrom(ada, "People", "cle", "Cleo");
@@ -126,7 +126,7 @@ describe("other programs", () => {
     await fillIn(bob, "Name", "Watcher");
     await fillIn(bob, "Short name", "watcher");
     await choose(bob, "Kind", 2);
-    await clickText(bob, "dialog button", "Make the bot");
+    await clickText(bob, "dialog button", "Create the bot");
     await untilText(bob, "dialog h2", "Webhook of Watcher");
     await choose(bob, "Program", "text");
     await chooseFrom(bob, "Channel", "desi", "design");

@@ -225,7 +225,7 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
   it("are turned on and off for the device, stay on after a start, and end with the session", async () => {
     const page = await open("Cleo", "default");
     await clickText(page, "dialog button", "Turn on push notifications on this device");
-    await untilText(page, "dialog p", "This device gets push notifications");
+    await untilText(page, "dialog p", "This device receives push notifications");
     await eventually(async () => assert.deepEqual((await ofServer(page)).subscription, { endpoint: "https://push.example/browser", shows_content: true }));
     await onElements(page, "dialog label", (labels) => labels.find((label) => label.textContent.includes("Show names and texts")).querySelector("input").click());
     await eventually(async () => assert.equal((await ofServer(page)).subscription.shows_content, false));
@@ -252,7 +252,7 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     await old.evaluateOnNewDocument(() => delete window.PushManager);
     await enter(old, bench.server, "Cleo");
     await go(old, "#settings/notifications");
-    await untilText(old, "dialog .problem", "This browser has no push notifications.");
+    await untilText(old, "dialog .problem", "This browser does not support push notifications.");
     const phone = await bench.open();
     await phone.setUserAgent("Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1");
     await phone.evaluateOnNewDocument(() => delete window.PushManager);

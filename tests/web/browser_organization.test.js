@@ -40,9 +40,9 @@ describe("an account", () => {
     bench.server.accounts.Dan.email = "dan@example.org";
     await eventually(async () => assert.equal((await bench.server.call("Dan", "GET", "/users/me")).delivery_email, "dan@example.org"));
     await go(dan, "#settings/devices");
-    await clickText(dan, "dialog button", "Make a key for a program");
+    await clickText(dan, "dialog button", "Create a key for a program");
     await fillIn(dan, "Your password", "correct horse");
-    await clickText(dan, "dialog.dialog--small button", "Make a key");
+    await clickText(dan, "dialog.dialog--small button", "Create a key");
     await until(dan, () => /\[api\]\nemail=dan@example\.org\nkey=\w{32}\n/.test(document.querySelector("dialog textarea.source")?.value ?? ""));
     const key = await onElement(dan, "dialog textarea.source", (area) => /key=(\w+)/.exec(area.value)[1]);
     const me = await fetch(`${bench.server.url}/api/v1/users/me`, { headers: { Authorization: `Basic ${Buffer.from(`dan@example.org:${key}`).toString("base64")}` } });
@@ -61,7 +61,7 @@ describe("an account", () => {
     const bob = await as("Bob", "#settings/preferences");
     await change(bob, "Lines", 160);
     await until(bob, () => document.documentElement.style.getPropertyValue("--line-height") === "1.6");
-    await change(bob, "The notice that a topic is resolved counts as read", "never");
+    await change(bob, "Mark the notice that a topic was resolved as read", "never");
     await change(bob, "Show that others are typing");
     await change(bob, "Follow topics in which you are mentioned");
     await eventually(async () => {
@@ -92,7 +92,7 @@ describe("the organization", () => {
     await untilText(ada, "dialog button", "Upload a dark logo");
     await go(ada, "#organization/organization-settings");
     await change(ada, "No two people have the same name");
-    await change(ada, "Blocks of code without a language are in", "python");
+    await change(ada, "Default language of code blocks", "python");
     for (let count = 0; count < 2; count++) await untilToast(ada, "Saved");
     await change(ada, "Additional welcome message", "Lunch is at **noon**.");
     await clickText(ada, "dialog button", "Send it to me");
@@ -125,7 +125,7 @@ describe("the organization", () => {
     await bench.server.call("Ada", "PATCH", `/users/${id}`, { role: 200 });
     const eva = await as("Eva", "#organization/organization-permissions");
     const isDisabled = (label) => onField(eva, label, (control) => control.disabled);
-    assert.deepEqual([await isDisabled("Manage all groups"), await isDisabled("Make bots"), await isDisabled("Decide whether a channel has topics")], [true, false, false]);
+    assert.deepEqual([await isDisabled("Manage all groups"), await isDisabled("Create bots"), await isDisabled("Decide whether a channel has topics")], [true, false, false]);
   });
 });
 
@@ -149,7 +149,7 @@ describe("a direct message", () => {
     const id = await bench.server.person("Gus");
     await bench.server.call("Ada", "PATCH", `/users/${id}`, { role: 600 });
     const ada = await as("Ada", `#narrow/dm/${id}-Gus`);
-    await untilText(ada, ".composer", "From outside of the organization: Gus.");
+    await untilText(ada, ".composer", "Not members of this organization: Gus.");
     await bench.server.call("Ada", "PATCH", "/realm", { enable_guest_user_dm_warning: false });
     await go(ada, "#inbox");
     await go(ada, `#narrow/dm/${id}-Gus`);

@@ -153,7 +153,7 @@ describe("what has happened", () => {
     await typeInto(page, "#id_username", bench.server.accounts.Bob.email);
     await typeInto(page, "#id_password", "correct horse");
     await page.keyboard.press("Enter");
-    await untilText(page, "[role=alert]", "keeps no cookies");
+    await untilText(page, "[role=alert]", "does not accept cookies");
     const cleo = await as("Cleo", "#inbox");
     cleo.expected.push(/401/);
     await bench.server.call("Cleo", "POST", "/users/me/api_keys/revoke_others");

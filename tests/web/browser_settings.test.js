@@ -51,7 +51,7 @@ describe("one's own settings", () => {
     const bob = await as("Bob", "#settings/your-bots");
     await fillIn(bob, "Name", "Helper");
     await fillIn(bob, "Short name", "helper");
-    await clickText(bob, "dialog button", "Make the bot");
+    await clickText(bob, "dialog button", "Create the bot");
     await untilText(bob, "dialog .row", "Helper");
     await clickText(bob, "dialog .row button", "zuliprc");
     await until(bob, () => /\[api\]\nemail=helper-bot@/.test(document.querySelector("dialog textarea.source")?.value ?? ""));

@@ -638,7 +638,7 @@ describe("a search", () => {
 
   it("says what it does not understand, instead of looking for it as words", () => {
     const said = (text) => searchProblem(store, text)?.split(/[.:“]/)[0] ?? null;
-    assert.deepEqual(["sender:bo", "from:nobody", "before:2026-13-01", "channel:e", "colour:red", "topic:"].map(said), ["", "", "", "", "There is no operator ", "Please write something after "]);
+    assert.deepEqual(["sender:bo", "from:nobody", "before:2026-13-01", "channel:e", "colour:red", "topic:"].map(said), ["", "", "", "", "There is no search operator ", "Please write something after "]);
     assert.match(searchProblem(store, "since:long ago"), /^“long” is not a day\. Write it as \d{4}-\d\d-\d\d/);
     assert.match(searchProblem(store, "sender:bo"), /^“bo” matches no person, or several/);
     assert.deepEqual(["sender:cleo soup", "sender:diddley", "\"colour:red\"", "https://example.com", "at 12:30", "-is:muted x"].map((text) => searchProblem(store, text)), [null, null, null, null, null, null]);

@@ -149,9 +149,7 @@ fn check_proxies(answer: &Answer, seen: &SeenProbe, findings: &mut Findings) {
     if !seen.is_proxied {
         return findings.problem(
             PROXY,
-            format!(
-                "the proxy at {client} is not trusted, so all clients share its address and its limits"
-            ),
+            format!("the proxy at {client} is not trusted, so all clients share its address and its limits"),
             format!("start the server with --trusted-proxy {client}"),
         );
     }

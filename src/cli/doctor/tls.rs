@@ -32,8 +32,7 @@ pub(super) fn check(serve: &Serve, ca: Option<&str>, findings: &mut Findings) ->
                 findings.warning("certificate", "the ACME server has issued none yet", remedy);
                 return Ok(());
             }
-            let remedy =
-                "start the server and read its log, which says why the certificate was not renewed";
+            let remedy = "start the server and read its log, which says why the certificate was not renewed";
             (Certificate::read(&stored, &stored, now), remedy)
         }
     };
@@ -103,10 +102,7 @@ fn check_end(check: &'static str, end: i64, findings: &mut Findings) {
 /// A refused certificate in words, and the remedy.
 pub(super) fn explain(error: &Error) -> (String, &'static str) {
     let Error::InvalidCertificate(reason) = error else {
-        return (
-            format!("TLS fails: {error}"),
-            "make sure that this address supports TLS 1.2 or 1.3",
-        );
+        return (format!("TLS fails: {error}"), "make sure that this address supports TLS 1.2 or 1.3");
     };
     match reason {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {

@@ -15,12 +15,8 @@ const MAX_SIZE: i64 = 32_767;
 /// All settings, with the server's defaults. An organization can set its own for new users.
 pub const PROPERTIES: &[Property] = &[
     // Display and navigation.
-    clients(
-        "color_scheme",
-        NumberOf(&[1, 2, 3], 1),
-        "The theme: 1 for automatic, 2 for dark, 3 for light.",
-    )
-    .on_wire(Display),
+    clients("color_scheme", NumberOf(&[1, 2, 3], 1), "The theme: 1 for automatic, 2 for dark, 3 for light.")
+        .on_wire(Display),
     server(
         "default_language",
         Language("en"),
@@ -87,12 +83,8 @@ pub const PROPERTIES: &[Property] = &[
          for a list of its topics, 4 for its first unread topic.",
     ),
     clients("web_escape_navigates_to_home_view", Bool(true), "The Escape key opens the home view."),
-    clients(
-        "web_font_size_px",
-        Number { min: 1, max: MAX_SIZE, default: 16 },
-        "The text size, in pixels.",
-    )
-    .refused("Invalid web_font_size_px"),
+    clients("web_font_size_px", Number { min: 1, max: MAX_SIZE, default: 16 }, "The text size, in pixels.")
+        .refused("Invalid web_font_size_px"),
     clients(
         "web_home_view",
         WordOf(&["recent_topics", "inbox", "all_messages"], "inbox"),

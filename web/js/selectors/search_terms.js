@@ -107,7 +107,7 @@ export function searchProblem(store, text) {
       return t("“{operand}” matches no channel, or several. Please choose one from the list.", { operand });
     if (["sender", "from", "dm", "pm-with", "dm-including"].includes(operator))
       return t("“{operand}” matches no person, or several. Please choose one from the list.", { operand });
-    return t("There is no operator “{operator}:”. Put the words in quotes to find them as they are.", { operator: match[1] });
+    return t("There is no search operator “{operator}:”. To search for these words, put them in quotes.", { operator: match[1] });
   }
   return null;
 }

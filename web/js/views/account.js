@@ -40,7 +40,7 @@ export function account({ store, session }) {
   const changeEmail = () =>
     updateSettings({ email: email.value.trim(), old_password: proof.value }).then(() => {
       proof.value = "";
-      session.tell(t("Saved. If this server sends mail, the email changes when you open the link in the letter to it."));
+      session.tell(t("Saved. If this server sends email, confirm the new address with the link that was sent to it."));
     });
   return [
     form(
@@ -80,7 +80,7 @@ export function showKeyFile(app, owner, email, key) {
   showDialog(
     t("{file} of {name}", { file: "zuliprc", name: owner }),
     () => [
-      h("p", null, sentence("Save this as {file}: the libraries and programs read it.", { file: h("code", null, "zuliprc") })),
+      h("p", null, sentence("Save this as {file}. Client libraries and programs read this file.", { file: h("code", null, "zuliprc") })),
       h("textarea", { class: "source", readonly: true, rows: 5, "aria-label": "zuliprc" }, text),
       h(
         "div",
@@ -101,7 +101,7 @@ function newKey(app, onDone) {
   showDialog(
     t("A key for a program"),
     (close) => [
-      h("p", null, t("A program or script with this key can do what you can do. For most purposes, a bot is better.")),
+      h("p", null, t("A program with this key can do everything that you can do. For most purposes, use a bot instead.")),
       form(
         async () => {
           const reply = await session.attempt(api.fetchKey(email, password.value));
@@ -111,7 +111,7 @@ function newKey(app, onDone) {
           showKeyFile(app, store.self.full_name, email, reply.api_key);
         },
         field(t("Your password"), password),
-        submitButton(t("Make a key")),
+        submitButton(t("Create a key")),
       ),
     ],
     { class: "dialog--small" },
@@ -131,7 +131,7 @@ export function devices(app) {
   const is24 = Boolean(store.setting("twenty_four_hour_time"));
   const place = h("div");
   const revokeOthers = async () => {
-    const words = t("All other browsers, phones, programs and scripts that use your account have to log in again.");
+    const words = t("All other browsers, phones, programs and scripts that use your account will have to log in again.");
     if (
       (await confirm(t("Log out everywhere else?"), words, t("Log out"), { isDanger: true })) &&
       (await session.attempt(api.revokeOtherKeys()))
@@ -168,11 +168,11 @@ export function devices(app) {
         h(
           "div",
           { class: "inline" },
-          button(t("Make a key for a program"), () => newKey(app, show)),
+          button(t("Create a key for a program"), () => newKey(app, show)),
           button(t("Log out all other devices"), revokeOthers, "danger", { disabled: sessions.length + keys.length < 2 }),
         ),
       ]),
     );
   show();
-  return [h("p", { class: "muted" }, t("Each browser, phone, program and script that uses your account is logged in by itself.")), place];
+  return [h("p", { class: "muted" }, t("Each browser, phone, program and script that uses your account has its own login.")), place];
 }

@@ -72,7 +72,7 @@ export function createApp(session) {
   followRoute(app, middle);
   followOverlays(app, below);
   followMoves(app);
-  whenEffectFails(() => session.tell(t("Something on this page could not be brought up to date. Please load the page again."), true));
+  whenEffectFails(() => session.tell(t("Part of this page could not be updated. Please reload the page."), true));
   // What went wrong or was done.
   effect(() => {
     for (const { text, isError, action } of session.takeNotices()) toast(text, isError, action);

@@ -36,7 +36,7 @@ export function createBanner({ session, store }) {
       element.dataset.kind = "offline";
       fill(
         element,
-        store.isVisitor ? t("No connection") : t("No connection. What you write is kept, and sent when the connection is back."),
+        store.isVisitor ? t("No connection") : t("No connection. Messages that you write are kept, and sent when the connection is back."),
         " ",
         h("button", { type: "button", class: "link", onclick: () => session.queue.kick() }, t("Try now")),
       );
@@ -76,7 +76,7 @@ export function showUnreachable(root, retry) {
         "div",
         { class: "login__box", role: "alert" },
         h("h1", null, t("No connection")),
-        h("p", null, t("The server cannot be reached. This page goes on by itself as soon as it can.")),
+        h("p", null, t("The server cannot be reached. This page will reconnect automatically.")),
         again,
       ),
     ),

@@ -73,7 +73,7 @@ export function editBot(app, shown) {
   const save = async (/** @type {() => void} */ close) => {
     const next = owner.id();
     const movesTo = next !== null && next !== ownerId ? next : null;
-    const words = t("It gets a new key, and leaves the private channels that the new owner is not in.");
+    const words = t("The bot gets a new key, and leaves private channels that the new owner is not in.");
     if (movesTo !== null && !(await confirm(t("Give the bot to another owner?"), words, t("Give")))) return;
     const params = {
       ...(name.value.trim() !== shown.full_name ? { full_name: name.value.trim() } : {}),

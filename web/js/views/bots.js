@@ -33,7 +33,7 @@ function botRow(app, bot) {
   const { session } = app;
   const name = bot.full_name;
   const renew = async () => {
-    if (!(await confirm(t("Make a new key?"), t("The old one stops working at once."), t("New key")))) return;
+    if (!(await confirm(t("Create a new key?"), t("The old one stops working at once."), t("New key")))) return;
     if (await session.attempt(api.regenerateBotKey(bot.user_id))) void showFile(app, bot);
   };
   const deactivate = async () => {
@@ -109,7 +109,7 @@ function newBot(app) {
     const reply = await session.attempt(api.createBot({ ...params, ...posted }));
     if (!reply) return;
     name.value = short.value = address.value = "";
-    session.tell(t("The bot has been made."));
+    session.tell(t("The bot was created."));
     if (kind === INCOMING) void showWebhook(app, { user_id: reply.user_id, full_name });
   };
   return [
@@ -121,7 +121,7 @@ function newBot(app) {
       field(t("Kind"), type),
       url,
       how,
-      submitButton(t("Make the bot")),
+      submitButton(t("Create the bot")),
     ),
   ];
 }

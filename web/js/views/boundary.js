@@ -19,7 +19,7 @@ export const failure = (what) =>
       null,
       h("strong", null, t("{what} cannot be shown.", { what })),
       " ",
-      t("This is an error of the program. Loading the page again may help."),
+      t("This is a bug in the web client. Reloading the page may help."),
     ),
     h(
       "p",

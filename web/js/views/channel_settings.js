@@ -174,8 +174,8 @@ function general({ app, id, channel, mayAdmin, change }) {
           "p",
           { class: "muted" },
           creator_id
-            ? t("Made by {name}. Id {id}.", { name: userOf(store, creator_id).full_name, id: String(id) })
-            : t("Made by the server. Id {id}.", { id: String(id) }),
+            ? t("Created by {name}. ID {id}.", { name: userOf(store, creator_id).full_name, id: String(id) })
+            : t("Created by the server. ID {id}.", { id: String(id) }),
         ),
       ];
     }),
@@ -197,7 +197,9 @@ function emailAddress(app, { stream_id: id, subscribed, invite_only: isPrivate, 
   void session.attempt(api.channelEmail(id)).then((reply) => {
     if (!reply?.email) return;
     const address = h("input", { type: "text", readonly: true, value: reply.email });
-    const words = t("Mail to it is posted in the channel with your permissions. Keep it secret: anyone who has it can post.");
+    const words = t(
+      "Emails to this address are posted in the channel with your permissions. Keep it secret: anyone who knows it can post.",
+    );
     const copy = button(t("Copy"), () => app.copy(reply.email, t("Copied.")));
     fill(place, field(t("Email address"), address, words), h("div", null, copy));
     place.hidden = false;

@@ -133,7 +133,7 @@ function creationOptions({ store }) {
       checkbox(t("New people are subscribed to it"), false, (is) => {
         isDefault = is;
       }),
-    h("p", { class: "field__hint" }, t("Permissions are in the settings of the channel, once it is there.")),
+    h("p", { class: "field__hint" }, t("You can set permissions in the channel settings after you create the channel.")),
   );
   const params = () => ({
     ...(folder.value ? { folder_id: Number(folder.value) } : {}),

@@ -343,7 +343,7 @@ function remarkParts(app, remark) {
   if (remark.kind === "refused") return [icon("warning"), remark.reason];
   if (remark.kind === "many")
     return [icon("warning"), t({ one: "This mentions one person.", other: "This mentions {count} people." }, { count: remark.count })];
-  if (remark.kind === "guests") return [icon("warning"), t("From outside of the organization: {names}.", { names: remark.names })];
+  if (remark.kind === "guests") return [icon("warning"), t("Not members of this organization: {names}.", { names: remark.names })];
   const { streamId, topic } = remark;
   return [
     icon("check"),

@@ -21,7 +21,7 @@ const WITH_CONSENT = 2;
 
 /** @type {() => [number, string][]} */
 const types = () => [
-  [WITH_CONSENT, t("Public data, and private data of those who allow it")],
+  [WITH_CONSENT, t("Public data, and private data of users who allow it")],
   [PUBLIC, t("Public data")],
 ];
 

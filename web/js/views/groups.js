@@ -82,7 +82,7 @@ function groupList(app, groups) {
             membershipButton(app, group),
           ),
         ),
-      t("There are no groups yet. A group can be mentioned as a whole, and permissions can name it."),
+      t("There are no groups yet. You can mention a group, and give permissions to it."),
     ),
     gone.length > 0 && [
       h("h3", null, t("Deactivated")),

@@ -186,7 +186,7 @@ export function createHeader(app) {
               "span",
               { class: "pill" },
               h("span", { class: "pill__text", dir: "auto" }, label),
-              iconButton("close", t("Search without {term}", { term: label }), { onclick: () => app.goNarrow(others) }),
+              iconButton("close", t("Remove {term} from the search", { term: label }), { onclick: () => app.goNarrow(others) }),
             ),
           ),
         );

@@ -127,7 +127,11 @@ export function showOperators(_app, _parts, onClose) {
   return showDialog(
     t("Search operators"),
     () => [
-      h("p", null, t("Words are searched for in texts and topics. These narrow the search; a minus sign in front excludes.")),
+      h(
+        "p",
+        null,
+        t("Words are searched in messages and topics. These operators narrow the search. Put a minus sign in front to exclude."),
+      ),
       h(
         "table",
         { class: "table" },
@@ -151,7 +155,7 @@ export function showAbout({ store }, _parts, onClose) {
       h(
         "p",
         { class: "muted" },
-        t("Apps that speak feature level {level} of this interface connect to the same address.", {
+        t("Apps that support feature level {level} of the API can connect to the same address.", {
           level: store.state.zulip_feature_level,
         }),
       ),

@@ -171,7 +171,7 @@ const emptyParts = (app, isFiltered) => [
   icon("inbox"),
   h("p", null, isFiltered ? t("No matches.") : t("You have read everything.")),
   !isFiltered && [
-    h("p", { class: "muted" }, t("New messages appear here, by conversation. Look around in the channels meanwhile:")),
+    h("p", { class: "muted" }, t("New messages appear here, grouped by conversation. In the meantime, look around in the channels:")),
     h(
       "p",
       { class: "choices" },

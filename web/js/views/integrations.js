@@ -45,7 +45,7 @@ export function showIntegrations(app, _parts, onClose) {
       list,
       found.length > 0
         ? found.map(rowOf)
-        : h("li", { class: "muted" }, t("No program has this name. Try “JSON formatter” or “Plain text”.")),
+        : h("li", { class: "muted" }, t("No integration has this name. Try “JSON formatter” or “Plain text”.")),
     );
   };
   input.oninput = debounce(show, 60);
@@ -56,7 +56,7 @@ export function showIntegrations(app, _parts, onClose) {
   return showDialog(
     t("Connect another program"),
     () => [
-      h("p", null, t("These programs can write here: each gets an address of its own, and its messages come from a bot of yours.")),
+      h("p", null, t("These programs can post messages here. Each gets its own address, and posts as one of your bots.")),
       input,
       list,
     ],
@@ -69,7 +69,8 @@ function connect(app, program) {
   const { store, session } = app;
   const own = ownWebhooks(app);
   const mayCreate = may(store, "can_create_bots_group") || may(store, "can_create_write_only_bots_group");
-  if (!mayCreate && own.length === 0) return session.tell(t("You may not make bots here. Please ask an administrator."), true);
+  if (!mayCreate && own.length === 0)
+    return session.tell(t("You do not have permission to create bots. Please ask an administrator."), true);
   const name = h("input", { type: "text", required: true, maxlength: 100, value: program.display_name });
   const nameField = field(t("Its name"), name);
   /** @type {[string | number, string][]} */
@@ -134,7 +135,7 @@ export async function showWebhook(app, bot, wanted) {
   }
   changed();
   showDialog(t("Webhook of {name}", { name: bot.full_name }), () => [
-    h("p", null, t("Enter this address as the webhook URL in the other program. Anyone who has it can post as the bot.")),
+    h("p", null, t("Enter this address as the webhook URL in the other program. Anyone who knows it can post as the bot.")),
     field(t("Program"), program),
     pickerField(t("Channel"), channel),
     h("p", { class: "field__hint" }, t("Without a channel, the messages come to you.")),
@@ -169,7 +170,7 @@ function eventChoice({ all_event_types: all }, events, changed) {
     "details",
     { class: "more" },
     h("summary", null, t("Only some events")),
-    h("p", { class: "field__hint" }, t("Choose none for all of them.")),
+    h("p", { class: "field__hint" }, t("If you choose none, all are sent.")),
     h(
       "div",
       { class: "choices-grid" },

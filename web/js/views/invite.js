@@ -105,7 +105,7 @@ function inviteForm(app, result, onInvited) {
       if (!(await session.attempt(inviteByEmail(params)))) return;
       emails.value = "";
       words();
-      fill(result, h("p", { role: "status" }, t("They are invited. If this server sends no mail:"), " ", placeOfLinks(app)));
+      fill(result, h("p", { role: "status" }, t("The people are invited. If this server does not send email:"), " ", placeOfLinks(app)));
     } else {
       const reply = await session.attempt(createInviteLink(given.params()));
       if (!reply) return;

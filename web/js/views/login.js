@@ -30,7 +30,7 @@ export async function showLogin(root) {
     const deactivated = new URLSearchParams(location.search).get("is_deactivated");
     if (deactivated) say(t("The account {email} is deactivated. Ask an administrator of the organization.", { email: deactivated }));
     // The cookie of a session that the server does not know any more.
-    else if (csrfToken()) say(t("Your session has ended. Log in again to go on."));
+    else if (csrfToken()) say(t("Your session has ended. Log in again to continue."));
     const button = h("button", { type: "submit", class: "button button--primary button--wide" }, t("Log in"));
     const submit = async (/** @type {Event} */ event) => {
       event.preventDefault();
@@ -39,9 +39,9 @@ export async function showLogin(root) {
       try {
         await logIn(email.value, password.value);
         if (csrfToken()) return resolve();
-        say(t("This browser keeps no cookies. Without them you cannot stay logged in."));
+        say(t("This browser does not accept cookies. Without cookies, you cannot stay logged in."));
       } catch (/** @type {any} */ error) {
-        say(error.status === 429 ? t("There were too many attempts. Please wait some minutes.") : error.message);
+        say(error.status === 429 ? t("Too many attempts. Please wait a few minutes.") : error.message);
         password.select();
       }
       button.disabled = false;
@@ -72,7 +72,7 @@ export async function showLogin(root) {
             hint(
               t("Forgot your password?"),
               t(
-                "Ask an administrator of the organization for a link with which you set a new one. They make it on your card, or in the organization's settings under Accounts.",
+                "Ask an administrator of the organization for a link to set a new password. They can create it on your card, or in the organization settings under Accounts.",
               ),
             ),
           settings?.realm_web_public_access_enabled &&

@@ -79,7 +79,7 @@ export function showOrganization(app, parts, onClose) {
         key: "organization-level-user-defaults",
         title: t("Defaults for new people"),
         render: () => [
-          h("p", { class: "muted" }, t("What people begin with. Those who are here already keep their own settings.")),
+          h("p", { class: "muted" }, t("Settings for new people. People who have already joined keep their own settings.")),
           live(() => {
             store.on("realm");
             const values = store.state.realm_user_settings_defaults ?? {};
@@ -139,8 +139,8 @@ function generalSettings(state, set, disabled) {
       return field(label, select(all, value, change, { disabled }), hint);
     }),
     retentionField(state.realm_message_retention_days, (days) => void set({ message_retention_days: days }), { disabled: !state.is_owner }),
-    field(t("Members are new for"), days, t("Days. Full members are those who are not new.")),
-    field(t("Blocks of code without a language are in"), language, t("Empty: plain text.")),
+    field(t("Members are new for"), days, t("In days. After this time, new members become full members.")),
+    field(t("Default language of code blocks"), language, t("Empty: plain text.")),
     settingControls(languageSetting(), { default_language: state.realm_default_language }, set, { disabled }),
   ];
 }

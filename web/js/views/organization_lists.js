@@ -78,7 +78,7 @@ export function profileFields(app) {
   const isAdmin = Boolean(store.state.is_admin);
   const remove = async (/** @type {import("../../types/api.js").ProfileField} */ { id, name }) => {
     if (
-      await confirm(t("Delete the field {name}?", { name }), t("What people have written there is deleted, too."), t("Delete"), {
+      await confirm(t("Delete the field {name}?", { name }), t("Everything that people entered there is deleted, too."), t("Delete"), {
         isDanger: true,
       })
     )
@@ -364,7 +364,7 @@ export function linkifiers({ store, session }) {
     h(
       "p",
       { class: "muted" },
-      t("Text that matches a pattern becomes a link in new messages. If several patterns match, the first one applies."),
+      t("Text that matches a pattern becomes a link in new messages. If several patterns match, the first one is used."),
     ),
     live(() => {
       store.on("realm");
@@ -396,7 +396,7 @@ export function playgrounds({ store, session }) {
     if (await session.attempt(api.createPlayground(params))) language.value = name.value = template.value = "";
   };
   return [
-    h("p", { class: "muted" }, t("Blocks of code in one of these languages have a button that opens them there.")),
+    h("p", { class: "muted" }, t("Code blocks in one of these languages get a button that opens the code in the playground.")),
     live(() => {
       store.on("realm");
       return rows(

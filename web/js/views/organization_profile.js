@@ -38,7 +38,7 @@ const organizationPictures = () => [
     night: true,
     width: 200,
     height: 40,
-    hint: t("The same for dark themes."),
+    hint: t("Shown in dark themes."),
   },
 ];
 

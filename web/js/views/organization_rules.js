@@ -93,7 +93,7 @@ export function videoCalls({ store }, set) {
     const change = (/** @type {string} */ value) => void set({ video_chat_provider: Number(value) });
     return [
       field(t("Video calls"), select(callProviders(), provider, change, { disabled })),
-      provider === "1" && field(t("Address of the Jitsi server"), url, t("If it is set, the message box has a button that starts a call.")),
+      provider === "1" && field(t("Address of the Jitsi server"), url, t("If set, the message box has a button that starts a call.")),
     ];
   });
 }
@@ -111,7 +111,7 @@ export function allowedDomains({ store, session }, set) {
       store.on("realm");
       const isOn = Boolean(store.state.realm_emails_restricted_to_domains);
       const change = (/** @type {boolean} */ is) => set({ emails_restricted_to_domains: is });
-      return checkbox(t("Only people with an email address of one of these domains can join"), isOn, change, { disabled: !isAdmin });
+      return checkbox(t("Only people with an email address in one of these domains can join"), isOn, change, { disabled: !isAdmin });
     }),
     live(() => {
       store.on("realm");

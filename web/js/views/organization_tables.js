@@ -15,7 +15,7 @@ export const FOR_OWNERS = ["can_create_groups", "can_manage_all_groups", "disall
 /** @type {() => Permission[]} */
 export const organizationPermissions = () => [
   t("Joining"),
-  ["create_multiuse_invite_group", t("Make invitation links")],
+  ["create_multiuse_invite_group", t("Create invitation links")],
   ["can_invite_users_group", t("Invite by email")],
   ["can_access_all_users_group", t("See all people")],
   t("Channels"),
@@ -39,8 +39,8 @@ export const organizationPermissions = () => [
   ["can_create_groups", t("Create groups")],
   ["can_manage_all_groups", t("Manage all groups")],
   ["can_add_custom_emoji_group", t("Add emoji")],
-  ["can_create_bots_group", t("Make bots")],
-  ["can_create_write_only_bots_group", t("Make bots that only write")],
+  ["can_create_bots_group", t("Create bots")],
+  ["can_create_write_only_bots_group", t("Create incoming webhook bots")],
 ];
 
 /** @param {boolean} sendsMail Whether the server does. @returns {([string, string] | string)[]} */
@@ -99,7 +99,7 @@ export const organizationChoices = (sendsMail) => [
       ["allow_empty_topic", t("Messages without topic are allowed")],
       ["disable_empty_topic", t("A topic is required")],
     ],
-    t("Channels may decide otherwise."),
+    t("Channels can override this."),
   ],
   [
     "message_edit_history_visibility_policy",
@@ -111,6 +111,6 @@ export const organizationChoices = (sendsMail) => [
     ],
   ],
   .../** @type {Choice[]} */ (
-    sendsMail ? [["digest_weekday", t("The weekly digest is sent on"), weekdays(), t("The day is that of UTC.")]] : []
+    sendsMail ? [["digest_weekday", t("The weekly digest is sent on"), weekdays(), t("The day is in UTC.")]] : []
   ),
 ];

@@ -88,14 +88,14 @@ export function bindPageKeys(app, { header, sidebar }) {
   on(["x"], t("New direct message"), t("Writing"), () => composer.open({ type: "direct", to: [], topic: "" }));
   on(
     ["Ctrl+."],
-    t("Go to the conversation that is written to"),
+    t("Go to the conversation that you are writing to"),
     t("Writing"),
     () => {
       if (composer.destination) app.goConversation(composer.destination);
     },
     { inFields: true },
   );
-  on(["Escape", "Ctrl+["], t("Close, leave, go home"), GO, (event) => leaveOne(event), { inFields: true });
+  on(["Escape", "Ctrl+["], t("Close, leave, or open the home view"), GO, (event) => leaveOne(event), { inFields: true });
   for (const key of ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"]) {
     bind({
       keys: [key],

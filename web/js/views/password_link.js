@@ -28,8 +28,8 @@ export function linkField(app, label, url) {
 export async function showPasswordLink(app, user) {
   const { store, session } = app;
   const name = user.full_name;
-  const words = t("This makes a link with which {name} sets a new password. Nothing changes until it is used.", { name });
-  if (!(await confirm(t("A new password for {name}?", { name }), words, t("Make a link")))) return;
+  const words = t("This creates a link for {name} to set a new password. Nothing changes until the link is used.", { name });
+  if (!(await confirm(t("A new password for {name}?", { name }), words, t("Create a link")))) return;
   const reply = await session.attempt(createPasswordLink(user.user_id));
   if (!reply) return;
   const until = fullTime(reply.expiry_date, Boolean(store.setting("twenty_four_hour_time")));

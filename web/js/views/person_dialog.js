@@ -76,7 +76,11 @@ export function createPerson({ store, session }) {
         },
         field(t("Name"), name),
         field(t("Email"), email),
-        field(t("Password"), password, t("Tell them, and ask them to change it. With an invitation, they choose it themselves.")),
+        field(
+          t("Password"),
+          password,
+          t("Give them this password and ask them to change it. With an invitation, people choose their own."),
+        ),
         h("div", { class: "dialog__buttons" }, button(t("Cancel"), close), submitButton(t("Create"))),
       ),
     ],

@@ -23,7 +23,7 @@ const obstacles = () => ({
   "home-screen": t(
     "On iPhone and iPad, push notifications need the home screen: choose Share and Add to Home Screen, then open this page from there.",
   ),
-  unsupported: t("This browser has no push notifications."),
+  unsupported: t("This browser does not support push notifications."),
   denied: t("This browser blocks notifications of this page. Its settings of the page can change that."),
 });
 
@@ -88,7 +88,7 @@ export function pushLines(app) {
   return h(
     "div",
     null,
-    h("p", null, t("This device gets push notifications, also while this page is closed.")),
+    h("p", null, t("This device receives push notifications, even while this page is closed.")),
     checkbox(t("Show names and texts"), now.subscription.shows_content, (is) => void change(() => subscribe(app, { shows_content: is }))()),
     h(
       "p",

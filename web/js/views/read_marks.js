@@ -22,7 +22,7 @@ export function createReadMarks({ store, session }, { terms, range, list, scroll
   const notice = h(
     "div",
     { class: "timeline__notice", hidden: true },
-    t("Reading here does not mark messages as read."),
+    t("Messages are not marked as read here."),
     " ",
     button(t("Mark as read"), markAll, "small"),
   );

@@ -146,7 +146,7 @@ export function showPalette(app) {
       : all.filter(({ detail }) => detail === t("View") || detail === t("Channel"));
     choices.set(found.slice(0, 12));
     none.hidden = found.length > 0;
-    none.textContent = t("Nothing has this name. Search with / for what was written.");
+    none.textContent = t("No match. Press / to search in messages.");
   };
   input.addEventListener("input", update);
   input.addEventListener("keydown", (event) => {

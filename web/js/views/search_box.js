@@ -27,7 +27,7 @@ export async function runSearch(app, terms) {
   const id = await app.session.attempt(messageAt(load, seconds, isBefore).then((found) => ({ found })));
   if (!id) return;
   if (id.found === null)
-    return app.session.tell(isBefore ? t("There are no messages before that day.") : t("There are no messages from that day on."));
+    return app.session.tell(isBefore ? t("There are no messages before that day.") : t("There are no messages on or after that day."));
   app.goNarrow([...narrow, { operator: "near", operand: id.found }]);
 }
 

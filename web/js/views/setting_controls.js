@@ -16,7 +16,7 @@ const topicChoices = () => [
   [1, t("You participate in")],
   [2, t("You write in")],
   [3, t("You begin")],
-  [4, t("Never by itself")],
+  [4, t("Never automatically")],
 ];
 
 /** The languages with their own names. @returns {[string, string][]} */
@@ -31,7 +31,7 @@ export const languageSetting = () => [["default_language", t("Language"), langua
 
 /** @type {() => Setting[]} */
 export const preferences = () => [
-  t("Looks"),
+  t("Appearance"),
   [
     "color_scheme",
     t("Theme"),
@@ -82,7 +82,7 @@ export const preferences = () => [
     t("Animated pictures move"),
     [
       ["always", t("Always")],
-      ["on_hover", t("Under the pointer")],
+      ["on_hover", t("On hover")],
       ["never", t("When they are opened")],
     ],
   ],
@@ -146,12 +146,12 @@ export const preferences = () => [
   ],
   ["web_left_sidebar_show_channel_folders", t("List channels by folder")],
   ["starred_message_counts", t("Count starred messages")],
-  ["web_escape_navigates_to_home_view", t("Escape leads to the home view")],
+  ["web_escape_navigates_to_home_view", t("Escape opens the home view")],
   ["display_emoji_reaction_users", t("Show names beside few reactions")],
   ["receives_typing_notifications", t("Show that others are typing")],
   t("Writing"),
   ["enter_sends", t("Enter sends")],
-  ["web_navigate_to_sent_message", t("Go to the conversation that you wrote to")],
+  ["web_navigate_to_sent_message", t("After sending, go to that conversation")],
   ["translate_emoticons", t("Turn :) into emoji")],
   ["enable_drafts_synchronization", t("Keep drafts on the server, too")],
   t("Topics"),
@@ -160,7 +160,7 @@ export const preferences = () => [
   ["automatically_unmute_topics_in_muted_streams_policy", t("Unmute topics of muted channels"), topicChoices()],
   [
     "resolved_topic_notice_auto_read_policy",
-    t("The notice that a topic is resolved counts as read"),
+    t("Mark the notice that a topic was resolved as read"),
     [
       ["always", t("Always")],
       ["except_followed", t("In topics that you do not follow")],
@@ -168,7 +168,7 @@ export const preferences = () => [
     ],
   ],
   t("Time"),
-  ["web_suggest_update_timezone", t("Offer to change the time zone when the computer's is different")],
+  ["web_suggest_update_timezone", t("Offer to update the time zone when this computer's is different")],
 ];
 
 /** @type {() => Setting[]} */
@@ -243,7 +243,7 @@ const missedMessageSettings = () => [
       [1800, t({ one: "{count} minute", other: "{count} minutes" }, { count: 30 })],
       [3600, t({ one: "{count} hour", other: "{count} hours" }, { count: 1 })],
     ],
-    t("Then those that you have not read are sent."),
+    t("Messages that are still unread after this time are sent by email."),
   ],
   [
     "realm_name_in_email_notifications_policy",
@@ -269,9 +269,9 @@ export const privacySettings = () => [
       [4, t("Nobody")],
     ],
   ],
-  ["send_private_typing_notifications", t("Tell others when you type direct messages")],
-  ["send_stream_typing_notifications", t("Tell others when you type in channels")],
-  ["send_read_receipts", t("Tell others what you have read")],
+  ["send_private_typing_notifications", t("Let others see when you are typing direct messages")],
+  ["send_stream_typing_notifications", t("Let others see when you are typing in channels")],
+  ["send_read_receipts", t("Let others see what you have read")],
   ["presence_enabled", t("Show when you are active")],
   ...exportConsent(),
 ];

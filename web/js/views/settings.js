@@ -138,7 +138,7 @@ function permissionLine({ session, store }) {
   const state = permission();
   if (state === "granted") return h("p", null, t("This browser shows notifications."));
   if (state === "unsupported")
-    return h("p", { class: "problem" }, t("This browser shows no notifications here: they need a secure connection (https)."));
+    return h("p", { class: "problem" }, t("This browser shows notifications only over a secure connection (https)."));
   if (state === "denied")
     return h("p", { class: "problem" }, t("This browser blocks notifications of this page. Its settings of the page can change that."));
   const ask = async () => {

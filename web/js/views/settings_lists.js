@@ -30,7 +30,7 @@ export function alertWords({ store, session }) {
     });
   };
   return [
-    h("p", { class: "muted" }, t("Messages with one of these words are treated as if they mentioned you.")),
+    h("p", { class: "muted" }, t("Messages that contain one of these words notify you like a mention.")),
     lineForm(add, h("div", { class: "grow" }, input), h("button", { type: "submit", class: "button button--primary" }, t("Add"))),
     live(() => {
       store.on("settings");

@@ -33,7 +33,7 @@ export function subscriptionNotice(app, streamId) {
       element,
       wasSubscribed ? t("You are no longer subscribed to this channel.") : t("You are not subscribed to this channel."),
       " ",
-      t("New messages do not appear by themselves."),
+      t("New messages do not appear automatically."),
       " ",
       button(t("Subscribe"), () => joinChannel(app, streamId), "small"),
     );

@@ -33,7 +33,7 @@ export function timeZoneField(value, change) {
   const here = value !== own && button(t("Use {zone}, as this browser", { zone: zoneName(own) }), () => change(own), "small");
   return [
     pickerField(t("Time zone"), chooser),
-    h("p", { class: "field__hint" }, t("Others see on your card what time it is where you are.")),
+    h("p", { class: "field__hint" }, t("Your card shows others your local time.")),
     here && h("div", null, here),
   ];
 }

@@ -197,7 +197,7 @@ export function showChannelMenu(app, streamId, opener, at) {
             isCut &&
             !(await confirm(
               t("Leave #{name}?", { name: channel.name }),
-              t("It is private: to return, you must be added again."),
+              t("This channel is private. To return, someone must add you again."),
               t("Leave"),
               {
                 isDanger: true,

@@ -118,7 +118,7 @@ export function showUserCard(app, userId, opener) {
               isMuted ||
               (await confirm(
                 t("Mute {name}?", { name: user.full_name }),
-                t("You will not be notified of their messages, and they are hidden until you ask for them."),
+                t("Their messages do not notify you, and are hidden until you choose to see them."),
                 t("Mute"),
               ))
             )

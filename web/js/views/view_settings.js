@@ -40,7 +40,7 @@ export function viewSettings(app) {
     h(
       "p",
       { class: "muted" },
-      t("The views that the left column lists above the conversations. Other views stay available by keys and links."),
+      t("The views shown above the conversations in the left column. Other views stay available by keyboard shortcuts and links."),
     ),
     live(() => {
       store.on("settings");
@@ -57,10 +57,10 @@ export function viewSettings(app) {
               iconButton("trash", t("Remove {name}", { name: label }), { onclick: remove }),
             );
           }),
-          t("There are none. Search for something, and come back here to keep it."),
+          t("There are none. Search for something, then return here to save the search."),
         ),
       ];
     }),
-    isNarrow && form(add, field(t("Name of the view behind this window"), name), submitButton(t("Keep the view"))),
+    isNarrow && form(add, field(t("Name of the current view"), name), submitButton(t("Keep the view"))),
   ];
 }
