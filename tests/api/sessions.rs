@@ -425,8 +425,8 @@ async fn locks_are_reported_once() {
     queue.expect_kinds(&["message"]).await;
     let told = notices(&ada).await;
     assert_eq!(told.len(), 1, "{told:?}");
-    let expected = "There were too many wrong passwords for your account, the last one from `203.0.113.1`. For up to 30 \
-                    minutes, logins from where they came from are refused";
+    let expected = "There were too many wrong passwords for your account, most recently from `203.0.113.1`. For up \
+                    to 30 minutes, logins from the addresses that they came from are refused";
     assert!(told[0].starts_with(expected), "{told:?}");
     // Failed logins to an unknown account notify no one and return the usual error.
     for _ in 0..6 {

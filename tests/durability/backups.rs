@@ -504,7 +504,7 @@ async fn scheduled_backups_are_made_and_failures_are_told_once() {
     let server = Server::start_with(&db, &variables);
     while notices(&owner, &server.origin).await.len() < 4 {}
     let told = notices(&owner, &server.origin).await;
-    assert!(told[2].starts_with("This server has made no backup for a long time"), "{told:?}");
+    assert!(told[2].starts_with("The backup of this server is overdue"), "{told:?}");
     assert_eq!(told[3], "The backup of this server succeeded again.");
     health_is(&server.origin, Value::Null).await;
 }

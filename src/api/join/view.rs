@@ -212,8 +212,8 @@ pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Rep
         @if is_of_this_machine(origin) {
             p {
                 (sentence(
-                    language.t("{origin} can be reached only from this machine. The operator makes the server \
-                        reachable for others with {command}, or with a proxy in front of it."),
+                    language.t("{origin} can be reached only from this machine. To make the server \
+                        reachable for others, the operator can use {command} or a reverse proxy."),
                     &[
                         ("origin", html! { (origin) }),
                         ("command", html! { code { "serve --listen 0.0.0.0:9991" } }),
@@ -237,12 +237,12 @@ pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Rep
             summary { (language.t("For scripts and terminal clients")) }
             p {
                 (sentence(
-                    language.t("Run this in a terminal. It makes the file {file}, which only you can read."),
+                    language.t("Run this in a terminal. It creates the file {file}, which only you can read."),
                     &[("file", html! { code { "~/.zuliprc" } })],
                 ))
                 " " strong { (language.t("The key is shown only once.")) }
             }
-            pre tabindex="0" aria-label=(language.t("Command that makes ~/.zuliprc")) {
+            pre tabindex="0" aria-label=(language.t("Command that creates ~/.zuliprc")) {
                 "(umask 077; cat > ~/.zuliprc) <<'END'\n" (file) "END\n"
             }
             p {

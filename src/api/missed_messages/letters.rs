@@ -293,9 +293,9 @@ impl Writer<'_> {
         let body = reason.write(self.language).into_iter().fold(body, |body, text| body.small(&text));
         let settings = format!("{}/#settings/notifications", self.setup.url);
         let answers = if self.is_answered {
-            self.language.t("You can answer this email. Your answer is sent to the conversation.")
+            self.language.t("You can reply to this email. Your reply is posted in the conversation.")
         } else {
-            self.language.t("Answers to this email are not read. Please answer in the chat.")
+            self.language.t("Replies to this email are not read. Please reply in the chat.")
         };
         let body = body.small(answers).link(self.language.t("Settings of notifications"), &settings);
         let thread = thread_of(bucket);
@@ -312,7 +312,7 @@ impl Writer<'_> {
         let ctx = self.viewer.ctx();
         let language = self.language;
         Ok(if !MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS.get(&ctx)? {
-            language.t("You have new messages. This organization does not show messages in email.").to_owned()
+            language.t("You have new messages. This organization hides their content in email.").to_owned()
         } else if bucket.conversation == Conversation::Rest && self.has_content {
             let text = language.counted(
                 "{count} new message in other conversations",
@@ -321,7 +321,7 @@ impl Writer<'_> {
             );
             fill(text, &[("count", &count.to_string())])
         } else {
-            language.t("You have new messages. By your settings, email does not show them.").to_owned()
+            language.t("You have new messages. Your settings hide their content in email.").to_owned()
         })
     }
 

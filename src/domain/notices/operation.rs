@@ -74,8 +74,8 @@ pub fn backup_failed(tx: &mut Tx<'_>, error: &str) -> ApiResult<()> {
     mail::letters::backup_failed(tx, error)?;
     tell_owners(tx, |language| {
         let text = language.t(
-            "The backup of this server failed: {error}. The server tries again, and sends a message when the backup \
-             succeeds. Until then, no backup contains new data.",
+            "The backup of this server failed: {error}. The server will try again, and send a message when a \
+             backup succeeds. Until then, new data is not backed up.",
         );
         Words::filled(text, &[("error", Words::default().code(error))])
     })
@@ -88,8 +88,8 @@ pub fn backup_overdue(tx: &mut Tx<'_>) -> ApiResult<()> {
     }
     tell_owners(tx, |language| {
         Words::new(language.t(
-            "This server has made no backup for a long time, although one is due. There will be a message when one \
-             succeeds. Until then, what is new is in no backup.",
+            "The backup of this server is overdue. You will receive a message when one succeeds. Until then, new data \
+             is not backed up.",
         ))
     })
 }
@@ -161,8 +161,8 @@ pub fn space_used(tx: &mut Tx<'_>, subject: Subject, warning: i64, usage: Usage)
     tell_owners(tx, |language| {
         let text = match subject {
             Subject::Disk => language.t(
-                "The disk of this server is {percent} % full; {free} MiB are left. When it is full, nothing can be sent. \
-                 The operator can free space on it.",
+                "The disk of this server is {percent} % full; {free} MiB are left. When it is full, no messages can be \
+                 sent. The operator can free space on it.",
             ),
             Subject::UploadQuota => language.t(
                 "Uploaded files take {percent} % of their quota; {free} MiB are left. When it is used up, uploads \

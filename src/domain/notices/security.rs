@@ -42,10 +42,10 @@ pub fn new_login(tx: &mut Tx<'_>, user_id: UserId, client: &str, address: IpAddr
 pub fn locked_out(tx: &mut Tx<'_>, user_id: UserId, address: IpAddr, minutes: i64) -> ApiResult<()> {
     let language = notices::language_of(tx, user_id)?;
     let text = language.t(
-        "There were too many wrong passwords for your account, the last one from {address}. For up to {count} \
-         minutes, logins from where they came from are refused, and perhaps logins from other places where you did \
-         not log in before. Existing sessions are not affected. If you forgot the password, an administrator can \
-         give you a link to set a new one.",
+        "There were too many wrong passwords for your account, most recently from {address}. For up to {count} \
+         minutes, logins from the addresses that they came from are refused. Logins from other addresses that you \
+         have not used before may be refused too. Existing sessions are not affected. If you forgot the password, \
+         an administrator can give you a link to set a new one.",
     );
     let address = Words::default().code(&address.to_canonical().to_string());
     let content = Words::filled(text, &[("address", address), ("count", Words::default().number(minutes))]);
@@ -60,7 +60,7 @@ pub fn password_set(tx: &mut Tx<'_>, user_id: UserId, by: PasswordSetBy) -> ApiR
             Words::new(language.t("The password of your account was changed in its settings."))
         }
         PasswordSetBy::LinkOf(administrator) => {
-            let text = language.t("The password of your account was reset by a link that {name} made.");
+            let text = language.t("The password of your account was reset with a link that {name} created.");
             Words::filled(text, &[("name", notices::name_of_user(tx, administrator)?)])
         }
         PasswordSetBy::LinkByMail => Words::new(

@@ -25,9 +25,10 @@ pub fn send_hello(tx: &mut Tx<'_>, new_user: &UserRow) -> ApiResult<()> {
          to say, or begin a topic of your own.",
     )));
     if new_user.role.is_administrator() {
-        content = content.paragraph(Words::new(
-            language.t("You administer this organization: you can make channels and invite people."),
-        ));
+        content =
+            content.paragraph(Words::new(language.t(
+                "You are an administrator of this organization: you can create channels and invite people.",
+            )));
     }
     notices::send_as_welcome_bot(tx, new_user.user_id, content.finish())?;
     mail::letters::account_created(tx, new_user)

@@ -379,7 +379,7 @@ async fn the_bots_greet_and_tell() {
     assert_eq!(greeted[1], (welcome.clone(), json!(""), "Mind the gap.".to_owned()));
     let own_text = join(json!({"welcome_message_custom_text": "Hi!", "invite_as": 200}), "Bob").await;
     let greeted = newest(&own_text).await;
-    assert!(greeted[0].2.contains("You administer this organization"), "{greeted:?}");
+    assert!(greeted[0].2.contains("You are an administrator of this organization"), "{greeted:?}");
     assert_eq!(greeted[1], (welcome, json!(""), "Hi!".to_owned()));
     let no_text = join(json!({"welcome_message_custom_text": ""}), "Cyd").await;
     assert_eq!(newest(&no_text).await.len(), 1);

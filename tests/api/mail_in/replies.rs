@@ -207,7 +207,10 @@ async fn letters_about_missed_messages_are_answered() {
     assert_eq!(letters.len(), 1, "{letters:?}");
     let (address, list, text) = &letters[0];
     assert!(address.starts_with("mm") && address.ends_with("@chat.example"), "{address}");
-    assert!(text.contains("You can answer this email. Your answer is sent to the conversation."), "{text}");
+    assert!(
+        text.contains("You can reply to this email. Your reply is posted in the conversation."),
+        "{text}"
+    );
     send(listener, address, &mail("Re: #quay > tides", "at noon")).await;
     let message = newest(&ada, 1).await.pop().unwrap();
     assert_eq!(
@@ -230,7 +233,7 @@ async fn letters_about_missed_messages_are_answered() {
     let letters = missed(&server, &mut sink, &bob).await;
     let shared: Vec<_> = letters.iter().filter(|(address, ..)| address == "chat@example.com").collect();
     assert_eq!((letters.len(), shared.len()), (51, 1));
-    assert!(shared[0].2.contains("Answers to this email are not read."), "{}", shared[0].2);
+    assert!(shared[0].2.contains("Replies to this email are not read."), "{}", shared[0].2);
 }
 
 // conformance: missed-17
@@ -243,7 +246,7 @@ async fn letters_are_not_answered_where_no_mail_is_received() {
     let letters = missed(&server, &mut sink, &bob).await;
     let (address, _, text) = &letters[0];
     assert_eq!(address, "chat@example.com");
-    assert!(text.contains("Answers to this email are not read. Please answer in the chat."), "{text}");
+    assert!(text.contains("Replies to this email are not read. Please reply in the chat."), "{text}");
 }
 
 // conformance: channel-82

@@ -223,9 +223,7 @@ async fn letters_say_why_they_were_sent() {
 async fn hidden_content_is_nowhere() {
     let (mailbox, server, ada, bob, channel) = two().await;
     let cleo = server.member("cleo").await;
-    for (whose, sentence) in
-        [("organization", "This organization does not show"), ("own", "By your settings")]
-    {
+    for (whose, sentence) in [("organization", "This organization hides"), ("own", "Your settings hide")] {
         let is_allowed = json!(whose == "own");
         server.set_realm_setting("message_content_allowed_in_email_notifications", is_allowed).await;
         set(&ada, "message_content_in_email_notifications", whose != "own").await;
