@@ -5,7 +5,7 @@
 #   sh install.sh --unsigned [FOLDER]            checks only that the files are complete
 #   sh install.sh --uninstall                    removes the program and the unit, and leaves the data
 #
-# PUBLIC_KEY is the key of whoever made the release, as text or as a file. Do not take it from the same place as the release.
+# PUBLIC_KEY is the key of the author of the release, as text or as a file. Do not take it from the same place as the release.
 # FOLDER is this script's own by default. --root DIRECTORY installs below it, and starts nothing.
 #
 # It writes /usr/local/bin/teamchat, manual pages in /usr/local/share/man/man1, and where systemd runs

@@ -14,7 +14,8 @@ use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
 /// Verified instead of a missing hash, so that the response time does not reveal whether an account exists.
-static DUMMY_HASH: LazyLock<String> = LazyLock::new(|| hash("nobody has this password").unwrap_or_default());
+static DUMMY_HASH: LazyLock<String> =
+    LazyLock::new(|| hash("no account has this password").unwrap_or_default());
 
 /// The minimum length of a password, in characters (`password_min_length`).
 pub const MIN_LENGTH: usize = 6;
@@ -245,7 +246,7 @@ mod tests {
         );
         assert!(!verify(&pools, OnBehalfOf::Stranger, "Correct horse".into(), Some(stored)).await.unwrap());
         assert!(
-            !verify(&pools, OnBehalfOf::Stranger, "nobody has this password".into(), None).await.unwrap()
+            !verify(&pools, OnBehalfOf::Stranger, "no account has this password".into(), None).await.unwrap()
         );
         assert!(
             !verify(&pools, OnBehalfOf::Stranger, "correct horse".into(), Some("no hash".into()))

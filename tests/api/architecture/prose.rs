@@ -3,6 +3,7 @@
 //!
 //! The tests look for words and openings that such text does without.
 
+use super::source::files;
 use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -65,6 +66,14 @@ fn lines(document: &str) -> Vec<Paragraph> {
     found
 }
 
+/// The comments of a script or of settings.
+fn remarks(source: &str) -> Vec<Paragraph> {
+    let lines = source.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("# "));
+    lines
+        .map(|(number, line)| Paragraph { line: number + 1, is_doc: false, text: line.trim().to_owned() })
+        .collect()
+}
+
 /// Adds the files below a folder.
 fn add_files(folder: &Path, paths: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten() {
@@ -97,6 +106,7 @@ fn prose_is_plain() {
         let paragraphs: fn(&str) -> Vec<Paragraph> = match path.extension().and_then(|name| name.to_str()) {
             Some("rs") => comments,
             Some("md") => lines,
+            Some("sh" | "toml" | "service" | "socket" | "yaml" | "yml") => remarks,
             _ => continue,
         };
         let name = path.strip_prefix(root).unwrap().display();
@@ -142,6 +152,21 @@ fn texts_of_clients_and_of_the_interface_are_plain() {
         for text in texts.iter().filter(|text| *text != NAME_OF_GROUP) {
             let plain = code.replace_all(text, "``");
             found.extend(words.find_iter(&plain).map(|word| format!("{name}: {} in {text}", word.as_str())));
+        }
+    }
+    assert!(found.is_empty(), "words to replace:\n{}", found.join("\n"));
+}
+
+#[test]
+fn messages_of_the_program_are_plain() {
+    let words = Regex::new(WORDS).unwrap();
+    let mut found = Vec::new();
+    for file in files().into_iter().filter(|file| !file.is_test()) {
+        // Names have no spaces.
+        for text in file.literals().into_iter().filter(|text| text.contains(' ')) {
+            found.extend(
+                words.find_iter(&text).map(|word| format!("{}: {} in {text}", file.path, word.as_str())),
+            );
         }
     }
     assert!(found.is_empty(), "words to replace:\n{}", found.join("\n"));
