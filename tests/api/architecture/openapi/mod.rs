@@ -1,11 +1,13 @@
 //! `docs/openapi.yaml`: the operations with their parameters and answers, and all events, written from the source: the
 //! table of routes, the structs of parameters, replies and events, and their documentation. The server sends the file at
-//! `/api/openapi.yaml`, and the tests hold each of its answers and events against it.
+//! `/api/openapi.yaml`, and the tests hold each of its answers and events against it. `docs/operations.md` and
+//! `docs/objects.md` show it to people.
 //!
 //! `.ci/bless` updates it.
 
 mod described;
 mod errors;
+mod page;
 mod tables;
 mod types;
 
@@ -790,5 +792,9 @@ fn take_description(schema: &mut Value) -> String {
 
 #[test]
 fn the_description_is_that_of_the_source() {
-    assert_generated("docs/openapi.yaml", &written());
+    let description = written();
+    assert_generated("docs/openapi.yaml", &description);
+    let document = yaml::read(&description);
+    assert_generated("docs/operations.md", &page::operations(&document));
+    assert_generated("docs/objects.md", &page::objects(&document));
 }
