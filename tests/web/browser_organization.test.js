@@ -153,7 +153,7 @@ describe("a direct message", () => {
     await bench.server.call("Ada", "PATCH", "/realm", { enable_guest_user_dm_warning: false });
     await go(ada, "#inbox");
     await go(ada, `#narrow/dm/${id}-Gus`);
-    await until(ada, () => document.querySelector(".composer .editor__text")?.checkVisibility() && !document.querySelector(".composer").innerText.includes("From outside"));
+    await until(ada, () => document.querySelector(".composer .editor__text")?.checkVisibility() && !document.querySelector(".composer").innerText.includes("Not members of"));
   });
 });
 

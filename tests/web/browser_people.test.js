@@ -55,7 +55,7 @@ describe("accounts", () => {
     await chooseFrom(ada, "Groups", "newc", "newcomers");
     await fillIn(ada, "Welcome message", "Hello Eva");
     await submit(ada, "Invite");
-    await untilText(ada, "dialog [role=status]", "They are invited");
+    await untilText(ada, "dialog [role=status]", "The people are invited");
     const links = async () => {
       const { messages } = await bench.server.call("Ada", "GET", "/messages", { anchor: "newest", num_before: 10, num_after: 0, narrow: [["is", "dm"]], apply_markdown: false });
       return messages.flatMap(({ content }) => content.match(/http\S+\/join\/\w+/g) ?? []);

@@ -196,7 +196,7 @@ describe("mail", () => {
     const answered = ada.waitForResponse((response) => response.url().endsWith(`/streams/${id}/email_address`));
     await go(ada, `#channels/${id}/design/general`);
     assert.equal((await (await answered).json()).email, "");
-    await untilText(ada, "dialog p", "Made by");
+    await untilText(ada, "dialog p", "Created by");
     await untilHidden(ada, ["Email address"]);
   });
 });
