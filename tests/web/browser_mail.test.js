@@ -94,7 +94,7 @@ describe("a channel", () => {
     await bench.server.call("Bob", "POST", "/users/me/subscriptions", { subscriptions: [{ name: "secret" }], invite_only: true });
     const { stream_id: secret } = await bench.server.call("Bob", "GET", "/get_stream_id", { stream: "secret" });
     const ada = await as("Ada", `#channels/${secret}/secret/general`);
-    await untilText(ada, "dialog p", "Made by Bob");
+    await untilText(ada, "dialog p", "Created by Bob");
     await untilEqual(ada, "dialog", (dialog) => dialog.innerText.includes("Email address"), false);
   });
 });
