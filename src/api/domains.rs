@@ -126,7 +126,7 @@ fn not_found(domain: &str) -> ApiError {
 /// `realm_domains`, `op: add` and `change`.
 #[derive(Serialize, Deserialize)]
 pub struct DomainChanged {
-    /// `add` for a new domain, `change` for one whose subdomains are treated in another way.
+    /// `add` for a new domain, `change` if the rule for its subdomains changed.
     op: Cow<'static, str>,
     /// The domain as it is now.
     realm_domain: RealmDomain,

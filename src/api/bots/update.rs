@@ -85,9 +85,9 @@ pub struct UpdatedBot {
     service_payload_url: Option<String>,
     /// The configuration of the integration, if it changed.
     config_data: Option<Value>,
-    /// The bot's default channel to send to, if the caller may know of it.
+    /// The bot's default channel to send to, if the caller can see it.
     default_sending_stream: Option<String>,
-    /// The bot's default channel for events, if the caller may know of it.
+    /// The bot's default channel for events, if the caller can see it.
     default_events_register_stream: Option<String>,
     /// True if the bot receives events of all public channels by default.
     default_all_public_streams: bool,

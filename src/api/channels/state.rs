@@ -7,7 +7,7 @@ use crate::domain::channels::record::{ChannelRecord, Records};
 use crate::error::ApiResult;
 use crate::types::StreamId;
 
-/// `streams` in the answer of `POST /register`: every channel that the caller may know of, in the order of names. Visitors
+/// `streams` in the answer of `POST /register`: every channel that the caller can see, in the order of names. Visitors
 /// have only `subscriptions`, as published.
 pub fn streams(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     if request.caller.is_visitor() {

@@ -27,7 +27,7 @@ pub struct UpdateParams {
     name: Option<String>,
     /// The new description.
     description: Option<BoundedText<MAX_GROUP_DESCRIPTION_LENGTH>>,
-    /// `false` reactivates the group (feature level 386). `true` does nothing: deactivation has an endpoint of its own.
+    /// `false` reactivates the group (feature level 386). `true` does nothing: use the endpoint for deactivation.
     deactivated: Option<bool>,
 }
 

@@ -101,7 +101,7 @@ pub struct DeliverParams {
     _api_key: String,
     /// The name or id of a channel; by default the message is a direct message to the bot's owner.
     stream: Option<JsonOrText>,
-    /// The topic; by default one that the integration makes of the payload.
+    /// The topic; by default one that the integration creates from the payload.
     topic: Option<String>,
     /// Patterns of event types of which one has to match.
     only_events: Option<Vec<String>>,

@@ -23,7 +23,7 @@ pub fn find_for_content(ctx: Ctx<'_>, stream_id: StreamId) -> ApiResult<StreamRo
     if has_content_access(ctx, &stream)? { Ok(stream) } else { Err(no_such_channel()) }
 }
 
-/// A channel that the caller may know of.
+/// A channel that the caller can see.
 pub fn find_for_metadata(ctx: Ctx<'_>, stream_id: StreamId) -> ApiResult<StreamRow> {
     let stream = rows::channel::by_id(&ctx, stream_id)?.ok_or_else(no_such_channel)?;
     if has_metadata_access(ctx, &stream)? { Ok(stream) } else { Err(no_such_channel()) }

@@ -154,7 +154,7 @@ impl<'a> ChannelQuery<'a> {
     }
 }
 
-/// True if the caller may know of a channel: they can see it, or write to it as their owner's bot.
+/// True if the caller can see a channel, or write to it as their owner's bot.
 fn is_known(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
     Ok(access::channels::has_metadata_access(ctx, stream)? || has_access(ctx, stream)?)
 }

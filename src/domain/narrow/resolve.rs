@@ -219,7 +219,7 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// Finds a channel that the caller may know of. Ids of other channels behave like unknown ids.
+    /// Finds a channel that the caller can see. Ids of other channels behave like unknown ids.
     fn find_channel(&self, stream_id: StreamId) -> ApiResult<Option<StreamRow>> {
         ok_unless_refused(access::channels::find_for_metadata(self.ctx, stream_id))
     }
