@@ -6,6 +6,7 @@ use super::page::{emoji_file, upload_path};
 use crate::domain::emoji;
 use crate::domain::files;
 use crate::domain::files::blobs::BlobReader;
+use crate::domain::files::names::is_path_id;
 use crate::domain::images::public;
 use crate::store::{ScratchFolder, private_file};
 use rusqlite::Connection;
@@ -45,7 +46,9 @@ impl Folder {
 
     /// Writes an uploaded file below `files`.
     fn write_upload(&self, connection: &Connection, path_id: &str) -> Result<bool> {
-        let Some(row) = files::by_path_id(connection, path_id)? else { return Ok(false) };
+        // An earlier import may have taken any path from its archive.
+        let row = if is_path_id(path_id) { files::by_path_id(connection, path_id)? } else { None };
+        let Some(row) = row else { return Ok(false) };
         let mut out = self.create(&format!("files/{path_id}"))?;
         io::copy(&mut BlobReader::new(connection, row.content_id), &mut out)?;
         out.flush()?;

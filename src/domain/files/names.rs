@@ -47,6 +47,11 @@ pub fn new_path_id(realm_id: i64, name: &str) -> String {
     format!("{realm_id}/{folder:02x}/{secret}/{}", path_name(name))
 }
 
+/// True if a path id names a file below the folder of uploads, and nothing outside of it.
+pub fn is_path_id(path_id: &str) -> bool {
+    path_id.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
 fn last_characters(text: &str, count: usize) -> &str {
     let skipped = text.chars().count().saturating_sub(count);
     text.char_indices().nth(skipped).map_or("", |(at, _)| &text[at..])

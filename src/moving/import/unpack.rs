@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 /// The size that any archive may have when it is unpacked, and how many times larger than packed a larger one may be.
 /// Archives of messages are packed to a tenth or less, bombs to a thousandth.
@@ -14,6 +15,9 @@ const MAX_RATIO: u64 = 200;
 
 /// The most files in an archive.
 const MAX_FILES: usize = 2_000_000;
+
+/// The most bytes before a file of a tar archive: headers, and long names and attributes, which are read into memory.
+const MAX_HEADERS: u64 = 1 << 20;
 
 /// The files of an archive.
 #[derive(Debug)]
@@ -156,21 +160,46 @@ fn unpack(path: &Path, shown: &str, packed: u64, to: &Path) -> ImportResult<()> 
     }
 }
 
+/// A reader that fails when a tar archive has more bytes before a file than headers have.
+struct Headers<R> {
+    read: R,
+    /// The bytes that the headers may still have; `None` while a file is read.
+    left: Rc<Cell<Option<u64>>>,
+}
+
+impl<R: Read> Read for Headers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.read.read(buffer)?;
+        if let Some(left) = self.left.get() {
+            let Some(left) = left.checked_sub(count as u64) else {
+                let what = format!("names or attributes of a file have more than {} MiB", MAX_HEADERS >> 20);
+                return Err(std::io::Error::other(what));
+            };
+            self.left.set(Some(left));
+        }
+        Ok(count)
+    }
+}
+
 fn unpack_tar(read: impl Read, shown: &str, to: &Path, budget: &mut Budget) -> ImportResult<()> {
     let broken = |error: std::io::Error| ImportError::in_file(shown, error);
-    let mut tar = tar::Archive::new(read);
+    let left = Rc::new(Cell::new(Some(MAX_HEADERS)));
+    let mut tar = tar::Archive::new(Headers { read, left: Rc::clone(&left) });
     for entry in tar.entries().map_err(broken)? {
         let mut entry = entry.map_err(broken)?;
+        left.set(None);
         let name = String::from_utf8(entry.path_bytes().into_owned());
         let name = name.map_err(|_| ImportError::in_file(shown, "a name of a file is not UTF-8"))?;
         let kind = entry.header().entry_type();
-        if kind.is_pax_global_extensions() {
-            continue;
+        if !kind.is_pax_global_extensions() {
+            if !kind.is_file() && !kind.is_dir() {
+                return Err(ImportError::in_file(&name, "it is a link or a device"));
+            }
+            put(&mut entry, &name, kind.is_dir(), to, budget)?;
         }
-        if !kind.is_file() && !kind.is_dir() {
-            return Err(ImportError::in_file(&name, "it is a link or a device"));
-        }
-        put(&mut entry, &name, kind.is_dir(), to, budget)?;
+        // The rest of what is not kept.
+        std::io::copy(&mut entry, &mut std::io::sink()).map_err(broken)?;
+        left.set(Some(MAX_HEADERS));
     }
     Ok(())
 }

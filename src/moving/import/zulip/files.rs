@@ -1,5 +1,6 @@
 //! Avatars, emoji, images of the organization, and uploads.
 
+use crate::domain::files::names::is_path_id;
 use crate::domain::images::realm::RealmImage;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::files::{
@@ -197,6 +198,10 @@ fn insert_uploads(
         }
         let place = places.get(&row.path_id).unwrap_or(&row.path_id);
         let path = archive.file(&format!("uploads/{place}"))?;
+        // Readable exports write the file to this path. The records may have it elsewhere in the archive.
+        if !is_path_id(&row.path_id) {
+            return Err(ImportError::new(format!("{} is no path of a file", row.path_id)));
+        }
         organization.attachments.extend(row.messages.iter().map(|message| (message.0, row.id.0)));
         let scheduled = row.scheduled_messages.iter().map(|message| (message.0, row.id.0));
         organization.scheduled_attachments.extend(scheduled);

@@ -249,6 +249,15 @@ fn paths_out_of_the_archive_and_links_are_refused() {
     import.write("uploads/records.json", serde_json::to_vec(&[&written[0].0]).unwrap());
     let error = import.refused(&import.archive());
     assert!(error.contains("uploads/../../chat.key: the path leads out of the archive"), "{error}");
+    // The record names a file of the archive, but the file's address would lead out of the folders of exports.
+    for path in ["../../outside.txt", "/outside.txt", "1/./a.txt"] {
+        let error = broken(|archive| {
+            archive.upload(40, "1/a/b/c.txt", b"x", &[101]);
+            archive.attachments[0]["path_id"] = json!(path);
+            archive.uploads[0].0["s3_path"] = json!(path);
+        });
+        assert!(error.ends_with(&format!("{path} is no path of a file")), "{error}");
+    }
     #[cfg(unix)]
     {
         let import = Import::new("zulip");
@@ -260,6 +269,41 @@ fn paths_out_of_the_archive_and_links_are_refused() {
         std::os::unix::fs::symlink("/etc/passwd", &link).unwrap();
         let error = import.refused(&import.archive());
         assert!(error.contains("it is a link"), "{error}");
+    }
+}
+
+/// Names and attributes are read into memory before the file that they are of.
+#[test]
+fn huge_names_are_refused() {
+    for kind in [tar::EntryType::GNULongName, tar::EntryType::GNULongLink, tar::EntryType::XHeader] {
+        let import = Import::new("zulip");
+        let path = tar(&import, |header, content| {
+            header.set_entry_type(kind);
+            content.resize(3 << 20, b'x');
+        });
+        let error = import.refused(&path);
+        assert!(error.contains("names or attributes of a file have more than 1 MiB"), "{kind:?}: {error}");
+    }
+}
+
+#[test]
+fn devices_and_hard_links_are_refused() {
+    let kinds = [
+        tar::EntryType::Link,
+        tar::EntryType::Symlink,
+        tar::EntryType::Char,
+        tar::EntryType::Block,
+        tar::EntryType::Fifo,
+    ];
+    for kind in kinds {
+        let import = Import::new("zulip");
+        let path = tar(&import, |header, content| {
+            header.set_path("realm.json").unwrap();
+            header.set_entry_type(kind);
+            header.set_link_name("../outside.txt").unwrap();
+            content.clear();
+        });
+        assert_eq!(import.refused(&path), "realm.json: it is a link or a device", "{kind:?}");
     }
 }
 
