@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use bcrypt::HashParts;
 use ring::pbkdf2;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
@@ -71,6 +72,9 @@ const MAX_BCRYPT_COST: u32 = 14;
 /// The name before a bcrypt hash of a SHA-256 digest, as Django writes it.
 const BCRYPT_SHA256: &str = "bcrypt_sha256$";
 
+/// The name before an argon2 hash (a PHC string) of a SHA-256 digest.
+const ARGON2_SHA256: &str = "argon2_sha256";
+
 /// A hash of other servers: `pbkdf2_sha256$ROUNDS$SALT$BASE64`.
 struct Pbkdf2<'a> {
     rounds: NonZeroU32,
@@ -110,7 +114,7 @@ impl<'a> Bcrypt<'a> {
 
     fn matches(&self, password: &str) -> bool {
         let verified = if self.is_of_digest {
-            bcrypt::verify(hex(&Sha256::digest(password)), self.hash)
+            bcrypt::verify(digest_of(password), self.hash)
         } else {
             bcrypt::verify(password, self.hash)
         };
@@ -118,9 +122,27 @@ impl<'a> Bcrypt<'a> {
     }
 }
 
+/// The hexadecimal form of a password's SHA-256 digest.
+fn digest_of(password: &str) -> String {
+    hex(&Sha256::digest(password))
+}
+
 /// Returns the stored form of a bcrypt hash of a digest, as Rocket.Chat makes them.
 pub fn of_bcrypt_digest(hash: &str) -> String {
     format!("{BCRYPT_SHA256}{hash}")
+}
+
+/// Returns the stored form of an argon2 hash of a digest, as newer releases of Rocket.Chat make them.
+pub fn of_argon2_digest(hash: &str) -> String {
+    format!("{ARGON2_SHA256}{hash}")
+}
+
+/// The PHC string in a stored hash, and true if it is of the password's digest.
+fn phc_string(stored: &str) -> (&str, bool) {
+    match stored.strip_prefix(ARGON2_SHA256) {
+        Some(hash) => (hash, true),
+        None => (stored, false),
+    }
 }
 
 /// True if passwords can be compared with a hash of another server, within limits of time and memory.
@@ -131,7 +153,7 @@ pub fn is_verifiable(stored: &str) -> bool {
     if let Some(hash) = Pbkdf2::parse(stored) {
         return hash.rounds.get() <= MAX_ROUNDS && hash.hash.len() == 32;
     }
-    PasswordHash::new(stored).is_ok_and(|hash| {
+    PasswordHash::new(phc_string(stored).0).is_ok_and(|hash| {
         let is_cheap =
             |params: Params| params.m_cost() <= MAX_BLOCKS && params.t_cost() <= 16 && params.p_cost() <= 64;
         Algorithm::try_from(hash.algorithm.as_str()).is_ok()
@@ -158,11 +180,13 @@ fn matches(password: &str, stored: &str) -> Result<bool, argon2::password_hash::
     if let Some(hash) = Pbkdf2::parse(stored) {
         return Ok(hash.matches(password));
     }
+    let (stored, is_of_digest) = phc_string(stored);
     let stored = PasswordHash::new(stored)?;
     let (Some(salt), Some(expected)) = (&stored.salt, &stored.hash) else { return Ok(false) };
     let algorithm = Algorithm::try_from(stored.algorithm.as_str())?;
     let version = stored.version.map(Version::try_from).transpose()?.unwrap_or_default();
-    let computed = digest(password, salt, algorithm, version, Params::try_from(&stored)?)?;
+    let hashed = if is_of_digest { Cow::Owned(digest_of(password)) } else { Cow::Borrowed(password) };
+    let computed = digest(&hashed, salt, algorithm, version, Params::try_from(&stored)?)?;
     // Compares in constant time.
     Ok(computed == *expected)
 }
@@ -273,6 +297,13 @@ mod tests {
             assert!(is_verifiable(&bcrypt) && is_foreign(&bcrypt), "{bcrypt}");
             assert!(!is_verifiable(&bcrypt.replace("$04$", "$15$")), "{bcrypt}");
         }
+        let of_digest = of_argon2_digest(&super::hash(&digest_of("correct horse")).unwrap());
+        assert!(
+            matches("correct horse", &of_digest).unwrap() && !matches("correct cow", &of_digest).unwrap()
+        );
+        assert!(!matches(&digest_of("correct horse"), &of_digest).unwrap());
+        assert!(is_verifiable(&of_digest) && is_foreign(&of_digest), "{of_digest}");
+        assert!(!is_verifiable(&of_digest.replace("m=19456", "m=9999999")), "{of_digest}");
         let ours = hash_with_random_salt("correct horse", Params::default()).unwrap().to_string();
         assert!(!is_foreign(&ours));
         for refused in ["pbkdf2_sha256$9000000$salt$AAAA", "md5$x$y", "!", "pbkdf2_sha1$1$salt$AAAA", ""] {

@@ -58,7 +58,8 @@ pub struct UserLine {
     pub joined: Option<Date>,
     /// The path of an image in the archive.
     pub avatar: Option<String>,
-    /// A hash of the password: argon2id in PHC form, `pbkdf2_sha256$...`, or bcrypt: `$2b$...`, or `bcrypt_sha256$$2b$...`.
+    /// A hash of the password: argon2id in PHC form, `pbkdf2_sha256$...`, or bcrypt: `$2b$...`; or `bcrypt_sha256$$2b$...` or
+    /// `argon2_sha256$argon2id$...`, of the hexadecimal SHA-256 digest.
     pub password_hash: Option<String>,
 }
 

@@ -153,11 +153,7 @@ impl Dump<'_> {
                 bot: is_bot,
                 bot_owner: owner.clone().filter(|_| is_bot),
                 joined: date(person, "createdAt"),
-                password_hash: person
-                    .pointer("/services/password/bcrypt")
-                    .and_then(Value::as_str)
-                    .filter(|_| !is_bot)
-                    .map(passwords::of_bcrypt_digest),
+                password_hash: password_hash(person).filter(|_| !is_bot),
                 ..UserLine::default()
             };
             self.importer
@@ -169,7 +165,7 @@ impl Dump<'_> {
         }
         let of_others = people.iter().filter(|person| {
             let password = person.pointer("/services/password").and_then(Value::as_object);
-            password.is_some_and(|password| !password.is_empty() && !password.contains_key("bcrypt"))
+            password.is_some_and(|password| !password.is_empty()) && password_hash(person).is_none()
         });
         let count = of_others.count() as u64;
         self.importer.leave_out("passwords", count, report::UNKNOWN_HASH);
@@ -501,6 +497,16 @@ impl Dump<'_> {
                 Room::Direct(_) | Room::Dropped => None,
             }
         })
+    }
+}
+
+/// The hash of a person's password: of argon2, or of bcrypt from earlier releases.
+fn password_hash(person: &Value) -> Option<String> {
+    let password = person.pointer("/services/password")?;
+    match (text(password, "argon2"), text(password, "bcrypt")) {
+        ("", "") => None,
+        ("", bcrypt) => Some(passwords::of_bcrypt_digest(bcrypt)),
+        (argon2, _) => Some(passwords::of_argon2_digest(argon2)),
     }
 }
 

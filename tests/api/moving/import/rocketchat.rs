@@ -3,6 +3,7 @@
 use super::{Import, client, messages};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use teamchat::domain::users::passwords::hash_quickly;
 
 /// Writes a document: texts, numbers (64 bits), booleans, lists and objects. `$date` and `$binary` are times and binary data.
 pub fn document(value: &Value) -> Vec<u8> {
@@ -187,6 +188,7 @@ async fn people_keep_their_passwords() {
     // Browsers send a digest, which the server hashes.
     let digest = teamchat::types::hex(&Sha256::digest("correct horse"));
     let hash = bcrypt::hash_with_salt(digest, 4, [7; 16]).unwrap().to_string();
+    let argon2 = hash_quickly(&digest).unwrap();
     let user = |id: &str, name: &str, roles: &[&str], password: Value| {
         json!({"_id": id, "username": name, "name": name, "type": "user", "roles": roles, "active": true,
             "emails": [{"address": format!("{name}@example.com")}], "services": {"password": password}})
@@ -196,27 +198,41 @@ async fn people_keep_their_passwords() {
         "users",
         &[
             user("u1", "ada", &["admin"], json!({"bcrypt": hash})),
-            user("u2", "bob", &["user"], json!({"argon2": "$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA"})),
+            user("u2", "bob", &["user"], json!({"argon2": argon2})),
             user("u3", "cat", &["user"], json!({"bcrypt": hash.replace("$04$", "$20$")})),
             user("u4", "dan", &["user"], json!({})),
+            user(
+                "u5",
+                "eve",
+                &["user"],
+                json!({"argon2": "$argon2id$v=19$m=9999999,t=2,p=1$c2FsdHNhbHQ$aGFzaA"}),
+            ),
+            user("u6", "fay", &["user"], json!({"scrypt": "x"})),
         ],
     );
     let report = import.run(&["--password-links"]);
     let links = report["password_links"].as_array().unwrap().iter();
     let emails: Vec<&str> = links.map(|link| link["email"].as_str().unwrap()).collect();
-    assert_eq!(emails, ["bob@example.com", "cat@example.com", "dan@example.com"]);
+    assert_eq!(emails, ["cat@example.com", "dan@example.com", "eve@example.com", "fay@example.com"]);
     let left_out = report["left_out"].as_array().unwrap().iter().find(|left| left["what"] == "passwords");
     let expected = "their hashes are of a method that is not known, or too slow; --password-links prints links to set new ones";
-    assert_eq!(left_out, Some(&json!({"what": "passwords", "count": 2, "why": expected})));
+    assert_eq!(left_out, Some(&json!({"what": "passwords", "count": 3, "why": expected})));
     let server = import.serve().await;
-    for (password, status) in [("correct cow", 401), ("correct horse", 200), ("correct horse", 200)] {
-        let form = json!({"username": "ada@example.com", "password": password});
-        assert_eq!(server.anonymous().post("/fetch_api_key", form).await.status, status, "{password}");
+    for email in ["ada@example.com", "bob@example.com"] {
+        for (password, status) in [("correct cow", 401), ("correct horse", 200), ("correct horse", 200)] {
+            let form = json!({"username": email, "password": password});
+            assert_eq!(
+                server.anonymous().post("/fetch_api_key", form).await.status,
+                status,
+                "{email}: {password}"
+            );
+        }
     }
     // Hashed as all others at the first login.
-    let stored =
-        server.column("SELECT password_hash FROM user WHERE delivery_email = 'ada@example.com'").await;
-    assert!(stored[0].starts_with("$argon2id$v=19$m=19456"), "{stored:?}");
+    let query =
+        "SELECT password_hash FROM user WHERE delivery_email IN ('ada@example.com', 'bob@example.com')";
+    let stored = server.column(query).await;
+    assert!(stored.iter().all(|hash| hash.starts_with("$argon2id$v=19$m=19456")), "{stored:?}");
 }
 
 #[test]
