@@ -190,7 +190,9 @@ fn insert_uploads(
         if !ids.insert(row.id.0) {
             return Err(ImportError::new(format!("the file {} is there twice", row.id)));
         }
-        if !organization.user_ids.contains(&row.owner.0) {
+        // Files of mails to channels are of a bot of the server.
+        let is_of_bot = organization.system_bots.values().any(|bot| *bot == row.owner.0);
+        if !is_of_bot && !organization.user_ids.contains(&row.owner.0) {
             return Err(ImportError::new(format!("there is no person {}", row.owner)));
         }
         if !records_without_rows.remove(&row.path_id) {

@@ -346,6 +346,22 @@ async fn messages_keep_edits_reactions_files_and_widgets() {
     assert!(rendered["message"]["content"].as_str().unwrap().contains("/user_avatars/"), "{rendered}");
 }
 
+/// The files of mails to channels.
+#[tokio::test]
+async fn files_of_bots_of_the_server_arrive() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    archive.upload(40, "1/a/b/c.txt", b"oars", &[101]);
+    archive.attachments[0]["owner"] = json!(9);
+    archive.message(message(101, 9, 105, "boats", "[c](/user_uploads/1/a/b/c.txt)"), &[(10, 1)]);
+    archive.write(&import);
+    assert_eq!(import.run(&[])["attachments"], 1);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let file = ada.request_outside(hyper::Method::GET, "/user_uploads/1/a/b/c.txt").send().await;
+    assert_eq!((file.status, file.bytes.as_slice()), (200, &b"oars"[..]));
+}
+
 /// Names and access have changed since the messages were sent. Their HTML in the archive says who was meant.
 #[tokio::test]
 async fn messages_refer_to_the_same_as_before() {
