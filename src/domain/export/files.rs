@@ -34,7 +34,7 @@ pub fn write<W: Write>(
 ) -> Result<u64> {
     let counts = archive.add_written("attachment.json", |out| {
         let mut tables = Tables::begin(out)?;
-        tables.table("zerver_attachment", |rows| attachments(rows, connection, scope, exported))?;
+        tables.table("zerver_attachment", |rows| attachments(rows, connection, exported))?;
         tables.end()
     })?;
     uploads(archive, connection, scope, exported)?;
@@ -45,18 +45,13 @@ pub fn write<W: Write>(
 }
 
 /// Messages, or scheduled messages, that link to a file and are in the archive.
-fn links(
-    connection: &Connection,
-    statement: &str,
-    id: i64,
-    mut keep: impl FnMut(i64, i64) -> bool,
-) -> Result<Vec<i64>> {
+fn links(connection: &Connection, statement: &str, id: i64, keep: impl Fn(i64) -> bool) -> Result<Vec<i64>> {
     let mut statement = connection.prepare_cached(statement)?;
     let mut rows = statement.query([id])?;
     let mut ids = Vec::new();
     while let Some(row) = rows.next()? {
         let id = row.get(0)?;
-        if keep(id, row.get(1)?) {
+        if keep(id) {
             ids.push(id);
         }
     }
@@ -64,35 +59,24 @@ fn links(
 }
 
 /// The messages and the scheduled messages of the archive that link to a file.
-fn linking(
-    connection: &Connection,
-    scope: &Scope,
-    exported: &Exported,
-    id: i64,
-) -> Result<(Vec<i64>, Vec<i64>)> {
+fn linking(connection: &Connection, exported: &Exported, id: i64) -> Result<(Vec<i64>, Vec<i64>)> {
     let messages = links(
         connection,
-        "SELECT message_id, 0 FROM attachment_message WHERE attachment_id = ?1 ORDER BY message_id",
+        "SELECT message_id FROM attachment_message WHERE attachment_id = ?1 ORDER BY message_id",
         id,
-        |message, _| exported.has(message),
+        |message| exported.has(message),
     )?;
     let scheduled = links(
         connection,
-        "SELECT scheduled_message_id, sender_id
-         FROM attachment_scheduled_message JOIN scheduled_message USING (scheduled_message_id)
-         WHERE attachment_id = ?1 AND NOT sent ORDER BY scheduled_message_id",
+        "SELECT scheduled_message_id FROM attachment_scheduled_message
+         WHERE attachment_id = ?1 ORDER BY scheduled_message_id",
         id,
-        |_, sender| scope.shares(sender),
+        |message| exported.has_scheduled(message),
     )?;
     Ok((messages, scheduled))
 }
 
-fn attachments(
-    rows: &mut Rows<'_>,
-    connection: &Connection,
-    scope: &Scope,
-    exported: &Exported,
-) -> Result<()> {
+fn attachments(rows: &mut Rows<'_>, connection: &Connection, exported: &Exported) -> Result<()> {
     rows.select(
         connection,
         "SELECT id, 1 AS realm, user_id AS owner, path_id, name AS file_name, size, content_type,
@@ -100,7 +84,7 @@ fn attachments(
          FROM attachment ORDER BY id",
         [],
         |row| {
-            let (messages, scheduled) = linking(connection, scope, exported, id_in(row, "id"))?;
+            let (messages, scheduled) = linking(connection, exported, id_in(row, "id"))?;
             let is_exported = !messages.is_empty() || !scheduled.is_empty();
             row.insert("messages".to_owned(), messages.into());
             row.insert("scheduled_messages".to_owned(), scheduled.into());
@@ -112,7 +96,6 @@ fn attachments(
 /// The uploaded files of the archive, by id.
 fn for_each_upload(
     connection: &Connection,
-    scope: &Scope,
     exported: &Exported,
     mut each: impl FnMut(Upload) -> Result<()>,
 ) -> Result<()> {
@@ -120,7 +103,7 @@ fn for_each_upload(
         .prepare("SELECT id, user_id, path_id, size, create_time, content_id FROM attachment ORDER BY id")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let (messages, scheduled) = linking(connection, scope, exported, row.get(0)?)?;
+        let (messages, scheduled) = linking(connection, exported, row.get(0)?)?;
         if !messages.is_empty() || !scheduled.is_empty() {
             each(Upload {
                 owner: row.get(1)?,
@@ -142,12 +125,12 @@ fn uploads<W: Write>(
 ) -> Result<()> {
     archive.add_written("uploads/records.json", |out| {
         let mut list = List::begin(out)?;
-        for_each_upload(connection, scope, exported, |upload| {
+        for_each_upload(connection, exported, |upload| {
             list.push(&record(scope, upload.owner, &upload.path_id, upload.size, upload.create_time))
         })?;
         list.end()
     })?;
-    for_each_upload(connection, scope, exported, |upload| {
+    for_each_upload(connection, exported, |upload| {
         let content = BlobReader::new(connection, upload.content_id);
         archive.add(&format!("uploads/{}", upload.path_id), upload.size, content)
     })
@@ -155,10 +138,12 @@ fn uploads<W: Write>(
 
 /// The record of a file of a user.
 fn record(scope: &Scope, owner: UserId, path: &str, size: u64, modified: i64) -> Value {
+    let of_person = scope.people.get(&owner).map(|person| &person.emails.1);
+    let email = of_person.or_else(|| scope.system_bots.get(&owner).map(|bot| &bot.delivery_email));
     json!({
         "realm_id": REALM,
         "user_profile_id": owner,
-        "user_profile_email": scope.people.get(&owner).map(|person| &person.emails.1),
+        "user_profile_email": email,
         "path": path,
         "s3_path": path,
         "size": size,

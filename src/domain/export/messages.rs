@@ -20,7 +20,7 @@ use crate::types::{ClientId, MessageId, RecipientId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write;
 
 /// The number of messages of a file.
@@ -68,8 +68,11 @@ pub struct Exported {
     pub newest_time: i64,
     /// The numbers of rows.
     pub counts: Counts,
+    /// The messages that are to be sent later.
+    scheduled: BTreeSet<i64>,
     outside_of_mode: u64,
     with_bots: u64,
+    scheduled_with_bots: u64,
 }
 
 impl Exported {
@@ -78,8 +81,38 @@ impl Exported {
         MessageId(id).bit().is_some_and(|bit| self.ids.contains(bit))
     }
 
+    /// True if a message that is to be sent later is in the archive.
+    pub fn has_scheduled(&self, id: i64) -> bool {
+        self.scheduled.contains(&id)
+    }
+
+    /// Adds the messages that are to be sent later. Those to groups that the archive cannot have are left out.
+    fn add_scheduled(
+        &mut self,
+        connection: &Connection,
+        scope: &Scope,
+        recipients: &Recipients,
+    ) -> Result<()> {
+        let mut statement = connection.prepare(
+            "SELECT scheduled_message_id, sender_id, stream_id, user_ids FROM scheduled_message WHERE NOT sent",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (id, sender): (i64, UserId) = (row.get(0)?, row.get(1)?);
+            let users: Option<String> = row.get(3)?;
+            if !scope.shares(sender.0) {
+                continue;
+            }
+            match scheduled_recipient(recipients, sender, row.get(2)?, users.as_deref())? {
+                Some(_) => drop(self.scheduled.insert(id)),
+                None => self.scheduled_with_bots += 1,
+            }
+        }
+        Ok(())
+    }
+
     /// Messages that are not in the archive.
-    pub fn left_out(&self) -> [LeftOut; 2] {
+    pub fn left_out(&self) -> [LeftOut; 3] {
         [
             LeftOut {
                 what: "messages",
@@ -89,6 +122,11 @@ impl Exported {
             LeftOut {
                 what: "group messages with a bot of the server",
                 count: self.with_bots,
+                why: "the published server cannot have them",
+            },
+            LeftOut {
+                what: "scheduled group messages with a bot of the server",
+                count: self.scheduled_with_bots,
                 why: "the published server cannot have them",
             },
         ]
@@ -164,9 +202,11 @@ impl Selection<'_> {
     fn channel(&mut self, stream_id: StreamId) -> Result<Option<&Channel>> {
         if !self.channels.contains_key(&stream_id) {
             let Some(stream) = rows::channel::by_id(self.connection, stream_id)? else { return Ok(None) };
-            let mut statement = self
-                .connection
-                .prepare_cached("SELECT user_id FROM subscription_span WHERE stream_id = ?1")?;
+            // A subscription without messages since its begin has no span.
+            let mut statement = self.connection.prepare_cached(
+                "SELECT user_id FROM subscription_span WHERE stream_id = ?1
+                 UNION SELECT user_id FROM subscription WHERE stream_id = ?1",
+            )?;
             let mut subscribers = statement.query([stream_id])?;
             let mut has_consenting = false;
             while let Some(row) = subscribers.next()? {
@@ -277,6 +317,7 @@ pub fn write<W: Write>(
         progress(Progress { messages: done, fraction })?;
     }
     file.end(archive)?;
+    exported.add_scheduled(connection, scope, recipients)?;
     let all = connection.query_row("SELECT count(*) FROM message", [], |row| row.get::<_, i64>(0))?;
     exported.outside_of_mode = all.unsigned_abs() - exported.ids.len() - exported.with_bots;
     exported.counts.insert("zerver_message", exported.ids.len());
@@ -433,11 +474,26 @@ fn edit_history(connection: &Connection, message: &Message) -> Result<Option<(St
     Ok(if edits.is_empty() { None } else { Some((serde_json::to_string(&edits)?, newest)) })
 }
 
+/// The recipient of a message that is to be sent later: to a channel, or to the users in a JSON list. `None` if its group is
+/// not exported.
+fn scheduled_recipient(
+    recipients: &Recipients,
+    sender: UserId,
+    stream_id: Option<StreamId>,
+    users: Option<&str>,
+) -> Result<Option<i64>> {
+    Ok(match (users, stream_id) {
+        (Some(users), _) => recipients.of_direct(&serde_json::from_str::<Vec<UserId>>(users)?, sender),
+        (None, Some(stream_id)) => recipients.of_channel(stream_id),
+        (None, None) => None,
+    })
+}
+
 /// Writes the messages that are to be sent later.
 pub fn write_scheduled(
     tables: &mut Tables<'_>,
     connection: &Connection,
-    scope: &Scope,
+    exported: &Exported,
     recipients: &Recipients,
     clients: &Clients,
 ) -> Result<()> {
@@ -452,20 +508,19 @@ pub fn write_scheduled(
              1 AS delivery_type, NULL AS delivered_message, NULL AS failure_message
          FROM scheduled_message WHERE NOT sent ORDER BY scheduled_message_id",
         |row| {
+            if !exported.has_scheduled(id_in(row, "id")) {
+                return Ok(false);
+            }
             let sender = UserId(id_in(row, "sender"));
-            let users = row.shift_remove("user_ids").and_then(|users| Some(users.as_str()?.to_owned()));
-            let recipient = match users {
-                Some(users) => recipients.of_direct(&serde_json::from_str::<Vec<UserId>>(&users)?, sender),
-                None => recipients.of_channel(StreamId(id_in(row, "stream"))),
-            };
+            let users = row.shift_remove("user_ids");
+            let stream_id = row.get("stream").and_then(Value::as_i64).map(StreamId);
+            let users = users.as_ref().and_then(Value::as_str);
+            let recipient = scheduled_recipient(recipients, sender, stream_id, users)?;
+            row.insert("recipient".to_owned(), recipient.into());
             let client = row.shift_remove("client");
             let client = client.as_ref().and_then(Value::as_str).unwrap_or_default();
-            let is_exported = scope.shares(sender.0) && recipient.is_some();
-            row.insert("recipient".to_owned(), recipient.into());
-            if is_exported {
-                row.insert("sending_client".to_owned(), clients.named(client).into());
-            }
-            Ok(is_exported)
+            row.insert("sending_client".to_owned(), clients.named(client).into());
+            Ok(true)
         },
     )
 }

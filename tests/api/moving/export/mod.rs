@@ -9,10 +9,11 @@ mod modes;
 mod readable;
 mod schema;
 
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, START, TestServer};
 use crate::upgrades::populate::populate;
 use archive::Archive;
 use checker::{assert_sound, broken};
+use hyper::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -273,6 +274,42 @@ async fn exports_need_no_server() {
     server.stop().await;
     let (_, archive) = export(&server, &[]);
     assert_eq!(archive.row("zerver_message", sent)["content"], "hello");
+}
+
+/// The files of mails are of a bot of the server. A group with such a bot has no place in the format.
+#[tokio::test]
+async fn bots_of_the_server_have_files_but_no_groups() {
+    let server = TestServer::start().await;
+    let (owner, bob) = (server.owner().await, server.member("bob").await);
+    let stream_id = server.channel("harbour", &[&owner, &bob]).await;
+    let bot = server.column("SELECT user_id FROM user WHERE delivery_email = 'emailgateway@zulip.com'").await;
+    let bot: i64 = bot[0].parse().unwrap();
+    let mut links = Vec::new();
+    for name in ["mail.txt", "later.txt"] {
+        let request = owner.request(Method::POST, "/user_uploads");
+        let sent = request.multipart((), &[("file", name, b"oars")]).send().await.ok();
+        links.push(format!("[{name}]({})", sent["url"].as_str().unwrap()));
+    }
+    owner.send(stream_id, "mails", &links[0]).await;
+    let later = json!({"type": "channel", "to": stream_id, "topic": "t", "content": links[1],
+        "scheduled_delivery_timestamp": START + 100_000});
+    owner.post("/scheduled_messages", later).await.ok();
+    let mut group = [owner.user_id, bob.user_id, bot];
+    group.sort_unstable();
+    server.sql(&format!("UPDATE attachment SET user_id = {bot} WHERE name = 'mail.txt'")).await;
+    server
+        .sql(&format!("UPDATE scheduled_message SET stream_id = NULL, user_ids = '{}'", json!(group)))
+        .await;
+    let (report, archive) = export(&server, &[]);
+    assert!(archive.table("zerver_scheduledmessage").is_empty());
+    let files: Vec<(&Value, &Value)> =
+        archive.table("zerver_attachment").iter().map(|row| (&row["file_name"], &row["owner"])).collect();
+    assert_eq!(files, [(&json!("mail.txt"), &json!(bot))]);
+    let record = &archive.json("uploads/records.json")[0];
+    assert_eq!(record["user_profile_email"], "emailgateway@zulip.com");
+    let what = "scheduled group messages with a bot of the server";
+    let left_out = report["left_out"].as_array().unwrap().iter().find(|item| item["what"] == what);
+    assert_eq!(left_out.unwrap()["count"], 1);
 }
 
 /// Each message of a large channel has many receivers, so a file has fewer messages.

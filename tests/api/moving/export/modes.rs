@@ -127,3 +127,13 @@ async fn full_exports_have_everything() {
     let clients = [house.ada.clone(), house.bob.clone(), house.eve.clone()];
     super::assert_same_messages(&archive, &clients).await;
 }
+
+/// A deactivated person of an imported archive is subscribed, and has received nothing here.
+#[tokio::test]
+async fn subscribers_without_messages_consent_too() {
+    let house = House::new().await;
+    let received = format!("DELETE FROM subscription_span WHERE user_id = {}", house.ada.user_id);
+    house.server.sql(&received).await;
+    let (_, archive) = export(&house.server, &["--with-consent"]);
+    assert!(house.exported(&archive).contains(&"before ada"));
+}

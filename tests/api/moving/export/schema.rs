@@ -23,6 +23,7 @@ struct Column {
 
 /// Columns that may name one of the server's own bots.
 const OF_BOTS_TOO: &[(&str, &str)] = &[
+    ("zerver_attachment", "owner"),
     ("zerver_message", "sender"),
     ("zerver_reaction", "user_profile"),
     ("zerver_realmauditlog", "acting_user"),
