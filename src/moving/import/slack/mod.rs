@@ -100,6 +100,7 @@ pub fn import(
         threads: HashMap::new(),
         threads_of_day: HashMap::new(),
         programs: HashSet::new(),
+        bot_addresses: HashSet::new(),
     };
     slack.add_people(users, &emails)?;
     for field in fields {
@@ -192,6 +193,8 @@ struct Slack<'a> {
     threads_of_day: HashMap<String, u32>,
     /// Programs that wrote without an account.
     programs: HashSet<String>,
+    /// Addresses made of the names of bots.
+    bot_addresses: HashSet<String>,
 }
 
 impl Slack<'_> {
@@ -250,12 +253,12 @@ impl Slack<'_> {
         } else {
             "member"
         };
+        // Several bots may have one name. The others get an address with their id.
+        let of_bot = format!("{}-bot@imported.invalid", user.name.to_lowercase().replace(' ', "-"));
+        let of_bot = Some(of_bot).filter(|address| user.is_bot && self.bot_addresses.insert(address.clone()));
         let line = UserLine {
             id: user.id,
-            email: email.or_else(|| {
-                user.is_bot
-                    .then(|| format!("{}-bot@imported.invalid", user.name.to_lowercase().replace(' ', "-")))
-            }),
+            email: email.or(of_bot),
             full_name: name,
             role: Some(role.to_owned()),
             active: !user.deleted,

@@ -155,6 +155,22 @@ async fn an_export_becomes_channels_with_topics() {
 }
 
 #[tokio::test]
+async fn bots_may_have_one_name() {
+    let import = export();
+    let bot = |id: &str, name: &str| json!({"id": id, "name": name, "real_name": "Deploy", "is_bot": true, "profile": {}});
+    let owner = json!({"id": "U1", "name": "ada", "is_owner": true, "profile": {"email": "ada@example.com"}});
+    let users = json!([owner, bot("B7", "deploy bot"), bot("B8", "Deploy-Bot"), bot("B9", "deploy bot")]);
+    import.write("users.json", users.to_string());
+    import.run(&[]);
+    let server = import.serve().await;
+    let query = "SELECT delivery_email FROM user WHERE full_name = 'Deploy' AND bot_type IS NOT NULL ORDER BY user_id";
+    let addresses = server.column(query).await;
+    assert_eq!(addresses.len(), 3, "{addresses:?}");
+    assert_eq!(addresses[0], "deploy-bot-bot@imported.invalid");
+    assert!(addresses[1..].iter().all(|address| address.starts_with("user")), "{addresses:?}");
+}
+
+#[tokio::test]
 async fn messages_with_blocks_only_have_their_texts() {
     let import = export();
     let section = |text: &str| json!([{"type": "section", "text": {"type": "mrkdwn", "text": text}}]);
