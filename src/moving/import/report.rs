@@ -6,6 +6,10 @@ use std::collections::BTreeMap;
 /// The reason why a password is left out.
 pub const UNKNOWN_HASH: &str = "their hashes are of a method that is not known, or too slow; --password-links prints links to set new ones";
 
+/// The reason why an address is left out.
+pub const PLACEHOLDER_ADDRESS: &str =
+    "these users have placeholder addresses, which can be changed by `teamchat user email`";
+
 /// The most examples of one kind in a report.
 const MAX_EXAMPLES: usize = 20;
 

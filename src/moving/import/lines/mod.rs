@@ -183,9 +183,7 @@ impl<'a> Importer<'a> {
         let email = match email.filter(|email| users::names::is_email(email)) {
             Some(email) => email,
             None => {
-                let why =
-                    "these users have placeholder addresses, which can be changed by `teamchat user email`";
-                self.report.leave_out("email addresses", 1, why);
+                self.report.leave_out("email addresses", 1, report::PLACEHOLDER_ADDRESS);
                 format!("user{user_id}@imported.invalid")
             }
         };

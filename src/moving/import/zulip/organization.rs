@@ -2,6 +2,7 @@
 
 use crate::auth::Caller;
 use crate::domain::groups::system::SystemGroup;
+use crate::domain::users::names::is_email;
 use crate::moving::import::descriptions::Description;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::json;
@@ -65,6 +66,7 @@ pub struct Organization {
     /// Avatars that were uploaded.
     pub avatars: HashSet<u32>,
     pub unusable_passwords: u64,
+    pub unusable_emails: u64,
     pub dummy_domains: BTreeSet<String>,
     pub bots: BTreeMap<u32, BotOf>,
     pub system_bots: HashMap<String, u32>,
@@ -294,6 +296,9 @@ impl Organization {
             return Err(ImportError::new(format!("person {id} has no email")));
         }
         unique(self.seen.emails.insert(email.clone()), "email", &user.delivery_email)?;
+        let placeholder = || format!("user{id}@imported.invalid");
+        let is_usable = is_email(user.delivery_email.trim());
+        self.unusable_emails += u64::from(!is_usable);
         let role = user
             .role()
             .ok_or_else(|| ImportError::new(format!("{} is no role of person {id}", user.role)))?;
@@ -327,8 +332,8 @@ impl Organization {
         };
         self.people.push(NewPerson {
             user_id: id,
-            email: user.email,
-            delivery_email: user.delivery_email.trim().to_owned(),
+            email: Some(user.email).filter(|email| is_email(email)).unwrap_or_else(placeholder),
+            delivery_email: if is_usable { user.delivery_email.trim().to_owned() } else { placeholder() },
             full_name: user.full_name,
             role,
             is_active: user.is_active && !user.is_mirror_dummy,

@@ -11,7 +11,7 @@ use crate::moving::import::descriptions::{Described, Description};
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::message::Renderer;
-use crate::moving::import::report::{Report, UNKNOWN_HASH};
+use crate::moving::import::report::{PLACEHOLDER_ADDRESS, Report, UNKNOWN_HASH};
 use crate::moving::import::rows;
 use crate::moving::import::rows::Channel;
 use crate::moving::import::target::Target;
@@ -41,6 +41,7 @@ pub fn insert(target: &mut Target, organization: &mut Organization, report: &mut
         "placeholders for people without an account are deactivated",
     );
     report.leave_out("passwords", organization.unusable_passwords, UNKNOWN_HASH);
+    report.leave_out("email addresses", organization.unusable_emails, PLACEHOLDER_ADDRESS);
     let moves_first_bots = std::mem::take(&mut organization.system_bots);
     let next = organization.user_ids.iter().chain(moves_first_bots.values()).max().map_or(1, |max| max + 1);
     let people = std::mem::take(&mut organization.people);

@@ -105,6 +105,22 @@ async fn the_published_archive_may_have_old_dates_and_lacks_what_was_removed() {
     assert!(colors.contains(&&json!("#c2c2c2")), "{colors:?}");
 }
 
+/// Addresses are in the headers of mails.
+#[tokio::test]
+async fn addresses_that_are_none_are_replaced() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    let bad = json!("cat@example.com\nBcc: eve@example.com");
+    archive.realm["zerver_userprofile"][2]["delivery_email"] = bad.clone();
+    archive.realm["zerver_userprofile"][2]["email"] = bad;
+    archive.write(&import);
+    let why = "these users have placeholder addresses, which can be changed by `teamchat user email`";
+    assert_eq!(left_out(&import.run(&[]), "email addresses"), [(1, why)]);
+    let server = import.serve().await;
+    let stored = server.column("SELECT email || ' ' || delivery_email FROM user WHERE user_id = 12").await;
+    assert_eq!(stored, ["user12@imported.invalid user12@imported.invalid"]);
+}
+
 #[tokio::test]
 async fn texts_that_are_too_long_to_send_are_kept() {
     let import = Import::new("zulip");
