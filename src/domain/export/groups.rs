@@ -48,6 +48,11 @@ impl Groups {
         self.holders.get(&(owner, setting.to_owned())).copied().unwrap_or_else(|| default.id())
     }
 
+    /// The settings that name groups: their owner, their name, and the group.
+    pub fn holders(&self) -> impl Iterator<Item = (Owner, &str, GroupId)> {
+        self.holders.iter().map(|((owner, setting), group)| (*owner, setting.as_str(), *group))
+    }
+
     /// The groups with a row: the named ones, and each that holds an exported permission.
     fn exported(&self) -> BTreeSet<GroupId> {
         let named: BTreeSet<GroupId> = self.named.iter().map(|group| group.id).collect();

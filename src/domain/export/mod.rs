@@ -10,6 +10,7 @@
 //! - `messages`: messages, and the rows of their receivers;
 //! - `organization`, `people`, `groups`, `channels`, `audit`: the tables of `realm.json`;
 //! - `files`: uploads, avatars, emoji and the organization's images;
+//! - `newer`: settings and permissions that the format has no place for;
 //! - `person`, `html`: exports that people read, in a `folder` of pages.
 
 mod archive;
@@ -23,6 +24,7 @@ mod folder;
 mod groups;
 mod html;
 mod messages;
+mod newer;
 mod organization;
 mod page;
 mod people;
@@ -83,6 +85,7 @@ pub fn write_archive<W: Write>(
     let mut left_out = left_out(connection)?;
     left_out.extend(exported.left_out());
     left_out.extend(scope.left_out());
+    left_out.extend(newer::left_out(connection)?);
     left_out.retain(|item| item.count > 0);
     let count = |table: &str| realm.get(table).copied().unwrap_or(0);
     let report = Report {

@@ -25,8 +25,12 @@ const NOT_COLUMNS: [&str; 10] = [
     "zulip_update_announcements_stream_id",
 ];
 
+/// Those of them that have no place in the archive.
+pub const NEWER_REALM_SETTINGS: [&str; 3] =
+    ["presence_disabled", "require_e2ee_push_notifications", "welcome_message_custom_text"];
+
 /// The permissions that the published release does not know.
-const NEWER_PERMISSIONS: [RealmGroup; 2] =
+pub const NEWER_PERMISSIONS: [RealmGroup; 2] =
     [RealmGroup::CanSetDeleteMessagePolicy, RealmGroup::CanSetTopicsPolicy];
 
 /// The greatest number of small columns, such as the versions of images.

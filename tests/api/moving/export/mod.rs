@@ -160,6 +160,32 @@ async fn an_organization_with_everything_is_exported() {
     assert_eq!(realm["waiting_period_threshold"], state["realm_waiting_period_threshold"]);
 }
 
+#[tokio::test]
+async fn what_the_release_does_not_know_is_counted() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let stream_id = server.channel("harbour", &[&owner]).await;
+    let count = |report: &Value| {
+        let rows = report["left_out"].as_array().unwrap().iter();
+        let rows = rows.filter(|row| row["why"] == "the published release does not know them");
+        rows.map(|row| (row["what"].as_str().unwrap().to_owned(), row["count"].as_i64().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    assert!(count(&export(&server, &[]).0).is_empty());
+    let groups = owner.get("/user_groups", ()).await.ok();
+    let groups = groups["user_groups"].as_array().unwrap().iter();
+    let moderators =
+        groups.filter(|group| group["name"] == "role:moderators").map(|group| &group["id"]).next();
+    let of_channel = json!({"topics_policy": "disable_empty_topic", "can_delete_any_message_group": {"new": moderators},
+        "can_send_message_group": {"new": moderators}});
+    owner.patch(&format!("/streams/{stream_id}"), of_channel).await.ok();
+    owner.patch("/realm", json!({"welcome_message_custom_text": "Welcome *aboard*"})).await.ok();
+    let own = json!({"resolved_topic_notice_auto_read_policy": "always", "web_channel_default_view": 3, "enter_sends": true});
+    owner.patch("/settings", own).await.ok();
+    let expected = [("permissions", 1), ("policies of topics for channels", 1), ("settings", 3)];
+    assert_eq!(count(&export(&server, &[]).0), expected.map(|(what, number)| (what.to_owned(), number)));
+}
+
 /// A change of a table.
 type Change = Box<dyn FnOnce(&mut Vec<Value>)>;
 
