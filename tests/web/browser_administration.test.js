@@ -185,4 +185,27 @@ describe("exports", () => {
     await untilText(bob, "dialog", "Accounts");
     assert.ok(!(await onElement(bob, "dialog", (dialog) => dialog.textContent)).includes("Data exports"));
   });
+
+  it("are loaded again on request, and say what failed", async () => {
+    const ada = await as("Ada", "#inbox");
+    ada.expected.push(/503/, /400/);
+    const failed = { id: 1, acting_user_id: bench.server.accounts.Ada.user_id, export_time: 1_700_000_000, export_type: 1, export_url: null, pending: false, failed_timestamp: 1_700_000_100, deleted_timestamp: null };
+    const answers = { GET: [503, { result: "error", msg: "Busy" }], POST: [400, { result: "error", msg: "Exceeded rate limit.", code: "BAD_REQUEST" }] };
+    await ada.setRequestInterception(true);
+    ada.on("request", (request) => {
+      const answer = request.url().endsWith("/json/export/realm") && answers[request.method()];
+      if (answer) void request.respond({ status: answer[0], contentType: "application/json", body: JSON.stringify(answer[1]) });
+      else void request.continue();
+    });
+    await go(ada, "#organization/data-exports-admin");
+    await untilText(ada, "dialog .load-hint", "could not be loaded");
+    assert.ok(!(await onElement(ada, "dialog", (dialog) => dialog.textContent)).includes("There are no exports."));
+    answers.GET = [200, { result: "success", msg: "", exports: [failed] }];
+    await clickText(ada, "dialog .load-hint button", "Try again");
+    await untilText(ada, "dialog .row", "Failed");
+    assert.equal(await countOf(ada, "dialog a[download]"), 0);
+    await clickText(ada, "dialog button", "Start the export");
+    await untilToast(ada, "Exceeded rate limit.");
+    await until(ada, () => [...document.querySelectorAll("dialog button")].some((button) => button.textContent === "Start the export" && !button.disabled));
+  });
 });

@@ -17,7 +17,6 @@ const WITHOUT = {
   "/calls/": "the services are not configured",
   "/default_stream_groups": "nobody chooses among them when joining",
   "/dev_": "for servers of developers",
-  "/export/realm": "the operator copies the file",
   "/external/": "for other programs, which get the address",
   "/get_stream_id": "the state has the ids",
   "/mark_": "flags of narrows do the same",

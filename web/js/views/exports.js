@@ -6,8 +6,10 @@
 import { updateSettings } from "../api/endpoints.js";
 import * as api from "../api/endpoints_on_demand.js";
 import { h, iconButton } from "../lib/dom.js";
+import { effect, untracked } from "../lib/signal.js";
 import { relativeTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
+import { createLoad } from "./load_state.js";
 import { button, field, live, ownPath, row, rows, select } from "./parts.js";
 import { confirm } from "./popover.js";
 import { exportConsent, settingControls } from "./setting_controls.js";
@@ -28,24 +30,34 @@ const types = () => [
 /** @param {App} app @returns {Child[]} */
 export function dataExports(app) {
   const { store, session } = app;
-  // Neither is in the state that the client begins with; events keep them current from here on.
-  const load = Promise.all([api.listExports(), api.listExportConsents()]).then(([{ exports }, { export_consents }]) => {
+  const load = createLoad(session, async () => {
+    const [{ exports }, { export_consents }] = await Promise.all([api.listExports(), api.listExportConsents()]);
     store.state.realm_exports = exports;
     store.state.realm_export_consents = export_consents;
     store.touch("realm");
   });
-  void session.attempt(load);
+  // Neither is in the state that the client takes over; events keep them current from here on.
+  effect(() => {
+    store.generation.value;
+    untracked(() => void load.start());
+  });
+  load.watch();
   const chosen = select(types(), WITH_CONSENT);
   const start = async () => {
+    // A second click would begin another one.
+    begin.disabled = true;
     if (await session.attempt(api.startExport(Number(chosen.value)))) session.tell(t("The export has begun. It takes a few minutes."));
+    begin.disabled = false;
   };
+  const begin = button(t("Start the export"), start, "primary");
   return [
     h("p", { class: "muted" }, t("An export is an archive that other servers can import. Passwords are never in it.")),
     field(t("What is exported"), chosen),
-    h("div", null, button(t("Start the export"), start, "primary")),
+    h("div", null, begin),
     live(() => {
       store.on("realm");
-      const exports = store.state.realm_exports ?? [];
+      const exports = store.state.realm_exports;
+      if (!exports) return load.hint();
       return rows(
         exports.toReversed().map((one) => exportRow(app, one)),
         t("There are no exports."),
@@ -60,7 +72,8 @@ export function dataExports(app) {
     live(() => {
       store.on("realm");
       store.on("users");
-      const consents = store.state.realm_export_consents ?? [];
+      const consents = store.state.realm_export_consents;
+      if (!consents) return null;
       const people = consents
         .filter((consent) => consent.consented)
         .flatMap(({ user_id }) => store.users.get(user_id) ?? [])
