@@ -1,6 +1,6 @@
 //! `teamchat import`.
 
-use super::common::{Failure, Output};
+use super::common::{Failure, Output, print};
 use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
 use std::io::Write;
@@ -84,11 +84,17 @@ impl Import {
         if !self.dry_run {
             place.finish()?;
         }
-        self.output.print(&self.db, &report, |out, _| write_report(out, &report))
+        let address = source.public_url.as_deref().unwrap_or_default().trim_end_matches('/');
+        if self.dry_run && !self.output.json {
+            // There is no database whose path could end the text.
+            return print(|out| write_report(out, &report, address));
+        }
+        self.output.print(&self.db, &report, |out, _| write_report(out, &report, address))
     }
 }
 
-fn write_report(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
+/// Writes a report. `address` is that of the server, for links; they have only their path if it is empty.
+fn write_report(out: &mut dyn Write, report: &Report, address: &str) -> std::io::Result<()> {
     let verb = if report.dry_run { "Would import" } else { "Imported" };
     writeln!(out, "{verb} in {} s:", report.seconds)?;
     for (count, what) in [
@@ -116,7 +122,7 @@ fn write_report(out: &mut dyn Write, report: &Report) -> std::io::Result<()> {
         writeln!(out, "            {}", ids.join(", "))?;
     }
     for link in &report.password_links {
-        writeln!(out, "{}\t{}", link.email, link.path)?;
+        writeln!(out, "{}\t{address}{}", link.email, link.path)?;
     }
     Ok(())
 }

@@ -42,6 +42,9 @@ const TOPIC: &str = "imported from Slack";
 /// The folder with files that other tools downloaded, by the id of the file.
 const UPLOADS: &str = "__uploads";
 
+/// Slack's own bot, which its lists have as a person.
+const SLACKBOT: &str = "USLACKBOT";
+
 /// Messages that are about the channel, and not kept.
 const DROPPED: [&str; 10] = [
     "channel_join",
@@ -253,16 +256,17 @@ impl Slack<'_> {
         } else {
             "member"
         };
+        let is_bot = user.is_bot || user.id == SLACKBOT;
         // Several bots may have one name. The others get an address with their id.
         let of_bot = format!("{}-bot@imported.invalid", user.name.to_lowercase().replace(' ', "-"));
-        let of_bot = Some(of_bot).filter(|address| user.is_bot && self.bot_addresses.insert(address.clone()));
+        let of_bot = Some(of_bot).filter(|address| is_bot && self.bot_addresses.insert(address.clone()));
         let line = UserLine {
             id: user.id,
             email: email.or(of_bot),
             full_name: name,
             role: Some(role.to_owned()),
             active: !user.deleted,
-            bot: user.is_bot,
+            bot: is_bot,
             avatar,
             timezone: user.tz.filter(|zone| zone.contains('/')).unwrap_or_default(),
             ..UserLine::default()

@@ -159,7 +159,9 @@ async fn bots_may_have_one_name() {
     let import = export();
     let bot = |id: &str, name: &str| json!({"id": id, "name": name, "real_name": "Deploy", "is_bot": true, "profile": {}});
     let owner = json!({"id": "U1", "name": "ada", "is_owner": true, "profile": {"email": "ada@example.com"}});
-    let users = json!([owner, bot("B7", "deploy bot"), bot("B8", "Deploy-Bot"), bot("B9", "deploy bot")]);
+    let slackbot = json!({"id": "USLACKBOT", "name": "slackbot", "real_name": "Slackbot", "is_bot": false, "profile": {}});
+    let users =
+        json!([owner, bot("B7", "deploy bot"), bot("B8", "Deploy-Bot"), bot("B9", "deploy bot"), slackbot]);
     import.write("users.json", users.to_string());
     import.run(&[]);
     let server = import.serve().await;
@@ -168,6 +170,7 @@ async fn bots_may_have_one_name() {
     assert_eq!(addresses.len(), 3, "{addresses:?}");
     assert_eq!(addresses[0], "deploy-bot-bot@imported.invalid");
     assert!(addresses[1..].iter().all(|address| address.starts_with("user")), "{addresses:?}");
+    assert_eq!(server.column("SELECT bot_type FROM user WHERE full_name = 'Slackbot'").await, ["1"]);
 }
 
 #[tokio::test]

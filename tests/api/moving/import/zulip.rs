@@ -472,6 +472,22 @@ async fn passwords_are_kept_and_hashed_anew_at_login() {
     assert_eq!(page.status, 200);
 }
 
+#[test]
+fn reports_are_readable() {
+    let import = Import::new("zulip");
+    conversations().write(&import);
+    let printed = |arguments: &[&str]| {
+        let done = import.run_on(&import.archive(), arguments);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let dry = printed(&["--dry-run"]);
+    assert!(dry.starts_with("Would import in ") && !dry.contains("In the database"), "{dry}");
+    let done = printed(&["--password-links", "--public-url", "https://chat.example/"]);
+    assert!(done.starts_with("Imported in ") && done.contains("In the database"), "{done}");
+    assert!(done.contains("\nada@example.com\thttps://chat.example/join/password/"), "{done}");
+}
+
 #[tokio::test]
 async fn packed_archives_are_imported_and_dry_runs_keep_nothing() {
     let import = Import::new("zulip");
