@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Moves a large organization in: writes a published archive by chance, imports it, and compares what people then see.
+"""Moves a large organization in, out, and in again: writes a published archive by chance, imports it, and compares what people then see.
 
     benches/move.py [--messages 100000] [--seed 1] [--directory DIR] [--keep]
 
 TEAMCHAT_BIN names the program, target/dist/teamchat by default.
 
 Prints the time and the peak memory of the import. The goals for a million messages are 10 minutes on two cores and 300 MiB.
-Fails if anything is lost: all messages of two people by id, and each member of a sample of messages, by the interface.
+Then the organization is exported and imported again. Fails if anything is lost on either way: all messages of two people by id, and
+each member of a sample of messages, by the interface.
 """
 
 import argparse
@@ -269,26 +270,40 @@ def main():
             measure(program, pathlib.Path(folder), flags)
 
 
+def timed(command):
+    """Runs a command, and returns its report with what it took."""
+    begun = time.monotonic()
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE)
+    report = json.loads(process.stdout.read().splitlines()[-1])
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0, status
+    seconds, cpu = time.monotonic() - begun, usage.ru_utime + usage.ru_stime
+    return report, f"{seconds:.1f} s ({cpu:.1f} s of a processor), at most {usage.ru_maxrss / 1024:.0f} MiB in memory"
+
+
 def measure(program, folder, flags):
     archive = Archive(folder / "archive", random.Random(flags.seed), flags.messages)
     archive.folder.mkdir()
     archive.write()
     size = sum(file.stat().st_size for file in archive.folder.rglob("*") if file.is_file())
-    db = folder / "chat.sqlite"
-    command = [program, "import", "zulip", archive.folder, "--db", db, "--json"]
-    begun = time.monotonic()
-    done = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE)
-    report = json.loads(done.stdout.read().splitlines()[-1])
-    _, status, usage = os.wait4(done.pid, 0)
-    seconds, mib = time.monotonic() - begun, 1 << 20
-    assert status == 0, status
-    print(f"{flags.messages} messages, {size / mib:.0f} MiB: {seconds:.1f} s ({usage.ru_utime + usage.ru_stime:.1f} s of a processor), "
-          f"at most {usage.ru_maxrss / 1024:.0f} MiB in memory, a file of {db.stat().st_size / mib:.0f} MiB", flush=True)
+    db, mib = folder / "chat.sqlite", 1 << 20
+    report, took = timed([program, "import", "zulip", archive.folder, "--db", db, "--json"])
+    print(f"{flags.messages} messages, {size / mib:.0f} MiB: {took}, a file of {db.stat().st_size / mib:.0f} MiB", flush=True)
     expected = {"users": PEOPLE, "channels": CHANNELS, "messages": flags.messages, "attachments": len(archive.attachments)}
     assert {name: report[name] for name in expected} == expected, report
     assert not report["left_out"], report["left_out"]
     assert report["rendered_differently"]["count"] == 0, report["rendered_differently"]
-    print(f"{check(archive, program, db)} views of {len(archive.sample)} messages are as in the archive")
+    print(f"{check(archive, program, db)} views of {len(archive.sample)} messages are as in the archive", flush=True)
+    # Out, and in again.
+    out, again = folder / "again.tar.gz", folder / "again.sqlite"
+    report, took = timed([program, "export", "zulip", out, "--db", db, "--json"])
+    print(f"exported in {took}, {out.stat().st_size / mib:.0f} MiB", flush=True)
+    for name in ["users", "channels", "attachments"]:
+        assert report[name] == expected[name], report
+    report, took = timed([program, "import", "zulip", out, "--db", again, "--json"])
+    print(f"imported again in {took}", flush=True)
+    assert report["rendered_differently"]["count"] == 0, report["rendered_differently"]
+    print(f"{check(archive, program, again)} views are as in the archive after the way out and in again")
 
 
 if __name__ == "__main__":
