@@ -67,6 +67,8 @@ pub struct Organization {
     pub avatars: HashSet<u32>,
     pub unusable_passwords: u64,
     pub unusable_emails: u64,
+    /// Settings with values that are not allowed here.
+    pub unknown_settings: u64,
     pub dummy_domains: BTreeSet<String>,
     pub bots: BTreeMap<u32, BotOf>,
     pub system_bots: HashMap<String, u32>,
@@ -203,7 +205,7 @@ impl Organization {
             }
             "zerver_realmuserdefault" => {
                 let row: Map<String, Value> = json::parse(text)?;
-                self.defaults = settings::of_person(&row)?;
+                self.defaults = settings::of_person(&row, &mut self.unknown_settings)?;
             }
             "zerver_usergroup" => {
                 let group: Group = json::parse(text)?;
@@ -343,7 +345,7 @@ impl Organization {
             date_joined: user.date_joined.0,
             avatar_version: user.avatar_version.max(1),
             password_hash,
-            settings: settings::of_person(&user.rest)?,
+            settings: settings::of_person(&user.rest, &mut self.unknown_settings)?,
         });
         Ok(())
     }

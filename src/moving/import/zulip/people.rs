@@ -78,7 +78,7 @@ pub fn insert(target: &mut Target, organization: &mut Organization, report: &mut
     let bots = std::mem::take(&mut organization.bots);
     let domains = std::mem::take(&mut organization.dummy_domains);
     organization.dummy_domains.clone_from(&domains);
-    let (people, bot_ids) = target.run(move |tx| {
+    let (people, bot_ids, unknown) = target.run(move |tx| {
         let bot_ids = rows::move_system_bots(tx, &moves_first_bots, next)?;
         for person in &people {
             rows::insert_person(tx, person)?;
@@ -98,10 +98,11 @@ pub fn insert(target: &mut Target, organization: &mut Organization, report: &mut
         for (name, value) in &defaults {
             user_settings::set_default(tx, name, value)?;
         }
-        set_realm(tx, &realm, &structure)?;
+        let unknown = set_realm(tx, &realm, &structure)?;
         structure.insert(tx)?;
-        Ok((people, bot_ids))
+        Ok((people, bot_ids, unknown))
     })?;
+    report.leave_out("settings", organization.unknown_settings + unknown, "their values are not known here");
     organization.people = people;
     for (email, id) in bot_ids {
         organization.system_bots.insert(email, id.bit().unwrap_or_default());
@@ -152,7 +153,8 @@ fn insert_bot(
     Ok(())
 }
 
-fn set_realm(tx: &mut Tx<'_>, realm: &Realm, structure: &Structure) -> ImportResult<()> {
+/// Sets the properties of the organization. Returns the number of settings with values that are not allowed here.
+fn set_realm(tx: &mut Tx<'_>, realm: &Realm, structure: &Structure) -> ImportResult<u64> {
     let uuid = realm.uuid.as_deref().map(|uuid| uuid.replace('-', "").to_lowercase());
     let uuid = uuid.filter(|uuid| uuid.len() == 32 && uuid.bytes().all(|byte| byte.is_ascii_hexdigit()));
     tx.prepare_cached("UPDATE realm SET date_created = ?1, uuid = coalesce(?2, uuid)")?
@@ -172,13 +174,14 @@ fn set_realm(tx: &mut Tx<'_>, realm: &Realm, structure: &Structure) -> ImportRes
             rest.insert(name.to_owned(), text.into());
         }
     }
-    let of_realm = settings::of_realm(&rest)?;
+    let mut unknown = 0;
+    let of_realm = settings::of_realm(&rest, &mut unknown)?;
     settings::set_of_realm(tx, &of_realm)?;
     structure.set_permissions::<RealmGroup>(tx, Owner::Realm, &rest, RealmGroup::name)?;
     for (name, group) in policies::of_realm(&rest) {
         groups::setting::set(tx, Owner::Realm, name, group.id())?;
     }
-    Ok(())
+    Ok(unknown)
 }
 
 /// The descriptions that are not empty.

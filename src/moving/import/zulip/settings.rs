@@ -16,30 +16,36 @@ pub const CHANNELS: [&str; 4] = [
     "zulip_update_announcements_stream",
 ];
 
-/// The settings of a row that differ from the defaults.
-pub fn of_person(row: &Map<String, Value>) -> ImportResult<Vec<(&'static str, Value)>> {
+/// The settings of a row that differ from the defaults. `unknown` counts values that are not allowed here.
+pub fn of_person(row: &Map<String, Value>, unknown: &mut u64) -> ImportResult<Vec<(&'static str, Value)>> {
     let mut settings = Vec::new();
     for property in table::PROPERTIES {
         let Some(value) = row.get(property.name) else { continue };
-        if let Some(value) = checked(property, value)? {
+        if let Some(value) = checked(property, value, unknown)? {
             settings.push((property.name, value));
         }
     }
     Ok(settings)
 }
 
-/// The value of a setting as it is stored here, if it is allowed and not the default. A value of another type is an error.
-fn checked(property: &Property, value: &Value) -> ImportResult<Option<Value>> {
+/// The value of a setting as it is stored here, if it is allowed and not the default. Others are counted; a value of another
+/// type is an error.
+fn checked(property: &Property, given: &Value, unknown: &mut u64) -> ImportResult<Option<Value>> {
     let default = property.default_value();
-    let value = match (property.kind, value.as_i64()) {
+    let value = match (property.kind, given.as_i64()) {
         // Words are numbers from 1 in the archive.
         (Kind::WordOf(words, _), Some(number)) => {
             let word = usize::try_from(number - 1).ok().and_then(|index| words.get(index));
             word.map_or(Value::Null, |word| Value::from(*word))
         }
-        _ => value.clone(),
+        _ => given.clone(),
     };
-    if value.is_null() && !property.allows(&value) || value == default {
+    if value == default {
+        return Ok(None);
+    }
+    if value.is_null() && !property.allows(&value) {
+        // A number that is no word counts, null does not.
+        *unknown += u64::from(!given.is_null());
         return Ok(None);
     }
     if property.allows(&value) {
@@ -47,14 +53,15 @@ fn checked(property: &Property, value: &Value) -> ImportResult<Option<Value>> {
     }
     let is_like_default = std::mem::discriminant(&value) == std::mem::discriminant(&default);
     if is_like_default || default.is_null() {
+        *unknown += 1;
         Ok(None)
     } else {
         Err(ImportError::new(format!("{} has a value of another type", property.name)))
     }
 }
 
-/// Reads the settings of the organization.
-pub fn of_realm(row: &Map<String, Value>) -> ImportResult<Vec<(&'static str, Value)>> {
+/// Reads the settings of the organization. `unknown` counts values that are not allowed here.
+pub fn of_realm(row: &Map<String, Value>, unknown: &mut u64) -> ImportResult<Vec<(&'static str, Value)>> {
     let mut settings = Vec::new();
     for property in realm::settings::PROPERTIES {
         // Versions of images go on, because browsers keep images by their version.
@@ -67,7 +74,7 @@ pub fn of_realm(row: &Map<String, Value>) -> ImportResult<Vec<(&'static str, Val
             (name, _) => row.get(name).cloned(),
         };
         let Some(value) = value.filter(|_| !is_of_server) else { continue };
-        if let Some(value) = checked(property, &value)? {
+        if let Some(value) = checked(property, &value, unknown)? {
             settings.push((property.name, value));
         }
     }

@@ -236,6 +236,22 @@ async fn people_keep_their_passwords() {
 }
 
 #[test]
+fn encrypted_messages_are_counted() {
+    let import = dump();
+    let sent = json!({"_id": "m1", "rid": "r1", "u": {"_id": "u1"}, "msg": "c2VjcmV0", "t": "e2e",
+        "ts": {"$date": 1_700_000_100_000_i64}});
+    write(&import, "rocketchat_message", &[sent]);
+    let report = import.run(&[]);
+    assert_eq!(report["messages"], 0);
+    let why = "they are encrypted, and the dump does not have the keys";
+    assert_eq!(
+        report["left_out"],
+        json!([{"what": "rooms", "count": 1, "why": "live chats have no place here"},
+        {"what": "messages", "count": 1, "why": why}])
+    );
+}
+
+#[test]
 fn cut_dumps_are_refused() {
     let import = dump();
     let path = import.archive().join("rocketchat_message.bson");

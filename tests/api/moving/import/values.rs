@@ -105,6 +105,18 @@ async fn the_published_archive_may_have_old_dates_and_lacks_what_was_removed() {
     assert!(colors.contains(&&json!("#c2c2c2")), "{colors:?}");
 }
 
+#[tokio::test]
+async fn values_of_settings_that_are_not_known_are_counted() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    archive.realm["zerver_realm"][0]["digest_weekday"] = json!(9);
+    archive.realm["zerver_realm"][0]["message_edit_history_visibility_policy"] = json!(9);
+    archive.realm["zerver_userprofile"][0]["color_scheme"] = json!(77);
+    archive.realm["zerver_userprofile"][1]["enter_sends"] = json!(true);
+    archive.write(&import);
+    assert_eq!(left_out(&import.run(&[]), "settings"), [(3, "their values are not known here")]);
+}
+
 /// Addresses are in the headers of mails.
 #[tokio::test]
 async fn addresses_that_are_none_are_replaced() {
