@@ -75,10 +75,20 @@ pub fn allowed_name(name: &str, id: i64) -> Cow<'_, str> {
     }
     let kept = without_forbidden(name);
     let kept = if kept.is_empty() { "unnamed" } else { kept.as_str() };
+    Cow::Owned(with_id(kept, name.chars().count(), id))
+}
+
+/// A name of which there is another one already: with the id behind it.
+pub fn second_name(name: &str, id: i64) -> String {
+    with_id(name, name.chars().count(), id)
+}
+
+/// A name with an id behind it, of at most a length if this is not short.
+fn with_id(name: &str, length: usize, id: i64) -> String {
     let ending = format!(" {id}");
-    let length = name.chars().count().max(ALWAYS_ALLOWED_LENGTH).saturating_sub(ending.len());
-    let short: String = kept.chars().take(length).collect();
-    Cow::Owned(format!("{}{ending}", without_forbidden(&short)))
+    let length = length.max(ALWAYS_ALLOWED_LENGTH).saturating_sub(ending.len());
+    let short: String = name.chars().take(length).collect();
+    format!("{}{ending}", without_forbidden(&short))
 }
 
 /// Returns a display name as it can be here. Those of the server's bots get the person's id, too.

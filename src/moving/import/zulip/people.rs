@@ -291,7 +291,7 @@ impl Structure {
             .iter()
             .filter_map(|group| Some((group.usergroup_ptr.or(group.id)?.0, group)))
             .collect();
-        let mut known = HashSet::new();
+        let (mut known, mut folded) = (HashSet::new(), HashSet::new());
         for group in &self.groups {
             let id = self.group_id(group.id.0)?;
             if SystemGroup::with_id(id).is_some() {
@@ -301,11 +301,15 @@ impl Structure {
                 Self::insert_group(tx, id, group)?;
                 continue;
             };
-            if !known.insert(fold(&named.name)) {
+            if !known.insert(&named.name) {
                 let what = format!("zerver_namedusergroup: the group {} is there twice", named.name);
                 return Err(ImportError::in_file("realm.json", what));
             }
-            let name = rows::allowed_name(&named.name, id.0);
+            let mut name = rows::allowed_name(&named.name, id.0);
+            // The published server distinguishes names by case.
+            if !folded.insert(fold(&name)) {
+                name = rows::second_name(&name, id.0).into();
+            }
             tx.prepare_cached(
                 "INSERT INTO user_group (id, kind, name, name_key, description, creator_id, date_created, deactivated)
                  VALUES (?1, 'named', ?2, ?3, ?4, ?5, ?6, ?7)",

@@ -127,6 +127,23 @@ async fn names_that_cannot_be_here_are_changed() {
     assert_eq!(names.await, ["Notification Bot 12", "welcome bot 13", "general 5", "rowers 20"]);
 }
 
+/// The published server distinguishes the names of groups by case.
+#[tokio::test]
+async fn groups_whose_names_differ_by_case_arrive() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    let rowers = archive.realm["zerver_namedusergroup"][8].clone();
+    assert_eq!(rowers["name"], "rowers");
+    archive.row("zerver_usergroup", json!({"id": 23, "realm": 1}));
+    archive
+        .row("zerver_namedusergroup", with(rowers, json!({"id": 23, "usergroup_ptr": 23, "name": "Rowers"})));
+    archive.write(&import);
+    import.run(&[]);
+    let server = import.serve().await;
+    let names = server.column("SELECT name FROM user_group WHERE kind = 'named' ORDER BY id").await;
+    assert_eq!(names, ["rowers", "Rowers 23"]);
+}
+
 #[tokio::test]
 async fn channels_keep_history_kinds_folders_and_subscriptions() {
     let import = Import::new("zulip");
