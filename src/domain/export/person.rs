@@ -115,6 +115,17 @@ const PARTS: &[(&str, &str, &str)] = &[
          FROM attachment WHERE user_id = ?1 ORDER BY id",
     ),
     (
+        "Earlier versions of messages",
+        "edits",
+        "SELECT message_id, message_edit.timestamp AS \"timestamp@\", prev_content, prev_topic, topic
+         FROM message_edit JOIN message ON message.id = message_id WHERE sender_id = ?1 ORDER BY message_id, number",
+    ),
+    (
+        "Custom emoji",
+        "emoji",
+        "SELECT name, deactivated AS \"deactivated?\" FROM realm_emoji WHERE author_id = ?1 ORDER BY id",
+    ),
+    (
         "Bots",
         "bots",
         "SELECT user_id, full_name, delivery_email, bot_type, is_active AS \"is_active?\"
@@ -136,6 +147,21 @@ const PARTS: &[(&str, &str, &str)] = &[
         "Known logins",
         "known_logins",
         "SELECT client, last_used AS \"last_used@\" FROM known_login WHERE user_id = ?1 ORDER BY last_used",
+    ),
+    (
+        "Address to confirm",
+        "confirmation",
+        "SELECT email, expires AS \"expires@\" FROM confirmation WHERE user_id = ?1",
+    ),
+    (
+        "Introductions that were seen",
+        "onboarding_steps",
+        "SELECT onboarding_step, timestamp AS \"timestamp@\" FROM onboarding_step WHERE user_id = ?1 ORDER BY onboarding_step",
+    ),
+    (
+        "Entries of the audit log",
+        "audit_log",
+        "SELECT time AS \"time@\", action, subject, address FROM audit_entry WHERE actor_id = ?1 ORDER BY id",
     ),
     (
         "Single sign-on",

@@ -1,7 +1,9 @@
 //! Exports that people read: the data of one person, and static archives of channels.
 
 use crate::harness::TestServer;
+use crate::harness::pictures::png;
 use crate::upgrades::populate::populate;
+use hyper::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,7 +51,8 @@ async fn the_data_of_a_person_has_all_parts_and_no_secrets() {
     assert_eq!(data["account"][0]["delivery_email"], json!(ada.email));
     for (part, rows) in data.as_object().unwrap() {
         // Of Ada there is everything but these.
-        let is_empty = ["invitations"].contains(&part.as_str());
+        let is_empty = ["audit_log", "confirmation", "edits", "emoji", "invitations", "onboarding_steps"]
+            .contains(&part.as_str());
         assert!(!rows.as_array().unwrap().is_empty() || is_empty, "{part}");
     }
     let messages: Vec<Value> = serde_json::from_str(&found["messages.json"]).unwrap();
@@ -78,6 +81,28 @@ async fn the_data_of_a_person_has_all_parts_and_no_secrets() {
     for (path, text) in &found {
         assert!(!secrets.iter().any(|secret| text.contains(secret.as_str())), "{path}");
     }
+}
+
+#[tokio::test]
+async fn the_data_of_a_person_has_what_they_did() {
+    let server = TestServer::start().await;
+    let (owner, bob) = (server.owner().await, server.member("bob").await);
+    let stream_id = server.channel("harbour", &[&owner, &bob]).await;
+    let sent = bob.send(stream_id, "boats", "the first text").await;
+    bob.patch(&format!("/messages/{sent}"), json!({"content": "the second text"})).await.ok();
+    let emoji = bob.request(Method::POST, "/realm/emoji/oar_lock");
+    emoji.multipart((), &[("file", "oar.png", &png(60, 60))]).send().await.ok();
+    let step = json!({"onboarding_step": "intro_resolve_topic"});
+    bob.post("/users/me/onboarding_steps", step).await.ok();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("bob");
+    export(&server.database(), &["person", &bob.email, out.to_str().unwrap()]);
+    let data: Value = serde_json::from_slice(&std::fs::read(out.join("data.json")).unwrap()).unwrap();
+    let edit = &data["edits"][0];
+    assert_eq!((&edit["message_id"], &edit["prev_content"]), (&json!(sent), &json!("the first text")));
+    assert_eq!(data["emoji"], json!([{"name": "oar_lock", "deactivated": false}]));
+    assert_eq!(data["onboarding_steps"][0]["onboarding_step"], "intro_resolve_topic");
+    assert!(!data["audit_log"].as_array().unwrap().is_empty());
 }
 
 #[tokio::test]
