@@ -231,7 +231,8 @@ fn insert_personal(
         }
         let mut last = 0;
         for row in presences {
-            last = row.last_update_id.max(last + 1);
+            // The published server has smaller ones.
+            last = row.last_update_id.min(i32::MAX.into()).max(last + 1);
             let connected = row.last_connected_time.or(row.last_active_time).unwrap_or_default();
             tx.prepare_cached(
                 "INSERT OR REPLACE INTO presence (user_id, last_active_time, last_connected_time, update_id)

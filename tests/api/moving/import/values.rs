@@ -106,6 +106,24 @@ async fn the_published_archive_may_have_old_dates_and_lacks_what_was_removed() {
 }
 
 #[tokio::test]
+async fn numbers_of_presences_cannot_overflow() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    for (id, user) in [(1, 10), (2, 11)] {
+        archive.row(
+            "zerver_userpresence",
+            json!({"id": id, "user_profile": user, "realm": 1, "last_update_id": i64::MAX,
+                "last_connected_time": 1_750_000_000.0, "last_active_time": 1_750_000_000.0}),
+        );
+    }
+    archive.write(&import);
+    import.run(&[]);
+    let server = import.serve().await;
+    let numbers = server.column("SELECT update_id FROM presence ORDER BY user_id").await;
+    assert_eq!(numbers, ["2147483647", "2147483648"]);
+}
+
+#[tokio::test]
 async fn values_of_settings_that_are_not_known_are_counted() {
     let import = Import::new("zulip");
     let mut archive = Archive::new();
