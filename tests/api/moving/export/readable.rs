@@ -83,6 +83,23 @@ async fn the_data_of_a_person_has_all_parts_and_no_secrets() {
     }
 }
 
+/// Earlier versions took the paths of files from archives as they were.
+#[tokio::test]
+async fn files_stay_in_the_folder() {
+    let server = TestServer::start().await;
+    let bob = server.member("bob").await;
+    let request = bob.request(Method::POST, "/user_uploads");
+    request.multipart((), &[("file", "list.txt", b"oars")]).send().await.ok();
+    server.sql("UPDATE attachment SET path_id = '../../outside.txt'").await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("bob");
+    let report = export(&server.database(), &["person", &bob.email, out.to_str().unwrap()]);
+    assert_eq!(report["files"], 0);
+    let beside: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(beside, ["bob"]);
+}
+
 #[tokio::test]
 async fn the_data_of_a_person_has_what_they_did() {
     let server = TestServer::start().await;
