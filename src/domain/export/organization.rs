@@ -25,7 +25,7 @@ const NOT_COLUMNS: [&str; 10] = [
     "zulip_update_announcements_stream_id",
 ];
 
-/// Settings of them that have no place in the archive.
+/// The settings among them that have no place in the archive.
 pub const NEWER_REALM_SETTINGS: [&str; 3] =
     ["presence_disabled", "require_e2ee_push_notifications", "welcome_message_custom_text"];
 
