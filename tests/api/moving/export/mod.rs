@@ -13,7 +13,7 @@ use crate::harness::{Client, START, TestServer};
 use crate::upgrades::populate::populate;
 use archive::Archive;
 use checker::{assert_sound, broken};
-use hyper::Method;
+use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -92,6 +92,36 @@ pub async fn assert_same_messages(archive: &Archive, clients: &[Client]) {
         }
     }
     assert!(seen > 20, "{seen}");
+}
+
+#[tokio::test]
+async fn archives_have_no_secrets() {
+    let (server, clients, _) = populate().await;
+    let mut secrets: Vec<String> = clients.iter().filter_map(|client| client.api_key.clone()).collect();
+    for query in [
+        "SELECT api_key FROM bot WHERE api_key IS NOT NULL",
+        "SELECT token FROM bot WHERE token IS NOT NULL",
+        "SELECT password_hash FROM user WHERE password_hash IS NOT NULL",
+        "SELECT endpoint FROM push_subscription WHERE endpoint IS NOT NULL",
+        "SELECT token FROM push_device",
+        "SELECT token FROM channel_email",
+        "SELECT uuid FROM realm",
+    ] {
+        secrets.extend(server.column(query).await);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let modes: [(&str, &[&str]); 3] =
+        [("full", &[]), ("consent", &["--with-consent"]), ("public", &["--public-only"])];
+    for (name, mode) in modes {
+        let out = folder.path().join(format!("{name}.tar.gz"));
+        let done = run(&server.database(), &out, mode);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        for (path, content) in &Archive::read(&std::fs::read(&out).unwrap()).files {
+            let text = String::from_utf8_lossy(content);
+            let found = secrets.iter().find(|secret| text.contains(secret.as_str()));
+            assert_eq!(found, None, "{name}: {path}");
+        }
+    }
 }
 
 /// Paths in archives are short: the name of their folder is a part of the file's.

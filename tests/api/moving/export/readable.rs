@@ -3,7 +3,7 @@
 use crate::harness::TestServer;
 use crate::harness::pictures::png;
 use crate::upgrades::populate::populate;
-use hyper::Method;
+use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
