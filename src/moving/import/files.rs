@@ -4,6 +4,7 @@ use crate::domain::accounts::avatar::AvatarImage;
 use crate::domain::emoji::image::EmojiImage;
 use crate::domain::files::blobs;
 use crate::domain::files::media_types;
+use crate::domain::files::names::stored_name;
 use crate::domain::files::thumbnails;
 use crate::domain::files::thumbnails::Thumbnails;
 use crate::domain::images::decoding::decode;
@@ -56,6 +57,7 @@ pub struct Uploads {
 impl Uploads {
     /// Adds a file, and writes those that wait if there are many.
     pub fn add(&mut self, target: &mut Target, file: NewFile) -> ImportResult<()> {
+        let file = NewFile { name: stored_name(&file.name), ..file };
         self.bytes += file.path.metadata()?.len();
         self.waiting.push(file);
         if self.waiting.len() >= MAX_FILES || self.bytes >= MAX_BYTES {

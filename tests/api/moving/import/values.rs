@@ -106,6 +106,19 @@ async fn the_published_archive_may_have_old_dates_and_lacks_what_was_removed() {
 }
 
 #[tokio::test]
+async fn names_of_files_are_as_those_of_uploads() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    archive.upload(40, "1/a/b/c.txt", b"oars", &[101]);
+    archive.attachments[0]["file_name"] = json!("../the\r\n list.txt");
+    archive.message(message(101, 10, 105, "boats", "[c](/user_uploads/1/a/b/c.txt)"), &[(10, 1)]);
+    archive.write(&import);
+    import.run(&[]);
+    let server = import.serve().await;
+    assert_eq!(server.column("SELECT name FROM attachment").await, ["the list.txt"]);
+}
+
+#[tokio::test]
 async fn numbers_of_presences_cannot_overflow() {
     let import = Import::new("zulip");
     let mut archive = Archive::new();
