@@ -13,8 +13,8 @@ use crate::moving::import::zulip::organization::{Organization, Place};
 use crate::moving::import::zulip::tables::{ProfileFieldRow, ProfileValue, ScheduledMessage};
 use crate::store::Tx;
 use crate::types::{MessageId, Topic, UserId, distinct};
-use regex::Regex;
 use std::collections::{HashMap, HashSet};
+use teamchat_markdown::Linkifier;
 
 /// Inserts all that does not refer to messages.
 pub fn insert_before_messages(
@@ -41,11 +41,13 @@ fn insert_patterns(
     let mut rows = std::mem::take(&mut organization.linkifiers);
     let all = rows.len();
     let mut known = HashSet::new();
-    rows.retain(|row| Regex::new(&row.pattern).is_ok() && known.insert(row.pattern.clone()));
+    rows.retain(|row| {
+        Linkifier::compile(&row.pattern, &row.url_template).is_ok() && known.insert(row.pattern.clone())
+    });
     report.leave_out(
         "linkifiers",
         (all - rows.len()) as u64,
-        "their patterns are not valid here, or are there twice",
+        "their patterns or templates are not valid here, or are there twice",
     );
     rows.sort_by_key(|row| (row.order, row.id));
     report.add("linkifiers", rows.len());
