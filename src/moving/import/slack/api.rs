@@ -119,14 +119,20 @@ impl Api {
         serde_json::from_str(&text).map_err(|error| failed(&error.to_string()))
     }
 
-    /// True if an address is one of the API's own server.
+    /// True if an address is that of a file on the API's own server.
     pub fn has(&self, url: &str) -> bool {
-        Url::parse(url).is_ok_and(|url| self.is_of_api(&url))
+        Url::parse(url).is_ok_and(|url| self.is_file(&url))
+    }
+
+    /// True for files on the API's own server. Addresses of the API itself are none: an archive must not call its methods with
+    /// the token.
+    fn is_file(&self, url: &Url) -> bool {
+        self.is_of_api(url) && !url.path().starts_with(self.address.path())
     }
 
     /// Fetches a file. Returns its path as that of a file in the archive; `None` if it is not of Slack, or not there.
     pub fn fetch(&self, archive: &Archive, url: &str) -> ImportResult<Option<String>> {
-        let Some(url) = Url::parse(url).ok().filter(|url| self.is_of_api(url) || is_of_slack(url)) else {
+        let Some(url) = Url::parse(url).ok().filter(|url| self.is_file(url) || is_of_slack(url)) else {
             return Ok(None);
         };
         let (name, file) = archive.new_scratch_file()?;

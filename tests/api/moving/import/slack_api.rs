@@ -130,6 +130,25 @@ async fn a_token_fetches_what_the_export_lacks() {
     assert!(me["user"]["avatar_url"].as_str().unwrap().starts_with("/user_avatars/"), "{me}");
 }
 
+/// Methods of Slack's API can be called like files are fetched, and a token may delete messages.
+#[test]
+fn files_are_no_methods_of_the_api() {
+    let (own, seen) = start();
+    let import = export(&own);
+    let call = format!("{own}/api/chat.delete?channel=C1");
+    let file = json!({"id": "F7", "name": "x.txt", "mimetype": "text/plain", "url_private": call});
+    let sent = json!([{"type": "message", "user": "U1", "text": "files", "ts": "1709366400.000100", "files": [file]}]);
+    import.write("general/2024-03-02.json", sent.to_string());
+    let users = json!([{"id": "U1", "name": "ada", "is_owner": true,
+        "profile": {"email": "ada@example.com", "image_original": call}}]);
+    import.write("users.json", users.to_string());
+    let token = import.folder.path().join("archive-token");
+    std::fs::write(&token, TOKEN).unwrap();
+    import.run(&["--token-file", token.to_str().unwrap(), "--slack-api", &format!("{own}/api")]);
+    let seen = seen.lock().unwrap();
+    assert!(!seen.is_empty() && !seen.iter().any(|(path, _)| path.contains("chat.delete")), "{seen:?}");
+}
+
 #[test]
 fn without_a_token_links_stay() {
     let (own, seen) = start();
