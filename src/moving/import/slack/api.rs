@@ -124,10 +124,12 @@ impl Api {
         Url::parse(url).is_ok_and(|url| self.is_file(&url))
     }
 
-    /// True for files on the API's own server. Addresses of the API itself are none: an archive must not call its methods with
-    /// the token.
+    /// True for files on the API's own server, where it is not that of Slack, which has none. Addresses of the API itself are
+    /// none: an archive must not call its methods with the token.
     fn is_file(&self, url: &Url) -> bool {
-        self.is_of_api(url) && !url.path().starts_with(self.address.path())
+        self.address.as_str() != ADDRESS
+            && self.is_of_api(url)
+            && !url.path().starts_with(self.address.path())
     }
 
     /// Fetches a file. Returns its path as that of a file in the archive; `None` if it is not of Slack, or not there.
