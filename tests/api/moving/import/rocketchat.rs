@@ -187,7 +187,7 @@ async fn people_keep_their_passwords() {
     let import = dump();
     // Browsers send a digest, which the server hashes.
     let digest = teamchat::types::hex(&Sha256::digest("correct horse"));
-    let hash = bcrypt::hash_with_salt(digest, 4, [7; 16]).unwrap().to_string();
+    let hash = bcrypt::hash_with_salt(&digest, 4, [7; 16]).unwrap().to_string();
     let argon2 = hash_quickly(&digest).unwrap();
     let user = |id: &str, name: &str, roles: &[&str], password: Value| {
         json!({"_id": id, "username": name, "name": name, "type": "user", "roles": roles, "active": true,
