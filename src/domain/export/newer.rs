@@ -56,7 +56,7 @@ fn settings_of_people(connection: &Connection) -> Result<u64> {
         if known.is_none_or(|property| property.default_value() == value) {
             continue;
         }
-        let own = Record::from_iter([(name, value)]);
+        let own: Record = [(name, value)].into_iter().collect();
         count += u64::from(published_settings(own.clone()) != own);
     }
     Ok(count)

@@ -203,9 +203,8 @@ async fn what_the_release_does_not_know_is_counted() {
     };
     assert!(count(&export(&server, &[]).0).is_empty());
     let groups = owner.get("/user_groups", ()).await.ok();
-    let groups = groups["user_groups"].as_array().unwrap().iter();
-    let moderators =
-        groups.filter(|group| group["name"] == "role:moderators").map(|group| &group["id"]).next();
+    let mut groups = groups["user_groups"].as_array().unwrap().iter();
+    let moderators = &groups.find(|group| group["name"] == "role:moderators").unwrap()["id"];
     let of_channel = json!({"topics_policy": "disable_empty_topic", "can_delete_any_message_group": {"new": moderators},
         "can_send_message_group": {"new": moderators}});
     owner.patch(&format!("/streams/{stream_id}"), of_channel).await.ok();
