@@ -246,6 +246,15 @@ fn mark_secure<B>(mut response: Response<B>, peer: Peer) -> Response<B> {
     response
 }
 
+/// Ends the connection with the response of a server that stops. A client that did not know would send its next request on a
+/// connection that is being closed.
+fn mark_last<B>(mut response: Response<B>, is_stopping: bool) -> Response<B> {
+    if is_stopping {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
 /// Serves HTTP/1.1. A redirect answers requests in place of the routes.
 async fn serve<S: Stream>(stream: S, accepted: Accepted, redirect: Option<Arc<Redirect>>) {
     let Accepted { service, limits, peer, place, mut stopped } = accepted;
@@ -255,13 +264,18 @@ async fn serve<S: Stream>(stream: S, accepted: Accepted, redirect: Option<Arc<Re
     let heads = Heads::of(limits, peer.address);
     let io = TimedIo::new(TokioIo::new(stream), Timeouts::default(), requests.clone(), Some(heads));
     let counted = requests.clone();
+    let is_stopping = stopped.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let open = counted.begin(request.body().size_hint().exact());
+        let is_stopping = is_stopping.clone();
         let responded = match redirect.as_ref().and_then(|redirect| redirect.answer(&request)) {
             Some(response) => Either::Left(ready(Ok(response))),
             None => Either::Right(Arc::clone(&service).respond(request, peer)),
         };
-        responded.map_ok(move |response| mark_secure(response, peer).map(|body| TrackedBody::new(body, open)))
+        responded.map_ok(move |response| {
+            let response = mark_last(mark_secure(response, peer), *is_stopping.borrow());
+            response.map(|body| TrackedBody::new(body, open))
+        })
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -1,6 +1,9 @@
 //! `--listen`, socket activation, notifications, and restarts that refuse no connection.
 
+use crate::authority::{address_of, request, send_plain, with};
 use crate::program::{Serving, command, words};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -250,6 +253,44 @@ fn systemd_is_told_about_the_start_life_and_end() {
     assert!(last.ends_with("STOPPING=1\n"), "{last}");
 }
 
+/// Creates an owner.
+fn create_owner(db: &Path) -> Value {
+    let create =
+        ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner", "--json"];
+    let created = command(&create).arg("--db").arg(db).output().unwrap();
+    serde_json::from_slice(&created.stdout).unwrap()
+}
+
+/// A client that did not know would send its next request on a connection that is being closed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn polls_answered_at_the_stop_end_their_connections() {
+    const POLLS: usize = 20;
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    let key = create_owner(&db)["api_key"].as_str().unwrap().to_owned();
+    let authorization = format!("Basic {}", STANDARD.encode(format!("ada@example.com:{key}")));
+    let serving = Serving::start(folder.path(), &["--listen", "127.0.0.1:0"]);
+    let (api, address) = (format!("{}/api/v1", serving.origin()), address_of(&serving.origin()));
+    let mut polls = Vec::new();
+    for _ in 0..POLLS {
+        let register = request("POST", &format!("{api}/register"), &[("event_types", "[\"message\"]")]);
+        let queue = send_plain(address, with(register, "authorization", &authorization)).await.json();
+        let (id, last) = (queue["queue_id"].as_str().unwrap(), &queue["last_event_id"]);
+        let poll = request("GET", &format!("{api}/events?queue_id={id}&last_event_id={last}"), &[]);
+        polls.push(tokio::spawn(send_plain(address, with(poll, "authorization", &authorization))));
+    }
+    let status = || words(&command(&["status", "--json", "--db"]).arg(&db).output().unwrap()).1;
+    while !status().contains(&format!("\"polls_waiting\":{POLLS},")) {
+        tokio::task::yield_now().await;
+    }
+    tokio::task::block_in_place(|| serving.stop());
+    for poll in polls {
+        let answer = poll.await.unwrap();
+        assert_eq!(answer.json()["result"], "success");
+        assert_eq!(answer.headers["connection"], "close");
+    }
+}
+
 /// The parent keeps the socket, as systemd does: what connects while no server runs waits for the next one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_refuses_no_connection_under_load() {
@@ -257,11 +298,7 @@ async fn a_restart_refuses_no_connection_under_load() {
     const SENDERS: usize = 4;
     const RESTARTS: usize = 3;
     let folder = tempfile::tempdir().unwrap();
-    let db = folder.path().join("chat.sqlite");
-    let create =
-        ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner", "--json"];
-    let created = command(&create).arg("--db").arg(&db).output().unwrap();
-    let created: Value = serde_json::from_slice(&created.stdout).unwrap();
+    let created = create_owner(&folder.path().join("chat.sqlite"));
     let key = created["api_key"].as_str().unwrap().to_owned();
     let own_id = created["user_id"].clone();
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
