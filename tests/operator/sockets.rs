@@ -253,6 +253,14 @@ fn systemd_is_told_about_the_start_life_and_end() {
     assert!(last.ends_with("STOPPING=1\n"), "{last}");
 }
 
+/// Of several filters, later ones win. Threads of slow work lower their priority with a call among `@resources`.
+#[test]
+fn the_unit_of_systemd_lets_threads_lower_their_priority() {
+    let unit = include_str!("../../packaging/teamchat.service");
+    let filters: Vec<&str> = unit.lines().filter_map(|line| line.strip_prefix("SystemCallFilter=")).collect();
+    assert_eq!(filters, ["@system-service", "~@privileged @resources", "setpriority"]);
+}
+
 /// Creates an owner.
 fn create_owner(db: &Path) -> Value {
     let create =
