@@ -261,14 +261,20 @@ impl Serve {
         Ok(listeners)
     }
 
-    /// The base of links outside requests: the public URL, or else the first address. The host that a request names is not used:
-    /// it may be another site.
+    /// The public URL, or else the name of the certificate of `--acme`, whose checks arrive at the standard port.
+    pub fn named_url(&self) -> Option<String> {
+        let by_certificate = || self.tls.acme.first().map(|name| format!("https://{name}"));
+        self.public_url.clone().or_else(by_certificate)
+    }
+
+    /// The base of links outside requests: that of the name, or else the first address. The host that a request names is not
+    /// used: it may be another site.
     fn own_url(&self, listeners: &[Listener]) -> String {
         let is_secure = self.tls.options(&self.file.db).is_some();
         let urls =
             listeners.iter().filter_map(|listener| Some(listener.address().ok()?.here().url(is_secure)));
         let first = || urls.into_iter().find(|url| url.starts_with("http"));
-        self.public_url.clone().or_else(first).unwrap_or_else(|| format!("http://{DEFAULT_ADDRESS}"))
+        self.named_url().or_else(first).unwrap_or_else(|| format!("http://{DEFAULT_ADDRESS}"))
     }
 
     /// The options of mail, of a server with these sockets.
@@ -363,7 +369,7 @@ impl Serve {
         let is_secure = urls.iter().any(|url| url.starts_with("https:"));
         let here =
             server.addresses().first().map(|address| address.here().url(is_secure)).unwrap_or_default();
-        let url = self.public_url.as_ref().unwrap_or(&here);
+        let url = self.named_url().unwrap_or(here);
         let db = self.file.db.display();
         writeln!(out, "{} {}", style.bold("teamchat"), style.dim(env!("CARGO_PKG_VERSION")))?;
         if let Some(url) = &self.public_url {

@@ -74,7 +74,8 @@ impl Serve {
     ) -> Result<(), Failure> {
         let mut out = std::io::stdout();
         let url = self.public_url.clone().or_else(|| urls.first().cloned()).unwrap_or_default();
-        let owner = owner_link.map(|path| format!("{url}{path}"));
+        let base = self.named_url().unwrap_or_else(|| url.clone());
+        let owner = owner_link.map(|path| format!("{base}{path}"));
         if self.output.json {
             let mut line = json!({ "url": url, "urls": urls });
             for (name, value) in [other, ("owner_url", owner)] {

@@ -4,10 +4,11 @@
 
 use crate::authority::{Authority, Files, address_of, connect, exchange, request};
 use crate::ports::ReservedPort;
-use crate::program::Serving;
+use crate::program::{Serving, command};
 use crate::requirements::program_or_skip;
 use hyper::Version;
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -239,11 +240,30 @@ async fn an_acme_server_that_cannot_be_asked_is_named_and_asked_again() {
     untrusted.stop();
 }
 
+/// Browsers refuse the certificate for an address.
+#[tokio::test]
+async fn the_link_of_the_owner_has_the_name_of_the_certificate() {
+    let closed = ReservedPort::new();
+    let directory = format!("https://{}/dir", closed.address());
+    for (flag, expected) in [(None, "  https://"), (Some("--json"), "\"owner_url\":\"https://")] {
+        let folder = tempfile::tempdir().unwrap();
+        let flags = ["serve", "--listen", "127.0.0.1:0", "--acme", NAME, "--acme-directory", &directory];
+        let mut serve = command(&flags);
+        serve.args(flag).arg("--db").arg(folder.path().join("chat.sqlite"));
+        let mut server = serve.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(server.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let link = lines.find(|line| line.contains("/join/")).unwrap_or_default();
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert!(link.contains(&format!("{expected}{NAME}/join/")), "{link}");
+    }
+}
+
 #[tokio::test]
 async fn a_folder_that_cannot_be_written_is_an_error_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("chat.sqlite.acme"), "a file").unwrap();
-    let output = crate::program::command(&["serve", "--listen", "127.0.0.1:0", "--acme", NAME, "--db"])
+    let output = command(&["serve", "--listen", "127.0.0.1:0", "--acme", NAME, "--db"])
         .arg(folder.path().join("chat.sqlite"))
         .output()
         .unwrap();
