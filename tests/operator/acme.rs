@@ -2,10 +2,12 @@
 //!
 //! `.ci/run` installs the program.
 
-use crate::authority::{Authority, Files, address_of, connect, exchange, request};
+use crate::authority::{Authority, Files, address_of, connect, exchange, request, with};
 use crate::ports::ReservedPort;
 use crate::program::{Serving, command};
 use crate::requirements::program_or_skip;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use hyper::Version;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -176,6 +178,71 @@ async fn a_certificate_is_issued_kept_and_renewed() {
     assert!(first != second && second != third);
     assert_eq!(std::fs::read(state.join("account.json")).unwrap(), account);
     assert!(!serving.log().contains("no certificate was issued"), "{}", serving.log());
+    serving.stop();
+}
+
+/// Polls that wait meanwhile are answered on their connections.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_renewal_ends_no_waiting_poll() {
+    const POLLS: usize = 200;
+    // Long enough for all of them to begin.
+    let Some(pebble) = Pebble::start(json!({ "certificateValidityPeriod": 2 * LIFETIME })).await else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    let answer = |arguments: &[&str]| -> Value {
+        let output = command(arguments).arg("--json").arg("--db").arg(&db).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+    };
+    let owner = ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner"];
+    let owner = answer(&owner);
+    let key = format!("ada@example.com:{}", owner["api_key"].as_str().unwrap());
+    let authorization = format!("Basic {}", STANDARD.encode(key));
+    let serving = pebble.serve(folder.path(), &[NAME], &pebble.tls_port);
+    pebble.issued(&serving, None).await;
+    let mut roots = RootCertStore::empty();
+    roots.add(pebble.root().await.unwrap()).unwrap();
+    let address = address_of(&serving.origin());
+    let ask = move |method: &str, path: &str, form: &[(&str, &str)]| {
+        let url = format!("https://{NAME}:{}/api/v1{path}", address.port());
+        let request = with(request(method, &url, form), "authorization", &authorization);
+        let roots = roots.clone();
+        async move {
+            let stream = connect(roots, address, NAME, &[b"http/1.1"]).await.unwrap();
+            let answer = exchange(stream, Version::HTTP_11, request).await;
+            assert_eq!(answer.status, 200, "{:?}", answer.body);
+            answer.json()
+        }
+    };
+    let mut polls = Vec::new();
+    for _ in 0..POLLS {
+        let queue = ask("POST", "/register", &[("event_types", r#"["message"]"#)]).await;
+        let ask = ask.clone();
+        polls.push(tokio::spawn(async move {
+            let mut last = queue["last_event_id"].clone();
+            loop {
+                let id = queue["queue_id"].as_str().unwrap();
+                let answer = ask("GET", &format!("/events?queue_id={id}&last_event_id={last}"), &[]).await;
+                let event = answer["events"].as_array().unwrap().last().unwrap();
+                if event["type"] == "message" {
+                    return event["message"]["content"].clone();
+                }
+                // Only a heartbeat.
+                last = event["id"].clone();
+            }
+        }));
+    }
+    while answer(&["status"])["polls_waiting"] != POLLS {
+        tokio::task::yield_now().await;
+    }
+    let before = pebble.issued(&serving, None).await;
+    pebble.issued(&serving, Some(&before)).await;
+    let to = format!("[{}]", owner["user_id"]);
+    ask("POST", "/messages", &[("type", "direct"), ("to", &to), ("content", "renewed")]).await;
+    for poll in polls {
+        assert_eq!(poll.await.unwrap(), "renewed");
+    }
     serving.stop();
 }
 
