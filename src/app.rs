@@ -125,9 +125,14 @@ impl App {
         (end != 0).then_some(end)
     }
 
-    /// Refuses changes while the disk is almost full: the remaining space is for deletions.
+    /// True while the disk is almost full: the remaining space is for deletions.
+    pub fn refuses_changes(&self) -> bool {
+        self.writer.free_space().is_some_and(|free| free < self.disk_reserve())
+    }
+
+    /// Refuses changes while the disk is almost full.
     pub fn check_disk(&self) -> ApiResult<()> {
-        if self.writer.free_space().is_none_or(|free| free >= self.disk_reserve()) {
+        if !self.refuses_changes() {
             return Ok(());
         }
         let msg = "The server could not save this change: its disk is almost full";

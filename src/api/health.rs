@@ -86,6 +86,9 @@ async fn problem(app: &App) -> Option<String> {
 
 fn warnings(app: &App) -> Vec<&'static str> {
     let mut warnings = Vec::new();
+    if app.refuses_changes() {
+        warnings.push("The disk is almost full: changes are refused.");
+    }
     if app.backups.status().failure.is_some() {
         warnings.push("The last backup failed.");
     }

@@ -217,10 +217,15 @@ fn warnings(app: &App, read: &Read, backups: &BackupStatus, now: i64) -> Vec<Str
     if !read.can_log_in {
         warnings.push("There is no owner: open the link that `teamchat serve` prints.".to_owned());
     }
-    if let Some(free) = app.writer.free_space().filter(|free| *free < LOW_DISK) {
+    let refused = match (app.refuses_changes(), app.has_space_for(0)) {
+        (true, _) => ", and changes are refused",
+        (false, false) => ", and uploads are refused",
+        (false, true) => "",
+    };
+    if let Some(free) = app.writer.free_space().filter(|free| *free < LOW_DISK || !refused.is_empty()) {
         let mib = free >> 20;
         warnings.push(format!(
-            "The disk has {mib} MiB left: free some space, or move the database to a larger disk."
+            "The disk has {mib} MiB left{refused}: free some space, or move the database to a larger disk."
         ));
     }
     let (database_bytes, wal_bytes) = app.writer.file_sizes();

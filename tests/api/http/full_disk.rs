@@ -1,8 +1,10 @@
 //! A full disk: changes are refused with an error, reading continues, and no restart is needed.
 
 use crate::harness::TestServer;
-use serde_json::json;
+use reqwest::Method;
+use serde_json::{Value, json};
 use teamchat::app::Options;
+use teamchat::commands::Command;
 use teamchat::store::StoreError;
 
 // conformance: conv-26
@@ -42,7 +44,14 @@ async fn disk_reserve_is_for_deletions() {
     let draft = json!({"type": "stream", "to": [general], "topic": "a", "content": "b"});
     let made = ada.post("/drafts", json!({"drafts": [draft]})).await.ok();
     let options = Options { disk_reserve_mib: Some(u64::MAX >> 20), ..Options::default() };
-    let _server = server.with_options(options).await;
+    let server = server.with_options(options).await;
+    let health = server.anonymous().request_outside(Method::GET, "/health").send().await.ok();
+    assert_eq!(health["warnings"], json!(["The disk is almost full: changes are refused."]));
+    let status = server.command(Command::Status).await;
+    let warning =
+        status["warnings"].as_array().unwrap().iter().find(|text| text.to_string().contains("disk"));
+    let warning = warning.and_then(Value::as_str).unwrap_or_default();
+    assert!(warning.contains(" MiB left, and changes are refused: make room"), "{status}");
     let msg = "The server could not save this change: its disk is almost full";
     let message = json!({"type": "stream", "to": general, "topic": "soup", "content": "more"});
     for client in [&owner, &ada] {
