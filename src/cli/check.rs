@@ -2,11 +2,12 @@
 
 use super::backup::size;
 use super::common::{Failure, File, Output, print, record, run_command};
-use super::progress::Meter;
+use super::progress::{Meter, while_shown};
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use serde_json::{Value, json};
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use teamchat::commands::{Command, Work};
 use teamchat::domain::integrity::{Problem, examine};
@@ -110,18 +111,45 @@ impl CheckCommand {
 impl CompactCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let db = &self.file.db;
-        let (before, after) = if Database::announced(db).is_some() {
-            let (before, after): (Space, Space) = run_command(db, Command::Compact, false)?;
-            (before.size as u64, after.size as u64)
-        } else {
-            Database::check_exists(db)?;
-            let (bytes_before, bytes_after) = Database::compact(db)?;
-            record(db, Work::Compact { bytes_before, bytes_after });
-            (bytes_before, bytes_after)
-        };
+        let (before, after) = if Database::announced(db).is_some() { release(db)? } else { rewrite(db)? };
         let value = json!({ "bytes_before": before, "bytes_after": after });
         self.output.print(db, &value, |out, _| {
             writeln!(out, "The file has {} now; it had {}.", size(after), size(before))
         })
     }
+}
+
+/// Has the running server give free space back. Returns the size of the file before and after, in bytes.
+fn release(db: &Path) -> Result<(u64, u64), Failure> {
+    let reader = Database::connect_reader(db).ok();
+    let free = || {
+        let space = reader.as_ref().and_then(|reader| Space::of(reader).ok());
+        space.map_or(0, |space| space.free.cast_unsigned())
+    };
+    let all = free();
+    let work = || run_command::<(Space, Space)>(db, Command::Compact, false);
+    let (before, after) = while_shown(work, |meter| {
+        meter.show("giving back free space", all.saturating_sub(free()), all);
+    })??;
+    Ok((before.size.cast_unsigned(), after.size.cast_unsigned()))
+}
+
+/// Rewrites a file that no server has open. Returns its size before and after, in bytes.
+fn rewrite(db: &Path) -> Result<(u64, u64), Failure> {
+    Database::check_exists(db)?;
+    let space = Database::connect_reader(db).ok().and_then(|reader| Space::of(&reader).ok());
+    let used = space.map_or(0, |space| (space.size - space.free).cast_unsigned());
+    // SQLite first writes a copy elsewhere, and then puts it into the log of the database.
+    let mut log = std::fs::canonicalize(db)?.into_os_string();
+    log.push("-wal");
+    let saved = || std::fs::metadata(&log).map_or(0, |metadata| metadata.len());
+    let (bytes_before, bytes_after) = while_shown(
+        || Database::compact(db),
+        |meter| match saved() {
+            0 => meter.show("rewriting", 0, 0),
+            saved => meter.show("saving", saved.min(used), used),
+        },
+    )??;
+    record(db, Work::Compact { bytes_before, bytes_after });
+    Ok((bytes_before, bytes_after))
 }

@@ -1,6 +1,9 @@
 //! Progress of what takes long, on standard error, if it is a terminal.
 
+use super::common::Failure;
 use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Interval between two updates.
@@ -33,4 +36,24 @@ impl Meter {
             let _unseen = write!(std::io::stderr(), "\r\x1b[K");
         }
     }
+}
+
+/// Runs work that does not say how far it is in a thread of its own, and shows meanwhile what can be seen of it.
+pub(super) fn while_shown<T: Send>(
+    work: impl FnOnce() -> T + Send,
+    mut show: impl FnMut(&mut Meter),
+) -> Result<T, Failure> {
+    thread::scope(|scope| {
+        let (done, result) = channel();
+        scope.spawn(move || done.send(work()));
+        let mut meter = Meter::default();
+        loop {
+            show(&mut meter);
+            let ended = result.recv_timeout(INTERVAL);
+            if !matches!(ended, Err(RecvTimeoutError::Timeout)) {
+                meter.clear();
+                return Ok(ended?);
+            }
+        }
+    })
 }

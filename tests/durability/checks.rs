@@ -222,11 +222,48 @@ async fn damaged_pages_are_listed() {
     assert!(refused.contains("is damaged: ") && refused.contains("`teamchat restore`"), "{refused}");
 }
 
+/// Leaves 20 MB of free space in a file.
+const FILL: &str =
+    "CREATE TABLE fill (bytes); INSERT INTO fill SELECT zeroblob(5000000) FROM json_each('[1,2,3,4]');
+    DROP TABLE fill; PRAGMA wal_checkpoint(TRUNCATE)";
+
+/// What a command writes on a terminal.
+#[cfg(target_os = "linux")]
+fn on_a_terminal(arguments: &[&str]) -> String {
+    let words = [&[env!("CARGO_BIN_EXE_teamchat")][..], arguments].concat();
+    let command: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let mut script = std::process::Command::new("script");
+    script.args(["-qec", &command.join(" "), "/dev/null"]).stdin(std::process::Stdio::null());
+    let output = script.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn long_work_shows_its_progress_on_a_terminal_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let (db, copy) = (folder.path().join("chat.sqlite"), folder.path().join("copy.zst"));
+    Person::create(&db, "owner", "owner");
+    let shows = |arguments: &[&str], what: &str| {
+        let shown = on_a_terminal(&[arguments, &["--db", text(&db)]].concat());
+        assert!(shown.contains(&format!("\r\x1b[K{what}")), "{arguments:?}: {shown:?}");
+    };
+    shows(&["check"], "sqlite");
+    shows(&["backup", text(&copy)], "copying");
+    shows(&["restore", text(&copy)], "unpacking");
+    change(&db, FILL);
+    shows(&["compact"], "rewriting");
+    change(&db, FILL);
+    let server = Server::start(&db);
+    shows(&["compact"], "giving back free space");
+    server.kill();
+    let piped = run(&["compact", "--db", text(&db)]);
+    assert_eq!((piped.status.code(), String::from_utf8_lossy(&piped.stderr).as_ref()), (Some(0), ""));
+}
+
 #[tokio::test]
 async fn free_space_is_given_back() {
-    const FILL: &str =
-        "CREATE TABLE fill (bytes); INSERT INTO fill SELECT zeroblob(5000000) FROM json_each('[1,2,3,4]');
-        DROP TABLE fill; PRAGMA wal_checkpoint(TRUNCATE)";
     const FULL: u64 = 20_000_000;
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("chat.sqlite");
