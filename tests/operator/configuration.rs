@@ -60,6 +60,24 @@ async fn a_server_reads_its_configuration() {
     serving.stop();
 }
 
+#[tokio::test]
+async fn search_engines_are_let_in_by_a_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    let owner = ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner"];
+    let access = ["organization", "set", "enable_spectator_access", "true"];
+    for arguments in [&owner[..], &access] {
+        let (code, _, said) = words(&command(arguments).arg("--db").arg(&db).output().unwrap());
+        assert_eq!(code, 0, "{said}");
+    }
+    for (flags, is_open) in [(&[] as &[&str], false), (&["--search-engines", "on"], true)] {
+        let serving = Serving::start(folder.path(), &[&["--listen", "127.0.0.1:0"][..], flags].concat());
+        let robots = reqwest::get(format!("{}/robots.txt", serving.origin())).await.unwrap();
+        assert_eq!(robots.text().await.unwrap().contains("\nAllow: /public/\n"), is_open, "{flags:?}");
+        serving.stop();
+    }
+}
+
 #[test]
 fn flags_precede_variables_and_variables_the_file() {
     let file = Configured::new(
@@ -122,6 +140,7 @@ fn mistakes_are_named_with_their_line() {
         ("web-dir = \"/no/such/folder\"", 1, "there is no such directory"),
         ("trusted-proxy = [1]", 1, "'trusted-proxy' is a list of texts, as in trusted-proxy = [\"...\"]"),
         ("max-file-upload-size-mib = 0", 1, "0 is not in 1.."),
+        ("audit-keep = 0", 1, "write a number of days, for example 400"),
         ("log = \"info\"\nlog = \"warn\"", 2, "duplicate key"),
         ("log = \"info\"\nlog", 2, "key with no value"),
     ];

@@ -262,6 +262,19 @@ fn conversations() -> Archive {
     archive
 }
 
+/// The address of the server is in its archive, and others that it had are not.
+#[test]
+fn links_to_named_addresses_are_rewritten() {
+    let import = Import::new("zulip");
+    let text = "see [it](https://first.example/#narrow/channel/5-general)";
+    Archive::new().message(message(101, 10, 105, "boats", text), &[(10, 1)]).write(&import);
+    let rewritten = |arguments: &[&str]| {
+        let report = import.run(&[&["--dry-run"][..], arguments].concat());
+        report["others"]["messages with links to the old address"].as_u64().unwrap_or(0)
+    };
+    assert_eq!((rewritten(&[]), rewritten(&["--old-url", "https://first.example/"])), (0, 1));
+}
+
 #[tokio::test]
 async fn messages_keep_ids_dates_receivers_and_flags() {
     let import = Import::new("zulip");
