@@ -222,6 +222,23 @@ async fn the_status_names_figures_and_warnings() {
     assert!(text.contains("  server     stopped"), "{text}");
 }
 
+/// Those of a day, with the attempts that one entry counts.
+#[tokio::test]
+async fn the_status_warns_of_many_failed_logins() {
+    let server = TestServer::start().await;
+    server.owner().await;
+    let warnings = async || server.command(Command::Status).await["warnings"].to_string();
+    let failures = "INSERT INTO audit_entry (time, actor, action, subject, times)
+         SELECT max(time), 'anyone', 'login_failed', 'user', 60 FROM audit_entry";
+    server.sql(failures).await;
+    assert!(!warnings().await.contains("logins failed"), "{}", warnings().await);
+    server.sql(failures).await;
+    let expected = "120 logins failed in the last day: see `teamchat audit --action login_failed`.";
+    assert!(warnings().await.contains(expected), "{}", warnings().await);
+    server.clock.advance(24 * 60 * 60 + 1);
+    assert!(!warnings().await.contains("logins failed"), "{}", warnings().await);
+}
+
 /// The account is gone for others, and the content stays.
 #[tokio::test]
 async fn deleted_accounts_leave_their_content() {

@@ -262,6 +262,20 @@ async fn long_work_shows_its_progress_on_a_terminal_only() {
     assert_eq!((piped.status.code(), String::from_utf8_lossy(&piped.stderr).as_ref()), (Some(0), ""));
 }
 
+#[test]
+fn much_free_space_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    Person::create(&db, "owner", "owner");
+    let warnings = || json_of(&["status", "--db", text(&db)])["warnings"].to_string();
+    change(&db, FILL);
+    assert!(!warnings().contains("are unused"), "{}", warnings());
+    change(&db, &FILL.replace("[1,2,3,4]", "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]"));
+    assert!(warnings().contains(" MiB of the file are unused: `teamchat compact` gives them back."));
+    json_of(&["compact", "--db", text(&db)]);
+    assert!(!warnings().contains("are unused"), "{}", warnings());
+}
+
 #[tokio::test]
 async fn free_space_is_given_back() {
     const FULL: u64 = 20_000_000;
