@@ -8,7 +8,7 @@ use std::io::Write;
 use std::time::Duration;
 use teamchat::commands::{Command, Status};
 use teamchat::store::Database;
-use teamchat::types::timestamp;
+use teamchat::types::{Clock, timestamp};
 
 /// The time between two screens of `--watch`.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -117,12 +117,17 @@ fn backup(status: &Status) -> String {
     });
     let failed =
         status.backups.failure.as_ref().map(|failure| format!("failed at {}", timestamp(failure.time)));
-    let next = status.backups.next_due.map(|next| format!("next at {}", timestamp(next)));
+    let next = status.backups.next_due.map(|due| next_backup(due, Clock::System.seconds()));
     let known: Vec<String> = [last, failed, next].into_iter().flatten().collect();
     if known.is_empty() {
         return "none; `serve --backup-to DIR` makes them, or `teamchat backup`".to_owned();
     }
     known.join(", ")
+}
+
+/// The time of the next backup, which stays while that one is made.
+fn next_backup(due: i64, now: i64) -> String {
+    if due > now { format!("next at {}", timestamp(due)) } else { "one is being made".to_owned() }
 }
 
 /// A size for people.
@@ -137,7 +142,13 @@ fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::size;
+    use super::{next_backup, size};
+
+    #[test]
+    fn a_backup_that_is_due_is_being_made() {
+        assert_eq!(next_backup(1_800_000_000, 1_799_999_999), "next at 2027-01-15T08:00:00Z");
+        assert_eq!(next_backup(1_800_000_000, 1_800_000_000), "one is being made");
+    }
 
     #[test]
     fn sizes_have_one_decimal() {
