@@ -222,7 +222,7 @@ async fn the_status_names_figures_and_warnings() {
     assert!(text.contains("  server     stopped"), "{text}");
 }
 
-/// Those of a day, with the attempts that one entry counts.
+/// Attempts of a day count, also several in one entry.
 #[tokio::test]
 async fn the_status_warns_of_many_failed_logins() {
     let server = TestServer::start().await;

@@ -227,7 +227,7 @@ const FILL: &str =
     "CREATE TABLE fill (bytes); INSERT INTO fill SELECT zeroblob(5000000) FROM json_each('[1,2,3,4]');
     DROP TABLE fill; PRAGMA wal_checkpoint(TRUNCATE)";
 
-/// What a command writes on a terminal.
+/// The output of a command on a terminal.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(arguments: &[&str]) -> String {
     let words = [&[env!("CARGO_BIN_EXE_teamchat")][..], arguments].concat();
