@@ -6,6 +6,8 @@ use super::fetch::fetch_from_socket;
 use super::fetch::{Answer, config_without_verification, fetch};
 use super::serve::DEFAULT_ADDRESS;
 use clap::Args;
+use serde_json::Value;
+use std::io::Write;
 use std::sync::Arc;
 use teamchat::server::ListenAddress;
 use url::Url;
@@ -36,10 +38,14 @@ fn parse_url(text: &str) -> Result<String, String> {
 impl Health {
     pub(super) fn run(self) -> Result<(), Failure> {
         let answer = self.ask().map_err(|error| format!("{} does not answer: {error}", self.url))?;
+        let json = answer.json();
         if answer.status == 200 {
+            let warnings = json["warnings"].as_array().into_iter().flatten();
+            for warning in warnings.filter_map(Value::as_str) {
+                writeln!(std::io::stderr(), "warning: {warning}")?;
+            }
             return Ok(());
         }
-        let json = answer.json();
         let what = json["msg"].as_str().unwrap_or("it is not a teamchat server, or an older version");
         Err(format!("{} answers with status {}: {what}", self.url, answer.status).into())
     }

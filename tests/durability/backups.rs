@@ -448,6 +448,9 @@ async fn scheduled_backups_are_made_and_failures_are_told_once() {
     for _ in 0..2 {
         let server = Server::start_with(&db, &[("TEAMCHAT_BACKUP_TO", Path::new("/proc"))]);
         health_is(&server.origin, json!(["The last backup failed."])).await;
+        let health = run(&["health", "--url", &server.origin]);
+        let said = String::from_utf8_lossy(&health.stderr);
+        assert_eq!((health.status.code(), &*said), (Some(0), "warning: The last backup failed.\n"));
         let told = loop {
             let told = notices(&owner, &server.origin).await;
             if !told.is_empty() {
