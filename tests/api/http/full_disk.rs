@@ -51,7 +51,7 @@ async fn disk_reserve_is_for_deletions() {
     let warning =
         status["warnings"].as_array().unwrap().iter().find(|text| text.to_string().contains("disk"));
     let warning = warning.and_then(Value::as_str).unwrap_or_default();
-    assert!(warning.contains(" MiB left, and changes are refused: make room"), "{status}");
+    assert!(warning.contains(" MiB left, and changes are refused: free some space"), "{status}");
     let msg = "The server could not save this change: its disk is almost full";
     let message = json!({"type": "stream", "to": general, "topic": "soup", "content": "more"});
     for client in [&owner, &ada] {
