@@ -133,6 +133,17 @@ fn container_copies_all_build_inputs() {
             }
         }
     }
+    // Paths that the build script joins to that of the project.
+    let script = std::fs::read_to_string(root.join("build.rs")).unwrap();
+    let joined: Vec<_> = Regex::new(r#"root\.join\("([^"]+)"\)"#).unwrap().captures_iter(&script).collect();
+    assert!(joined.len() > 3, "{}", joined.len());
+    for captures in joined {
+        let path = &captures[1];
+        let is_copied = |one: &&str| path == *one || path.starts_with(&format!("{one}/"));
+        if !copied.iter().any(is_copied) {
+            found.push(format!("build.rs: {path}"));
+        }
+    }
     let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
     for path in Regex::new(r#"path = "([^/"]+)/"#).unwrap().captures_iter(&manifest) {
         if !copied.contains(&&path[1]) {
