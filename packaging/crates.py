@@ -8,7 +8,13 @@ import uuid
 from pathlib import Path
 from time import gmtime, strftime
 
-LICENCE = re.compile(r"^(li[cs]en[cs]e|copying|copyright|notice|unlicense)", re.IGNORECASE)
+LICENCE = re.compile(r"^(li[cs]en[cs]e|copying|copyright|notice|unlicense)(?!.*\.rs$)", re.IGNORECASE)
+# Folders and files of crates that are not in the binary, or that offer another licence beside the one that is used.
+NOT_INCLUDED = {
+    "libsqlite3-sys": {"sqlcipher"},
+    "mail-parser": {"resources"},
+    "zstd-sys": {"zstd/COPYING"},
+}
 
 
 def list_crates(root, targets):
@@ -80,15 +86,20 @@ def bill_of_materials(root, packages, version, time):
     return json.dumps({**bill, "serialNumber": f"urn:uuid:{serial}"}, indent=1) + "\n"
 
 
-def licences(packages):
-    """The licences of all crates, each text once, with the crates that have it."""
+def licences(packages, others):
+    """The licences of all crates, and the files of the folder `others`: each text once, with the names of what has it."""
     texts, without = {}, []
+    for path in sorted(others.iterdir()):
+        texts[path.read_text().strip()] = [path.name]
     for package in packages:
+        # The project's own texts are beside this one.
+        if not package["source"]:
+            continue
         name = f"{package['name']} {package['version']}"
-        folder = Path(package["manifest_path"]).parent
-        files = sorted(file for file in folder.iterdir() if file.is_file() and LICENCE.match(file.name))
-        if not files and package["source"]:
-            without.append(f"{name}: {package['license']}")
+        files = licence_files(package)
+        if not files:
+            authors = ", ".join(package["authors"])
+            without.append(f"{name}: {package['license']}" + (f", by {authors}" if authors else ""))
         for file in files:
             text = file.read_text(errors="replace").strip().replace("\r\n", "\n")
             texts.setdefault(text, []).append(name)
@@ -98,3 +109,11 @@ def licences(packages):
     for text, names in sorted(texts.items(), key=lambda item: item[1]):
         parts.append("=" * 80 + "\n" + "\n".join(dict.fromkeys(names)) + "\n" + "-" * 80 + "\n" + text + "\n")
     return "\n".join(parts)
+
+
+def licence_files(package):
+    """The files with licences of a crate, also those of libraries that it includes, such as zstd in zstd-sys."""
+    folder = Path(package["manifest_path"]).parent
+    without = {folder / path for path in NOT_INCLUDED.get(package["name"], ())}
+    files = (file for file in folder.rglob("*") if LICENCE.match(file.name) and file.is_file())
+    return sorted(file for file in files if without.isdisjoint([file, *file.parents]))
