@@ -156,6 +156,30 @@ fn container_copies_all_build_inputs() {
     assert_none(found, "the container copies what the source includes");
 }
 
+/// The version is that of Cargo.toml, also in files that people copy without `packaging/dist`, and in the examples of the book.
+#[test]
+fn files_name_the_version_of_the_manifest() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let places = [
+        ("docs/install.md", r"teamchat[_:-](\d+\.\d+\.\d+)"),
+        ("docs/testing.md", r"teamchat[_-]testing-(\d+\.\d+\.\d+)"),
+        ("packaging/compose.yaml", r"TEAMCHAT_VERSION:-(\d+\.\d+\.\d+)"),
+        ("packaging/home-assistant/config.yaml", r#"version: "(\d+\.\d+\.\d+)""#),
+        ("packaging/javascript/package.json", r#""version": "(\d+\.\d+\.\d+)""#),
+    ];
+    let mut found = Vec::new();
+    for (path, pattern) in places {
+        let text = std::fs::read_to_string(root.join(path)).unwrap();
+        let pattern = Regex::new(pattern).unwrap();
+        let versions: Vec<&str> =
+            pattern.captures_iter(&text).map(|captures| captures.get(1).unwrap().as_str()).collect();
+        if versions.is_empty() || versions.iter().any(|version| *version != env!("CARGO_PKG_VERSION")) {
+            found.push(format!("{path}: {versions:?}"));
+        }
+    }
+    assert_none(found, "files name the version of Cargo.toml");
+}
+
 /// Files of the project that documents mention as code exist.
 #[test]
 fn files_that_documents_name_are_there() {
