@@ -5,11 +5,15 @@ use super::{Arguments, config};
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
-use std::ffi::OsString;
+use regex::Regex;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// The folder that `packaging/dist` names.
 const FOLDER: &str = "TEAMCHAT_MANUAL";
+
+/// Variables of packages and builds that the program does not read.
+const OTHER_VARIABLES: [&str; 3] = ["TEAMCHAT_BINARY", "TEAMCHAT_VERSION", FOLDER];
 
 #[test]
 fn manual_pages_and_completions_have_all_commands() {
@@ -124,21 +128,24 @@ fn commands(page: &str) -> Vec<Vec<String>> {
     typed.chain(named).filter(|text| text.starts_with("teamchat ")).map(words).collect()
 }
 
+/// The mistake of a command, if it has words that do not exist.
+fn mistake(command: Vec<String>) -> Option<String> {
+    let refusal = Arguments::command().try_get_matches_from(&command).err()?;
+    // Examples may leave out flags, and name values that are not there.
+    let is_wrong = matches!(
+        refusal.kind(),
+        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict
+    );
+    is_wrong.then(|| format!("{}: {refusal}", command.join(" ")))
+}
+
 #[test]
 fn commands_of_the_book_and_their_flags_exist() {
     let (mut count, mut wrong) = (0, Vec::new());
     for (name, page) in pages() {
         for command in commands(&page) {
             count += 1;
-            let Err(refusal) = Arguments::command().try_get_matches_from(&command) else { continue };
-            // Examples may leave out flags, and name values that are not there.
-            let is_wrong = matches!(
-                refusal.kind(),
-                ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict
-            );
-            if is_wrong {
-                wrong.push(format!("{name}: {}: {refusal}", command.join(" ")));
-            }
+            wrong.extend(mistake(command).map(|mistake| format!("{name}: {mistake}")));
         }
     }
     assert!(count > 100, "{count}");
@@ -186,4 +193,78 @@ fn settings_of_the_book_and_of_packages_are_correct() {
         let parsed = config::parse(&Arguments::command(), arguments.map(OsString::from).to_vec(), |_| None);
         assert!(parsed.is_ok(), "{name}: {settings}\n{}", parsed.err().unwrap());
     }
+}
+
+/// The files of packages with their paths: units, images and scripts, which no compiler reads.
+fn files_of_packages(folder: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_of_packages(&path));
+        } else if let Ok(text) = std::fs::read_to_string(&path) {
+            found.push((path.display().to_string(), text));
+        }
+    }
+    found
+}
+
+#[test]
+fn commands_of_packages_and_their_flags_exist() {
+    let (mut count, mut wrong) = (0, Vec::new());
+    for (path, text) in files_of_packages(&Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging")) {
+        for line in text.lines() {
+            for (at, program) in line.match_indices("teamchat ") {
+                let rest = line[at + program.len()..].split(['`', '|', '\\']).next().unwrap_or_default();
+                let mut command = words(rest);
+                let is_command =
+                    command.first().is_some_and(|name| Arguments::command().find_subcommand(name).is_some());
+                if is_command {
+                    count += 1;
+                    command.insert(0, "teamchat".to_owned());
+                    wrong.extend(mistake(command).map(|mistake| format!("{path}: {mistake}")));
+                }
+            }
+        }
+    }
+    assert!(count > 8, "{count}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Variables of packages are those of flags of `serve`, and their values are correct.
+#[test]
+fn variables_of_packages_are_flags() {
+    let pattern = Regex::new(r#"\b(TEAMCHAT_[A-Z_]*[A-Z])\b(?:(?:=|: )([^\s",]+))?"#).unwrap();
+    let mut command = Arguments::command();
+    command.build();
+    let serve = command.find_subcommand("serve").unwrap();
+    let (mut count, mut wrong) = (0, Vec::new());
+    for (path, text) in files_of_packages(&Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging")) {
+        for captures in pattern.captures_iter(&text) {
+            let name = &captures[1];
+            if OTHER_VARIABLES.contains(&name) {
+                continue;
+            }
+            let flag = serve.get_arguments().find(|flag| flag.get_env() == Some(OsStr::new(name)));
+            let Some(flag) = flag.and_then(|flag| flag.get_long()) else {
+                wrong.push(format!("{path}: {name} is no variable"));
+                continue;
+            };
+            // A value with `$` is that of a shell.
+            let Some(value) =
+                captures.get(2).map(|value| value.as_str()).filter(|value| !value.contains('$'))
+            else {
+                continue;
+            };
+            count += 1;
+            let arguments = ["teamchat".to_owned(), "serve".to_owned(), format!("--{flag}={value}")];
+            let refusal = Arguments::command().try_get_matches_from(arguments).err();
+            let refusal = refusal.filter(|refusal| {
+                matches!(refusal.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue)
+            });
+            wrong.extend(refusal.map(|refusal| format!("{path}: {name}: {refusal}")));
+        }
+    }
+    assert!(count > 8, "{count}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
