@@ -8,8 +8,9 @@
 # PUBLIC_KEY is the key of the author of the release, as text or as a file. Do not take it from the same place as the release.
 # FOLDER is this script's own by default. --root DIRECTORY installs below it, and starts nothing.
 #
-# It writes /usr/local/bin/teamchat, manual pages in /usr/local/share/man/man1, and where systemd runs
-# /etc/systemd/system/teamchat.service, which it starts. The data is in /var/lib/teamchat.
+# It writes the program to /usr/local/bin, manual pages and completions of shells to /usr/local/share, and a unit to
+# /usr/local/lib/systemd/system, which it starts where systemd runs. The data is in /var/lib/teamchat. A unit of the same name in
+# /etc/systemd/system has precedence, and is left as it is. Settings belong into 'systemctl edit teamchat'.
 set -eu
 
 fail() {
@@ -32,13 +33,18 @@ done
 # Paths are those of the caller's folder, which is left below.
 case $root in '' | /*) ;; *) root=$PWD/$root ;; esac
 if [ -f "$key" ]; then key=$(realpath "$key"); fi
-unit=/etc/systemd/system/teamchat.service
+unit=/usr/local/lib/systemd/system/teamchat.service
+share=/usr/local/share
+bash_completion=$share/bash-completion/completions/teamchat
+fish_completion=$share/fish/vendor_completions.d/teamchat.fish
+zsh_completion=$share/zsh/site-functions/_teamchat
 systemd=''
 [ -z "$root" ] && [ -d /run/systemd/system ] && systemd=yes
 
 if [ -n "$uninstall" ]; then
     [ -z "$systemd" ] || systemctl disable --now teamchat || true
-    rm -f "$root/usr/local/bin/teamchat" "$root$unit" "$root"/usr/local/share/man/man1/teamchat*.1
+    rm -f "$root/usr/local/bin/teamchat" "$root$unit" "$root$share"/man/man1/teamchat*.1 \
+        "$root$bash_completion" "$root$fish_completion" "$root$zsh_completion"
     [ -z "$systemd" ] || systemctl daemon-reload
     echo "teamchat is removed. Its data is still in /var/lib/teamchat."
     exit
@@ -70,19 +76,31 @@ temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 tar -xzf "$archive" -C "$temporary"
 cd "$temporary"/*
-mkdir -p "$root/usr/local/bin" "$root/usr/local/share/man/man1"
+# install_file FILE PATH: copies a file, and creates its folder.
+install_file() {
+    mkdir -p "$root$(dirname "$2")"
+    cp "$1" "$root$2"
+    chmod 644 "$root$2"
+}
+mkdir -p "$root/usr/local/bin"
 # Renamed into place, so that a running server keeps its file.
 cp teamchat "$root/usr/local/bin/teamchat.new"
 chmod 755 "$root/usr/local/bin/teamchat.new"
 mv "$root/usr/local/bin/teamchat.new" "$root/usr/local/bin/teamchat"
-cp man/*.1 "$root/usr/local/share/man/man1/"
-echo "Installed $root/usr/local/bin/teamchat: $("$root/usr/local/bin/teamchat" --version)"
+for page in man/*.1; do install_file "$page" "$share/man/man1/${page#man/}"; done
+install_file completions/teamchat.bash "$bash_completion"
+install_file completions/teamchat.fish "$fish_completion"
+install_file completions/_teamchat "$zsh_completion"
+install_file teamchat.service "$unit"
+echo "Installed $("$root/usr/local/bin/teamchat" --version) in $root/usr/local/bin, with manual pages, completions, and the unit"
+echo "$root$unit."
 if [ -z "$systemd" ]; then
     echo "systemd does not run here: start the server with  teamchat serve --db FILE"
     exit
 fi
-# A unit that was changed is kept; settings belong into 'systemctl edit teamchat'.
-[ -e "$unit" ] || cp teamchat.service "$unit"
+if [ -e /etc/systemd/system/teamchat.service ]; then
+    echo "/etc/systemd/system/teamchat.service replaces this unit. If you have not changed it, remove it for that of this release."
+fi
 systemctl daemon-reload
 systemctl enable teamchat
 systemctl restart teamchat
