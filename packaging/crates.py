@@ -39,8 +39,8 @@ def list_crates(root, targets):
     return sorted(found.values(), key=lambda package: (package["name"], package["version"]))
 
 
-def bill_of_materials(root, packages, version, time):
-    """The list as CycloneDX 1.5, with the digests of Cargo.lock."""
+def bill_of_materials(root, packages, compilers, version, time):
+    """The list as CycloneDX 1.5, with the digests of Cargo.lock, and the versions of the compilers by their names."""
     lock = tomllib.loads((root / "Cargo.lock").read_text())
     digests = {(one["name"], one["version"]): one.get("checksum") for one in lock["package"]}
     components = []
@@ -78,6 +78,7 @@ def bill_of_materials(root, packages, version, time):
         "version": 1,
         "metadata": {
             "timestamp": strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(time)),
+            "tools": {"components": [{"type": "application", "name": name, "version": one} for name, one in compilers.items()]},
             "component": {"type": "application", "bom-ref": "teamchat", "name": "teamchat", "version": version},
         },
         "components": components,
