@@ -181,7 +181,8 @@ struct CreateBot {
 enum UserCommand {
     /// Create a user or a bot, and print an API key.
     ///
-    /// A person without --password-stdin gets a random password, printed once.
+    /// A person without --password-stdin gets a random password, printed once; none if the organization has no logins with
+    /// passwords.
     Create(Create),
     /// List all users.
     List {
@@ -522,7 +523,7 @@ impl Create {
         };
         let db = self.db.as_deref().unwrap_or(Path::new(DEFAULT_DB));
         let user: CreatedUser = run_command(db, command, self.db.is_some())?;
-        let password = password.filter(|_| generated);
+        let password = password.filter(|_| generated && !user.is_without_password);
         let mut value = serde_json::to_value(&user)?;
         if let Some(password) = &password {
             value["password"] = password.as_str().into();

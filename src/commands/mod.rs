@@ -212,6 +212,9 @@ pub struct CreatedUser {
     pub is_bot: bool,
     /// The first API key. It cannot be read again.
     pub api_key: String,
+    /// True for a person for whom no password was set, because people do not log in with passwords.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_without_password: bool,
 }
 
 /// The response to [`Command::CreateWebhookBot`].
@@ -365,6 +368,9 @@ fn execute(
             accounts::first_channel::create_if_new(tx)?;
             let bot = bot_owner.map(|owner| find_bot_owner(tx, &owner)).transpose()?;
             let is_bot = bot.is_some();
+            let has_passwords: bool = realm::settings::PASSWORD_AUTH_ENABLED.get(tx)?;
+            let password_hash = password_hash.filter(|_| has_passwords);
+            let is_without_password = !is_bot && !has_passwords;
             let new = NewUser { email, full_name, role, bot, password_hash };
             let (user, api_key) = if is_bot {
                 accounts::create::create_bot(tx, &new, DUMMY_DOMAIN, &NewBotRow::default())?
@@ -381,6 +387,7 @@ fn execute(
                 role,
                 is_bot,
                 api_key,
+                is_without_password,
             })?
         }
         Command::ListUsers => {
@@ -402,6 +409,7 @@ fn execute(
             if user.is_bot() {
                 return Err(ApiError::bad_request("Bots have no password"));
             }
+            accounts::password::check_is_enabled(tx)?;
             let hash = password_hash.ok_or_else(|| ApiError::internal("a password without its hash"))?;
             accounts::password::set(tx, &user, &hash, PasswordSetBy::Operator)?;
             Value::Null

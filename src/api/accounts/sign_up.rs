@@ -4,7 +4,7 @@ use crate::api::accounts::pages::{dead_link, form, language_of, redirect, shown,
 use crate::domain::allowed_domains::check_may_join;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::users::{emails, names};
-use crate::domain::{invites, mail};
+use crate::domain::{invites, mail, realm};
 use crate::http::{Anyone, ApiResult, Call, Read, Reply, page};
 use crate::store::Tx;
 use crate::types::{Language, fill};
@@ -48,7 +48,7 @@ enum Terms {
 
 /// The terms of a request; `None` if an invitation is needed.
 fn terms(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<Terms>> {
-    if !mail::is_on(connection)? {
+    if !mail::is_on(connection)? || !realm::settings::PASSWORD_AUTH_ENABLED.get(connection)? {
         return Ok(None);
     }
     if key.is_empty() {

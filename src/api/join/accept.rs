@@ -1,6 +1,6 @@
 //! Accepting an invitation: creates the user with subscriptions, groups and an API key, in one job.
 
-use crate::api::join::form::{FieldErrors, SignupForm};
+use crate::api::join::form::{FieldErrors, SignupForm, password_error};
 use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::invites::record::InviteRow;
 use crate::domain::logins::known::LoginSource;
@@ -23,6 +23,8 @@ pub struct Joined {
     pub welcome_text: Option<String>,
     /// The email to log in with.
     pub email: String,
+    /// True if the user has a password.
+    pub has_password: bool,
     /// The display name.
     pub full_name: String,
     /// The API key, which is shown only once.
@@ -44,11 +46,12 @@ pub enum AcceptResult {
 }
 
 /// Creates the user with subscriptions, groups and a key, and sends the events and messages that follow. A session begins in
-/// the browser that `browser` describes, if any. `language` is that of the page, and becomes that of the user.
+/// the browser that `browser` describes, if any. `language` is that of the page, and becomes that of the user. The hash is `None`
+/// where people do not log in with passwords.
 pub fn accept(
     tx: &mut Tx<'_>,
     form: &SignupForm,
-    password_hash: String,
+    password_hash: Option<String>,
     domain: &str,
     browser: Option<&LoginSource>,
     language: Language,
@@ -57,7 +60,16 @@ pub fn accept(
         Ok(invite) => invite,
         Err(reason) => return Ok(AcceptResult::Unusable(reason)),
     };
-    let errors = form.check(tx, &invite, language)?;
+    let is_password_used: bool = realm::settings::PASSWORD_AUTH_ENABLED.get(tx)?;
+    if !is_password_used && !invite.works_without_password() {
+        return Ok(AcceptResult::Unusable(Unusable::Unknown));
+    }
+    let password_hash = password_hash.filter(|_| is_password_used);
+    let mut errors = form.check(tx, &invite, language)?;
+    if is_password_used && password_hash.is_none() {
+        // Logins with passwords were turned on after the form was read: it is shown again with the field.
+        errors.password = password_error("", language);
+    }
     if !errors.is_empty() {
         return Ok(AcceptResult::Invalid(Box::new((invite, errors))));
     }
@@ -74,7 +86,7 @@ pub fn accept(
     let person = NewPerson {
         email: form.email_for(&invite).to_owned(),
         full_name: form.full_name.clone(),
-        password_hash: Some(password_hash),
+        password_hash,
         language,
     };
     let user = create_invited(tx, &invite, person, domain)?;
@@ -90,6 +102,7 @@ pub fn accept(
         welcome_text: invite.welcome_message_custom_text,
         api_key: keys::mint(tx, user.user_id, CLIENT)?,
         session,
+        has_password: is_password_used,
         email: user.delivery_email,
         full_name: user.full_name,
         organization: realm::settings::NAME.get(tx)?,

@@ -2,6 +2,7 @@
 
 use crate::domain::allowed_domains::check_may_join;
 use crate::domain::invites::record::InviteRow;
+use crate::domain::realm;
 use crate::domain::users::{emails, names, passwords};
 use crate::http::{ApiError, ApiResult};
 use crate::types::{Language, fill, find_forbidden_in_name};
@@ -25,7 +26,7 @@ pub struct SignupForm {
     pub full_name: String,
     /// The email to log in with. Ignored if the invitation has one.
     pub email: String,
-    /// The password, 6 to 100 characters.
+    /// The password, 6 to 100 characters. Ignored where people do not log in with passwords.
     pub password: String,
 }
 
@@ -94,7 +95,9 @@ impl SignupForm {
         } else if let Err(refusal) = check_may_join(connection, email)? {
             errors.email = Some(refusal.reason_for_new_user(language, email));
         }
-        errors.password = password_error(&self.password, language);
+        if realm::settings::PASSWORD_AUTH_ENABLED.get(connection)? {
+            errors.password = password_error(&self.password, language);
+        }
         Ok(errors)
     }
 }

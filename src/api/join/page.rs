@@ -8,7 +8,7 @@ use crate::app::ClientFiles;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::logins::known::LoginSource;
 use crate::domain::realm::bot_domain;
-use crate::domain::sign_up::find_invitation;
+use crate::domain::sign_up::{Unusable, find_invitation};
 use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
 use crate::domain::{images, mail, notices, realm, rows};
@@ -58,13 +58,17 @@ pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
             return Ok(view::unusable(&organization(read, read.info)?, reason));
         }
     };
-    if needs_proof(read, &invite)? {
+    let providers = &read.app.options.oidc;
+    let has_form = has_form(read, &invite)?;
+    if !has_form && providers.is_empty() {
+        return Ok(view::unusable(&organization(read, read.info)?, Unusable::Unknown));
+    }
+    if has_form && needs_proof(read, &invite)? {
         return Ok(prove_address(&params.key));
     }
     let organization = organization(read, read.info)?;
     let (key, name) = (params.key, organization.name.clone());
     let signup = SignupForm { key, organization: name, ..SignupForm::default() };
-    let providers = &read.app.options.oidc;
     render_signup(read, (read.info, providers), organization, &invite, &signup, &FieldErrors::default())
 }
 
@@ -80,6 +84,9 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
             Ok(invite) => invite,
             Err(reason) => return Ok(Err(view::unusable(&organization(snapshot, &info)?, reason))),
         };
+        if !has_form(snapshot, &invite)? {
+            return Ok(Err(view::unusable(&organization(snapshot, &info)?, Unusable::Unknown)));
+        }
         if needs_proof(snapshot, &invite)? {
             return Ok(Err(prove_address(&signup.key)));
         }
@@ -92,14 +99,18 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
             let (organization, page) = (organization(snapshot, &info)?, (&info, app.options.oidc.as_slice()));
             return render_signup(snapshot, page, organization, &invite, &signup, &errors).map(Err);
         }
-        Ok(Ok(()))
+        Ok(Ok(realm::settings::PASSWORD_AUTH_ENABLED.get(snapshot)?))
     });
-    if let Err(page) = checked.await? {
-        return Ok(page);
-    }
+    let is_password_used: bool = match checked.await? {
+        Ok(is_password_used) => is_password_used,
+        Err(page) => return Ok(page),
+    };
     let has_web = app.options.client_files != ClientFiles::Off;
-    let password_hash =
-        passwords::hash_async(&call.app.pools, OnBehalfOf::Stranger, signup.password.clone()).await?;
+    let password_hash = if is_password_used {
+        Some(passwords::hash_async(&call.app.pools, OnBehalfOf::Stranger, signup.password.clone()).await?)
+    } else {
+        None
+    };
     let domain = bot_domain(app.options.public_url.as_deref());
     let (app, job_signup, job_info) = (Arc::clone(&call.app), signup.clone(), info.clone());
     let providers = app.options.oidc.clone();
@@ -128,6 +139,11 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
         notices::welcome::greet(&app, user_id, welcome_text).await;
     }
     Ok(page)
+}
+
+/// True if people sign up by the form, and not only at providers: with a password, or without one by an invitation that works so.
+fn has_form(connection: &Connection, invite: &InviteRow) -> ApiResult<bool> {
+    Ok(invite.works_without_password() || realm::settings::PASSWORD_AUTH_ENABLED.get(connection)?)
 }
 
 /// True if people who join by a reusable link prove their addresses first, which takes a letter.
@@ -169,8 +185,17 @@ fn render_signup(
         None => None,
     };
     let (token, cookie) = form_token(info);
-    let contents =
-        SignupPage { organization, invite, inviter, form: signup, errors, token: &token, providers };
+    let contents = SignupPage {
+        organization,
+        invite,
+        inviter,
+        form: signup,
+        errors,
+        token: &token,
+        providers,
+        has_form: has_form(connection, invite)?,
+        asks_password: realm::settings::PASSWORD_AUTH_ENABLED.get(connection)?,
+    };
     Ok(view::signup(&contents, cookie))
 }
 

@@ -59,6 +59,10 @@ pub struct SignupPage<'a> {
     pub token: &'a str,
     /// Providers at which people can sign up.
     pub providers: &'a [Provider],
+    /// False if they can sign up only there.
+    pub has_form: bool,
+    /// True if people log in with passwords.
+    pub asks_password: bool,
 }
 
 /// Renders the sign-up page. Its status is 400 if there are errors.
@@ -73,7 +77,7 @@ pub fn signup(contents: &SignupPage<'_>, cookie: String) -> Reply {
     let body = html! {
         h1 { (title) }
         p.lead { (lead(contents)) }
-        form method="post" novalidate { (fields(contents, is_owner)) }
+        @if contents.has_form { form method="post" novalidate { (fields(contents, is_owner)) } }
         @if !is_owner {
             @for provider in contents.providers {
                 a.button href={ (provider.sign_up_path()) "?multiuse_object_key=" (contents.form.key) } {
@@ -160,7 +164,7 @@ fn fields(contents: &SignupPage<'_>, is_owner: bool) -> Markup {
         @if is_owner { (organization.render()) }
         (full_name.render())
         (email.render())
-        (password.render())
+        @if contents.asks_password { (password.render()) }
         button type="submit" { (language.t("Create account")) }
     }
 }
@@ -221,11 +225,13 @@ pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Rep
                 ))
             }
         } @else {
-            p {
-                (sentence(
-                    language.t("Open the {app}, add this server, and log in with your email and password."),
-                    &[("app", html! { a href=(CLIENTS_URL) rel="noreferrer" target="_blank" { (language.t("Zulip app")) } })],
-                ))
+            @if joined.has_password {
+                p {
+                    (sentence(
+                        language.t("Open the {app}, add this server, and log in with your email and password."),
+                        &[("app", html! { a href=(CLIENTS_URL) rel="noreferrer" target="_blank" { (language.t("Zulip app")) } })],
+                    ))
+                }
             }
             dl {
                 dt { (language.t("Server")) } dd { (origin) }

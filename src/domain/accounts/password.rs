@@ -31,10 +31,19 @@ fn check_may_reset(caller: &Caller, user: &UserRow) -> ApiResult<()> {
     Ok(())
 }
 
+/// Checks that people log in with passwords. Otherwise no password is set for anyone.
+pub fn check_is_enabled(connection: &Connection) -> ApiResult<()> {
+    if realm::settings::PASSWORD_AUTH_ENABLED.get(connection)? {
+        return Ok(());
+    }
+    Err(ApiError::bad_request("Password authentication is disabled in this organization"))
+}
+
 /// Creates the secret part of a link with which a user sets a new password, and returns it with the time of its expiry.
 /// An earlier link of the user stops working.
 pub fn create_reset(tx: &Tx<'_>, caller: &Caller, user: &UserRow) -> ApiResult<(String, i64)> {
     check_may_reset(caller, user)?;
+    check_is_enabled(tx)?;
     tx.audit(Entry::new(Action::PasswordLinkCreated, user.user_id))?;
     insert_reset(tx, user.user_id, caller.user_id)
 }

@@ -62,6 +62,12 @@ impl InviteRow {
         self.invited_by_user_id.is_none() && self.email.is_some()
     }
 
+    /// True if an account is made by it where people do not log in with passwords: the link is for one address, or for the first
+    /// owner. By a reusable link they sign up at a provider.
+    pub fn works_without_password(&self) -> bool {
+        !self.is_multiuse() || self.is_for_owner()
+    }
+
     /// Returns the link if the key is known. `origin` is the URL at which clients reach the server.
     pub fn link(&self, origin: &str) -> Option<String> {
         self.key.as_ref().map(|key| format!("{origin}/join/{key}/"))

@@ -325,7 +325,15 @@ impl TestServer {
                 let user = accounts::create::create(tx, &new)?;
                 let api_key = keys::mint(tx, user.user_id, "command line")?;
                 let UserRow { user_id, email, full_name, role, .. } = user;
-                Ok(CreatedUser { user_id, is_bot: false, email, full_name, role, api_key })
+                Ok(CreatedUser {
+                    user_id,
+                    is_bot: false,
+                    email,
+                    full_name,
+                    role,
+                    api_key,
+                    is_without_password: false,
+                })
             };
             (0..count).map(one).collect()
         };
@@ -364,6 +372,7 @@ impl TestServer {
                 full_name: user.full_name,
                 role: user.role,
                 api_key,
+                is_without_password: false,
             })
         };
         Client::new(Arc::clone(&self.endpoint), self.app().writer.run(job).await.unwrap())

@@ -2,6 +2,7 @@
 
 mod chain;
 mod password;
+mod without_passwords;
 
 use crate::harness::{Answer, Client, TestServer};
 use hyper::Method;

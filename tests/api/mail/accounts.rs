@@ -106,6 +106,22 @@ async fn links_for_passwords_work_only_while_people_log_in_with_passwords() {
     assert_eq!(server.column("SELECT count(*) FROM session").await, ["0"]);
 }
 
+// conformance: auth-56
+#[tokio::test]
+async fn reusable_links_prove_no_address_while_people_do_not_log_in_with_passwords() {
+    let (server, mut sink) = start().await;
+    let made = server.owner().await.post("/invites/multiuse", json!({})).await.ok();
+    let key = made["invite_link"].as_str().unwrap().split('/').nth_back(1).unwrap().to_owned();
+    let (link, page) = (format!("/join/{key}/"), format!("/register/?invite={key}"));
+    assert_eq!((open(&server, &link).await.status, open(&server, &page).await.status), (302, 200));
+    server.set_realm_setting("password_auth_enabled", json!(false)).await;
+    assert_eq!((open(&server, &link).await.status, open(&server, &page).await.status), (404, 404));
+    let fields = json!({"email": "new@example.com", "invite": key});
+    assert_eq!(submit(&server, "/register/", fields).await.status, 404);
+    settle(&server).await;
+    assert_eq!(sink.rest().len(), 0);
+}
+
 #[tokio::test]
 async fn five_letters_a_day_come_from_one_address() {
     let (server, mut sink) = start().await;

@@ -92,6 +92,25 @@ async fn the_identity_wins_over_the_email() {
     assert_eq!(identities, [format!("subject-1 {}", ada.user_id)]);
 }
 
+// conformance: auth-56
+#[tokio::test]
+async fn reusable_links_lead_only_to_the_provider_while_people_do_not_log_in_with_passwords() {
+    let (provider, server, owner) = with_owner(false).await;
+    let key = link(&owner, json!({})).await;
+    let page = format!("/join/{key}/");
+    let button = format!("{SIGN_UP}?multiuse_object_key={key}");
+    let mut browser = Browser::of(&server);
+    let shown = text(&browser.open(&page).await);
+    assert!(shown.contains("name=\"password\"") && shown.contains(&button), "{shown}");
+    server.set_realm_setting("password_auth_enabled", json!(false)).await;
+    let answer = browser.open(&page).await;
+    let shown = text(&answer);
+    assert_eq!(answer.status, 200, "{answer}");
+    assert!(!shown.contains("<form") && shown.contains(&button), "{shown}");
+    assert_eq!(redirected(&browser.log_in_by(&provider, &button).await), "/");
+    assert_eq!(browser.user().await, Some(json!("ada@example.com")));
+}
+
 // conformance: auth-55
 #[tokio::test]
 async fn a_first_login_ends_what_another_person_has_of_the_account() {
