@@ -4,6 +4,7 @@ use crate::auth::{CredentialCache, RateLimiter};
 use crate::error::{ApiError, ApiResult};
 use crate::events::Hub;
 use crate::http_client::TlsClient;
+use crate::metrics::Count;
 use crate::oidc::{Environment, Provider, SignOn};
 use crate::pool::{Pool, Pools};
 use crate::smtp::MailServer;
@@ -55,6 +56,10 @@ pub struct App {
     pub backups: Backups,
     /// The state of mail.
     pub mail: Mail,
+    /// Notifications of browsers.
+    pub web_push: Deliveries,
+    /// Notifications of phones.
+    pub phone_push: Deliveries,
     /// The number of messages of the last weeks, by channel.
     pub channel_traffic: Hourly<RecipientId, i64>,
     /// Until when the certificate is valid, in UNIX seconds, and 0 as long as there is none; not set without TLS.
@@ -297,21 +302,62 @@ pub struct BackupOptions {
     pub recipients: Vec<String>,
 }
 
+/// The results of deliveries to other servers since the server started: of letters, or of notifications.
+#[derive(Default)]
+pub struct Deliveries {
+    /// Number of those that were taken.
+    pub sent: Count,
+    /// Number of those that were refused for good.
+    pub refused: Count,
+    /// Number of those that became useless while they waited.
+    pub expired: Count,
+    /// Number of attempts that failed.
+    pub failures: Count,
+    /// When the last one was taken, in UNIX seconds; 0 if none was.
+    last_success: AtomicI64,
+    failing: Mutex<Option<FailingDeliveries>>,
+}
+
+/// Deliveries of which the last attempt failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailingDeliveries {
+    /// Since when none was taken, in UNIX seconds.
+    pub since: i64,
+    /// The error of the last attempt.
+    pub error: String,
+}
+
+impl Deliveries {
+    /// Notes that one was taken. It is counted when it has left the queue.
+    pub fn succeeded(&self, now: i64) {
+        self.last_success.store(now, Ordering::Relaxed);
+        *self.failing.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Notes that an attempt failed. Returns since when none was taken, in UNIX seconds.
+    pub fn failed(&self, now: i64, error: &str) -> i64 {
+        let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = failing.as_ref().map_or(now, |failing| failing.since);
+        *failing = Some(FailingDeliveries { since, error: error.to_owned() });
+        since
+    }
+
+    /// The failure of the last attempt, if it failed.
+    pub fn failing(&self) -> Option<FailingDeliveries> {
+        self.failing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// When the last one was taken, in UNIX seconds; `None` if none was since the start.
+    pub fn last_success(&self) -> Option<i64> {
+        Some(self.last_success.load(Ordering::Relaxed)).filter(|time| *time != 0)
+    }
+}
+
 /// The state of mail since the server started.
 #[derive(Default)]
 pub struct Mail {
-    /// Number of letters that the mail server took.
-    pub sent: AtomicU64,
-    /// Number of letters that it refused for good.
-    pub refused: AtomicU64,
-    /// Number of letters that became useless while they waited.
-    pub expired: AtomicU64,
-    /// Number of attempts that failed.
-    pub failed_attempts: AtomicU64,
-    /// Since when no letter could be handed over, in UNIX seconds; 0 if the last attempt succeeded.
-    pub failing_since: AtomicI64,
-    /// The error of the last attempt.
-    pub last_error: Mutex<String>,
+    /// The results.
+    pub deliveries: Deliveries,
     /// Number of attempts in a row in which the mail server failed.
     pub failures_in_a_row: AtomicU64,
     /// The time before which the mail server is left alone, in UNIX seconds.

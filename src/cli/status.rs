@@ -6,7 +6,7 @@ use clap::builder::BoolishValueParser;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::time::Duration;
-use teamchat::commands::{Command, Status};
+use teamchat::commands::{Command, DeliveryStatus, Status};
 use teamchat::store::Database;
 use teamchat::types::{Clock, timestamp};
 
@@ -96,13 +96,37 @@ fn write_screen(
     writeln!(out, "  backup     {}", backup(status))?;
     if let Some(mail) = &status.mail {
         let (server, sender) = (&mail.server, &mail.sender);
-        let counts = format!("{} sent, {} refused, {} waiting", mail.sent, mail.refused, mail.waiting);
-        writeln!(out, "  mail       {counts}; {sender} by {server}")?;
+        writeln!(out, "  mail       {}; {sender} by {server}", deliveries(&mail.letters))?;
+    }
+    for (name, status) in [("web push", &status.web_push), ("phones", &status.phone_push)] {
+        if let Some(status) = status.as_ref().filter(|status| is_used(status)) {
+            writeln!(out, "  {name:10} {}", deliveries(status))?;
+        }
     }
     for warning in &status.warnings {
         writeln!(out, "{} {warning}", style.red("warning:"))?;
     }
     Ok(())
+}
+
+/// True if something was sent since the start, or waits.
+fn is_used(status: &DeliveryStatus) -> bool {
+    let DeliveryStatus { backlog, sent, refused, expired, failures, .. } = status;
+    backlog.waiting > 0 || sent + refused + expired + failures > 0
+}
+
+/// The numbers of deliveries, when the last one succeeded, and since when the oldest waits.
+fn deliveries(status: &DeliveryStatus) -> String {
+    let since = |word: &str, time: Option<i64>| {
+        time.map(|time| format!(" {word} {}", timestamp(time))).unwrap_or_default()
+    };
+    let DeliveryStatus { backlog, sent, refused, failures, .. } = status;
+    format!(
+        "{sent} sent{}, {refused} refused, {failures} failed attempts, {} waiting{}",
+        since("until", status.last_success),
+        backlog.waiting,
+        since("since", backlog.oldest_waiting)
+    )
 }
 
 /// The last backup and the next one.

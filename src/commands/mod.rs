@@ -17,7 +17,7 @@ use crate::commands::operator::as_operator;
 pub use crate::commands::purge::Place;
 pub use crate::commands::purge::Purge;
 pub use crate::commands::purge::Purged;
-pub use crate::commands::status::{CERTIFICATE_END, LARGE_LOG, LOW_DISK, Status};
+pub use crate::commands::status::{CERTIFICATE_END, DeliveryStatus, LARGE_LOG, LOW_DISK, Status};
 use crate::commands::user::{deactivate, find_user, is_only_owner};
 pub use crate::commands::work::Work;
 use crate::domain::accounts::create::{NewUser, create};

@@ -1,9 +1,9 @@
 //! `status`: the state of a server or a database.
 
-use crate::app::{App, BackupRecord, BackupStatus};
-use crate::domain::mail::outbox;
+use crate::app::{App, BackupRecord, BackupStatus, Deliveries};
+use crate::domain::limits::MAX_WAITING_MAIL;
 use crate::domain::notices::operation;
-use crate::domain::statistics::{Recent, Statistics};
+use crate::domain::statistics::{Backlog, Backlogs, Recent, Statistics};
 use crate::domain::upload_quota::{ALMOST_FULL, UploadQuota};
 use crate::domain::{audit, backups, realm, rows, upload_quota, users};
 use crate::http::ApiResult;
@@ -12,8 +12,6 @@ use crate::types::timestamp;
 use crate::types::version::FEATURE_LEVEL;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
 
 /// Free space of a disk below which `status` and `doctor` warn, in bytes.
 pub const LOW_DISK: u64 = 1 << 30;
@@ -29,6 +27,9 @@ const MAX_NAMED: usize = 5;
 
 /// Time before the end of the certificate from which they warn, in seconds.
 pub const CERTIFICATE_END: i64 = 14 * DAY;
+
+/// Time of failures from which `status` warns of notifications, in seconds. Push services of browsers fail now and then.
+const PUSH_FAILING: i64 = 15 * 60;
 
 /// Failed logins of a day from which `status` warns.
 const MANY_FAILURES: i64 = 100;
@@ -68,6 +69,10 @@ pub struct Status {
     pub backups: BackupStatus,
     /// Mail; `None` if this server sends none, or is stopped.
     pub mail: Option<MailStatus>,
+    /// Notifications of browsers; `None` if Web Push is off.
+    pub web_push: Option<DeliveryStatus>,
+    /// Notifications of phones; `None` without a push bouncer, or if the server is stopped.
+    pub phone_push: Option<DeliveryStatus>,
     /// Problems, each with its remedy.
     pub warnings: Vec<String>,
 }
@@ -79,32 +84,55 @@ pub struct MailStatus {
     pub server: String,
     /// The address that letters come from.
     pub sender: String,
-    /// Number of letters that are due, or that the mail server did not take.
-    pub waiting: i64,
-    /// Number of letters that were sent since the start.
+    /// The letters.
+    #[serde(flatten)]
+    pub letters: DeliveryStatus,
+}
+
+impl MailStatus {
+    fn of(app: &App, backlog: Backlog) -> Option<Self> {
+        let options = app.options.mail.as_ref()?;
+        let letters = DeliveryStatus::of(&app.mail.deliveries, backlog);
+        Some(Self { server: options.server.to_string(), sender: options.sender.clone(), letters })
+    }
+}
+
+/// The state of deliveries to another server.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DeliveryStatus {
+    /// Those that wait.
+    #[serde(flatten)]
+    pub backlog: Backlog,
+    /// Number of those that were taken since the start.
     pub sent: u64,
-    /// Number of letters that the mail server refused since the start.
+    /// Number of those that were refused for good since the start.
     pub refused: u64,
-    /// Since when no letter could be sent, in UNIX seconds; `None` if the last attempt succeeded.
+    /// Number of those that became useless while they waited, since the start.
+    pub expired: u64,
+    /// Number of attempts that failed since the start.
+    pub failures: u64,
+    /// When the last one was taken, in UNIX seconds; `None` if none was since the start.
+    pub last_success: Option<i64>,
+    /// Since when none was taken, in UNIX seconds; `None` if the last attempt succeeded.
     pub failing_since: Option<i64>,
     /// Why the last attempt failed, if it did.
     pub error: Option<String>,
 }
 
-impl MailStatus {
-    fn of(app: &App, waiting: i64) -> Option<Self> {
-        let options = app.options.mail.as_ref()?;
-        let since = app.mail.failing_since.load(Ordering::Relaxed);
-        let error = app.mail.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Some(Self {
-            server: options.server.to_string(),
-            sender: options.sender.clone(),
-            waiting,
-            sent: app.mail.sent.load(Ordering::Relaxed),
-            refused: app.mail.refused.load(Ordering::Relaxed),
-            failing_since: (since != 0).then_some(since),
-            error: (since != 0).then_some(error),
-        })
+impl DeliveryStatus {
+    fn of(results: &Deliveries, backlog: Backlog) -> Self {
+        let (failing_since, error) = results.failing().map(|failing| (failing.since, failing.error)).unzip();
+        Self {
+            backlog,
+            sent: results.sent.get(),
+            refused: results.refused.get(),
+            expired: results.expired.get(),
+            failures: results.failures.get(),
+            last_success: results.last_success(),
+            failing_since,
+            error,
+        }
     }
 }
 
@@ -121,7 +149,7 @@ pub(super) async fn status(app: &App) -> ApiResult<Status> {
             last_backup: backups::last_recorded(snapshot)?,
             is_backup_failing: operation::is_backup_failing(snapshot)?,
             full_quotas: full_quotas(snapshot, quota)?,
-            waiting_mail: outbox::waiting(snapshot, now)?,
+            backlogs: Backlogs::load(snapshot, now)?,
         })
     });
     let read = read.await?;
@@ -129,15 +157,17 @@ pub(super) async fn status(app: &App) -> ApiResult<Status> {
     // The command makes backups too, and the server has made none since it started.
     backups.last_success =
         backups.last_success.into_iter().chain(read.last_backup.clone()).max_by_key(|last| last.time);
-    let mail = MailStatus::of(app, read.waiting_mail);
+    let mail = MailStatus::of(app, read.backlogs.mail);
+    let web_push =
+        (!app.options.web_push.is_off).then(|| DeliveryStatus::of(&app.web_push, read.backlogs.web_push));
+    let phone_push = app
+        .options
+        .push_bouncer
+        .as_ref()
+        .map(|_| DeliveryStatus::of(&app.phone_push, read.backlogs.phone_push));
     let mut warnings = warnings(app, &read, &backups, now);
-    if let Some(MailStatus { failing_since: Some(since), error, waiting, .. }) = &mail {
-        let (since, error) = (timestamp(*since), error.as_deref().unwrap_or_default());
-        warnings.push(format!(
-            "No email could be sent since {since}: {error}. {waiting} emails are waiting. `teamchat mail test ADDRESS` tests the mail \
-             server."
-        ));
-    }
+    add_mail(mail.as_ref(), &mut warnings);
+    add_push([web_push.as_ref(), phone_push.as_ref()], now, &mut warnings);
     let (database_bytes, wal_bytes) = app.writer.file_sizes();
     let queues = app.hub.figures();
     Ok(Status {
@@ -155,6 +185,8 @@ pub(super) async fn status(app: &App) -> ApiResult<Status> {
         backup_folder: app.options.backups.as_ref().map(|options| options.folder.clone()),
         backups,
         mail,
+        web_push,
+        phone_push,
         warnings,
     })
 }
@@ -170,7 +202,7 @@ struct Read {
     is_backup_failing: bool,
     /// The emails of people whose own quota is almost used up, and the share in percent.
     full_quotas: Vec<(String, i64)>,
-    waiting_mail: i64,
+    backlogs: Backlogs,
 }
 
 fn full_quotas(snapshot: &Snapshot<'_>, quota: UploadQuota) -> ApiResult<Vec<(String, i64)>> {
@@ -206,6 +238,48 @@ fn add_quotas(app: &App, read: &Read, warnings: &mut Vec<String>) {
     warnings.push(format!(
         "The upload quota of {named}{more} is almost used up: ask them to delete old files, or raise --upload-quota-per-person-mib."
     ));
+}
+
+/// Adds mail that is not sent, or dropped.
+fn add_mail(mail: Option<&MailStatus>, warnings: &mut Vec<String>) {
+    let Some(MailStatus { letters, .. }) = mail else { return };
+    let waiting = letters.backlog.waiting;
+    if let Some(since) = letters.failing_since {
+        let (since, error) = (timestamp(since), letters.error.as_deref().unwrap_or_default());
+        warnings.push(format!(
+            "No email could be sent since {since}: {error}. {waiting} emails are waiting. `teamchat mail test ADDRESS` tests the mail \
+             server."
+        ));
+    }
+    if waiting >= MAX_WAITING_MAIL {
+        warnings.push(format!(
+            "{waiting} emails are waiting, and new ones are dropped: use a mail server that accepts more of them."
+        ));
+    }
+}
+
+/// Adds transports of notifications that have failed for some time: of browsers, and of phones.
+fn add_push([web_push, phone_push]: [Option<&DeliveryStatus>; 2], now: i64, warnings: &mut Vec<String>) {
+    let remedies = [
+        (
+            web_push,
+            "No push service took a notification",
+            "allow this machine HTTPS requests to the internet, or turn Web \
+         Push off with `--web-push off`",
+        ),
+        (
+            phone_push,
+            "The push bouncer took no notification",
+            "check --push-bouncer, --push-org-id and --push-org-key",
+        ),
+    ];
+    for (status, problem, remedy) in remedies {
+        let Some(status) = status else { continue };
+        let Some(since) = status.failing_since.filter(|since| now - since >= PUSH_FAILING) else { continue };
+        let (since, error) = (timestamp(since), status.error.as_deref().unwrap_or_default());
+        let waiting = status.backlog.waiting;
+        warnings.push(format!("{problem} since {since}: {error}. {waiting} notifications wait; {remedy}."));
+    }
 }
 
 /// Lists problems, each with its remedy.

@@ -1,7 +1,8 @@
 //! Counts and sizes of the database, for metrics and `teamchat status`.
 
+use crate::domain::mail::Kind;
 use crate::error::ApiResult;
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 /// Number of the newest messages among which those of the last hour and day are counted.
@@ -85,5 +86,50 @@ impl Recent {
             uploads,
             upload_bytes_in_30_days,
         })
+    }
+}
+
+/// A queue of deliveries to another server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Backlog {
+    /// Number of deliveries that wait.
+    pub waiting: i64,
+    /// Since when the oldest one waits, in UNIX seconds.
+    pub oldest_waiting: Option<i64>,
+}
+
+/// The queues of deliveries to other servers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Backlogs {
+    /// Letters, without reminders whose time has not come.
+    pub mail: Backlog,
+    /// Notifications of browsers.
+    pub web_push: Backlog,
+    /// Notifications of phones.
+    pub phone_push: Backlog,
+}
+
+impl Backlogs {
+    /// Loads the queues. They are bounded; texts of letters are not read.
+    pub fn load(connection: &Connection, now: i64) -> ApiResult<Self> {
+        let reminder = Kind::InvitationReminder.name();
+        let waiting = connection
+            .prepare_cached("SELECT count(*) FROM outgoing_mail WHERE kind <> ?1 OR next_try <= ?2")?
+            .query_row((reminder, now), |row| row.get(0))?;
+        let oldest_waiting = connection
+            .prepare_cached("SELECT created FROM outgoing_mail WHERE kind <> ?1 ORDER BY id LIMIT 1")?
+            .query_row([reminder], |row| row.get(0))
+            .optional()?;
+        let mut push = connection.prepare_cached(
+            "SELECT count(*), min(queued) FROM push_notification
+             CROSS JOIN push_subscription ON push_subscription.id = subscription_id
+             WHERE next_try IS NOT NULL AND (session_id IS NULL) = ?1",
+        )?;
+        let mut push = |phones: bool| {
+            push.query_row([phones], |row| Ok(Backlog { waiting: row.get(0)?, oldest_waiting: row.get(1)? }))
+        };
+        let mail = Backlog { waiting, oldest_waiting };
+        Ok(Self { mail, web_push: push(false)?, phone_push: push(true)? })
     }
 }

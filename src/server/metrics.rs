@@ -2,8 +2,8 @@
 
 use super::connection_limits::ConnectionLimits;
 use super::listeners::{Accept, Listener};
-use crate::app::App;
-use crate::domain::statistics::Statistics;
+use crate::app::{App, Deliveries};
+use crate::domain::statistics::{Backlog, Backlogs, Statistics};
 use crate::domain::upload_quota::UploadQuota;
 use crate::http::service::Service;
 use crate::http::{ApiError, Peer, RouteFigures, error_response};
@@ -24,7 +24,6 @@ use prometheus_client::registry::Registry;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, watch};
@@ -125,10 +124,13 @@ async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin, peer: Pee
 /// Writes all figures as text.
 async fn write(server: Measured) -> Result<String, fmt::Error> {
     let pool = &server.app.pools.slow_reads;
-    let read = server.app.read_in(pool, None, |snapshot| Statistics::load(snapshot));
-    let statistics =
-        read.await.inspect_err(|error| tracing::warn!(%error, "figures of the database are missing"));
-    let figures = Figures { server, statistics: statistics.ok() };
+    let now = server.app.clock.seconds();
+    let read = server.app.read_in(pool, None, move |snapshot| {
+        Ok((Statistics::load(snapshot)?, Backlogs::load(snapshot, now)?))
+    });
+    let read = read.await.inspect_err(|error| tracing::warn!(%error, "figures of the database are missing"));
+    let (statistics, backlogs) = read.ok().unzip();
+    let figures = Figures { server, statistics, backlogs };
     let mut registry = Registry::default();
     registry.register_collector(Box::new(figures));
     let mut text = String::new();
@@ -160,6 +162,8 @@ struct Figures {
     server: Measured,
     /// `None` if the database could not be read.
     statistics: Option<Statistics>,
+    /// The same.
+    backlogs: Option<Backlogs>,
 }
 
 impl fmt::Debug for Figures {
@@ -252,6 +256,11 @@ fn float(number: u64) -> f64 {
 /// A number of bytes, ids or rows, which is not negative.
 fn positive(number: i64) -> f64 {
     float(u64::try_from(number).unwrap_or(0))
+}
+
+/// 1 if the last attempt of deliveries failed.
+fn failed(results: &Deliveries) -> f64 {
+    f64::from(u8::from(results.failing().is_some()))
 }
 
 const MICROSECONDS: f64 = 1_000_000.0;
@@ -393,6 +402,7 @@ impl Figures {
             out.gauge("teamchat_certificate_end_timestamp_seconds", help, positive(end))?;
         }
         self.write_mail(out)?;
+        self.write_push(out)?;
         let Some(options) = &app.options.backups else { return Ok(()) };
         let status = app.backups.status();
         let help = "The time between two scheduled backups";
@@ -413,20 +423,89 @@ impl Figures {
         if app.options.mail.is_none() {
             return Ok(());
         }
-        let (sent, refused) =
-            (app.mail.sent.load(Ordering::Relaxed), app.mail.refused.load(Ordering::Relaxed));
-        let expired = app.mail.expired.load(Ordering::Relaxed);
+        let results = &app.mail.deliveries;
         let outcomes: [(Labels<'_>, u64); 3] = [
-            (&[("outcome", "sent")], sent),
-            (&[("outcome", "refused")], refused),
-            (&[("outcome", "expired")], expired),
+            (&[("outcome", "sent")], results.sent.get()),
+            (&[("outcome", "refused")], results.refused.get()),
+            (&[("outcome", "expired")], results.expired.get()),
         ];
         out.counters("teamchat_mail_letters", "Emails that left the queue", &outcomes)?;
-        let failures = app.mail.failed_attempts.load(Ordering::Relaxed);
-        out.counter("teamchat_mail_failures", "Failed attempts to send an email", failures)?;
-        let is_failing = app.mail.failing_since.load(Ordering::Relaxed) != 0;
+        let help = "Failed attempts to send an email";
+        out.counter("teamchat_mail_failures", help, results.failures.get())?;
         let help = "1 if the last attempt to send an email failed";
-        out.gauge("teamchat_mail_failed", help, f64::from(u8::from(is_failing)))
+        out.gauge("teamchat_mail_failed", help, failed(results))?;
+        if let Some(last) = results.last_success() {
+            let help = "When an email was last sent, in UNIX seconds";
+            out.gauge("teamchat_mail_last_success_timestamp_seconds", help, positive(last))?;
+        }
+        let Some(Backlogs { mail, .. }) = self.backlogs else { return Ok(()) };
+        out.gauge("teamchat_mail_waiting", "Emails that are waiting", positive(mail.waiting))?;
+        let Some(oldest) = mail.oldest_waiting else { return Ok(()) };
+        let help = "Since when the oldest email has been waiting, in UNIX seconds";
+        out.gauge("teamchat_mail_oldest_waiting_timestamp_seconds", help, positive(oldest))
+    }
+
+    fn write_push(&self, out: &mut Writer<'_>) -> fmt::Result {
+        let app = &self.server.app;
+        let browsers = (!app.options.web_push.is_off)
+            .then(|| ("browsers", &app.web_push, self.backlogs.map(|all| all.web_push)));
+        let phones = app
+            .options
+            .push_bouncer
+            .is_some()
+            .then(|| ("phones", &app.phone_push, self.backlogs.map(|all| all.phone_push)));
+        let transports: Vec<_> = browsers.into_iter().chain(phones).collect();
+        if transports.is_empty() {
+            return Ok(());
+        }
+        let outcomes = transports.iter().flat_map(|(name, results, _)| {
+            let counts =
+                [("sent", &results.sent), ("refused", &results.refused), ("expired", &results.expired)];
+            counts.map(|(outcome, count)| ([("transport", *name), ("outcome", outcome)], count.get()))
+        });
+        let outcomes: Vec<_> = outcomes.collect();
+        let outcomes: Vec<(Labels<'_>, u64)> =
+            outcomes.iter().map(|(labels, count)| (&labels[..], *count)).collect();
+        out.counters("teamchat_push_notifications", "Notifications that left the queue", &outcomes)?;
+        let labels: Vec<_> = transports.iter().map(|(name, ..)| [("transport", *name)]).collect();
+        let failures: Vec<(Labels<'_>, u64)> = labels
+            .iter()
+            .zip(&transports)
+            .map(|(labels, (_, results, _))| (&labels[..], results.failures.get()))
+            .collect();
+        out.counters("teamchat_push_failures", "Attempts to send a notification that failed", &failures)?;
+        let gauges = |value: &dyn Fn(&Deliveries, Option<Backlog>) -> Option<f64>| -> Vec<(Labels<'_>, f64)> {
+            let values = labels.iter().zip(&transports);
+            values
+                .filter_map(|(labels, (_, results, backlog))| Some((&labels[..], value(results, *backlog)?)))
+                .collect()
+        };
+        let last = |results: &Deliveries, _: Option<Backlog>| results.last_success().map(positive);
+        let waiting = |_: &Deliveries, backlog: Option<Backlog>| Some(positive(backlog?.waiting));
+        let oldest = |_: &Deliveries, backlog: Option<Backlog>| backlog?.oldest_waiting.map(positive);
+        for (name, help, values) in [
+            (
+                "teamchat_push_failed",
+                "1 if the last attempt to send a notification failed",
+                gauges(&|results, _| Some(failed(results))),
+            ),
+            (
+                "teamchat_push_last_success_timestamp_seconds",
+                "When a notification was last accepted, in UNIX seconds",
+                gauges(&last),
+            ),
+            ("teamchat_push_waiting", "Notifications that wait", gauges(&waiting)),
+            (
+                "teamchat_push_oldest_waiting_timestamp_seconds",
+                "Since when the oldest notification waits, in UNIX seconds",
+                gauges(&oldest),
+            ),
+        ] {
+            if !values.is_empty() {
+                out.gauges(name, help, &values)?;
+            }
+        }
+        Ok(())
     }
 
     fn write_database(&self, out: &mut Writer<'_>) -> fmt::Result {

@@ -21,7 +21,7 @@ use self::connection_limits::ConnectionLimits;
 pub use self::listeners::{ListenAddress, Listener, inherited};
 use self::redirect::Redirect;
 use self::tls::Tls;
-use crate::app::{App, Backups, Mail, Options};
+use crate::app::{App, Backups, Deliveries, Mail, Options};
 use crate::auth::{CredentialCache, CredentialRow, RateLimiter};
 use crate::domain::audit;
 use crate::domain::mail::Setup;
@@ -170,6 +170,8 @@ impl Engine {
             started_at,
             backups: Backups::default(),
             mail: Mail::default(),
+            web_push: Deliveries::default(),
+            phone_push: Deliveries::default(),
             channel_traffic: Hourly::default(),
             certificate_end: OnceLock::new(),
             probe: Mutex::default(),

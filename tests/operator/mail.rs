@@ -279,6 +279,8 @@ async fn a_server_sends_its_letters_and_hides_the_password() {
         if status["mail"]["sent"] == 1 {
             assert_eq!(status["mail"]["failing_since"], Value::Null);
             assert_eq!(status["mail"]["waiting"], 0);
+            assert_eq!(status["mail"]["oldest_waiting"], Value::Null);
+            assert!(status["mail"]["last_success"].is_i64(), "{status}");
             break;
         }
     }
@@ -303,6 +305,8 @@ async fn letters_wait_for_the_mail_server_through_restarts() {
         if !status["mail"]["failing_since"].is_null() {
             let warnings = status["warnings"].to_string();
             assert!(warnings.contains("No email could be sent since"), "{warnings}");
+            assert!(status["mail"]["oldest_waiting"].is_i64(), "{status}");
+            assert_eq!(status["mail"]["last_success"], Value::Null);
             break;
         }
     }

@@ -10,10 +10,10 @@ use crate::domain::notifications::mailed;
 use crate::domain::{mail, missed_messages};
 use crate::error::ApiResult;
 use crate::scheduler;
+use crate::metrics::Count;
 use crate::smtp::{Connection, Refusal, RefusalKind};
 use crate::store::Tx;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// The pauses after failures of the mail server, in seconds; the last is repeated.
 const SERVER_PAUSES: [i64; 6] = [5, 15, 60, 300, 600, 900];
@@ -56,7 +56,7 @@ async fn deliver_all(app: &App, options: &MailOptions, open: &mut Option<Connect
             return Ok(());
         };
         if due.expires <= now || app.mail.has_sent(due.id) {
-            finish(app, &due, (!app.mail.has_sent(due.id)).then_some(&app.mail.expired)).await?;
+            finish(app, &due, (!app.mail.has_sent(due.id)).then_some(&app.mail.deliveries.expired)).await?;
             continue;
         }
         if is_outdated(app, &due).await? {
@@ -74,7 +74,7 @@ async fn deliver_all(app: &App, options: &MailOptions, open: &mut Option<Connect
                 tracing::debug!(kind = due.kind, answer, "an email was sent");
                 app.mail.mark_sent(due.id);
                 succeeded(app).await?;
-                finish(app, &due, Some(&app.mail.sent)).await?;
+                finish(app, &due, Some(&app.mail.deliveries.sent)).await?;
             }
             Err(refusal) => {
                 *open = None;
@@ -120,12 +120,12 @@ async fn hand_over(
 }
 
 /// Deletes a letter, and counts it.
-async fn finish(app: &App, due: &DueLetter, counter: Option<&AtomicU64>) -> ApiResult<()> {
+async fn finish(app: &App, due: &DueLetter, counter: Option<&Count>) -> ApiResult<()> {
     let id = due.id;
     app.writer.run(move |tx| outbox::delete(tx, id)).await?;
     app.mail.forget_sent(id);
     if let Some(counter) = counter {
-        counter.fetch_add(1, Ordering::Relaxed);
+        counter.increment();
     }
     Ok(())
 }
@@ -136,9 +136,9 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
     let Refusal { kind, text } = refusal;
     if kind == RefusalKind::Letter {
         tracing::warn!(kind = due.kind, error = text, "the mail server refused an email, which is dropped");
-        return finish(app, due, Some(&app.mail.refused)).await;
+        return finish(app, due, Some(&app.mail.deliveries.refused)).await;
     }
-    app.mail.failed_attempts.fetch_add(1, Ordering::Relaxed);
+    app.mail.deliveries.failures.increment();
     let next_try = if kind == RefusalKind::Server {
         let failures = app.mail.failures_in_a_row.fetch_add(1, Ordering::Relaxed);
         let next_attempt = now + scheduler::pause_after(&SERVER_PAUSES, failures);
@@ -148,10 +148,7 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
         now + scheduler::pause_after(&LETTER_PAUSES, due.attempts.unsigned_abs())
     };
     tracing::warn!(kind = due.kind, error = text, "an email was not sent and will be tried again");
-    // Ignored if it is failing already.
-    let _since = app.mail.failing_since.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
-    let is_told = now - app.mail.failing_since.load(Ordering::Relaxed) >= TELL_AFTER;
-    text.clone_into(&mut app.mail.last_error.lock().unwrap_or_else(PoisonError::into_inner));
+    let is_told = now - app.mail.deliveries.failed(now, &text) >= TELL_AFTER;
     let id = due.id;
     let job = move |tx: &mut Tx<'_>| {
         outbox::postpone(tx, id, next_try, &text)?;
@@ -162,9 +159,9 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
 
 /// Notes that the mail server takes letters.
 async fn succeeded(app: &App) -> ApiResult<()> {
+    app.mail.deliveries.succeeded(app.clock.seconds());
     app.mail.failures_in_a_row.store(0, Ordering::Relaxed);
     app.mail.next_attempt.store(0, Ordering::Relaxed);
-    app.mail.failing_since.store(0, Ordering::Relaxed);
     if app.readers.read(|snapshot| operation::is_mail_failing(snapshot)).await? {
         app.writer.run(operation::mail_succeeded).await?;
     }

@@ -32,6 +32,9 @@ use url::Url;
 /// Number of loaded notifications below which they are loaded again when a request ends.
 const MIN_LOADED: usize = 64;
 
+/// In place of the status: the request was not sent, because its host is not allowed.
+const NOT_ALLOWED: u16 = 0;
+
 /// Seconds of failures after which a subscription ends.
 const FAILING_LIFETIME: i64 = 7 * 24 * 60 * 60;
 
@@ -141,10 +144,10 @@ enum Outcome {
     Accepted,
     /// The browser is not subscribed any more.
     Gone,
-    /// It refuses the notification.
-    Refused,
-    /// It is to be asked again, at the earliest after some seconds.
-    Later(i64),
+    /// It refuses the notification, for a reason.
+    Refused(String),
+    /// It is to be asked again, at the earliest after some seconds, and why.
+    Later(i64, String),
 }
 
 /// Sends one notification. Returns only errors of the server.
@@ -159,11 +162,29 @@ async fn deliver(app: &App, due: DueNotification) -> ApiResult<()> {
             return app.writer.run(job).await;
         }
         Prepared::Outdated => {
-            return app.writer.run(move |tx| ApiResult::Ok(queue::give_up(tx, &key, &attempted)?)).await;
+            app.writer.run(move |tx| ApiResult::Ok(queue::give_up(tx, &key, &attempted)?)).await?;
+            app.web_push.expired.increment();
+            return Ok(());
         }
     };
     let outcome = send(app, &ready).await?;
     let Ready { notification, failed_tries, deadline, .. } = *ready;
+    let results = &app.web_push;
+    let counter = match &outcome {
+        Outcome::Accepted => {
+            results.succeeded(app.clock.seconds());
+            &results.sent
+        }
+        Outcome::Gone => &results.refused,
+        Outcome::Refused(error) => {
+            results.failed(app.clock.seconds(), error);
+            &results.refused
+        }
+        Outcome::Later(_, error) => {
+            results.failed(app.clock.seconds(), error);
+            &results.failures
+        }
+    };
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
         match outcome {
             Outcome::Accepted => {
@@ -171,11 +192,11 @@ async fn deliver(app: &App, due: DueNotification) -> ApiResult<()> {
                 queue::sent(tx, &key, (&attempted, &notification.outdated), closed)?;
             }
             Outcome::Gone => queue::end_subscription(tx, key.subscription_id)?,
-            Outcome::Refused => {
+            Outcome::Refused(_) => {
                 queue::give_up(tx, &key, &attempted)?;
                 end_if_failing(tx, &key)?;
             }
-            Outcome::Later(pause) => {
+            Outcome::Later(pause, _) => {
                 let next_try = tx.now() + pause.max(pause_after(failed_tries));
                 if next_try < deadline {
                     queue::postpone(tx, &key, next_try)?;
@@ -187,7 +208,9 @@ async fn deliver(app: &App, due: DueNotification) -> ApiResult<()> {
         }
         Ok(())
     };
-    app.writer.run(job).await
+    app.writer.run(job).await?;
+    counter.increment();
+    Ok(())
 }
 
 /// Ends a subscription that has failed for days.
@@ -231,14 +254,23 @@ fn prepare(
 
 /// Posts a notification. One that is too long for the push service is sent in a shorter form.
 async fn send(app: &App, ready: &Ready) -> ApiResult<Outcome> {
-    let Ok(url) = Url::parse(&ready.subscription.endpoint) else { return Ok(Outcome::Refused) };
+    let Ok(url) = Url::parse(&ready.subscription.endpoint) else {
+        return Ok(Outcome::Refused("the address of a push service is malformed".to_owned()));
+    };
+    let refused = |status: u16| {
+        let host = url.host_str().unwrap_or_default();
+        Outcome::Refused(match status {
+            NOT_ALLOWED => format!("{host} is no address of the public internet"),
+            status => format!("{host} refuses notifications with the status {status}"),
+        })
+    };
     let payload: &Payload = &ready.notification.payload;
     match post(app, ready, &url, &payload.write()?).await? {
         Err(413) => {
             let answered = post(app, ready, &url, &payload.write_short()?).await?;
-            Ok(answered.unwrap_or(Outcome::Refused))
+            Ok(answered.unwrap_or_else(refused))
         }
-        answered => Ok(answered.unwrap_or(Outcome::Refused)),
+        answered => Ok(answered.unwrap_or_else(refused)),
     }
 }
 
@@ -268,19 +300,25 @@ async fn post(app: &App, ready: &Ready, url: &Url, plaintext: &[u8]) -> ApiResul
         file: None,
         tls: Some(&app.tls_client),
     };
-    let answer = match http_client::send(request).await {
-        Ok(answer) => answer,
-        Err(http_client::Failure::NotAllowed) => return Ok(Err(0)),
-        Err(http_client::Failure::TimedOut | http_client::Failure::NotConnected) => {
-            return Ok(Ok(Outcome::Later(0)));
-        }
-    };
     // Without the path, which is a secret of the browser.
     let host = url.host_str().unwrap_or_default();
+    let answer = match http_client::send(request).await {
+        Ok(answer) => answer,
+        Err(http_client::Failure::NotAllowed) => return Ok(Err(NOT_ALLOWED)),
+        Err(http_client::Failure::TimedOut) => {
+            return Ok(Ok(Outcome::Later(0, format!("{host} does not answer in time"))));
+        }
+        Err(http_client::Failure::NotConnected) => {
+            return Ok(Ok(Outcome::Later(0, format!("there is no connection to {host}"))));
+        }
+    };
     Ok(match answer.status {
         200..=299 => Ok(Outcome::Accepted),
         404 | 410 => Ok(Outcome::Gone),
-        429 | 500..=599 => Ok(Outcome::Later(retry_after(&answer.headers, now))),
+        status @ (429 | 500..=599) => {
+            let error = format!("{host} answers with the status {status}");
+            Ok(Outcome::Later(retry_after(&answer.headers, now), error))
+        }
         status => {
             tracing::info!(status, host, "a push service refused a notification");
             Err(status)

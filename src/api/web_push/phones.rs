@@ -125,7 +125,9 @@ async fn notify(app: &App, bouncer: &PushBouncer, due: DueNotification) -> ApiRe
             let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
                 Ok(queue::phones_show(tx, &key, &RoaringBitmap::new(), &dropped)?)
             };
-            return app.writer.run(job).await;
+            app.writer.run(job).await?;
+            app.phone_push.expired.increment();
+            return Ok(());
         }
         Step::Wait(until) => {
             let id = key.subscription_id;
@@ -134,6 +136,21 @@ async fn notify(app: &App, bouncer: &PushBouncer, due: DueNotification) -> ApiRe
     };
     let Sending { identity, value, added, outdated, refused, failed_tries, deadline } = sending;
     let outcome = ask(app, bouncer, &identity, Request::Notify(value)).await;
+    let results = &app.phone_push;
+    let counter = match &outcome {
+        Ok(_) => {
+            results.succeeded(now);
+            &results.sent
+        }
+        Err(Failure::Refused(msg) | Failure::Unauthorized(msg) | Failure::UnknownDevice(msg)) => {
+            results.failed(now, msg);
+            &results.refused
+        }
+        Err(Failure::Unavailable(_, msg)) => {
+            results.failed(now, msg);
+            &results.failures
+        }
+    };
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
         let (nothing, given_up) = (RoaringBitmap::new(), &outdated | &refused);
         match outcome {
@@ -162,7 +179,9 @@ async fn notify(app: &App, bouncer: &PushBouncer, due: DueNotification) -> ApiRe
         }
         Ok(())
     };
-    app.writer.run(job).await
+    app.writer.run(job).await?;
+    counter.increment();
+    Ok(())
 }
 
 /// The tokens that the bouncer does not have any more.

@@ -97,12 +97,6 @@ pub(super) fn clear(tx: &Tx<'_>) -> ApiResult<()> {
     Ok(())
 }
 
-/// Number of letters that are due, or that the mail server did not take.
-pub fn waiting(connection: &Connection, now: i64) -> ApiResult<i64> {
-    let statement = "SELECT count(*) FROM outgoing_mail WHERE next_try <= ?1 OR attempts > 0";
-    Ok(connection.prepare_cached(statement)?.query_row([now], |row| row.get(0))?)
-}
-
 /// The next letter that is due at a time, after a position; `None` if there is none. Its row may belong to an account that is
 /// not active: then it is useless, like one that has expired.
 pub fn next_due(connection: &Connection, now: i64) -> ApiResult<Option<DueLetter>> {

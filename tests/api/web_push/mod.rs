@@ -6,4 +6,5 @@ mod devices;
 mod phones;
 mod sending;
 mod service;
+mod status;
 mod subscribing;
