@@ -8,6 +8,8 @@ mod budget;
 #[cfg(target_os = "linux")]
 mod checks;
 #[cfg(target_os = "linux")]
+mod deliveries;
+#[cfg(target_os = "linux")]
 mod disk;
 #[cfg(target_os = "linux")]
 mod faults;

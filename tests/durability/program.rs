@@ -61,6 +61,9 @@ pub struct Person {
     http: reqwest::Client,
     email: String,
     api_key: String,
+    /// Of the owner only.
+    #[cfg(target_os = "linux")]
+    password: Option<String>,
     pub user_id: i64,
 }
 
@@ -92,6 +95,8 @@ impl Person {
             http: reqwest::Client::new(),
             email,
             api_key: user["api_key"].as_str().unwrap().to_owned(),
+            #[cfg(target_os = "linux")]
+            password: user["password"].as_str().map(str::to_owned),
             user_id: user["user_id"].as_i64().unwrap(),
         }
     }
@@ -101,6 +106,22 @@ impl Person {
         let (status, answer) = self.request(origin, method, path, parameters).await?;
         assert_eq!(answer["result"], "success", "{status}: {method} {path} {parameters}: {answer}");
         Some(answer)
+    }
+
+    /// Logs in with a browser, and turns notifications on in it.
+    #[cfg(target_os = "linux")]
+    pub async fn subscribe_browser(&self, origin: &str, subscription: &Value) {
+        let login = [("username", self.email.as_str()), ("password", self.password.as_deref().unwrap())];
+        let answer = self.http.post(format!("{origin}/accounts/login/")).form(&login).send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{answer:?}");
+        let cookies = answer.headers().get_all("set-cookie").iter();
+        let pairs: Vec<&str> =
+            cookies.map(|cookie| cookie.to_str().unwrap().split(';').next().unwrap()).collect();
+        let token = pairs.last().unwrap().split_once('=').unwrap().1;
+        let request = self.http.post(format!("{origin}/json/users/me/web_push")).form(subscription);
+        let request = request.header("Cookie", pairs.join("; ")).header("X-CSRFToken", token);
+        let answer = request.header("Sec-Fetch-Site", "same-origin").send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{answer:?}");
     }
 
     /// The status and the answer; `None` when the server has been killed.
