@@ -86,6 +86,8 @@ enum Row {
     Operations,
     /// A simple request beside those who search and render.
     Beside,
+    /// Sends while 10,000 people are notified of a missed message.
+    Missed,
     /// The longest time of each kind of background work in the writer.
     Background,
     /// Start to first answer, and the size of the binary.
@@ -181,6 +183,7 @@ impl Row {
             Self::Memory => rows::memory::run(bench).await,
             Self::Operations => rows::operations::run(bench).await,
             Self::Beside => rows::beside::run(bench).await,
+            Self::Missed => rows::missed::run(bench).await,
             Self::Background => rows::background::run(bench).await,
             Self::Start => rows::start::run(bench).await,
             Self::Double => rows::double::run(bench).await,

@@ -259,6 +259,20 @@ fn add_users(connection: &mut Connection) -> Outcome<()> {
     Ok(())
 }
 
+/// Gives each user a phone that the push bouncer reaches, and mail a second after a message that they missed.
+pub fn add_phones(file: &Path) -> Outcome<()> {
+    let connection = open(file)?;
+    connection.execute_batch(
+        "INSERT INTO push_subscription (user_id, shows_content, origin)
+         SELECT user_id, 1, 'http://127.0.0.1' FROM api_key WHERE client = 'numbers';
+         INSERT INTO push_device (user_id, kind, token, api_key_id)
+         SELECT user_id, 2, 'phone', id FROM api_key WHERE client = 'numbers';
+         INSERT INTO user_setting (user_id, property, value)
+         SELECT user_id, 'email_notifications_batching_period_seconds', '1' FROM api_key WHERE client = 'numbers';",
+    )?;
+    close(connection)
+}
+
 /// Destination of a message: its set of receivers, and its topics if it is a channel.
 struct Place {
     recipient_id: i64,

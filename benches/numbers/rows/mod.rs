@@ -17,6 +17,7 @@ pub mod double;
 pub mod fan_out;
 pub mod fetch;
 pub mod memory;
+pub mod missed;
 pub mod operations;
 pub mod read;
 pub mod send;
