@@ -20,6 +20,12 @@ async fn device_tokens_are_taken_and_not_kept() {
             if path.contains("apns") {
                 send("not hex").await.error(400, "BAD_REQUEST", "Invalid APNS token");
             }
+            if path.contains("apns") && method == Method::POST {
+                let missing = ada.post(path, json!({"token": "c0ffee"})).await;
+                missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'appid' argument");
+                let invalid = ada.post(path, json!({"token": "c0ffee", "appid": "a b"})).await;
+                invalid.error(400, "BAD_REQUEST", "Invalid app ID");
+            }
             let refused = bot.request(method.clone(), path).form(json!({"token": "c0ffee"})).send().await;
             refused.error(400, "BAD_REQUEST", "This endpoint does not accept bot requests.");
         }

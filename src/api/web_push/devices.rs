@@ -62,12 +62,21 @@ fn check_token(kind: DeviceKind, token: &str) -> ApiResult<()> {
     Ok(())
 }
 
+/// Apps of Apple name themselves (feature level 223).
+fn check_app_id(app_id: Option<&str>) -> ApiResult<()> {
+    let app_id = app_id.ok_or_else(|| ApiError::missing("appid"))?;
+    let is_valid = app_id.len() <= MAX_APP_ID_LENGTH
+        && !app_id.is_empty()
+        && app_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+    if is_valid { Ok(()) } else { Err(ApiError::bad_request("Invalid app ID")) }
+}
+
 /// Parameters of `/users/me/android_gcm_reg_id` and `/users/me/apns_device_token`.
 #[derive(Deserialize)]
 struct TokenParams {
     /// The device's token.
     token: String,
-    /// The app's identifier, which Apple's tokens need.
+    /// The app's identifier, required to register a token of Apple (feature level 223).
     appid: Option<String>,
 }
 
@@ -85,17 +94,12 @@ async fn add_apns_token(call: Call<User>, params: TokenParams) -> ApiResult<Repl
 async fn add(call: Call<User>, kind: DeviceKind, params: TokenParams) -> ApiResult<Reply> {
     people_only(&call.caller)?;
     let TokenParams { token, appid } = params;
+    if kind == DeviceKind::Apns {
+        check_app_id(appid.as_deref())?;
+    }
     check_token(kind, &token)?;
     let app = call.app.clone();
     let Some(bouncer) = &app.options.push_bouncer else { return Ok(Reply::ok()) };
-    let is_app_id = |id: &String| {
-        id.len() <= MAX_APP_ID_LENGTH
-            && !id.is_empty()
-            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
-    };
-    if kind == DeviceKind::Apns && !appid.as_ref().is_some_and(is_app_id) {
-        return Err(ApiError::bad_request("Invalid app ID"));
-    }
     let api_key_id = call
         .caller
         .credential

@@ -76,7 +76,8 @@ async fn malformed_tokens_are_refused() {
     refused(GOOGLE, json!({"token": ""}), "Empty or invalid length token").await;
     refused(GOOGLE, json!({"token": "a".repeat(4097)}), "Empty or invalid length token").await;
     refused(APPLE, json!({"token": "not hex", "appid": "a.b"}), "Invalid APNS token").await;
-    refused(APPLE, json!({"token": "c0ffee"}), "Invalid app ID").await;
+    let missing = ada.post(APPLE, json!({"token": "c0ffee"})).await;
+    missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'appid' argument");
     refused(APPLE, json!({"token": "c0ffee", "appid": "a b"}), "Invalid app ID").await;
     for path in [GOOGLE, APPLE] {
         let answer = bot.post(path, json!({"token": "c0ffee", "appid": "a.b"})).await;
