@@ -1,6 +1,6 @@
 //! Letters about accounts: passwords, addresses, sign-up, logins.
 
-use super::{DAY, email_of, log_in, open, settle, start, submit};
+use super::{DAY, email_of, invitation, log_in, open, settle, start, submit};
 use crate::harness::{Answer, TestServer};
 use crate::join::{Page, text};
 use hyper::Method;
@@ -356,6 +356,45 @@ async fn people_sign_up_with_a_proven_address_where_the_organization_is_open() {
     let answer = submit(&server, "/register/", json!({"email": "new@example.com"})).await;
     assert_eq!(answer.status, 302);
     assert_eq!(sink.next().await.subject(), "Your account in Team chat");
+}
+
+#[tokio::test]
+async fn addresses_that_may_not_join_are_refused_at_every_door() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    owner.patch("/realm", json!({"invite_required": false})).await.ok();
+    let made = owner.post("/invites/multiuse", json!({})).await.ok();
+    let key = made["invite_link"].as_str().unwrap().split('/').nth_back(1).unwrap().to_owned();
+    submit(&server, "/register/", json!({"email": "early@example.com"})).await;
+    let link = open(&server, &sink.next().await.path("do_confirm")).await.header("location").to_owned();
+
+    owner.post("/realm/domains", json!({"domain": "example.org", "allow_subdomains": false})).await.ok();
+    owner.patch("/realm", json!({"emails_restricted_to_domains": true})).await.ok();
+    let refused = |answer: &Answer, email: &str| {
+        let words = format!("Email '{email}' not allowed in this organization");
+        assert!(answer.status == 400 && text(answer).contains(&words), "{answer}");
+    };
+    for fields in [json!({"email": "new@example.com"}), json!({"email": "new@example.com", "invite": key})] {
+        refused(&submit(&server, "/register/", fields).await, "new@example.com");
+    }
+    let fields = json!({"full_name": "Early", "password": "correct horse"});
+    refused(&Page::open(&server, &link).await.send(fields).await, "early@example.com");
+    assert_eq!(submit(&server, "/register/", json!({"email": "new@example.org"})).await.status, 302);
+    assert_eq!(sink.next().await.to, "new@example.org");
+
+    owner.patch("/realm", json!({"emails_restricted_to_domains": false})).await.ok();
+    let msg = "Some emails did not validate, so we didn't send any invitations.";
+    let answer = owner.post("/invites", invitation("x@yopmail.com")).await;
+    let errors = json!([["x@yopmail.com", "Please use your real email address.", false]]);
+    assert_eq!(answer.error(400, "INVITATION_FAILED", msg)["errors"], errors);
+    let person = json!({"email": "x@yopmail.com", "password": "correct horse", "full_name": "X"});
+    let msg = "Disposable email addresses are not allowed in this organization";
+    owner.post("/users", person).await.error(400, "BAD_REQUEST", msg);
+    let register = async || submit(&server, "/register/", json!({"email": "x@yopmail.com"})).await.status;
+    assert_eq!(register().await, 400);
+    owner.patch("/realm", json!({"disallow_disposable_email_addresses": false})).await.ok();
+    assert_eq!(register().await, 302);
+    assert_eq!(sink.next().await.to, "x@yopmail.com");
 }
 
 #[tokio::test]
