@@ -22,6 +22,8 @@ impl Sender {
         let queue = person.ask(origin, "POST", "/register", &types).await.unwrap();
         let queue_id = queue["queue_id"].as_str().unwrap().to_owned();
         let last_event_id = queue["last_event_id"].as_i64().unwrap();
+        // A queue is returned before its row is on the disk. Once a later change is acknowledged, the row is there too.
+        person.ask(origin, "PATCH", "/settings", &json!({"enter_sends": true})).await.unwrap();
         Self { person, queue_id, last_event_id, received: Vec::new() }
     }
 
