@@ -36,7 +36,7 @@ mod tests {
             ("ada@10minutemail.com", true),
             ("ada@0-mail.com", true),
             ("ada@a.b.guerrillamail.com", true),
-            ("ada@notmailinator.com", false),
+            ("ada@mailinator.com.example.org", false),
             ("ada@gmail.com", false),
             ("ada@com", false),
             ("ada@", false),
