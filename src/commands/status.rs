@@ -101,7 +101,7 @@ impl MailStatus {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeliveryStatus {
-    /// Those that wait.
+    /// The items that wait.
     #[serde(flatten)]
     pub backlog: Backlog,
     /// Number of those that were taken since the start.

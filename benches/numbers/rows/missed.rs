@@ -112,7 +112,7 @@ impl Sink {
         Ok(Self { port, count })
     }
 
-    /// How much it got.
+    /// The number of what it got.
     fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }

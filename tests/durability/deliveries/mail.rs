@@ -106,7 +106,7 @@ fn converse(stream: TcpStream, stop: &Stop<Step>, sender: &UnboundedSender<Got>)
                 "250 OK"
             }
             "RCPT" => {
-                to = line.split(['<', '>']).nth(1).unwrap().to_owned();
+                line.split(['<', '>']).nth(1).unwrap().clone_into(&mut to);
                 stop.pass(Step::Rcpt);
                 "250 OK"
             }

@@ -33,7 +33,7 @@ enum Step {
 struct PushService {
     port: u16,
     steps: Steps<Step>,
-    /// What the notifications are about: of browsers the topic, of phones the message.
+    /// The subject of each notification: of browsers the topic, of phones the message.
     got: UnboundedReceiver<String>,
 }
 

@@ -195,6 +195,7 @@ async fn what_the_release_does_not_know_is_counted() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let stream_id = server.channel("harbour", &[&owner]).await;
+    owner.send(stream_id, "boats", "hello").await;
     let count = |report: &Value| {
         let rows = report["left_out"].as_array().unwrap().iter();
         let rows = rows.filter(|row| row["why"] == "the published release does not know them");
