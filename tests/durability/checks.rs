@@ -271,7 +271,7 @@ fn much_free_space_is_a_warning() {
     change(&db, FILL);
     assert!(!warnings().contains("are unused"), "{}", warnings());
     change(&db, &FILL.replace("[1,2,3,4]", "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]"));
-    assert!(warnings().contains(" MiB of the file are unused: `teamchat compact` gives them back."));
+    assert!(warnings().contains(" MiB of the file are unused: `teamchat compact` returns them to the disk."));
     json_of(&["compact", "--db", text(&db)]);
     assert!(!warnings().contains("are unused"), "{}", warnings());
 }

@@ -64,12 +64,22 @@ async fn a_server_reads_its_configuration() {
 async fn search_engines_are_let_in_by_a_flag() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("chat.sqlite");
-    let owner = ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner"];
+    let owner =
+        ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner", "--json"];
     let access = ["organization", "set", "enable_spectator_access", "true"];
+    let mut printed = Vec::new();
     for arguments in [&owner[..], &access] {
-        let (code, _, said) = words(&command(arguments).arg("--db").arg(&db).output().unwrap());
-        assert_eq!(code, 0, "{said}");
+        let (code, output, error) = words(&command(arguments).arg("--db").arg(&db).output().unwrap());
+        assert_eq!(code, 0, "{error}");
+        printed.push(output);
     }
+    let ada: Value = serde_json::from_str(&printed[0]).unwrap();
+    let serving = Serving::start(folder.path(), &["--listen", "127.0.0.1:0"]);
+    let channel = [("subscriptions", r#"[{"name": "open"}]"#), ("is_web_public", "true")];
+    let url = format!("{}/api/v1/users/me/subscriptions", serving.origin());
+    let request = reqwest::Client::new().post(url).basic_auth("ada@example.com", ada["api_key"].as_str());
+    assert_eq!(request.form(&channel).send().await.unwrap().status(), 200);
+    serving.stop();
     for (flags, is_open) in [(&[] as &[&str], false), (&["--search-engines", "on"], true)] {
         let serving = Serving::start(folder.path(), &[&["--listen", "127.0.0.1:0"][..], flags].concat());
         let robots = reqwest::get(format!("{}/robots.txt", serving.origin())).await.unwrap();
