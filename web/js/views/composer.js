@@ -280,6 +280,10 @@ export function createComposer(app) {
     if (composition.destination && !composition.isHere() && !recipients.contains(document.activeElement)) render();
     else showBanner();
   });
+  effect(() => {
+    for (const topic of /** @type {const} */ (["realm", "users"])) store.on(topic);
+    showBanner();
+  });
   return composer;
 }
 
