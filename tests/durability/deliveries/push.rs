@@ -66,7 +66,10 @@ fn converse(
     stop: &Stop<Step>,
     sender: &UnboundedSender<String>,
 ) -> std::io::Result<()> {
-    stop.pass(Step::Connected);
+    if stop.pass(Step::Connected) {
+        // The program may have written its request before it was killed: this service has not taken it.
+        return Ok(());
+    }
     let Some(config) = tls else { return answer(stream, stop, sender) };
     let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), stream);
     answer(&mut stream, stop, sender)?;
@@ -109,7 +112,7 @@ fn answer(
         has_stopped = stop.pass(Step::Answered);
     }
     let body = r#"{"result": "success", "msg": ""}"#;
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head = format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
     reader.get_mut().write_all(format!("{head}{body}").as_bytes())?;
     reader.get_mut().flush()?;
     if has_stopped {
@@ -153,6 +156,10 @@ async fn kill_at_each_step(
     service: &mut PushService,
     (people, queue): (&People, &str),
 ) {
+    // The first also waits for the phone, which the server names to the bouncer: a conversation of its own.
+    people.mention(&server, "first").await;
+    service.got.recv().await.unwrap();
+    until_empty(db, queue);
     // The notifications that come before the kill, and after it. Without a step, the server has read the answer.
     for (step, before, after) in [
         (Some(Step::Connected), 0, 1),
