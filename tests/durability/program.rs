@@ -71,7 +71,7 @@ impl Person {
     /// Creates an account with the command line.
     pub fn create(db: &Path, name: &str, role: &str) -> Self {
         let email = format!("{name}@example.com");
-        // A bot of the owner's needs no password, which would take long to hash.
+        // Members are bots of the owner, which need no password: it would take long to hash.
         let owner = ["--bot-owner", "owner@example.com"];
         let output = Command::new(env!("CARGO_BIN_EXE_teamchat"))
             .args([
@@ -87,7 +87,7 @@ impl Person {
                 "--db",
             ])
             .arg(db)
-            .args(if name == "owner" { &[][..] } else { &owner[..] })
+            .args(if role == "member" { &owner[..] } else { &[][..] })
             .output()
             .unwrap();
         let user: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -121,29 +121,29 @@ fn answer(
     Ok(())
 }
 
-/// The owner, who is away, and a bot that mentions them.
+/// A moderator, who is away, and a bot that mentions them. Owners also get notices, for example of a full disk.
 struct People {
-    owner: Person,
+    ada: Person,
     bot: Person,
 }
 
 impl People {
     fn create(db: &Path) -> Self {
-        let owner = Person::create(db, "owner", "owner");
-        let bot = Person::create(db, "bot", "member");
-        Self { owner, bot }
+        Person::create(db, "owner", "owner");
+        let (ada, bot) = (Person::create(db, "ada", "moderator"), Person::create(db, "bot", "member"));
+        Self { ada, bot }
     }
 
     /// Both subscribe to a channel.
     async fn meet(&self, server: &Server) {
-        let channel = json!({"subscriptions": [{"name": "general"}], "principals": [self.owner.user_id, self.bot.user_id]});
-        self.owner.ask(&server.origin, "POST", "/users/me/subscriptions", &channel).await.unwrap();
+        let channel = json!({"subscriptions": [{"name": "general"}], "principals": [self.ada.user_id, self.bot.user_id]});
+        self.ada.ask(&server.origin, "POST", "/users/me/subscriptions", &channel).await.unwrap();
     }
 
-    /// Mentions the owner in a topic of its own, which has its own notification.
+    /// Mentions Ada in a topic of its own, which has its own notification.
     async fn mention(&self, server: &Server, topic: &str) {
         let message =
-            json!({"type": "channel", "to": "general", "topic": topic, "content": "@**owner** hello"});
+            json!({"type": "channel", "to": "general", "topic": topic, "content": "@**ada** hello"});
         self.bot.ask(&server.origin, "POST", "/messages", &message).await.unwrap();
     }
 }
@@ -220,7 +220,7 @@ async fn notifications_of_phones_come_once_although_the_server_is_killed_at_any_
     let server = Server::start_with(&db, &variables);
     people.meet(&server).await;
     let phone = json!({"token": "a phone"});
-    people.owner.ask(&server.origin, "POST", "/users/me/android_gcm_reg_id", &phone).await.unwrap();
+    people.ada.ask(&server.origin, "POST", "/users/me/android_gcm_reg_id", &phone).await.unwrap();
     kill_at_each_step(&db, &variables, server, &mut bouncer, (&people, "phone_push")).await;
 }
 
@@ -250,6 +250,6 @@ async fn notifications_of_browsers_come_once_although_the_server_is_killed_at_an
     people.meet(&server).await;
     let endpoint = format!("https://127.0.0.1:{}/push", service.port);
     let subscription = json!({"endpoint": endpoint, "p256dh": PUBLIC_KEY, "auth": AUTH_SECRET});
-    people.owner.subscribe_browser(&server.origin, &subscription).await;
+    people.ada.subscribe_browser(&server.origin, &subscription).await;
     kill_at_each_step(&db, &variables, server, &mut service, (&people, "web_push")).await;
 }
