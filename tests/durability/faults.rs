@@ -41,8 +41,10 @@ impl Sender {
             let events = answer["events"].as_array().unwrap();
             let Some(last) = events.last() else { return };
             self.last_event_id = last["id"].as_i64().unwrap();
-            let content = |event: &Value| event["message"]["content"].as_str().unwrap().to_owned();
-            self.received.extend(events.iter().map(content));
+            // The notification bot also writes to owners, for example of a disk that is almost full.
+            let own = events.iter().map(|event| &event["message"]);
+            let own = own.filter(|message| message["sender_id"] == self.person.user_id);
+            self.received.extend(own.map(|message| message["content"].as_str().unwrap().to_owned()));
         }
     }
 
