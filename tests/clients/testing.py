@@ -61,7 +61,7 @@ def wheel(place):
     dist = importlib.util.module_from_spec(importlib.util.spec_from_loader("dist", loader))
     loader.exec_module(dist)
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]
-    dist.write_wheel(pathlib.Path(place), BINARY, "", version, dist.time_of_source(), [f"linux_{platform.machine()}"])
+    dist.write_wheel(pathlib.Path(place), BINARY, {}, version, dist.time_of_source(), [f"linux_{platform.machine()}"])
     return 0
 
 
