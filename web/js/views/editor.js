@@ -41,7 +41,9 @@ export function createEditor(app, options) {
   function apply({ start, end, text, select }) {
     textarea.focus();
     textarea.setSelectionRange(start, end);
-    if (!document.execCommand("insertText", false, text)) textarea.setRangeText(text, start, end, "end");
+    // The command writes where the focus is: a dialog that is still open keeps it.
+    if (document.activeElement !== textarea || !document.execCommand("insertText", false, text))
+      textarea.setRangeText(text, start, end, "end");
     if (select) textarea.setSelectionRange(...select);
     changed();
   }
