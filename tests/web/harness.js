@@ -284,8 +284,9 @@ export const clickToast = (page, label, text = "") => untilToast(page, text, lab
 /** Waits for an element and acts on it in the same step: `click` or `focus`. `which` is a number, "last", or a text in it. */
 export const act = (page, selector, which, action = "click") => onElements(page, selector, (all, one, how) => {
   const found = one === "last" ? all.at(-1) : typeof one === "number" ? all[one] : all.find((element) => element.textContent.includes(one));
-  // One that is disabled for the moment does nothing.
-  if (!found || found.disabled) throw new Error(`no ${how} on ${one}`);
+  // One that is disabled for the moment does nothing, and nobody reaches what a dialog covers.
+  const dialog = [...document.querySelectorAll(":modal")].at(-1);
+  if (!found || found.disabled || (dialog && !dialog.contains(found) && !found.closest("[popover]"))) throw new Error(`no ${how} on ${one}`);
   found[how]();
   if (how === "focus" && document.activeElement !== found) throw new Error(`${one} does not take the focus`);
 }, which, action);
@@ -391,17 +392,17 @@ export const untilFocus = (page, selector) => until(page, (where) => document.ac
 export const pressOn = (page, selector, key) => eventually(async () => {
   await focusOn(page, selector);
   await page.evaluate((where) => {
-    window.__missed = false;
+    window.__pressed = false;
     addEventListener("keydown", (event) => {
-      window.__missed = event.target !== document.querySelector(where);
-      if (!window.__missed) return;
+      window.__pressed = event.target === document.querySelector(where);
+      if (window.__pressed) return;
       event.preventDefault();
       event.stopImmediatePropagation();
     }, { capture: true, once: true });
   }, selector);
   await page.keyboard.press(key);
-  // A key may lead to another page.
-  assert.ok(!(await page.evaluate(() => window.__missed).catch(() => false)), `${selector} has lost the focus`);
+  // A key may lead to another page, which knows of none.
+  assert.ok((await page.evaluate(() => window.__pressed).catch(() => true)) !== false, `${selector} did not get the key`);
 });
 
 /** Types into an element. */
