@@ -12,6 +12,7 @@ import { Range } from "../../web/js/store/messages.js";
 import { createOutbox } from "../../web/js/store/outbox.js";
 import { createDrafts, moving } from "../../web/js/store/drafts.js";
 import { applyEvents } from "../../web/js/store/events.js";
+import { createFetching } from "../../web/js/store/fetching.js";
 import { createStore, reset } from "../../web/js/store/store.js";
 import { unreadCounts } from "../../web/js/store/unread.js";
 import { createMessageWindow } from "../../web/js/views/message_window.js";
@@ -98,6 +99,58 @@ describe("state and events", () => {
     assert.deepEqual(unreadCounts(store), unreadCounts(later));
     assert.deepEqual(channelSections(store).map(({ key }) => key), channelSections(later).map(({ key }) => key));
     assert.deepEqual(directItems(store, null, true).items.map(({ key }) => key), directItems(later, null, true).items.map(({ key }) => key));
+  });
+});
+
+describe("a reply that is older than the events", () => {
+  it("is brought up to date", async () => {
+    const before = await register("Ada");
+    const store = storeOf(before);
+    const terms = [{ operator: "channel", operand: (await server.call("Ada", "GET", "/get_stream_id", { stream: "general" })).stream_id }, { operator: "topic", operand: "late" }];
+    const sent = {};
+    for (const name of ["edited", "liked", "starred", "moved", "deleted"]) sent[name] = (await server.send("Bob", "general", "late", name)).id;
+    sent.poll = (await server.send("Bob", "general", "late", "/poll Tea?\nYes")).id;
+    let reply;
+    const fetchingOf = (one) => createFetching(one, {
+      getMessages: async (params) => (reply ? reply.promise : server.call("Ada", "GET", "/messages", { ...params, apply_markdown: true })),
+      getMessage: (id) => server.call("Ada", "GET", `/messages/${id}`),
+      requestTerms: (own) => own,
+      matches,
+    });
+    const fetching = fetchingOf(store);
+    const old = await server.call("Ada", "GET", "/messages", { narrow: terms, anchor: "newest", num_before: 100, num_after: 0 });
+    reply = {};
+    reply.promise = new Promise((resolve) => { reply.resolve = resolve; });
+    const range = store.messages.range("late", terms);
+    const loaded = fetching.load(range, "newest");
+
+    await server.call("Bob", "PATCH", `/messages/${sent.edited}`, { content: "edited later" });
+    await server.call("Bob", "POST", `/messages/${sent.liked}/reactions`, { emoji_name: "tada" });
+    await server.call("Ada", "POST", "/messages/flags", { messages: [sent.starred], op: "add", flag: "starred" });
+    await server.call("Bob", "PATCH", `/messages/${sent.moved}`, { topic: "elsewhere", propagate_mode: "change_one", send_notification_to_new_thread: false });
+    await server.call("Ada", "DELETE", `/messages/${sent.deleted}`);
+    await server.call("Bob", "POST", "/submessage", { message_id: sent.poll, msg_type: "widget", content: JSON.stringify({ type: "vote", key: "canned,0", vote: 1 }) });
+    await server.send("Cleo", "general", "late", "new");
+    await server.call("Ada", "POST", "/mark_all_as_read");
+    await server.send("Cleo", "general", "late", "newer");
+    const { events } = await server.call("Ada", "GET", "/events", { queue_id: before.queue_id, last_event_id: before.last_event_id, dont_block: true });
+    applyEvents(store, events, { matches: (one, message) => matches(store, one.terms, message) });
+    fetching.note(events);
+    reply.resolve(old);
+    await loaded;
+
+    reply = undefined;
+    const later = storeOf(await register("Ada"));
+    const known = later.messages.range("late", terms);
+    await fetchingOf(later).load(known, "newest");
+    const shown = (one, run) => run.ids.map((id) => {
+      const { content, subject, flags, reactions, submessages } = one.messages.byId.get(id);
+      const who = reactions.map(({ user_id, emoji_code }) => [user_id, emoji_code]);
+      return { id, content, subject, flags: flags.toSorted(), who, votes: submessages.map((vote) => vote.content) };
+    });
+    assert.equal(known.ids.length, 6);
+    assert.deepEqual(shown(store, range), shown(later, known));
+    assert.deepEqual(unreadCounts(store), unreadCounts(later));
   });
 });
 

@@ -474,9 +474,7 @@ describe("fetching", () => {
     const fetching = createFetching(store, { matches, requestTerms: (terms) => terms, getMessages: (params) => { asked.push(params); return new Promise((resolve) => { answer = resolve; }); } });
     const range = store.messages.range("a", topicTerms(10, "a"));
     const loading = fetching.load(range, "first_unread");
-    store.messages.put([inTopic(7, 10, "a"), inTopic(8, 10, "b")]);
-    fetching.arrive(store.messages.byId.get(7));
-    fetching.arrive(store.messages.byId.get(8));
+    fetching.note([inTopic(7, 10, "a"), inTopic(8, 10, "b")].map((message) => ({ type: "message", message, flags: [] })));
     answer(reply([inTopic(5, 10, "a")], { found_oldest: false }));
     await loading;
     assert.deepEqual([range.ids, range.isLoaded, range.isStale], [[5, 7], true, false]);

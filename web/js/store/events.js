@@ -18,52 +18,45 @@ import { setTyping, userReducers } from "./users.js";
  *   onMessage?: (message: Message, event: Event) => void }} Context
  *   `matches`: whether a narrow shows a message; null if only the server knows. */
 
-/** Applies events in their order: an error in one does not keep the others from being applied.
+/** @typedef {(store: Store, event: Event, context: Context) => void} Reducer */
+
+/** Applies events in their order.
  * @param {Store} store @param {Event[]} events @param {Context} context */
 export function applyEvents(store, events, context) {
+  applyEach(events, (event) => {
+    changeMessages(store, event, context);
+    const reduce = messageReducers[event.type] ?? userReducers[event.type] ?? channelReducers[event.type] ?? listReducers[event.type];
+    reduce?.(store, event, context);
+  });
+}
+
+/** Applies events again to the messages of a reply, which may be older than they are: those that came while it was on its way, in
+ * their order. @param {Store} store @param {Event[]} events @param {Context} context */
+export const applyAgain = (store, events, context) => applyEach(events, (event) => changeMessages(store, event, context));
+
+/** An error in one event does not keep the others from being applied. @param {Event[]} events @param {(event: Event) => void} apply */
+function applyEach(events, apply) {
   for (const event of events) {
     try {
-      const reduce = messageReducers[event.type] ?? userReducers[event.type] ?? channelReducers[event.type] ?? listReducers[event.type];
-      reduce?.(store, event, context);
+      apply(event);
     } catch (error) {
       console.error("an event could not be applied", event, error);
     }
   }
 }
 
-/** @type {Record<string, (store: Store, event: Event, context: Context) => void>} */
-const messageReducers = {
-  message(store, event, context) {
-    /** @type {Message} */
-    const message = { ...event.message, flags: event.flags, rev: 1 };
-    const key = conversationKey(store, message);
-    let isShown = false;
-    for (const range of store.messages.ranges.values()) {
-      if (!range.isLoaded || range.ids.includes(message.id)) continue;
-      const matches = context.matches(range, message);
-      if (matches === false) continue;
-      if (matches === null || !range.hasNewest) {
-        range.hasNewest = false;
-        range.bump();
-        continue;
-      }
-      isShown = true;
-      store.messages.byId.set(message.id, message);
-      range.ids.push(message.id);
-      range.bump();
-    }
-    if (!isShown) store.messages.byId.set(message.id, message);
-    if (!event.flags.includes("read")) addUnread(store, key, message, event.flags);
-    if (message.type === "stream") {
-      bumpTopic(store, Number(message.stream_id), message.subject, message.id);
-    } else {
-      const others = otherIds(store, recipientIds(message));
-      store.directs.set(key, { user_ids: others, max_id: message.id });
-      store.touch("recents");
-    }
-    setTyping(store, key, message.sender_id, false);
-    store.state.max_message_id = Math.max(store.state.max_message_id ?? 0, message.id);
-    context.onMessage?.(message, event);
+/** @type {Reducer} */
+const changeMessages = (store, event, context) => messageChanges[event.type]?.(store, event, context);
+
+/** Whether an event changes messages. @param {Event} event */
+export const isAboutMessages = (event) => event.type in messageChanges;
+
+/** How events change messages, and the runs that they belong to. The same events once more change nothing.
+ * @type {Record<string, Reducer>} */
+const messageChanges = {
+  message(store, event) {
+    const { id } = event.message;
+    store.messages.byId.set(id, { ...event.message, flags: event.flags, rev: (store.messages.byId.get(id)?.rev ?? 0) + 1 });
   },
 
   update_message(store, event, context) {
@@ -75,24 +68,19 @@ const messageReducers = {
         ...(event.flags ? { flags: event.flags } : {}),
       }));
     }
-    if (event.new_stream_id === undefined && event.subject === undefined) return;
-    const ids = event.message_ids;
-    const before = { stream: event.stream_id, topic: event.orig_subject };
+    if (!isMove(event)) return;
     const stream = event.new_stream_id ?? event.stream_id;
-    store.messages.updateAll(ids, (message) => ({
+    store.messages.updateAll(event.message_ids, (message) => ({
       stream_id: stream,
       subject: event.subject ?? message.subject,
       display_recipient: store.channels.get(stream)?.name ?? message.display_recipient,
       last_moved_timestamp: event.edit_timestamp,
     }));
-    moveUnread(store, ids, stream, event.subject ?? before.topic);
-    store.topics.delete(before.stream);
-    store.topics.delete(stream);
-    // Runs are compared anew with what they show: messages may have left, and others may have arrived in between.
+    // Runs are compared again with what they show: messages may have left, and others may have arrived in between.
     /** @type {Set<number>} */
     const gone = new Set();
     for (const range of store.messages.ranges.values()) {
-      for (const id of ids) {
+      for (const id of event.message_ids) {
         const message = store.messages.byId.get(id);
         if (!message) continue;
         const matches = context.matches(range, message);
@@ -103,30 +91,16 @@ const messageReducers = {
       gone.clear();
       if (range.isStale) range.bump();
     }
-    store.touch("topics", "recents");
   },
 
   delete_message(store, event) {
-    const ids = event.message_ids ?? [event.message_id];
-    store.messages.delete(ids);
-    removeUnread(store, ids);
-    for (const id of ids) store.starred.delete(id);
-    if (event.message_type === "stream") store.topics.delete(event.stream_id);
-    store.touch("topics", "recents", "starred");
+    store.messages.delete(deletedIds(event));
   },
 
-  update_message_flags(store, event) {
-    const { flag, op } = event;
-    const ids = event.all ? [...store.messages.byId.keys()] : event.messages;
-    store.messages.updateAll(ids, ({ flags }) => ({
-      flags: op === "add" ? [...new Set([...flags, flag])] : flags.filter((other) => other !== flag),
+  update_message_flags(store, { flag, op, all, messages }) {
+    store.messages.updateAll(all ? [...store.messages.byId.keys()] : messages, ({ flags }) => ({
+      flags: op === "add" ? [...new Set([...flags, flag])] : flags.filter((/** @type {string} */ other) => other !== flag),
     }));
-    if (flag === "read" && op === "add") removeUnread(store, event.all ? [...store.unreadOf.keys()] : ids);
-    if (flag === "read" && op === "remove") restoreUnread(store, event.message_details ?? {});
-    if (flag === "starred") {
-      for (const id of ids) store.starred[op === "add" ? "add" : "delete"](id);
-      store.touch("starred");
-    }
   },
 
   reaction(store, event) {
@@ -145,6 +119,69 @@ const messageReducers = {
       const isKnown = submessages.some((other) => other.id === id);
       return { submessages: isKnown ? submessages : [...submessages, { id, message_id, sender_id, msg_type, content }] };
     });
+  },
+};
+
+/** @param {Event} event */
+const isMove = (event) => event.new_stream_id !== undefined || event.subject !== undefined;
+
+/** @param {Event} event @returns {number[]} */
+const deletedIds = (event) => event.message_ids ?? [event.message_id];
+
+/** What else events about messages change. @type {Record<string, Reducer>} */
+const messageReducers = {
+  message(store, event, context) {
+    const message = /** @type {Message} */ (store.messages.byId.get(event.message.id));
+    const key = conversationKey(store, message);
+    for (const range of store.messages.ranges.values()) {
+      if (!range.isLoaded || range.ids.includes(message.id)) continue;
+      const matches = context.matches(range, message);
+      if (matches === false) continue;
+      if (matches === null || !range.hasNewest) {
+        range.hasNewest = false;
+        range.bump();
+        continue;
+      }
+      range.ids.push(message.id);
+      range.bump();
+    }
+    if (!event.flags.includes("read")) addUnread(store, key, message, event.flags);
+    if (message.type === "stream") {
+      bumpTopic(store, Number(message.stream_id), message.subject, message.id);
+    } else {
+      const others = otherIds(store, recipientIds(message));
+      store.directs.set(key, { user_ids: others, max_id: message.id });
+      store.touch("recents");
+    }
+    setTyping(store, key, message.sender_id, false);
+    store.state.max_message_id = Math.max(store.state.max_message_id ?? 0, message.id);
+    context.onMessage?.(message, event);
+  },
+
+  update_message(store, event) {
+    if (!isMove(event)) return;
+    const stream = event.new_stream_id ?? event.stream_id;
+    moveUnread(store, event.message_ids, stream, event.subject ?? event.orig_subject);
+    store.topics.delete(event.stream_id);
+    store.topics.delete(stream);
+    store.touch("topics", "recents");
+  },
+
+  delete_message(store, event) {
+    const ids = deletedIds(event);
+    removeUnread(store, ids);
+    for (const id of ids) store.starred.delete(id);
+    if (event.message_type === "stream") store.topics.delete(event.stream_id);
+    store.touch("topics", "recents", "starred");
+  },
+
+  update_message_flags(store, { flag, op, all, messages, message_details }) {
+    if (flag === "read" && op === "add") removeUnread(store, all ? [...store.unreadOf.keys()] : messages);
+    if (flag === "read" && op === "remove") restoreUnread(store, message_details ?? {});
+    if (flag === "starred") {
+      for (const id of all ? store.messages.byId.keys() : messages) store.starred[op === "add" ? "add" : "delete"](id);
+      store.touch("starred");
+    }
   },
 
   typing(store, event) {

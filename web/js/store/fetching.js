@@ -4,10 +4,13 @@
  */
 
 import { messagesAround } from "../api/endpoints.js";
+import { applyAgain, isAboutMessages } from "./events.js";
 
 /** @typedef {import("./messages.js").Range} Range */
 /** @typedef {import("../../types/api.js").Message} Message */
 /** @typedef {import("../../types/api.js").Term} Term */
+/** @typedef {import("../../types/api.js").Event} Event */
+/** @typedef {import("../../types/api.js").Messages} Messages */
 /** @typedef {number | "newest" | "oldest" | "first_unread"} Anchor */
 
 /** Further messages per request. */
@@ -17,50 +20,77 @@ const PAGE = 100;
 const TOPIC_REQUESTS = 4;
 
 /** @param {import("./store.js").Store} store
- * @param {{ getMessages: (params: Record<string, unknown>) => Promise<import("../../types/api.js").Messages>, requestTerms: (terms: Term[]) => any[],
+ * @param {{ getMessages: (params: Record<string, unknown>) => Promise<Messages>, getMessage: (id: number) => Promise<{ message: Message }>, requestTerms: (terms: Term[]) => any[],
  *   matches: (store: import("./store.js").Store, terms: Term[], message: Message) => boolean | null }} how */
-export function createFetching(store, { getMessages, requestTerms, matches }) {
-  /** Messages that arrived while requests were under way. @type {Message[]} */
-  let arrived = [];
+export function createFetching(store, { getMessages, getMessage, requestTerms, matches }) {
+  /** Events about messages since the oldest request that is under way. @type {Event[]} */
+  let events = [];
   let underWay = 0;
   /** @type {Map<Range, Promise<unknown>>} */
   const loading = new Map();
   /** One request at a time for each end of a range. @type {Set<string>} */
   const extending = new Set();
+  const context = { matches: (/** @type {Range} */ range, /** @type {Message} */ message) => matches(store, range.terms, message) };
 
-  /** Adds what arrived behind the messages of a reply. @param {Range} range */
-  function mergeArrived(range) {
+  /** Adds what arrived behind the messages of a reply. @param {Range} range @param {Event[]} since The events since the request. */
+  function mergeArrived(range, since) {
     const newest = range.ids.at(-1) ?? 0;
-    const missed = arrived.filter((message) => message.id > newest && matches(store, range.terms, message)).map((message) => message.id);
+    const missed = since.flatMap(({ type, message }) => {
+      const arrived = type === "message" ? store.messages.byId.get(message.id) : undefined;
+      return arrived && arrived.id > newest && context.matches(range, arrived) ? [arrived.id] : [];
+    });
     if (missed.length > 0) range.merge(missed);
   }
 
-  /** @param {Range} range @param {Record<string, unknown>} params @param {(reply: import("../../types/api.js").Messages) => void} take */
-  async function fetchInto(range, params, take) {
+  /** Takes over the messages of a reply. It may be older than events that came while it was on its way: they are applied to it.
+   * @template T @param {Promise<T>} request @param {(reply: T) => Message[]} messagesOf
+   * @param {(reply: T) => void} [place] Runs before the events are applied.
+   * @returns {Promise<{ reply: T, since: Event[] }>} `since`: the events */
+  async function take(request, messagesOf, place) {
+    const first = events.length;
     underWay += 1;
     try {
-      const reply = await getMessages({ narrow: requestTerms(range.terms), ...params });
-      store.messages.put(reply.messages);
-      for (const { id, match_content, match_subject } of reply.messages) {
-        if (match_content !== undefined) range.matches.set(id, { match_content, match_subject });
-      }
-      take(reply);
-      if (range.hasNewest) mergeArrived(range);
-      range.bump();
-      return reply;
+      const reply = await request;
+      const since = events.slice(first);
+      store.messages.put(messagesOf(reply));
+      place?.(reply);
+      applyAgain(store, since, context);
+      return { reply, since };
     } finally {
       underWay -= 1;
-      if (underWay === 0) arrived = [];
+      if (underWay === 0) events = [];
     }
   }
 
+  /** Fetches messages for a range. @param {Range} range @param {Record<string, unknown>} params
+   * @param {(reply: Messages) => void} place Puts their ids into the range. */
+  async function fetchInto(range, params, place) {
+    const request = getMessages({ narrow: requestTerms(range.terms), ...params });
+    const { reply, since } = await take(
+      request,
+      ({ messages }) => messages,
+      (found) => {
+        for (const { id, match_content, match_subject } of found.messages) {
+          if (match_content !== undefined) range.matches.set(id, { match_content, match_subject });
+        }
+        place(found);
+      },
+    );
+    if (range.hasNewest) mergeArrived(range, since);
+    range.bump();
+    return reply;
+  }
+
   return {
-    /** A message arrived. @param {Message} message */
-    arrive(message) {
-      if (underWay > 0) arrived.push(message);
+    /** Notes events that were applied. @param {Event[]} came */
+    note(came) {
+      if (underWay > 0) events.push(...came.filter(isAboutMessages));
     },
+    fetchInto,
+    /** Fetches one message. @param {number} id */
+    fetchOne: (id) => take(getMessage(id), ({ message }) => [message]).then(({ reply }) => reply.message),
     /** Fetches the messages around an anchor, in place of those that the range has.
-     * @param {Range} range @param {Anchor} anchor @returns {Promise<import("../../types/api.js").Messages>} the reply, with the anchor that was found */
+     * @param {Range} range @param {Anchor} anchor @returns {Promise<Messages>} the reply, with the anchor that was found */
     async load(range, anchor) {
       const running = loading.get(range);
       if (running) await running.catch(() => {});

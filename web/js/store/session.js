@@ -44,7 +44,7 @@ export function createSession({ matches, requestTerms, tabs }) {
   const recoveries = signal(0);
   let isStarted = false;
   const offline = createOffline(store, { database, token: csrfToken, now: Date.now });
-  const fetching = createFetching(store, { getMessages: api.getMessages, requestTerms, matches });
+  const fetching = createFetching(store, { getMessages: api.getMessages, getMessage: api.getMessage, requestTerms, matches });
   const topicLists = createTopicLists(store, api.channelTopics);
   const needSubscribers = createSubscriberLists(store, api.channelMembers);
   const reading = createReading(store, {
@@ -102,11 +102,11 @@ export function createSession({ matches, requestTerms, tabs }) {
       applyEvents(store, events, {
         matches: (range, message) => matches(store, range.terms, message),
         onMessage(message, event) {
-          fetching.arrive(message);
           outbox.confirm(event.local_message_id, message.id);
           for (const listener of messageListeners) listener(message, event);
         },
       });
+      fetching.note(events);
       if (events.some((event) => event.type === "drafts")) drafts.adopt(store.state.drafts ?? []);
       for (const event of events) {
         followMove(event);
@@ -200,11 +200,10 @@ export function createSession({ matches, requestTerms, tabs }) {
   /** Shows a message that the server has taken, although no event tells of it. @param {string} localId @param {number} id */
   async function fetchSent(localId, id) {
     if (!store.messages.byId.has(id)) {
-      const reply = await api.getMessage(id).catch(() => null);
-      if (reply) store.messages.put([reply.message]);
+      const message = await fetching.fetchOne(id).catch(() => null);
       // Others may have written meanwhile.
       for (const range of store.messages.ranges.values()) {
-        if (!reply || !range.isLoaded || matches(store, range.terms, reply.message) === false) continue;
+        if (!message || !range.isLoaded || matches(store, range.terms, message) === false) continue;
         range.isStale = true;
         range.bump();
       }
@@ -274,6 +273,7 @@ export function createSession({ matches, requestTerms, tabs }) {
     attempt,
     tell,
     load: fetching.load,
+    fetchInto: fetching.fetchInto,
     extend: fetching.extend,
     markRead: reading.mark,
     flushMarks: reading.flush,

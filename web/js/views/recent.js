@@ -3,7 +3,6 @@
  * @module
  */
 
-import { getMessages } from "../api/endpoints.js";
 import { fill, h, icon } from "../lib/dom.js";
 import { plainList } from "../lib/keyed_list.js";
 import { createMemo } from "../lib/memo.js";
@@ -78,29 +77,30 @@ export function createRecent(app) {
 
 /** The messages that the list is made of. @param {App} app */
 function createMessages({ store, session }) {
-  const narrow = [{ operator: "in", operand: store.isVisitor ? "home" : "all" }];
-  const range = store.messages.range("recent", narrow);
+  const range = store.messages.range("recent", [{ operator: "in", operand: store.isVisitor ? "home" : "all" }]);
+  /** @param {Record<string, unknown>} from @param {(reply: import("../../types/api.js").Messages) => void} place */
+  const ask = (from, place) => session.fetchInto(range, { ...from, num_before: RECENT, num_after: 0 }, place);
   /** @param {import("../../types/api.js").Messages} reply */
   const idsOf = (reply) => reply.messages.map((message) => message.id);
   return {
     range,
     async load() {
       if (range.isLoaded && !range.isStale) return;
-      const reply = await getMessages({ narrow, anchor: "newest", num_before: RECENT, num_after: 0 });
-      store.messages.put(reply.messages);
-      range.ids = idsOf(reply);
-      range.hasOldest = reply.found_oldest;
-      range.isLoaded = range.hasNewest = true;
-      range.isStale = false;
-      range.bump();
+      await ask({ anchor: "newest" }, (reply) => {
+        range.ids = idsOf(reply);
+        range.hasOldest = reply.found_oldest;
+        range.isLoaded = range.hasNewest = true;
+        range.isStale = false;
+      });
     },
     async loadOlder() {
       const from = range.ids[0];
-      const reply = await session.attempt(getMessages({ narrow, anchor: from, include_anchor: false, num_before: RECENT, num_after: 0 }));
-      if (!reply || range.ids[0] !== from) return;
-      store.messages.put(reply.messages);
-      range.hasOldest = reply.found_oldest;
-      range.merge(idsOf(reply));
+      const older = ask({ anchor: from, include_anchor: false }, (reply) => {
+        if (range.ids[0] !== from) return;
+        range.hasOldest = reply.found_oldest;
+        range.merge(idsOf(reply));
+      });
+      await session.attempt(older);
     },
   };
 }
