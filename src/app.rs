@@ -132,7 +132,7 @@ impl App {
 
     /// True while the disk is almost full: the remaining space is for deletions.
     pub fn refuses_changes(&self) -> bool {
-        self.writer.free_space().is_some_and(|free| free < self.disk_reserve())
+        self.writer.has_less_space_than(self.disk_reserve())
     }
 
     /// Refuses changes while the disk is almost full.

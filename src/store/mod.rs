@@ -3,6 +3,7 @@
 //! - [`open`]: creates or upgrades a file, and locks it against a second server;
 //! - `connect`: connections with their pragmas;
 //! - `file_state`: the version of a file, or the program that wrote it;
+//! - `measured_space`: the free space of the disk, measured when it matters;
 //! - `migrations`: the schema, and the steps from older ones to it;
 //! - [`Readers`]: a pool of read-only connections, with a [`Snapshot`] for each request;
 //! - [`Writer`]: one thread with the only writing connection, which runs jobs in groups;
@@ -27,6 +28,7 @@ mod copies;
 mod error;
 mod file;
 mod file_state;
+mod measured_space;
 mod migrations;
 mod new_database;
 pub mod open;

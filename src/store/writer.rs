@@ -3,6 +3,7 @@
 use super::background::{BackgroundJobs, Budget};
 use super::copies::{self, DatabaseCopy};
 use super::file::{FileIdentity, beside, disk_usage, free_space};
+use super::measured_space::MeasuredSpace;
 use super::sink::CommitSink;
 use super::table_version::{TableVersion, UpdateHook, WatchedTables};
 use super::tx::{Answer, BeforeCommit, Job, JobOutcome, JobOutput, Tx, job};
@@ -29,6 +30,7 @@ pub struct Writer {
     task_wakeup: watch::Sender<()>,
     failure: watch::Receiver<bool>,
     identity: FileIdentity,
+    measured_space: Arc<MeasuredSpace>,
     metrics: Arc<WriterMetrics>,
     background: Arc<BackgroundJobs>,
 }
@@ -118,7 +120,18 @@ impl Writer {
             })
             .map_err(|error| StoreError::Panicked(error.to_string()))?;
         let identity = database.identity().clone();
-        Ok((Self { tasks, table_version, task_wakeup, failure, identity, metrics, background }, thread))
+        let measured_space = Arc::default();
+        let writer = Self {
+            tasks,
+            table_version,
+            task_wakeup,
+            failure,
+            identity,
+            measured_space,
+            metrics,
+            background,
+        };
+        Ok((writer, thread))
     }
 
     /// Checks that the path of the database still leads to the open file. The writer checks it before each commit.
@@ -129,6 +142,12 @@ impl Writer {
     /// Returns the number of bytes that the disk has left for the file; `None` if it is unknown.
     pub fn free_space(&self) -> Option<u64> {
         free_space(self.identity.path())
+    }
+
+    /// Returns whether the disk has less than this number of bytes left for the file; false if that is unknown. As long as
+    /// there is ample space, the answer may be a tenth of a second old.
+    pub fn has_less_space_than(&self, limit: u64) -> bool {
+        self.measured_space.is_below(limit, Instant::now(), || self.free_space())
     }
 
     /// Returns the size of the log, in bytes.
