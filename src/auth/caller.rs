@@ -23,7 +23,7 @@ pub struct Caller {
     pub bot_creator_id: Option<UserId>,
     /// The credential that authenticated the request.
     pub credential: Credential,
-    /// The version of accounts and keys as of which this is known: see
+    /// The version of accounts and keys as of which this is known, for requests: see
     /// [`CredentialCache::is_current`](super::CredentialCache::is_current).
     pub version: u64,
 }
@@ -179,7 +179,11 @@ pub trait CallerKind: Send + Sync + Sized + 'static {
         address: IpAddr,
         job: impl FnOnce(&mut Tx<'_>, &Self) -> ApiResult<T>,
     ) -> ApiResult<T> {
-        self.revalidate(tx)?;
+        // Most often, no account and no credential changed since the request was authenticated.
+        let version = self.caller().map(|caller| caller.version);
+        if version.is_none() || version != tx.table_version() {
+            self.revalidate(tx)?;
+        }
         let user_id = self.caller().map(|caller| caller.user_id);
         tx.set_origin(Origin::request(user_id, address));
         let span = user_id

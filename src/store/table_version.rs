@@ -62,6 +62,11 @@ impl UpdateHook {
         Ok(Self { version, is_changed, rows, changed_rows })
     }
 
+    /// Returns the version; `None` if jobs have changed watched tables since the last commit. They count even if they failed.
+    pub(super) fn version(&self) -> Option<u64> {
+        (!self.is_changed.load(Ordering::Relaxed)).then(|| self.version.get())
+    }
+
     /// Runs work that may replace the rows of all tables: then it returns `Some`.
     pub(super) fn around_replacement<T>(&self, work: impl FnOnce() -> Option<T>) -> Option<T> {
         self.rows.begin_all();

@@ -162,6 +162,41 @@ async fn commits_that_change_watched_tables_are_counted() {
 }
 
 #[tokio::test]
+async fn jobs_know_the_version_unless_their_group_changed_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("watched.sqlite"));
+    let (open, gate) = mpsc::channel::<()>();
+    let version = || bench.writer.run(|tx| Ok::<_, StoreError>(tx.table_version()));
+    let (insert, update) =
+        ("INSERT INTO realm (id, uuid, date_created) VALUES (1, 'a', 0)", "UPDATE realm SET deactivated = 1");
+    // While the first job waits, the others come into its group.
+    let before = bench.writer.run(move |tx| {
+        gate.recv().unwrap();
+        Ok::<_, StoreError>(tx.table_version())
+    });
+    let fails = bench.writer.run(move |tx| {
+        tx.execute_batch(insert)?;
+        assert_eq!(tx.table_version(), None);
+        Err::<(), _>(StoreError::Stopped)
+    });
+    let after = version();
+    let (before, fails, after, ()) = tokio::join!(before, fails, after, async { open.send(()).unwrap() });
+    assert_eq!((before.unwrap(), after.unwrap()), (Some(0), None));
+    assert!(matches!(fails, Err(StoreError::Stopped)));
+    assert_eq!(version().await.unwrap(), Some(bench.writer.table_version().get()));
+    for statement in [insert, update] {
+        let known = bench.writer.table_version().get();
+        let change = move |tx: &mut Tx<'_>| {
+            tx.execute_batch(statement)?;
+            Ok::<_, StoreError>(tx.table_version())
+        };
+        assert_eq!(bench.writer.run(change).await.unwrap(), None);
+        assert_eq!(version().await.unwrap(), Some(known + 1));
+    }
+    bench.close();
+}
+
+#[tokio::test]
 async fn failed_jobs_roll_back_only_their_own_changes() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::open(&folder.path().join("chat.sqlite"));

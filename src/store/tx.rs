@@ -2,6 +2,7 @@
 
 use super::StoreError;
 use super::background::{BackgroundJobs, Budget};
+use super::table_version::UpdateHook;
 use super::writer_cache::WriterCaches;
 use crate::error::ApiError;
 use crate::types::Origin;
@@ -36,6 +37,7 @@ pub struct Tx<'c> {
     connection: &'c Connection,
     caches: &'c mut WriterCaches,
     background: &'c Arc<BackgroundJobs>,
+    update_hook: &'c UpdateHook,
     now: i64,
     origin: Origin,
     pub(super) left: JobOutput,
@@ -67,10 +69,21 @@ impl<'c> Tx<'c> {
         connection: &'c Connection,
         caches: &'c mut WriterCaches,
         background: &'c Arc<BackgroundJobs>,
+        update_hook: &'c UpdateHook,
         now: i64,
     ) -> Self {
         let (origin, left) = (Origin::default(), JobOutput::default());
-        Self { connection, caches, background, now, origin, left, is_muted: false, failure: None }
+        Self {
+            connection,
+            caches,
+            background,
+            update_hook,
+            now,
+            origin,
+            left,
+            is_muted: false,
+            failure: None,
+        }
     }
 
     /// Starts the time of a part of some long work, of which the rest comes in further jobs ([`Self::then`]).
@@ -81,6 +94,12 @@ impl<'c> Tx<'c> {
     /// Returns the background jobs, for work at the end of the group ([`Self::before_commit`]).
     pub fn background(&self) -> Arc<BackgroundJobs> {
         Arc::clone(self.background)
+    }
+
+    /// Returns the version of the counted tables ([`WatchedTables::counted`](super::WatchedTables::counted)). What was read
+    /// from them at this version, and not before, is as the job sees it. `None` if a job of the group has changed one of them.
+    pub fn table_version(&self) -> Option<u64> {
+        self.update_hook.version()
     }
 
     /// Returns the time in UNIX seconds, the same for the whole job.

@@ -478,7 +478,8 @@ impl<S: CommitSink> WriterThread<S> {
     /// fails: a full disk makes SQLite roll back the whole transaction.
     fn run_job(&mut self, job: Job) -> JobResult {
         let started = execute(&self.connection, "SAVEPOINT job");
-        let mut tx = Tx::new(&self.connection, &mut self.caches, &self.background, self.clock.seconds());
+        let now = self.clock.seconds();
+        let mut tx = Tx::new(&self.connection, &mut self.caches, &self.background, &self.update_hook, now);
         let outcome = match started {
             Ok(()) => job(Ok(&mut tx)),
             Err(error) => {

@@ -3,6 +3,7 @@
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 use teamchat::commands::Command;
+use teamchat::store::StoreError;
 use teamchat::types::Role;
 
 fn path(user: &Client) -> String {
@@ -331,4 +332,55 @@ async fn a_permission_that_was_taken_meanwhile_does_not_come_back() {
     owner.post(&reactivate(&ada), ()).await.ok();
     server.restore_key(&ada).await;
     ada.get(&format!("/streams/{secret}"), ()).await.error(400, "BAD_REQUEST", "Invalid channel ID");
+}
+
+/// A job that was authenticated before a change, and runs after it: also in the same group, whose rows no one else sees.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_that_wait_for_a_change_of_their_account_are_refused() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let admin = server.administrator("admin").await;
+    let eve = server.member("eve").await;
+    let waiting = async |statement: String, client: &Client, (path, body): (&str, Value)| {
+        let (started, has_started) = std::sync::mpsc::channel();
+        let (open, gate) = std::sync::mpsc::channel::<()>();
+        let writer = &server.app().writer;
+        let change = writer.run(move |tx| -> Result<(), StoreError> {
+            started.send(()).unwrap();
+            gate.recv().unwrap();
+            Ok(tx.execute_batch(&statement)?)
+        });
+        let request = async {
+            has_started.recv().unwrap();
+            let opened = async {
+                while writer.metrics().queued.get() == 0 {
+                    tokio::task::yield_now().await;
+                }
+                open.send(()).unwrap();
+            };
+            tokio::join!(client.post(path, body), opened).0
+        };
+        let (changed, answer) = tokio::join!(change, request);
+        changed.unwrap();
+        answer
+    };
+    let snippet = || ("/saved_snippets", json!({"title": "a", "content": "b"}));
+    let off = format!("UPDATE user SET is_active = 0 WHERE user_id = {}", ada.user_id);
+    waiting(off, &ada, snippet()).await.error(401, "UNAUTHORIZED", "Account is deactivated");
+    let revoked = format!("DELETE FROM api_key WHERE user_id = {}", bob.user_id);
+    waiting(revoked, &bob, snippet()).await.error(401, "UNAUTHORIZED", "Invalid API key");
+    let demoted = format!("UPDATE user SET role = 400 WHERE user_id = {}", admin.user_id);
+    let emoji = (
+        "/realm/playgrounds",
+        json!({"name": "a", "pygments_language": "b", "url_template": "https://c.example/{code}"}),
+    );
+    let msg = "Must be an organization administrator";
+    waiting(demoted, &admin, emoji).await.error(400, "UNAUTHORIZED_PRINCIPAL", msg);
+    let unrelated = "UPDATE stream SET description = description".to_owned();
+    waiting(unrelated, &eve, snippet()).await.ok();
+    let closed = "UPDATE realm SET deactivated = 1".to_owned();
+    let msg = "This organization has been deactivated";
+    waiting(closed, &eve, snippet()).await.error(401, "UNAUTHORIZED", msg);
+    assert_eq!(server.column("SELECT count(*) FROM saved_snippet").await, ["1"]);
+    assert_eq!(server.column("SELECT count(*) FROM code_playground").await, ["0"]);
 }
