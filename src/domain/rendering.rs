@@ -19,7 +19,7 @@ use crate::store::Snapshot;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, StreamId, Topic, UserId, fold};
 use rusqlite::OptionalExtension;
 use std::cell::{OnceCell, RefCell};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use teamchat_markdown::{
     CustomEmoji, Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UploadedFile,
@@ -59,7 +59,7 @@ struct Organization<'a> {
     translates_emoticons: OnceCell<bool>,
     /// Full names that are not ASCII, in lower case.
     other_names: OnceCell<Vec<(UserId, String)>>,
-    linkifiers: OnceCell<Rc<[Linkifier]>>,
+    linkifiers: OnceCell<Arc<[Linkifier]>>,
     /// The first failed statement: the methods of [`Directory`] cannot return it.
     failure: RefCell<Option<ApiError>>,
 }

@@ -23,10 +23,10 @@ use self::redirect::Redirect;
 use self::tls::Tls;
 use crate::app::{App, Backups, Deliveries, Mail, Options};
 use crate::auth::{CredentialCache, CredentialRow, RateLimiter};
-use crate::domain::audit;
 use crate::domain::mail::Setup;
-use crate::domain::messages::serialize;
+use crate::domain::messages::{notification_queue, serialize};
 use crate::domain::space::Space;
+use crate::domain::{audit, linkifiers};
 use crate::events::{EventSink, Hub};
 use crate::http::service::Service;
 use crate::http::{ApiError, Interceptor, Router};
@@ -61,6 +61,12 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
 /// Worker threads of the runtime that [`runtime`] builds.
 const WORKER_THREADS: usize = 5;
+
+/// The tables whose changes the writer notices.
+pub const WATCHED: WatchedTables = WatchedTables {
+    counted: &[CredentialRow::TABLES, linkifiers::TABLES, notification_queue::TABLES],
+    cached: serialize::CACHED_TABLES,
+};
 
 /// An error that keeps a server from starting.
 #[derive(Debug, thiserror::Error)]
@@ -141,8 +147,7 @@ impl Engine {
             hub.expire_all();
         }
         let sink = EventSink::new(Arc::clone(&hub));
-        let watched = WatchedTables { counted: CredentialRow::TABLES, cached: serialize::CACHED_TABLES };
-        let (writer, writer_thread) = Writer::start(&database, connection, clock.clone(), watched, sink)?;
+        let (writer, writer_thread) = Writer::start(&database, connection, clock.clone(), WATCHED, sink)?;
         let public_url = options.public_url.clone();
         let mail =
             options.mail.as_ref().map(|mail| Setup { sender: mail.sender.clone(), url: mail.url.clone() });

@@ -20,11 +20,12 @@ impl TableVersion {
     }
 }
 
-/// Tables whose changes are noticed. Both kinds need row ids: SQLite reports changes of no other tables.
+/// Tables whose changes are noticed. Both kinds need row ids, and their rows are never deleted without a condition: SQLite
+/// does not report other changes.
 #[derive(Clone, Copy, Default)]
 pub struct WatchedTables {
-    /// Tables that [`TableVersion`] counts.
-    pub counted: &'static [&'static str],
+    /// Tables that [`TableVersion`] counts: small ones that seldom change.
+    pub counted: &'static [&'static [&'static str]],
     /// Tables whose rows have values in the cache of [`Snapshot::cached`](super::Snapshot::cached).
     pub cached: &'static [&'static str],
 }
@@ -50,7 +51,7 @@ impl UpdateHook {
         let changed_rows = Arc::new(Mutex::new(Vec::new()));
         let (flag, changed) = (Arc::clone(&is_changed), Arc::clone(&changed_rows));
         connection.update_hook(Some(move |action, _database: &str, table: &str, id| {
-            if tables.counted.contains(&table) {
+            if tables.counted.iter().any(|counted| counted.contains(&table)) {
                 flag.store(true, Ordering::Relaxed);
             }
             if action != Action::SQLITE_INSERT

@@ -91,7 +91,7 @@ impl Bench {
         let published = Arc::clone(&sink.published);
         let (waiting, was_answered) = (Arc::clone(&sink.waiting), Arc::clone(&sink.was_answered));
         let connection = database.connect_writer().unwrap();
-        let watched = WatchedTables { counted: &["realm"], cached: &["counter"] };
+        let watched = WatchedTables { counted: &[&["realm"]], cached: &["counter"] };
         let (writer, thread) = Writer::start(&database, connection, Clock::manual(0), watched, sink).unwrap();
         Self { writer, thread, readers, published, waiting, was_answered, _database: database }
     }
@@ -193,6 +193,46 @@ async fn jobs_know_the_version_unless_their_group_changed_it() {
         assert_eq!(bench.writer.run(change).await.unwrap(), None);
         assert_eq!(version().await.unwrap(), Some(known + 1));
     }
+    bench.close();
+}
+
+#[tokio::test]
+async fn values_of_counted_tables_are_kept_until_these_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("watched.sqlite"));
+    // The names of the organizations, and how often they were read.
+    let loads = Arc::new(Mutex::new(0));
+    let names = |tx: &mut Tx<'_>, loads: &Mutex<u32>| -> Result<Vec<String>, StoreError> {
+        tx.kept(|connection| {
+            *loads.lock().unwrap() += 1;
+            let mut statement = connection.prepare("SELECT uuid FROM realm")?;
+            Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+        })
+    };
+    let job = async |statement: &'static str, succeeds: bool| {
+        let counted = Arc::clone(&loads);
+        let (sender, seen) = mpsc::channel();
+        let done = bench.writer.run(move |tx| {
+            tx.execute_batch(statement)?;
+            sender.send(names(tx, &counted)?).unwrap();
+            if succeeds { Ok(()) } else { Err(StoreError::Stopped) }
+        });
+        assert_eq!(done.await.is_ok(), succeeds);
+        (seen.recv().unwrap(), std::mem::take(&mut *loads.lock().unwrap()))
+    };
+    let list = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(job("", true).await, (list(&[]), 1));
+    assert_eq!(job("", true).await, (list(&[]), 0));
+    assert_eq!(job("INSERT INTO counter (name, value) VALUES ('a', 1)", true).await, (list(&[]), 0));
+    let insert = "INSERT INTO realm (id, uuid, date_created) VALUES (1, 'a', 0)";
+    assert_eq!(job(insert, false).await, (list(&["a"]), 1), "as the job sees it");
+    assert_eq!(job("", true).await, (list(&[]), 1), "what the failed job saw is not kept");
+    assert_eq!(job(insert, true).await, (list(&["a"]), 1));
+    assert_eq!(job("", true).await, (list(&["a"]), 1), "after the commit");
+    assert_eq!(job("", false).await, (list(&["a"]), 0));
+    assert_eq!(job("UPDATE realm SET uuid = 'b'", true).await, (list(&["b"]), 1));
+    assert_eq!(job("", false).await, (list(&["b"]), 1));
+    assert_eq!(job("", true).await, (list(&["b"]), 1), "a failed job drops what it read");
     bench.close();
 }
 

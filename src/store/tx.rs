@@ -190,6 +190,23 @@ impl<'c> Tx<'c> {
         self.left.wakes_tasks.set(true);
     }
 
+    /// Returns a value that is made of rows of the counted tables and of nothing else: what `load` returned before, as long as
+    /// none of these rows changed. One value of each type is kept.
+    pub fn kept<T: Clone + Send + 'static, E>(
+        &mut self,
+        load: impl FnOnce(&Connection) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Some(version) = self.table_version() else { return load(self.connection) };
+        if let Some(Kept(Some((of_version, value)))) = self.cache::<Kept<T>>()
+            && *of_version == version
+        {
+            return Ok(value.clone());
+        }
+        let value = load(self.connection)?;
+        self.cache_mut::<Kept<T>>().1.0 = Some((version, value.clone()));
+        Ok(value)
+    }
+
     /// Returns the connection and the writer's cache of a type, for reading and writing.
     pub fn cache_mut<T: Default + Send + 'static>(&mut self) -> (&Connection, &mut T) {
         (self.connection, self.caches.cache_mut())
@@ -198,6 +215,15 @@ impl<'c> Tx<'c> {
     /// Returns the writer's cache of a type for reading, if it was ever used.
     pub fn cache<T: 'static>(&self) -> Option<&T> {
         self.caches.cache()
+    }
+}
+
+/// A value of [`Tx::kept`] with the version of the tables that it was made at.
+struct Kept<T>(Option<(u64, T)>);
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self(None)
     }
 }
 

@@ -7,14 +7,14 @@ use crate::domain::linkifiers::{LinkifierRecord, sql};
 use crate::error::ApiResult;
 use rusqlite::Connection;
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::Arc;
 use teamchat_markdown::{Linkifier, TopicLink};
 
 /// The cache of one thread.
 #[derive(Default)]
 struct Compiled {
     rows: Vec<LinkifierRecord>,
-    linkifiers: Rc<[Linkifier]>,
+    linkifiers: Arc<[Linkifier]>,
 }
 
 thread_local! {
@@ -22,13 +22,13 @@ thread_local! {
 }
 
 /// All linkifiers, in the order in which they are tried.
-pub fn all(connection: &Connection) -> ApiResult<Rc<[Linkifier]>> {
+pub fn all(connection: &Connection) -> ApiResult<Arc<[Linkifier]>> {
     COMPILED.with_borrow_mut(|compiled| {
         if !sql::is_unchanged(connection, &compiled.rows)? {
             compiled.rows = sql::all(connection)?;
             compiled.linkifiers = compiled.rows.iter().filter_map(compile).collect();
         }
-        Ok(Rc::clone(&compiled.linkifiers))
+        Ok(Arc::clone(&compiled.linkifiers))
     })
 }
 
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(links(&one), ["https://one.example.com/1", "https://second.example.com/2"]);
         sql::set_position(&one, second, 0).unwrap();
         assert_eq!(links(&one), ["https://second.example.com/1", "https://second.example.com/2"]);
-        assert!(Rc::ptr_eq(&all(&one).unwrap(), &all(&one).unwrap()), "nothing is compiled twice");
+        assert!(Arc::ptr_eq(&all(&one).unwrap(), &all(&one).unwrap()), "nothing is compiled twice");
     }
 
     #[test]

@@ -7,6 +7,9 @@ pub use self::sql::*;
 
 use serde::{Deserialize, Serialize};
 
+/// The tables of linkifiers, whose changes the writer has to notice ([`Tx::kept`](crate::store::Tx::kept)).
+pub const TABLES: &[&str] = &["linkifier"];
+
 /// A linkifier on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkifierRecord {

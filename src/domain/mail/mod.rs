@@ -100,7 +100,7 @@ pub fn set_up(tx: &Tx<'_>, new: Option<&Setup>) -> ApiResult<()> {
             tx.prepare_cached(statement)?.execute((sender, url))?;
         }
         None => {
-            tx.prepare_cached("DELETE FROM mail_setup")?.execute([])?;
+            tx.prepare_cached("DELETE FROM mail_setup WHERE id = 1")?.execute([])?;
             outbox::clear(tx)?;
         }
     }

@@ -6,7 +6,6 @@ use crate::domain::alert_words::alerted;
 use crate::domain::files::references;
 use crate::domain::files::references::ClaimableFiles;
 use crate::domain::groups::membership;
-use crate::domain::linkifiers::compiled::topic_links;
 use crate::domain::messages::destination::Destination;
 use crate::domain::messages::events::{FlagHolders, MessageRouting, MessageSent, Sender};
 use crate::domain::messages::flags::bit;
@@ -24,14 +23,14 @@ use crate::domain::subscriptions::members;
 use crate::domain::user_topics::auto_follow;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::visibility::Scope;
-use crate::domain::{access, muted_users, rows, subscriptions, visibility};
+use crate::domain::{access, linkifiers, muted_users, rows, subscriptions, visibility};
 use crate::error::{ApiError, ApiResult};
 use crate::events::{Audience, QueueId, Routed};
 use crate::store::Tx;
 use crate::types::{BotType, ClientId, GroupId, MessageId, RecipientId, TopicId, UserId};
 use roaring::RoaringBitmap;
 use std::collections::HashMap;
-use teamchat_markdown::{Rendered, TopicLink};
+use teamchat_markdown::{Rendered, TopicLink, topic_links};
 
 /// A message that is ready to be sent.
 pub struct OutgoingMessage {
@@ -272,7 +271,8 @@ fn store(
     let is_channel = target.topic_id.is_some();
     let widget = message.widget.clone().or_else(|| Widget::of(&message.content));
     let files = ClaimableFiles::of(tx, sender_id, tx.now(), &rendered.attachment_path_ids)?;
-    let topic_links = if is_channel { topic_links(tx, target.topic)? } else { Vec::new() };
+    let topic_links =
+        if is_channel { topic_links(target.topic, &tx.kept(linkifiers::compiled::all)?) } else { Vec::new() };
     let mut attributes = attributes_of(rendered, is_channel, !files.is_empty());
     if widget.is_some() {
         attributes |= attribute::HAS_SUBMESSAGE;

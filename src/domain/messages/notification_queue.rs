@@ -5,6 +5,7 @@ use crate::domain::limits::MAX_WAITING_MESSAGES;
 use crate::store::{Tx, bitmap};
 use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
+use rusqlite::{Connection, Row};
 
 /// The queues of a medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +34,20 @@ impl Queue {
             Self::Mail => "mail_held",
         }
     }
+}
 
-    /// The table that is empty if the queue is not used.
-    fn condition(self) -> &'static str {
-        match self {
-            Self::Push => "push_subscription",
-            Self::Mail => "mail_setup",
-        }
-    }
+/// The tables that are empty if a queue is not used, in the order of [`Queue::ALL`]. The writer has to notice their changes
+/// ([`Tx::kept`]).
+pub const TABLES: &[&str] = &["push_subscription", "mail_setup"];
+
+/// Whether each queue is used.
+#[derive(Clone, Copy)]
+struct UsedQueues([bool; Queue::ALL.len()]);
+
+fn used_queues(connection: &Connection) -> rusqlite::Result<UsedQueues> {
+    let statement = "SELECT EXISTS (SELECT 1 FROM push_subscription), EXISTS (SELECT 1 FROM mail_setup)";
+    let used = |row: &Row<'_>| Ok(UsedQueues([row.get(0)?, row.get(1)?]));
+    connection.prepare_cached(statement)?.query_row([], used)
 }
 
 /// Queues a message that was sent.
@@ -63,10 +70,8 @@ fn insert(
     message_id: MessageId,
     edit: Option<(UserId, &RoaringBitmap)>,
 ) -> rusqlite::Result<()> {
-    for queue in Queue::ALL {
-        let is_used: bool = tx
-            .prepare_cached(&format!("SELECT EXISTS (SELECT 1 FROM {})", queue.condition()))?
-            .query_row([], |row| row.get(0))?;
+    let UsedQueues(used) = tx.kept(used_queues)?;
+    for (queue, is_used) in Queue::ALL.into_iter().zip(used) {
         if is_used {
             insert_into(tx, queue, message_id, edit)?;
         }

@@ -10,6 +10,7 @@ use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use rusqlite::Connection;
+use std::sync::Arc;
 
 /// A message that is to be posted.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ pub fn message_sent(
         return Ok(());
     }
     let (mut called, mut queued) = (0, false);
-    for bot_id in bots(tx)? {
+    for bot_id in tx.kept(bots)?.0.iter().copied() {
         if called == MAX_BOTS_CALLED {
             break;
         }
@@ -93,12 +94,17 @@ fn has_room(tx: &Tx<'_>, sender_id: UserId, bot_id: UserId) -> ApiResult<bool> {
     })
 }
 
-fn bots(connection: &Connection) -> rusqlite::Result<Vec<UserId>> {
-    connection
+/// The active bots with an outgoing webhook.
+#[derive(Clone)]
+struct OutgoingBots(Arc<[UserId]>);
+
+fn bots(connection: &Connection) -> rusqlite::Result<OutgoingBots> {
+    let user_ids = connection
         // A number in the text, `BotType::OutgoingWebhook`, since the index holds only these rows.
         .prepare_cached("SELECT user_id FROM user WHERE bot_type = 3 AND is_active")?
         .query_map([], |row| row.get(0))?
-        .collect()
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(OutgoingBots(user_ids))
 }
 
 fn insert(

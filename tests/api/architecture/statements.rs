@@ -8,6 +8,7 @@ use super::modules::Modules;
 use super::source::{SourceFile, files};
 use regex::{Captures, Regex};
 use std::collections::{BTreeMap, BTreeSet};
+use teamchat::server::WATCHED;
 use teamchat::store::Database;
 use tempfile::TempDir;
 
@@ -126,6 +127,29 @@ fn statements_fit_the_schema() {
         }
     }
     assert!(failures.is_empty(), "statements that the schema refuses:\n{}", failures.join("\n"));
+}
+
+/// SQLite reports no changes of tables without row ids, and none by a `DELETE` without a condition.
+#[test]
+fn the_writer_notices_all_changes_of_watched_tables() {
+    let (_folder, database) = empty_database();
+    let connection = database.connect_writer().unwrap();
+    let watched: Vec<&str> =
+        WATCHED.counted.iter().copied().flatten().chain(WATCHED.cached).copied().collect();
+    let statements = complete_statements(&files());
+    let mut failures = Vec::new();
+    for table in watched {
+        let without_row_id: i64 = connection
+            .query_row("SELECT wr FROM pragma_table_list WHERE name = ?1", [table], |row| row.get(0))
+            .unwrap();
+        if without_row_id == 1 {
+            failures.push(format!("{table} has no row ids"));
+        }
+        let unnoticed = format!("DELETE FROM {table}");
+        let unnoticed = statements.iter().filter(|statement| statement.text.trim() == unnoticed);
+        failures.extend(unnoticed.map(|statement| format!("{}: {}", statement.path, statement.text)));
+    }
+    assert!(failures.is_empty(), "changes that are not noticed:\n{}", failures.join("\n"));
 }
 
 #[test]
