@@ -18,7 +18,12 @@ pub struct UserSetting<T>(Setting<T>);
 impl<T: SettingValue> UserSetting<T> {
     /// Loads a user's value by one indexed search.
     pub fn get(&self, connection: &Connection, user_id: UserId) -> ApiResult<T> {
-        Ok(self.0.parse(sql::get(connection, user_id, self.0.name())?)?)
+        self.parse(sql::get(connection, user_id, self.0.name())?)
+    }
+
+    /// Reads a value as it is stored; `None` if it was never set.
+    pub fn parse(&self, stored: Option<String>) -> ApiResult<T> {
+        Ok(self.0.parse(stored)?)
     }
 
     /// The name on the wire and in the file.

@@ -6,7 +6,7 @@ use crate::domain::limits::MAX_USER_TOPICS_BY_THEMSELVES;
 use crate::domain::rows::user::UserRow;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::{rules, sql};
-use crate::domain::{rows, subscriptions, user_settings};
+use crate::domain::{rows, user_settings};
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{StreamId, Topic, UserId};
@@ -43,19 +43,30 @@ impl AutoFollowSettings {
     }
 }
 
-/// Loads the settings of a user; `None` for bots.
-fn load_settings(tx: &Tx<'_>, user: &UserRow, stream_id: StreamId) -> ApiResult<Option<AutoFollowSettings>> {
+/// Loads a user's policy for a topic, and their settings; `None` for bots. One statement: this is a part of each send.
+fn load(
+    tx: &Tx<'_>,
+    user: &UserRow,
+    stream_id: StreamId,
+    topic: &Topic,
+) -> ApiResult<Option<(VisibilityPolicy, AutoFollowSettings)>> {
     if user.is_bot() {
         return Ok(None);
     }
-    let user_id = user.user_id;
-    let follow = user_settings::AUTOMATICALLY_FOLLOW_TOPICS_POLICY.get(tx, user_id)?;
-    let subscription = subscriptions::one(tx, user_id, stream_id)?;
-    let is_muted = subscription.is_some_and(|(subscription, active)| active && subscription.is_muted);
-    let unmute = is_muted
-        .then(|| user_settings::AUTOMATICALLY_UNMUTE_TOPICS_IN_MUTED_STREAMS_POLICY.get(tx, user_id))
-        .transpose()?;
-    Ok(Some(AutoFollowSettings { follow, unmute }))
+    let follow = &user_settings::AUTOMATICALLY_FOLLOW_TOPICS_POLICY;
+    let unmute = &user_settings::AUTOMATICALLY_UNMUTE_TOPICS_IN_MUTED_STREAMS_POLICY;
+    let mut statement = tx.prepare_cached(
+        "SELECT coalesce((SELECT visibility_policy FROM user_topic
+                 WHERE user_id = ?1 AND stream_id = ?2 AND name_key = ?3), 0),
+             coalesce((SELECT is_muted FROM subscription WHERE user_id = ?1 AND stream_id = ?2 AND active), 0),
+             (SELECT value FROM user_setting WHERE user_id = ?1 AND property = ?4),
+             (SELECT value FROM user_setting WHERE user_id = ?1 AND property = ?5)",
+    )?;
+    let parameters = (user.user_id, stream_id, topic.key(), follow.name(), unmute.name());
+    let (now, is_muted, stored_follow, stored_unmute): (_, bool, _, _) =
+        statement.query_row(parameters, |row| row.try_into())?;
+    let unmute = is_muted.then(|| unmute.parse(stored_unmute)).transpose()?;
+    Ok(Some((now, AutoFollowSettings { follow: follow.parse(stored_follow)?, unmute })))
 }
 
 /// Updates a user's policy for a topic after they sent a message to it. Returns the new policy if it changed. `begins`
@@ -67,9 +78,8 @@ pub fn after_send(
     topic: &Topic,
     begins: impl FnOnce(&Tx<'_>) -> ApiResult<bool>,
 ) -> ApiResult<Option<VisibilityPolicy>> {
-    let Some(settings) = load_settings(tx, user, stream_id)? else { return Ok(None) };
+    let Some((now, settings)) = load(tx, user, stream_id, topic)? else { return Ok(None) };
     let user_id = user.user_id;
-    let now = sql::policy(tx, user_id, stream_id, &topic.key())?;
     let mut wanted = settings.policy(&[trigger::PARTICIPATION, trigger::SEND]);
     let by_beginning = settings.policy(&[trigger::INITIATION]);
     // Sending the first message does not override a policy that the user set.
@@ -87,8 +97,7 @@ pub fn after_send(
 /// one who started the topic (release 11.0). A policy that the user set does not change.
 pub fn after_split(tx: &mut Tx<'_>, user_id: UserId, stream_id: StreamId, topic: &Topic) -> ApiResult<()> {
     let Some(user) = rows::user::by_id(tx, user_id)? else { return Ok(()) };
-    let Some(settings) = load_settings(tx, &user, stream_id)? else { return Ok(()) };
-    let now = sql::policy(tx, user_id, stream_id, &topic.key())?;
+    let Some((now, settings)) = load(tx, &user, stream_id, topic)? else { return Ok(()) };
     if now == VisibilityPolicy::Inherit {
         raise(tx, user_id, stream_id, topic, now, settings.policy(&[trigger::INITIATION]))?;
     }
@@ -103,8 +112,7 @@ pub fn after_participation(
     topic: &Topic,
 ) -> ApiResult<()> {
     let Some(user) = rows::user::by_id(tx, user_id)? else { return Ok(()) };
-    let Some(settings) = load_settings(tx, &user, stream_id)? else { return Ok(()) };
-    let now = sql::policy(tx, user_id, stream_id, &topic.key())?;
+    let Some((now, settings)) = load(tx, &user, stream_id, topic)? else { return Ok(()) };
     raise(tx, user_id, stream_id, topic, now, settings.policy(&[trigger::PARTICIPATION])).map(|_| ())
 }
 
