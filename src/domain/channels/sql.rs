@@ -203,20 +203,6 @@ pub fn newest_timestamp(connection: &Connection, recipient_id: RecipientId) -> r
         .optional()
 }
 
-/// The time of the newest message of a channel before another message, in UNIX seconds.
-pub fn timestamp_before(
-    connection: &Connection,
-    recipient_id: RecipientId,
-    id: MessageId,
-) -> rusqlite::Result<Option<i64>> {
-    connection
-        .prepare_cached(
-            "SELECT timestamp FROM message WHERE recipient_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1",
-        )?
-        .query_row((recipient_id, id), |row| row.get(0))
-        .optional()
-}
-
 /// The number of messages of a channel from this id on. Reads only the index.
 pub fn messages_since(
     connection: &Connection,

@@ -39,9 +39,13 @@ pub fn emit_if_changed(tx: &mut Tx<'_>, stream: &StreamRow, before: Summary) -> 
 }
 
 /// Emits the members that a message that was just sent changes: if it is the first of the channel, or the first in a
-/// long time.
-pub fn emit_if_first(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiResult<()> {
-    let previous = channels::timestamp_before(tx, stream.recipient_id, id)?;
+/// long time. `previous` is the time of the one before it, in UNIX seconds.
+pub fn emit_if_first(
+    tx: &mut Tx<'_>,
+    stream: &StreamRow,
+    id: MessageId,
+    previous: Option<i64>,
+) -> ApiResult<()> {
     let first = previous.is_none().then_some(StreamChange::FirstMessageId { value: Some(id) });
     let was_active = channels::rules::is_recently_active(tx.now(), stream.date_created, previous);
     let active = (!was_active).then_some(StreamChange::IsRecentlyActive { value: true });

@@ -9,7 +9,7 @@ use crate::domain::groups::membership;
 use crate::domain::messages::destination::Destination;
 use crate::domain::messages::events::{FlagHolders, MessageRouting, MessageSent, Sender};
 use crate::domain::messages::flags::bit;
-use crate::domain::messages::record::{DisplayRecipient, Submessage, attribute};
+use crate::domain::messages::record::{DisplayRecipient, Participant, Submessage, attribute};
 use crate::domain::messages::rules::mentions;
 use crate::domain::messages::sent_names::SentName;
 use crate::domain::messages::widget::{WIDGET, Widget};
@@ -119,7 +119,7 @@ pub fn store_and_emit(
     sender_id: UserId,
     message: &OutgoingMessage,
 ) -> ApiResult<SentMessage> {
-    let sender = rows::user::by_id(tx, sender_id)?
+    let (sender, is_muted) = muted_users::user_and_whether_muted(tx, sender_id)?
         .ok_or_else(|| ApiError::internal("the sender of a message has no user row"))?;
     let target = Target::prepare(tx, sender_id, message)?;
     let flags = NewFlags::find(tx, sender_id, &target, message)?;
@@ -127,7 +127,9 @@ pub fn store_and_emit(
     let stored = store(tx, sender_id, message, &target)?;
     let id = stored.id;
     flags.write(tx, id)?;
-    let readers = mark_as_read(tx, sender_id, message, &target, id)?;
+    let muters = if is_muted { muted_users::list_muters(tx, sender_id)? } else { Vec::new() };
+    let readers = mark_as_read(tx, sender_id, message, &target, id, muters)?;
+    let previous = target.previous;
     emit(tx, &sender, message, target, &flags, &readers, &stored)?;
     let named: Vec<UserId> = message.rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
     webhook_queue::message_sent(tx, id, &sender, &message.destination, &named)?;
@@ -135,7 +137,7 @@ pub fn store_and_emit(
         notification_queue::message_sent(tx, id)?;
     }
     if let Destination::Channel(stream, _) = &message.destination {
-        channel_summary::emit_if_first(tx, stream, id)?;
+        channel_summary::emit_if_first(tx, stream, id, previous)?;
     }
     Ok(SentMessage { id, automatic_new_visibility_policy })
 }
@@ -147,6 +149,8 @@ struct Target<'d> {
     topic: &'d str,
     /// `None` in direct conversations.
     topic_id: Option<TopicId>,
+    /// The time of the message before it in the channel, in UNIX seconds.
+    previous: Option<i64>,
     /// The receivers.
     audience: Audience,
     /// Bots of the audience that are mentioned but not subscribed.
@@ -165,6 +169,7 @@ impl<'d> Target<'d> {
                     recipient_id,
                     topic: "",
                     topic_id: None,
+                    previous: None,
                     audience,
                     mentioned_bots: Vec::new(),
                 });
@@ -180,8 +185,9 @@ impl<'d> Target<'d> {
             }
             audience = audience.and_public_queues();
         }
-        let topic_id = Some(sql::topic_or_new(tx, stream.stream_id, &topic.key())?);
-        Ok(Self { recipient_id, topic: topic.as_str(), topic_id, audience, mentioned_bots })
+        let (topic_id, previous) = sql::topic_or_new_and_newest(tx, stream, &topic.key())?;
+        let (topic, topic_id) = (topic.as_str(), Some(topic_id));
+        Ok(Self { recipient_id, topic, topic_id, previous, audience, mentioned_bots })
     }
 }
 
@@ -311,7 +317,7 @@ fn store(
     Ok(Stored { id, topic_links, submessage })
 }
 
-/// Marks a message as read for its sender on request, for users who muted them, and for all users of an archived
+/// Marks a message as read for its sender on request, for users who muted them (`muters`), and for all users of an archived
 /// channel. Returns these users.
 fn mark_as_read(
     tx: &Tx<'_>,
@@ -319,10 +325,10 @@ fn mark_as_read(
     message: &OutgoingMessage,
     target: &Target<'_>,
     id: MessageId,
+    muters: Vec<UserId>,
 ) -> ApiResult<Vec<UserId>> {
     let knowing =
         message.read_by_sender.then_some(sender_id).into_iter().chain(message.read_by.iter().copied());
-    let muters = muted_users::list_muters(tx, sender_id)?;
     let in_archive = match &message.destination {
         Destination::Channel(stream, _) if stream.is_archived => target.audience.bitmap().clone(),
         _ => RoaringBitmap::new(),
@@ -355,7 +361,9 @@ fn emit(
         Destination::Channel(stream, _) => {
             (DisplayRecipient::Stream(stream.name.clone()), Some(stream.stream_id))
         }
-        Destination::Direct(user_ids) => (DisplayRecipient::Direct(sql::participants(tx, user_ids)?), None),
+        Destination::Direct(user_ids) => {
+            (DisplayRecipient::Direct(participants(tx, user_ids, sender)?), None)
+        }
     };
     let event = MessageSent {
         id: stored.id,
@@ -393,6 +401,26 @@ fn emit(
     Ok(())
 }
 
+/// The participants of a direct conversation, by id. The row of the sender is known.
+fn participants(tx: &Tx<'_>, user_ids: &[UserId], sender: &UserRow) -> ApiResult<Vec<Participant>> {
+    let Ok(index) = user_ids.binary_search(&sender.user_id) else {
+        return Ok(sql::participants(tx, user_ids)?);
+    };
+    let mut others = user_ids.to_vec();
+    others.remove(index);
+    let mut people = sql::participants(tx, &others)?;
+    people.insert(
+        index,
+        Participant {
+            id: sender.user_id,
+            email: sender.email.clone(),
+            full_name: sender.full_name.clone(),
+            is_mirror_dummy: false,
+        },
+    );
+    Ok(people)
+}
+
 /// True if a topic has a message that a user may read.
 fn can_read_any(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, topic_id: TopicId) -> ApiResult<bool> {
     if stream.has_public_history() {
@@ -405,13 +433,15 @@ fn can_read_any(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, topic_id: Topi
 
 /// Returns the set of receivers. A new direct conversation may make its participants visible to guests among them.
 pub fn recipient(tx: &mut Tx<'_>, sender_id: UserId, destination: &Destination) -> ApiResult<RecipientId> {
-    match destination {
-        Destination::Direct(people) if sql::direct_recipient(tx, people)?.is_none() => {
-            visibility::with_events(tx, Scope::Conversation(people), |tx| {
-                destination.recipient(tx, sender_id)
-            })
-        }
-        _ => destination.recipient(tx, sender_id),
+    let people = match destination {
+        Destination::Channel(stream, _) => return Ok(stream.recipient_id),
+        Destination::Direct(people) => people,
+    };
+    match sql::direct_recipient(tx, people)? {
+        Some(recipient_id) => Ok(recipient_id),
+        None => visibility::with_events(tx, Scope::Conversation(people), |tx| {
+            Ok(sql::insert_direct_recipient(tx, people, sender_id)?)
+        }),
     }
 }
 

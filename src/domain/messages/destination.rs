@@ -13,7 +13,7 @@ use crate::domain::messages::sql;
 use crate::domain::rows::channel::{StreamRow, TopicsPolicy};
 use crate::domain::{access, channels, limits, rows, users};
 use crate::error::{ApiError, ApiResult};
-use crate::types::{JsonOrText, RecipientId, StreamId, Topic, UserId};
+use crate::types::{JsonOrText, StreamId, Topic, UserId};
 use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::Value;
@@ -107,17 +107,6 @@ impl Destination {
         match self {
             Self::Channel(stream, topic) => Some((stream.stream_id, topic)),
             Self::Direct(_) => None,
-        }
-    }
-
-    /// Returns the set of receivers, and stores that of a direct conversation which the sender begins.
-    pub fn recipient(&self, connection: &Connection, sender_id: UserId) -> ApiResult<RecipientId> {
-        match self {
-            Self::Channel(stream, _) => Ok(stream.recipient_id),
-            Self::Direct(user_ids) => match sql::direct_recipient(connection, user_ids)? {
-                Some(recipient_id) => Ok(recipient_id),
-                None => Ok(sql::insert_direct_recipient(connection, user_ids, sender_id)?),
-            },
         }
     }
 }
@@ -273,10 +262,10 @@ fn direct_participants(connection: &Connection, caller: &Caller, to: &JsonOrText
     Ok(user_ids)
 }
 
-/// Checks that the caller may write to these users. Access comes first: the other refusals name people.
+/// Checks that the caller, who is active, may write to these users. Access comes first: the other refusals name people.
 fn check_direct(ctx: Ctx<'_>, user_ids: &[UserId]) -> ApiResult<()> {
     let mut users = Vec::with_capacity(user_ids.len());
-    for user_id in user_ids {
+    for user_id in user_ids.iter().filter(|user_id| **user_id != ctx.caller.user_id) {
         let user = rows::user::by_id(&ctx, *user_id)?;
         users.push(user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {user_id}")))?);
     }
