@@ -2,6 +2,7 @@
 //! not get the reply sends the same again, and receives the id of the stored message.
 
 use crate::domain::messages::destination::Destination;
+use crate::domain::messages::sql::NameCounts;
 use crate::error::ApiResult;
 use crate::events::QueueId;
 use crate::store::Tx;
@@ -11,6 +12,9 @@ use sha2::{Digest, Sha256};
 
 /// Number of messages of a sender that keep their names.
 const KEPT: i64 = 200;
+
+/// The most senders whose names are counted.
+const CAPACITY: usize = 4096;
 
 /// The name of a message. The destination and the content are parts of it: a program that gives all its messages the same
 /// local id is not taken for one that repeats itself.
@@ -47,16 +51,28 @@ pub fn find(
         .optional()
 }
 
-/// Keeps the name of a message that was sent, and drops the oldest name of the sender.
-pub fn keep(tx: &Tx<'_>, sender_id: UserId, name: &SentName, id: MessageId) -> ApiResult<()> {
+/// Keeps the name of a message that was sent, and drops the oldest name of the sender if there are too many. They are counted
+/// once: counting takes longer than all else here.
+pub fn keep(tx: &mut Tx<'_>, sender_id: UserId, name: &SentName, id: MessageId) -> ApiResult<()> {
+    let known = tx.cache::<NameCounts>().and_then(|counts| counts.0.get(&sender_id)).copied();
+    let mut count = match known {
+        Some(count) => count,
+        None => tx
+            .prepare_cached("SELECT count(*) FROM sent_name WHERE sender_id = ?1")?
+            .query_row([sender_id], |row| row.get(0))?,
+    };
     tx.prepare_cached("INSERT INTO sent_name (sender_id, digest, message_id) VALUES (?1, ?2, ?3)")?
         .execute((sender_id, name.0, id))?;
-    tx.prepare_cached(
-        "DELETE FROM sent_name WHERE sender_id = ?1 AND message_id <= (
-             SELECT message_id FROM sent_name WHERE sender_id = ?1
-             ORDER BY message_id DESC LIMIT 1 OFFSET ?2
-         )",
-    )?
-    .execute((sender_id, KEPT))?;
+    count += 1;
+    if count > KEPT {
+        let statement = "DELETE FROM sent_name WHERE sender_id = ?1
+             AND message_id = (SELECT min(message_id) FROM sent_name WHERE sender_id = ?1)";
+        count -= tx.prepare_cached(statement)?.execute([sender_id])? as i64;
+    }
+    let counts = tx.cache_mut::<NameCounts>().1;
+    if counts.0.len() >= CAPACITY {
+        counts.0.clear();
+    }
+    counts.0.insert(sender_id, count);
     Ok(())
 }

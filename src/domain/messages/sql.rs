@@ -11,6 +11,7 @@ use crate::domain::search::{index, purge};
 use crate::store::Tx;
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql};
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 /// A message to store.
@@ -502,10 +503,20 @@ pub fn add_attributes(connection: &Connection, id: MessageId, attributes: i64) -
         .map(|_| ())
 }
 
+/// The number of names that senders have in `sent_name`, as far as it is known. A cache of the writer, which is correct because
+/// all jobs that insert or delete names update it.
+#[derive(Default)]
+pub struct NameCounts(pub HashMap<UserId, i64>);
+
 /// Deletes a message and everything that belongs to it.
 pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
     purge::retire(tx, id)?;
     index::renew(tx, id);
+    let statement = "DELETE FROM sent_name
+         WHERE sender_id = (SELECT sender_id FROM message WHERE id = ?1) AND message_id = ?1";
+    if tx.prepare_cached(statement)?.execute([id])? > 0 {
+        tx.cache_mut::<NameCounts>().1.0.clear();
+    }
     for statement in [
         "DELETE FROM message_edit WHERE message_id = ?1",
         "DELETE FROM reaction WHERE message_id = ?1",
@@ -513,8 +524,6 @@ pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
         "DELETE FROM message_topic_link WHERE message_id = ?1",
         "DELETE FROM user_message_flags WHERE message_id = ?1",
         "DELETE FROM reply_email WHERE message_id = ?1",
-        "DELETE FROM sent_name
-         WHERE sender_id = (SELECT sender_id FROM message WHERE id = ?1) AND message_id = ?1",
         "DELETE FROM message WHERE id = ?1",
     ] {
         tx.prepare_cached(statement)?.execute([id])?;

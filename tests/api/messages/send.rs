@@ -401,11 +401,25 @@ async fn the_names_of_a_senders_latest_messages_are_kept() {
     let garden = server.channel("garden", &[&ada]).await;
     let name = |number: i32| json!({"to": garden, "queue_id": "q", "local_id": number.to_string()});
     let first = channel_message(&ada, name(0)).await;
+    let mut last = first;
     for number in 1..=200 {
-        channel_message(&ada, name(number)).await;
+        last = channel_message(&ada, name(number)).await;
     }
-    assert_eq!(server.column("SELECT count(*) FROM sent_name").await, ["200"]);
-    assert_ne!(channel_message(&ada, name(0)).await, first);
+    let count = || server.column("SELECT count(*) FROM sent_name");
+    assert_eq!(count().await, ["200"]);
+    let again = channel_message(&ada, name(0)).await;
+    assert_ne!(again, first);
+    assert_eq!(channel_message(&ada, name(0)).await, again);
+    // A name goes with its message, and leaves room for another one.
+    server.owner().await.delete(&format!("/messages/{last}"), ()).await.ok();
+    assert_eq!(count().await, ["199"]);
+    channel_message(&ada, name(201)).await;
+    assert_eq!(count().await, ["200"]);
+    let ids = "SELECT min(message_id) FROM sent_name";
+    let oldest = server.column(ids).await;
+    channel_message(&ada, name(202)).await;
+    assert_eq!(count().await, ["200"]);
+    assert_ne!(server.column(ids).await, oldest, "the oldest one is dropped");
 }
 
 /// The event of a message, in HTML.
