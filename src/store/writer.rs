@@ -109,6 +109,7 @@ impl Writer {
             update_hook,
             task_wakeup: task_wakeup.clone(),
             next_jobs: VecDeque::new(),
+            last_group: 0,
         };
         let thread = std::thread::Builder::new()
             .name("writer".to_owned())
@@ -368,6 +369,8 @@ struct WriterThread<S> {
     task_wakeup: watch::Sender<()>,
     /// Follow-up jobs of committed jobs ([`Tx::then`]).
     next_jobs: VecDeque<Job>,
+    /// The number of jobs of the last group.
+    last_group: u64,
     /// Dropped last, after the readers that the sink may hold: the last connection to close removes the files beside the
     /// database, and readers cannot.
     connection: Connection,
@@ -384,7 +387,16 @@ impl<S: CommitSink> WriterThread<S> {
             match task {
                 Task::Job(first) => {
                     let metrics = Arc::clone(&self.metrics);
-                    let waiting = std::iter::from_fn(|| match queue.try_recv().ok()?.taken(&metrics) {
+                    // If jobs come in groups, more are on their way: those who were answered ask again. Without waiting for
+                    // them, the first of them would have a commit of its own each time.
+                    let expects_more = self.last_group > 1;
+                    let mut next = || {
+                        queue.try_recv().ok().or_else(|| {
+                            expects_more.then(std::thread::yield_now)?;
+                            queue.try_recv().ok()
+                        })
+                    };
+                    let waiting = std::iter::from_fn(|| match next()?.taken(&metrics) {
                         Task::Job(job) => Some(job),
                         task @ Task::Exclusive(_) => {
                             exclusive = Some(task);
@@ -444,6 +456,7 @@ impl<S: CommitSink> WriterThread<S> {
             let before_commit = std::mem::take(&mut group.before_commit);
             group.lost = guard(|| self.finish(before_commit)).flatten().err();
         }
+        self.last_group = count;
         self.metrics.jobs.add(count);
         self.metrics.jobs_per_commit.observe(count);
         self.metrics.group_time.observe_time(started.elapsed());
