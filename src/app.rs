@@ -8,7 +8,7 @@ use crate::metrics::Count;
 use crate::oidc::{Environment, Provider, SignOn};
 use crate::pool::{Pool, Pools};
 use crate::smtp::MailServer;
-use crate::store::{Readers, Snapshot, Writer};
+use crate::store::{KeptValues, Readers, Snapshot, Writer};
 use crate::types::{Clock, Hourly, JumpDetector, MailPattern, Network, RecipientId, UserId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -40,6 +40,8 @@ pub struct App {
     pub started_at: i64,
     /// The owners of recently used API keys.
     pub credential_cache: CredentialCache,
+    /// Values made of a few small tables: see [`App::kept`].
+    pub kept_values: KeptValues,
     /// Limits on requests and on failures to log in.
     pub rate_limiter: RateLimiter,
     /// The pools for work that takes long.
@@ -94,6 +96,22 @@ impl App {
         work: impl FnOnce(&Snapshot<'_>) -> ApiResult<T> + Send + 'static,
     ) -> ApiResult<T> {
         if is_long { self.read_in(pool, user, work).await } else { self.readers.read(work).await }
+    }
+
+    /// Returns a value that is made of rows of the counted tables and of nothing else
+    /// ([`WatchedTables::counted`](crate::store::WatchedTables::counted)): the one that was read before, as long as none of these
+    /// rows changed.
+    pub async fn kept<T: Clone + Send + 'static>(
+        &self,
+        load: impl FnOnce(&Snapshot<'_>) -> ApiResult<T>,
+    ) -> ApiResult<T> {
+        let version = self.writer.table_version().get();
+        if let Some(value) = self.kept_values.get(version) {
+            return Ok(value);
+        }
+        let value = self.readers.read(load).await?;
+        self.kept_values.put(version, value.clone());
+        Ok(value)
     }
 
     /// The environment of requests to providers of OpenID Connect.

@@ -95,6 +95,12 @@ impl TimeLimit {
     }
 }
 
+/// Renders a message without markup, which is the same for all senders and needs no snapshot; `None` for others.
+pub async fn render_plain(app: &App, content: &str) -> ApiResult<Option<Rendered>> {
+    let linkifiers = app.kept(|snapshot| linkifiers::compiled::all(snapshot)).await?;
+    Ok(teamchat_markdown::render_plain(content, || &linkifiers))
+}
+
 /// Renders a message of a sender.
 pub fn render_for(ctx: Ctx<'_>, origin: &str, content: &str) -> ApiResult<Rendered> {
     let organization = Organization::new(ctx, origin, None, true);

@@ -60,7 +60,7 @@ pub use row_cache::RowValue;
 pub use scratch_folder::ScratchFolder;
 pub use sink::CommitSink;
 pub use snapshot_file::sync_folder;
-pub use table_version::{TableVersion, WatchedTables};
+pub use table_version::{KeptValues, TableVersion, WatchedTables};
 pub use tx::{OutboxItem, Tx};
 pub use writer::Writer;
 pub use writer_cache::WriterCaches;

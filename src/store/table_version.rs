@@ -4,6 +4,8 @@
 use super::row_cache::{RowCache, RowKey};
 use rusqlite::Connection;
 use rusqlite::hooks::Action;
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,6 +19,26 @@ impl TableVersion {
     /// Returns the number of such commits since the start.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Acquire)
+    }
+}
+
+/// Values that were made of rows of counted tables and of nothing else, one of each type. A value is given out at the version of
+/// before its rows were read: it may be newer than that, but not older.
+#[derive(Debug, Default)]
+pub struct KeptValues(Mutex<HashMap<TypeId, (u64, Box<dyn Any + Send>)>>);
+
+impl KeptValues {
+    /// Returns the value as of a version.
+    pub fn get<T: Clone + 'static>(&self, version: u64) -> Option<T> {
+        let values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (of_version, value) = values.get(&TypeId::of::<T>())?;
+        if *of_version == version { value.downcast_ref().cloned() } else { None }
+    }
+
+    /// Keeps a value whose rows were read after this was the version.
+    pub fn put<T: Send + 'static>(&self, version: u64, value: T) {
+        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        values.insert(TypeId::of::<T>(), (version, Box::new(value)));
     }
 }
 

@@ -68,5 +68,5 @@ pub use linkifiers::{
     Linkifier, LinkifierError, TopicLink, has_harmless_scheme, topic_links, url_template_variables,
 };
 pub use nested_lists::{FlatList, nested_lists};
-pub use render::{Rendered, is_cheap, render};
+pub use render::{Rendered, is_cheap, render, render_plain};
 pub use times::global_time;

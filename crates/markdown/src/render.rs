@@ -7,7 +7,9 @@ use super::{
     directory::Directory,
     fences,
     html::{self, Attribute, Element, Node, Tag},
-    inline, math, plain_text, previews,
+    inline,
+    linkifiers::Linkifier,
+    math, plain_text, previews,
     tables::Table,
 };
 
@@ -54,13 +56,17 @@ pub fn is_cheap(text: &str) -> bool {
 
 /// Renders a message.
 pub fn render(message: &str, directory: &dyn Directory) -> Rendered {
-    if plain_text::is_plain(message)
-        && directory.linkifiers().iter().all(|linkifier| !linkifier.is_match(message))
-    {
-        let alertable = message.trim_end().to_owned();
-        return Rendered { html: plain_text::html(message), alertable, ..Rendered::default() };
+    render_plain(message, || directory.linkifiers()).unwrap_or_else(|| render_markup(message, directory))
+}
+
+/// Renders a message that is the same whoever sends it: one without markup, which no linkifier matches. Returns `None` for others.
+/// `linkifiers` is called only if there is no markup.
+pub fn render_plain<'l>(message: &str, linkifiers: impl FnOnce() -> &'l [Linkifier]) -> Option<Rendered> {
+    if !plain_text::is_plain(message) || linkifiers().iter().any(|linkifier| linkifier.is_match(message)) {
+        return None;
     }
-    render_markup(message, directory)
+    let alertable = message.trim_end().to_owned();
+    Some(Rendered { html: plain_text::html(message), alertable, ..Rendered::default() })
 }
 
 /// Renders a message that may have markup.

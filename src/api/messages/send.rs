@@ -2,12 +2,12 @@
 
 use crate::auth::Ctx;
 use crate::domain::limits::{MAX_LOCAL_ID_LENGTH, MAX_MESSAGE_LENGTH};
-use crate::domain::messages::create::{OutgoingMessage, SentMessage, send};
+use crate::domain::messages::create::{OutgoingMessage, SentMessage, send, send_if};
 use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::sent_names::SentName;
 use crate::domain::messages::widget::Widget;
 use crate::domain::messages::{destination, sent_names};
-use crate::domain::rendering::{on_snapshot, render_for};
+use crate::domain::rendering::{on_snapshot, render_for, render_plain};
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::{messages, notices};
 use crate::events::QueueId;
@@ -16,6 +16,7 @@ use crate::http::{ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{JsonOrText, MessageId};
 use serde::{Deserialize, Serialize};
+use teamchat_markdown::Rendered;
 
 /// Parameters of `POST /messages`.
 #[derive(Deserialize)]
@@ -62,37 +63,81 @@ impl From<SentMessage> for SendReply {
     }
 }
 
+/// A message as the request has it.
+struct Draft {
+    kind: MessageType,
+    to: JsonOrText,
+    topic: Option<String>,
+    content: String,
+    echo: Option<(QueueId, String)>,
+    read_by_sender: bool,
+    widget: Option<Widget>,
+    client: String,
+}
+
+impl Draft {
+    fn find_destination(&self, ctx: Ctx<'_>) -> ApiResult<Destination> {
+        destination::find(ctx, self.kind, &self.to, self.topic.as_deref())
+    }
+
+    fn rendered(self, destination: Destination, rendered: Rendered) -> OutgoingMessage {
+        OutgoingMessage {
+            read_by_sender: self.read_by_sender,
+            echo: self.echo,
+            widget: self.widget,
+            ..OutgoingMessage::new(destination, self.content, rendered, self.client)
+        }
+    }
+}
+
 /// `POST /messages`.
 pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Reply<SendReply>> {
-    let now = call.app.clock.seconds();
-    let (client, origin) = (call.info.client.clone(), call.info.origin.clone());
-    let caller = Caller::clone(&call.caller);
-    let content = messages::rules::content(&params.content)?;
-    let widget = params.widget_content.as_deref().map(Widget::parse).transpose()?;
-    let text = content.clone();
-    let to = params.to.clone();
+    let client = call.info.client.clone();
     let local_id = params.local_id.map(BoundedText::into_inner);
-    let echo = params.queue_id.map(|id| QueueId(id.into())).zip(local_id);
+    let draft = Draft {
+        kind: params.r#type,
+        content: messages::rules::content(&params.content)?,
+        widget: params.widget_content.as_deref().map(Widget::parse).transpose()?,
+        echo: params.queue_id.map(|id| QueueId(id.into())).zip(local_id),
+        read_by_sender: params.read_by_sender.unwrap_or_else(|| messages::rules::is_read_by_sender(&client)),
+        to: params.to,
+        topic: params.topic,
+        client,
+    };
+    // Most messages of people. Their destination is found by the job that sends them, which has to look at it anyway.
+    if draft.kind == MessageType::Channel
+        && !call.caller.is_bot()
+        && let Some(rendered) = render_plain(&call.app, &draft.content).await?
+    {
+        let job = move |tx: &mut Tx<'_>, caller: &User| {
+            let to = draft.to.clone();
+            let destination = draft.find_destination(tx.ctx(caller))?;
+            let message = draft.rendered(destination, rendered);
+            send_if(tx, caller, message, |ctx, destination| destination::check(ctx, &to, destination))
+        };
+        return Reply::data(&SendReply::from(call.write(job).await?));
+    }
+    send_with_markup(call, draft).await
+}
+
+/// Finds the destination and renders the message on a snapshot, and then sends it.
+async fn send_with_markup(call: Call<User>, draft: Draft) -> ApiResult<Reply<SendReply>> {
+    let (now, origin) = (call.app.clock.seconds(), call.info.origin.clone());
+    let caller = Caller::clone(&call.caller);
+    let (text, to) = (draft.content.clone(), draft.to.clone());
     let prepared = on_snapshot(&call.app, Some(caller.quota_owner()), &[&text], move |snapshot| {
         let ctx = Ctx::new(snapshot, &caller, now);
-        let destination = destination::find(ctx, params.r#type, &params.to, params.topic.as_deref())?;
+        let destination = draft.find_destination(ctx)?;
         // This holds even if the sender has lost the permission to send.
-        if let Some(echo) = &echo {
-            let name = SentName::new(echo, &destination, &content);
+        if let Some(echo) = &draft.echo {
+            let name = SentName::new(echo, &destination, &draft.content);
             if let Some(id) = sent_names::find(snapshot, caller.user_id, &name)? {
                 return Ok(Err(SentMessage::known(id)));
             }
         }
-        destination::check(ctx, &params.to, &destination)?;
-        let rendered = render_for(ctx, &origin, &content)?;
-        let read_by_sender =
-            params.read_by_sender.unwrap_or_else(|| messages::rules::is_read_by_sender(&client));
-        Ok(Ok(OutgoingMessage {
-            read_by_sender,
-            echo,
-            widget,
-            ..OutgoingMessage::new(destination, content, rendered, client)
-        }))
+        destination::check(ctx, &draft.to, &destination)?;
+        let rendered = render_for(ctx, &origin, &draft.content)?;
+        Ok(Ok(draft.rendered(destination, rendered)))
     })
     .await;
     let message = match prepared {

@@ -1,6 +1,6 @@
 //! Sending a message: checks, rows, flags, and the event to its receivers.
 
-use crate::auth::Caller;
+use crate::auth::{Caller, Ctx};
 use crate::domain::access::messages::{moved_receipts, received_ids};
 use crate::domain::alert_words::alerted;
 use crate::domain::files::references;
@@ -97,14 +97,24 @@ impl SentMessage {
 
 /// Sends a message: checks the sender's permission on the writer, stores it, and emits it. A message with the name of a
 /// stored one is not stored again.
-pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut message: OutgoingMessage) -> ApiResult<SentMessage> {
+pub fn send(tx: &mut Tx<'_>, caller: &Caller, message: OutgoingMessage) -> ApiResult<SentMessage> {
+    send_if(tx, caller, message, destination::recheck)
+}
+
+/// The same for a message whose destination was found by the same job. `check` is the check of the destination.
+pub fn send_if(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    mut message: OutgoingMessage,
+    check: impl FnOnce(Ctx<'_>, &mut Destination) -> ApiResult<()>,
+) -> ApiResult<SentMessage> {
     let name = message.name();
     if let Some(name) = &name
         && let Some(id) = sent_names::find(tx, caller.user_id, name)?
     {
         return Ok(SentMessage::known(id));
     }
-    destination::recheck(tx.ctx(caller), &mut message.destination)?;
+    check(tx.ctx(caller), &mut message.destination)?;
     message.participants = mentions::check(tx.ctx(caller), message.destination.topic(), &message.rendered)?;
     let sent = store_and_emit(tx, caller.user_id, &message)?;
     if let Some(name) = &name {
