@@ -283,3 +283,35 @@ async fn events_and_a_new_state_agree() {
         })
         .await;
 }
+
+/// The server keeps linkifiers from one message to the next.
+#[tokio::test]
+async fn each_change_of_linkifiers_counts_from_the_next_message_on() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let garden = server.channel("garden", &[&ada]).await;
+    let said = async || {
+        let id = say(&ada, garden, "T1", "see T1 there").await;
+        let message = message(&ada, id).await;
+        (message["content"].clone(), message["topic_links"].clone())
+    };
+    let plain = (json!("<p>see T1 there</p>"), json!([]));
+    let linked = |url: &str| {
+        let html = format!("<p>see <a href=\"{url}\">T1</a> there</p>");
+        (json!(html), json!([{"text": "T1", "url": url}]))
+    };
+    for _ in 0..2 {
+        assert_eq!(said().await, plain);
+    }
+    let id = add(&owner, "T(?P<id>[0-9]+)", TICKETS).await;
+    for _ in 0..2 {
+        assert_eq!(said().await, linked("https://tickets.example.com/1"));
+    }
+    let moved = json!({"pattern": "T(?P<id>[0-9]+)", "url_template": "https://moved.example.com/{id}"});
+    owner.patch(&format!("/realm/filters/{id}"), moved).await.ok();
+    assert_eq!(said().await, linked("https://moved.example.com/1"));
+    owner.delete(&format!("/realm/filters/{id}"), ()).await.ok();
+    for _ in 0..2 {
+        assert_eq!(said().await, plain);
+    }
+}
