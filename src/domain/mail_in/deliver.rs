@@ -293,10 +293,12 @@ async fn prepare(
     destination: Destination,
 ) -> ApiResult<OutgoingMessage> {
     let links = save_files(app, mail, &sender.caller).await?;
-    let text = messages::rules::content(&content::markdown(mail, parts.options, &links))?;
+    let owner = sender.poster.quota_owner();
+    let (read, options) = (Arc::clone(mail), parts.options);
+    let converted = app.pools.rendering.run(Some(owner), move || content::markdown(&read, options, &links));
+    let text = messages::rules::content(&converted.await?)?;
     let (sender, now) = (sender.clone(), app.clock.seconds());
     let origin = origin(app);
-    let owner = sender.caller.quota_owner();
     let rendering = text.clone();
     on_snapshot(app, Some(owner), &[&rendering], move |snapshot| {
         // What the sender may not see is not linked: for the gateway's bot, strangers write the text.

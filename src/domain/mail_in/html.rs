@@ -13,6 +13,9 @@ const MAX_HTML: usize = 4 << 20;
 const MAX_ATTRIBUTES: usize = 50;
 const MAX_LINKS: usize = 50;
 
+/// The most open elements that are remembered in one that is left out: each end looks for its beginning among them.
+const MAX_LEFT_OUT: usize = 100;
+
 /// Elements whose content is not text.
 const HIDDEN: [&str; 7] = ["head", "script", "style", "template", "title", "noscript", "object"];
 
@@ -266,7 +269,7 @@ impl Writer {
                 if let Some(at) = self.left_out.iter().rposition(|open| open == name) {
                     self.left_out.truncate(at);
                 }
-            } else if !VOID.contains(&name) && self.left_out.len() < 1000 {
+            } else if !VOID.contains(&name) && self.left_out.len() < MAX_LEFT_OUT {
                 self.left_out.push(name.to_owned());
             }
             return;
@@ -444,5 +447,7 @@ mod tests {
         assert_eq!(to_markdown(&"<div>".repeat(100_000), false), "");
         assert!(to_markdown(&"<p>word</p>".repeat(100_000), false).len() < MAX_LENGTH + 100);
         assert_eq!(to_markdown(&"<".repeat(1000), false), "<".repeat(1000));
+        let hidden = format!("<title>{}{}</title>text", "<a>".repeat(1000), "</b>".repeat(200_000));
+        assert_eq!(to_markdown(&hidden, false), "text");
     }
 }

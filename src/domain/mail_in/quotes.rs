@@ -24,7 +24,7 @@ static ATTRIBUTIONS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"W dniu\s.{4,300}\s(napisał|pisze).{0,100}:",
         r".{4,300}\s(のメール|写道)\s?[:：]",
     ];
-    Regex::new(&format!(r"^\s*({})\s*$", patterns.join("|"))).ok()
+    Regex::new(&format!(r"^({})\s*$", patterns.join("|"))).ok()
 });
 
 /// The first lines of the header that Outlook writes before a quoted mail.
@@ -50,6 +50,12 @@ fn is_quoted(line: &str) -> bool {
 /// Cuts a quoted mail at the end of a text. Answers among the lines of a quoted mail are kept together with them.
 pub fn without_quotes(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
+    // From here on all lines are quoted or empty, or none is quoted: then the program did not mark the quote.
+    let last = |quoted: bool| {
+        let is_last = |line: &&str| !line.trim().is_empty() && is_quoted(line) == quoted;
+        lines.iter().rposition(is_last).map_or(0, |at| at + 1)
+    };
+    let quote_to_the_end = last(true).min(last(false));
     let mut end = lines.len();
     for (number, line) in lines.iter().enumerate() {
         let next = lines.get(number + 1..).unwrap_or_default();
@@ -60,7 +66,7 @@ pub fn without_quotes(text: &str) -> String {
             break;
         }
         if let Some(length) = attribution(&lines[number..])
-            && is_quote_to_the_end(&lines[number + length..])
+            && number + length >= quote_to_the_end
         {
             end = number;
             break;
@@ -84,7 +90,7 @@ fn has_header(lines: &[&str]) -> bool {
 /// The number of lines at the beginning that name the sender and the time of a quoted mail.
 fn attribution(lines: &[&str]) -> Option<usize> {
     let first = lines.first().filter(|line| !line.trim().is_empty() && line.len() < 400)?;
-    let mut joined = (*first).to_owned();
+    let mut joined = first.trim_start().to_owned();
     for length in 1..=MAX_ATTRIBUTION {
         if joined.trim_end().ends_with([':', '：']) {
             // There is a time in it.
@@ -95,13 +101,6 @@ fn attribution(lines: &[&str]) -> Option<usize> {
         joined = format!("{joined} {}", more.trim());
     }
     None
-}
-
-/// True if all lines are quoted or empty, or none is: then the program did not mark the quote.
-fn is_quote_to_the_end(lines: &[&str]) -> bool {
-    let mut texts = lines.iter().filter(|line| !line.trim().is_empty());
-    let first_is_quoted = texts.next().is_none_or(|line| is_quoted(line));
-    texts.all(|line| is_quoted(line) == first_is_quoted)
 }
 
 /// Cuts a footer, which follows a line with two hyphens. A text with several such lines is kept: they are no footers.
@@ -171,7 +170,14 @@ mod tests {
     fn long_texts_are_read_in_little_time() {
         let text = format!("new\n{}", "On Mon ".repeat(50_000));
         assert_eq!(without_quotes(&text).trim_end(), text.trim_end());
-        let lines = "On Mon, 21 Sep 2026\n".repeat(20_000);
-        assert_eq!(without_quotes(&lines).lines().count(), 20_000);
+        for line in [
+            "On Mon, 21 Sep 2026\n",
+            "On Mon 1, Ada wrote:\n",
+            " 1 1 1 写道:\n",
+            &format!("{}1:\n", " ".repeat(50)),
+        ] {
+            let lines = line.repeat(20_000) + "> quoted\nand not";
+            assert_eq!(without_quotes(&lines).lines().count(), 20_002, "{line}");
+        }
     }
 }

@@ -80,6 +80,14 @@ async fn bombs_are_refused_and_the_session_goes_on() {
     assert!(topic == "deep" && content.starts_with("(No email body)\n\n[message.eml]("), "{content}");
     let html = format!("Subject: html\nContent-Type: text/html\n\n{}", "<div><a href=\"\n".repeat(50_000));
     assert_eq!(mailer.mail(&email, &html).await, "250 2.0.0 OK");
+    // Text in which each line could introduce a quote, and HTML in which each end could be that of a hidden element.
+    let quotes =
+        format!("Subject: quotes\n\n{}> quoted\nand not\n", "On Monday 1, Ada wrote:\n".repeat(8000));
+    let ends =
+        format!("Subject: ends\nContent-Type: text/html\n\n<title>{}", "<a></b></b></b>\n".repeat(50_000));
+    for mail in [quotes, ends] {
+        assert_eq!(mailer.mail(&email, &mail).await, "250 2.0.0 OK");
+    }
 }
 
 // conformance: channel-76
