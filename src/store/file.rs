@@ -229,14 +229,16 @@ pub fn adopt_owner_of_folder(path: &Path, file: &File) {
     let _unused = (path, file);
 }
 
-/// Returns options that open a file for reading and writing and, if they create it, let only its owner read it.
+/// Returns options that open a file for reading and writing and, if they create it, let only its owner read it. A symbolic link
+/// is not followed: the account of a server owns the folder of its files, and root, who runs commands there, may not be led to
+/// create, empty or give away a file elsewhere.
 pub fn private_file() -> OpenOptions {
     let mut options = File::options();
     options.read(true).write(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
+        options.mode(0o600).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
     }
     options
 }

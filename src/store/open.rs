@@ -236,8 +236,9 @@ impl Database {
 /// write in turn, but the writer's caches and event ids need exclusive access. Only the owner may read the lock file:
 /// it has the control token.
 fn take_lock(path: &Path) -> Result<(File, String), OpenError> {
-    let refused = |error: std::io::Error| file::unwritable(path, &error.to_string());
     let lock_path = beside(path, LOCK);
+    let refused =
+        |error: std::io::Error| file::unwritable(path, &format!("its lock {}: {error}", lock_path.display()));
     let is_new = !lock_path.exists();
     let mut options = file::private_file();
     options.create(true).truncate(false);
@@ -443,6 +444,29 @@ mod tests {
         }
         std::fs::remove_file(other).unwrap();
         assert!(!Database::open(&path).unwrap().is_new());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_link_beside_a_database_leads_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, elsewhere) = (folder.path().join("chat.sqlite"), folder.path().join("elsewhere"));
+        let lock = beside(&path, LOCK);
+        std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+        let refusal = Database::open(&path).unwrap_err().to_string();
+        assert!(refusal.contains("its lock "), "{refusal}");
+        assert!(!elsewhere.exists() && !path.exists());
+        std::fs::write(&elsewhere, "kept").unwrap();
+        Database::open(&path).unwrap_err();
+        assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "kept");
+        std::fs::remove_file(lock).unwrap();
+
+        let database = Database::open(&path).unwrap();
+        let copy = beside(&path, format!(".before-{}", MIGRATIONS[1].0));
+        std::os::unix::fs::symlink(&elsewhere, copy).unwrap();
+        copy_before_upgrade(&path, &connect(&path, true).unwrap(), 1).unwrap_err();
+        drop(database);
+        assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "kept");
     }
 
     /// In two containers, one file may have two paths that are no links.

@@ -6,6 +6,7 @@
 
 use super::certificate::{Certificate, CertificateError, EndWarning};
 use super::resolver::Certificates;
+use crate::store::private_file;
 use crate::types::{Clock, timestamp};
 use instant_acme::{
     Account, AccountCredentials, AuthorizationStatus, ChallengeType, Error, Identifier, NewAccount, NewOrder,
@@ -350,11 +351,7 @@ fn create_folder(path: &Path) -> io::Result<()> {
 
 /// Writes a file that only its owner can read.
 fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut options = std::fs::File::options();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = private_file().create(true).truncate(true).open(path)?;
     file.write_all(content)?;
     file.sync_all()
 }
