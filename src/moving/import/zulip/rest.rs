@@ -51,7 +51,13 @@ fn insert_patterns(
     );
     rows.sort_by_key(|row| (row.order, row.id));
     report.add("linkifiers", rows.len());
-    let playgrounds = std::mem::take(&mut organization.playgrounds);
+    let mut playgrounds = std::mem::take(&mut organization.playgrounds);
+    let all = playgrounds.len();
+    // Clients open these addresses.
+    playgrounds
+        .retain(|row| ["https://", "http://"].iter().any(|scheme| row.url_template.starts_with(scheme)));
+    let left_out = (all - playgrounds.len()) as u64;
+    report.leave_out("code playgrounds", left_out, "their templates are not addresses of the web");
     report.add("code playgrounds", playgrounds.len());
     let domains = std::mem::take(&mut organization.domains);
     report.add("domains", domains.len());

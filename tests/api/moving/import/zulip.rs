@@ -444,6 +444,10 @@ async fn scheduled_messages_and_linkifiers_arrive() {
         .row("zerver_realmfilter", json!({"id": 4, "realm": 1, "pattern": "(", "url_template": "x", "order": 2}))
         .row("zerver_realmfilter", json!({"id": 6, "realm": 1, "pattern": "@(?P<id>[0-9]+)",
             "url_template": "https://bugs.example/{number}", "order": 3}))
+        .row("zerver_realmplayground", json!({"id": 2, "realm": 1, "name": "Run", "pygments_language": "Rust",
+            "url_template": "https://play.example/?code={code}"}))
+        .row("zerver_realmplayground", json!({"id": 3, "realm": 1, "name": "Run here", "pygments_language": "Rust",
+            "url_template": "javascript:eval({code})"}))
         .row("zerver_scheduledmessage", json!({"id": 8, "sender": 10, "recipient": 105, "subject": "later",
             "content": "not yet", "rendered_content": "<p>not yet</p>", "sending_client": 1, "stream": 5, "realm": 1,
             "scheduled_timestamp": START + 1000, "read_by_sender": true, "delivered": false,
@@ -457,12 +461,15 @@ async fn scheduled_messages_and_linkifiers_arrive() {
     assert!(left.contains(&"zerver_unheard_of"), "{report}");
     let linkifiers = left.iter().position(|what| *what == "linkifiers").unwrap();
     assert_eq!(report["left_out"][linkifiers]["count"], 2);
+    let playgrounds = left.iter().position(|what| *what == "code playgrounds").unwrap();
+    assert_eq!(report["left_out"][playgrounds]["count"], 1);
     let server = import.serve().await;
     let ada = client(&server, "ada@example.com").await;
     let scheduled = ada.get("/scheduled_messages", ()).await.ok();
     let scheduled = &scheduled["scheduled_messages"][0];
     assert_eq!((&scheduled["scheduled_message_id"], &scheduled["to"]), (&json!(8), &json!(5)));
     assert_eq!(scheduled["content"], "not yet");
+    assert_eq!(server.column("SELECT name FROM code_playground").await, ["Run"]);
     let seen = ada.get("/messages/101", ()).await.ok();
     assert_eq!(seen["message"]["content"], "<p>see <a href=\"https://bugs.example/12\">#12</a></p>");
 }
