@@ -28,8 +28,8 @@ use std::sync::Arc;
 pub struct AccountParams {
     /// The new display name. Ignored if the organization has disabled name changes.
     full_name: Option<String>,
-    /// The new real email. If this server sends email, the change takes effect when the user confirms the new address through the
-    /// link sent to it. Otherwise it takes effect immediately, and requires `old_password` if the account has a password.
+    /// The new real email. Requires `old_password` if the account has a password. If this server sends email, the change takes
+    /// effect when the user confirms the new address through the link sent to it. Otherwise it takes effect immediately.
     email: Option<Trimmed>,
     /// The current password.
     old_password: Option<String>,
@@ -74,8 +74,7 @@ pub async fn update(
     {
         return Err(ApiError::bad_request("Invalid timezone: Value error, Not a recognized time zone"));
     }
-    let sends_mail = call.app.readers.read(|snapshot| mail::is_on(snapshot)).await?;
-    let password = check_passwords(&call, &account, sends_mail).await?;
+    let password = check_passwords(&call, &account).await?;
     let update = Update {
         settings,
         full_name: account.full_name,
@@ -90,12 +89,8 @@ pub async fn update(
 }
 
 /// Checks the old password where the changes need it, and hashes the new one. A new email needs it if there is a
-/// password, because the email is the login; unless a letter has to be opened at the new one, as on the published server.
-async fn check_passwords(
-    call: &Call<User>,
-    account: &AccountParams,
-    sends_mail: bool,
-) -> ApiResult<CheckedPassword> {
+/// password: the email is the login, and a letter to it sets a new password.
+async fn check_passwords(call: &Call<User>, account: &AccountParams) -> ApiResult<CheckedPassword> {
     if account.new_password.is_none() && account.email.is_none() {
         return Ok(CheckedPassword::default());
     }
@@ -113,7 +108,7 @@ async fn check_passwords(
         .await?;
     let changes_email = account.email.as_ref().is_some_and(|email| **email != user.delivery_email);
     let Some(new) = &account.new_password else {
-        if !changes_email || sends_mail || stored.is_none() {
+        if !changes_email || stored.is_none() {
             return Ok(CheckedPassword::default());
         }
         let old = account.old_password.clone().ok_or_else(|| ApiError::missing("old_password"))?;
@@ -178,8 +173,7 @@ fn apply(tx: &mut Tx<'_>, app: &App, caller: &Caller, update: &Update) -> ApiRes
     let user = rows::user::by_id(tx, caller.user_id)?
         .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
     let new_email = update.email.as_ref().filter(|email| **email != user.delivery_email);
-    let sends_mail = mail::is_on(tx)?;
-    let needs_password = update.password.new_hash.is_some() || (new_email.is_some() && !sends_mail);
+    let needs_password = update.password.new_hash.is_some() || new_email.is_some();
     // The password was verified before the job, and may have been changed since then.
     if needs_password && !password::is_current(tx, user.user_id, update.password.verified_hash.as_deref())? {
         return Err(wrong_password());
@@ -191,7 +185,7 @@ fn apply(tx: &mut Tx<'_>, app: &App, caller: &Caller, update: &Update) -> ApiRes
         may_change(tx, caller, &EMAIL_CHANGES_DISABLED)?.then_some(()).ok_or_else(|| {
             ApiError::bad_request("Email address changes are disabled in this organization.")
         })?;
-        if sends_mail {
+        if mail::is_on(tx)? {
             request_email(tx, app, &user, email)?;
         } else {
             check_may_join(tx, email)?.map_err(|refusal| ApiError::bad_request(refusal.reason()))?;

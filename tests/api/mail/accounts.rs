@@ -197,7 +197,7 @@ async fn an_address_changes_by_the_page_of_the_link_in_the_letter_to_it() {
     let mut ada = server.user("ada", Role::Member, None, Some("a password")).await;
     let bob = server.member("bob").await;
     let mut queue = bob.register(json!({"event_types": ["realm_user"]})).await;
-    ada.patch("/settings", json!({"email": "first@example.com"})).await.ok();
+    ada.patch("/settings", json!({"email": "first@example.com", "old_password": "a password"})).await.ok();
     let first = sink.next().await;
     assert_eq!(
         (first.to.as_str(), first.header("To").as_str()),
@@ -206,7 +206,7 @@ async fn an_address_changes_by_the_page_of_the_link_in_the_letter_to_it() {
     assert_eq!(first.subject(), "Verify your new email address for chat.example.com");
     assert!(first.text.contains("from ada@example.com to first@example.com"), "{}", first.text);
     ada.patch("/settings", json!({"email": "ada@example.com"})).await.ok();
-    ada.patch("/settings", json!({"email": "second@example.com"})).await.ok();
+    ada.patch("/settings", json!({"email": "second@example.com", "old_password": "a password"})).await.ok();
     let second = sink.next().await;
     assert_eq!(email_of(&ada).await, "ada@example.com");
     assert_eq!(open(&server, &first.path("confirm_new_email")).await.status, 404, "it was replaced");
@@ -242,7 +242,7 @@ async fn an_address_changes_by_the_page_of_the_link_in_the_letter_to_it() {
     settle(&server).await;
     assert!(sink.rest().is_empty());
 
-    let third = json!({"email": "third@example.com"});
+    let third = json!({"email": "third@example.com", "old_password": "a password"});
     ada.patch("/settings", third).await.error(429, "RATE_LIMIT_HIT", "API usage exceeded rate limit");
 }
 
@@ -282,19 +282,23 @@ async fn a_link_for_a_new_address_ends_with_another_address_and_another_password
     let owner = server.owner().await;
     let mut ada = server.user("ada", Role::Member, None, Some("a password")).await;
     let emails = format!("SELECT delivery_email FROM user WHERE user_id = {}", ada.user_id);
-    ada.patch("/settings", json!({"email": "eve@example.com"})).await.ok();
+    let by_password = |password: &str| json!({"email": "eve@example.com", "old_password": password});
+    let missing = ada.patch("/settings", json!({"email": "eve@example.com"})).await;
+    missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'old_password' argument");
+    ada.patch("/settings", by_password("guess")).await.error(400, "BAD_REQUEST", "Wrong password!");
+    ada.patch("/settings", by_password("a password")).await.ok();
     let link = sink.next().await.path("confirm_new_email");
     ada.patch("/settings", json!({"old_password": "a password", "new_password": "another one"})).await.ok();
     assert_eq!(submit(&server, &link, json!({})).await.status, 404, "Ada has set a password");
 
-    ada.patch("/settings", json!({"email": "eve@example.com"})).await.ok();
+    ada.patch("/settings", by_password("another one")).await.ok();
     let link = sink.next().await.path("confirm_new_email");
     owner.patch(&format!("/users/{}", ada.user_id), json!({"new_email": "right@example.com"})).await.ok();
     assert_eq!(submit(&server, &link, json!({})).await.status, 404, "an administrator has set the address");
     ada.email = "right@example.com".to_owned();
 
     server.clock.advance(60 * 60);
-    ada.patch("/settings", json!({"email": "eve@example.com"})).await.ok();
+    ada.patch("/settings", by_password("another one")).await.ok();
     let link = sink.next().await.path("confirm_new_email");
     submit(&server, "/accounts/password/reset/", json!({"email": "right@example.com"})).await;
     let page = Page::open(&server, &sink.next().await.path("/join/password/")).await;
