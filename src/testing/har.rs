@@ -31,6 +31,7 @@ const SECRETS: &[&str] = &[
     "csrfmiddlewaretoken",
     // The secret part of a link, in the forms of its page.
     "key",
+    "invite",
     "secret",
     "queue_id",
 ];
@@ -38,7 +39,8 @@ const SECRETS: &[&str] = &[
 /// The paths of links with secrets, up to the secret.
 static SECRET_PATHS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(/join/(?:password/)?|/user_uploads/temporary/|/accounts/login/subdomain/)[A-Za-z0-9_=.~%-]{8,}",
+        r"(?x)(/join/(?:password/)?|/user_uploads/temporary/|[?&]invite=
+            |/accounts/(?:login/subdomain|do_confirm|confirm_new_email|unsubscribe/[a-z_]+)/)[A-Za-z0-9_=.~%-]{8,}",
     )
     .ok()
 });
@@ -192,10 +194,17 @@ impl Exchange<'_> {
         let mut content = json!({"size": plain.len(), "mimeType": mime_type});
         if plain.len() <= BODY_LIMIT {
             match std::str::from_utf8(&plain) {
-                // The page shown after a sign-up contains the API key.
-                Ok(_) if mime_type.starts_with("text/html") && self.uri.path().starts_with("/join/") => {
+                // The page shown after a sign-up contains the API key, the form before it the key of an invitation.
+                Ok(_)
+                    if mime_type.starts_with("text/html")
+                        && ["/join/", "/register/", "/accounts/home/"]
+                            .iter()
+                            .any(|start| self.uri.path().starts_with(start)) =>
+                {
                     content["text"] = REDACTED.into();
                 }
+                // The address of a channel is a secret.
+                Ok(_) if self.uri.path().ends_with("/email_address") => content["text"] = REDACTED.into(),
                 Ok(text) => content["text"] = redact_json(text).into(),
                 Err(_) => {
                     use base64::Engine;

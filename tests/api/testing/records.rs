@@ -89,6 +89,21 @@ async fn nothing_in_the_file_gives_access() {
     server.http.get(format!("{}{temporary}", server.url)).send().await.unwrap();
     secrets.push(temporary.split('/').nth(3).unwrap().to_owned());
 
+    // Links of letters.
+    for (number, path) in [
+        "/register/?invite=",
+        "/accounts/do_confirm/",
+        "/accounts/confirm_new_email/",
+        "/accounts/unsubscribe/missed_messages/",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let secret = format!("linkofaletternumber{number:05}");
+        server.http.get(format!("{}{path}{secret}", server.url)).send().await.unwrap();
+        secrets.push(secret);
+    }
+
     // Headers, by their names.
     for name in ["X-CSRFToken", "Cookie", "X-Gitlab-Token", "X-Hub-Signature-256", "X-Api-Key"] {
         let secret = format!("secret-of-{}", name.to_lowercase());
