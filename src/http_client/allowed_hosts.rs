@@ -2,7 +2,7 @@
 
 use crate::types::is_public;
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::str::FromStr;
 use url::{Host, Url};
 
@@ -48,11 +48,23 @@ impl Permission {
     pub fn filter(self, addresses: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
         let is_allowed = |address: IpAddr| match self {
             Self::Any => true,
-            Self::OnlyPublic => is_public(address),
+            Self::OnlyPublic => is_public(address) && !is_of_this_machine(address),
             Self::None => false,
         };
         addresses.filter(|address| is_allowed(address.ip())).collect()
     }
+}
+
+/// True for an address of this machine, which may be a public one: its services trust it, and a firewall does not see their
+/// connections. The system says from which address it would send; nothing is sent.
+fn is_of_this_machine(address: IpAddr) -> bool {
+    let any: IpAddr =
+        if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let source = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect((address, 9))?;
+        socket.local_addr()
+    });
+    source.is_ok_and(|source| source.ip() == address)
 }
 
 /// Returns the permission of the entries for a URL. Malformed entries allow nothing.
@@ -164,6 +176,13 @@ mod tests {
             assert_eq!(found.len(), usize::from(expected), "{address}");
         }
         assert_eq!(Permission::Any.filter(["127.0.0.1:80".parse().unwrap()].into_iter()).len(), 1);
+    }
+
+    #[test]
+    fn addresses_of_this_machine_are_known() {
+        for (address, expected) in [("127.0.0.1", true), ("192.0.2.1", false), ("2001:db8::1", false)] {
+            assert_eq!(is_of_this_machine(address.parse().unwrap()), expected, "{address}");
+        }
     }
 
     #[test]
