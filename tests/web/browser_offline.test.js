@@ -154,6 +154,10 @@ describe("an application", () => {
       form.submit();
     });
     await loaded;
+    await untilText(ada, "dialog p", "notes & more.txt");
+    const uploaded = async () => (await bench.server.call("Ada", "GET", "/attachments")).attachments.length;
+    assert.equal(await uploaded(), 0, "a page of another site may have shared it");
+    await clickText(ada, "dialog button", "Upload files");
     await until(ada, () => {
       const text = document.querySelector(".composer .editor__text")?.value ?? "";
       return text.startsWith("A page\nworth reading\nhttps://example.com/1") && /\[notes & more\.txt\]\(\/user_uploads\//.test(text);

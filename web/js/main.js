@@ -26,6 +26,7 @@ import { leave } from "./views/header.js";
 import { showLogin } from "./views/login.js";
 import { loadOnDemand } from "./views/on_demand.js";
 import { loadOverlays } from "./views/overlays.js";
+import { confirm } from "./views/popover.js";
 import { mayVisit, startVisit } from "./views/visitor.js";
 
 /** When the page has come to rest after the start, in milliseconds. */
@@ -98,10 +99,12 @@ async function start() {
   if (session.store.isVisitor) return;
   startPresence();
   registerWorker(catalogueUrl(languageInUse()));
-  void takeShared().then((shared) => {
+  void takeShared().then(async (shared) => {
     if (!shared) return;
     app.composer.open({ type: "stream", to: [], topic: "" }, { content: shared.text });
-    if (shared.files.length > 0) app.composer.editor.upload(shared.files);
+    // A page of another site can share something, too: nothing of it is sent before the user agrees.
+    const names = shared.files.map(({ name }) => name).join(", ");
+    if (names && (await confirm(t("Upload files"), names, t("Upload files")))) app.composer.editor.upload(shared.files);
   });
   setInterval(() => void session.offline.save(), COPY_INTERVAL);
   setTimeout(() => void Promise.all([loadOnDemand(), loadOverlays(), followZone(), keepPush()]).catch(() => {}), REST);
