@@ -56,9 +56,10 @@ pub async fn log_in(call: Call<Anyone>, params: TokenParams) -> ApiResult<Reply<
     if let Err(error) = app.rate_limiter.count_sign_on(info.peer, &app.clock) {
         return Ok(view::too_many_attempts(language, &error));
     }
-    let Some(Handover { user_id, next }) = app.sign_on.flows.take_over(&params.token, &app.clock) else {
-        return Ok(view::unknown_token(language));
-    };
+    // Pages of other sites can open this address in a browser, with a token of the attacker's account.
+    let is_app = info.browser.as_deref().is_some_and(session::is_desktop_app);
+    let taken = if is_app { app.sign_on.flows.take_over(&params.token, &app.clock) } else { None };
+    let Some(Handover { user_id, next }) = taken else { return Ok(view::unknown_token(language)) };
     let source = LoginSource { client: info.browser.clone().unwrap_or_default(), address: info.peer };
     let job = move |tx: &mut Tx<'_>, _: &Anyone| {
         let user = rows::user::by_id(tx, user_id)?.filter(|user| user.is_active);

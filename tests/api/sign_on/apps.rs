@@ -105,6 +105,9 @@ async fn the_desktop_app_opens_a_browser() {
     assert!(token.len() == 32 && token.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{token}");
     assert_eq!(browser.user().await, None, "the session is that of the app");
     assert_eq!(server.column("SELECT count(*) FROM session").await, ["0"]);
+    // A page of another site may have led the browser of someone else there.
+    let answer = browser.open(&format!("/accounts/login/subdomain/{token}")).await;
+    assert_eq!((answer.status, answer.header("set-cookie")), (400, ""), "{answer}");
     let answer = app.open(&format!("/accounts/login/subdomain/{token}")).await;
     assert_eq!(redirected(&answer), "/#inbox");
     assert_eq!(app.user().await, Some(json!("ada@example.com")));
@@ -142,6 +145,7 @@ async fn a_token_ends_with_the_account() {
     let email = "ada@example.com".to_owned();
     server.command(teamchat::commands::Command::SetActive { email, is_active: false }).await;
     let mut app = Browser::of(&server);
+    app.user_agent = DESKTOP_APP;
     assert_eq!(redirected(&app.open(&format!("/accounts/login/subdomain/{token}")).await), "/login/");
     assert_eq!(app.user().await, None);
 }
