@@ -49,11 +49,19 @@ const SEARCHES_OF_ADDRESS: Rule = Rule { attempts: 20, window: MINUTE };
 /// Requests of all visitors for one file or image of a user: 1000 in a day, as on the published server.
 const VISITS_OF_FILE: Rule = Rule { attempts: 1000, window: 24 * 60 * MINUTE };
 
-/// Mails to channels, of all senders: 50 in a minute, 120 in 5 minutes, 600 in an hour, as on the published server.
-const MAILS: [Rule; 3] = [
+/// Mails to the addresses of channels that one person has asked for: 50 in a minute, 120 in 5 minutes, 600 in an hour, as on the
+/// published server for all. Strangers may know an address, and use it up for its person only.
+const MAILS_OF_USER: [Rule; 3] = [
     Rule { attempts: 50, window: MINUTE },
     Rule { attempts: 120, window: 5 * MINUTE },
     Rule { attempts: 600, window: 60 * MINUTE },
+];
+
+/// Mails to all addresses of channels: four times as many.
+const MAILS: [Rule; 3] = [
+    Rule { attempts: 200, window: MINUTE },
+    Rule { attempts: 480, window: 5 * MINUTE },
+    Rule { attempts: 2400, window: 60 * MINUTE },
 ];
 
 /// The part of a file's path that is counted, in characters: paths of files are shorter.
@@ -76,6 +84,7 @@ pub struct RateLimiter {
     searches_of_addresses: Counter<IpAddr>,
     visits_of_files: Counter<String>,
     mails: [Counter<()>; MAILS.len()],
+    mails_of_users: [Counter<UserId>; MAILS_OF_USER.len()],
     letters_of_addresses: Counter<IpAddr>,
     letters_of_accounts: [Counter<String>; 2],
     invitations_of_users: Counter<UserId>,
@@ -117,9 +126,11 @@ impl RateLimiter {
         self.visits_of_files.count(path, VISITS_OF_FILE, clock).check()
     }
 
-    /// Counts a mail to a channel. Fails if there were too many.
-    pub fn count_mail(&self, clock: &Clock) -> ApiResult<()> {
-        // A mail that one limit refuses comes again, and does not count for the longer ones until it is taken.
+    /// Counts a mail to the address of a channel that a person has asked for. Fails if there were too many.
+    pub fn count_mail(&self, asker: UserId, clock: &Clock) -> ApiResult<()> {
+        // A mail that one limit refuses comes again, and does not count for the next ones until it is taken.
+        let mut of_user = self.mails_of_users.iter().zip(MAILS_OF_USER);
+        of_user.try_for_each(|(mails, rule)| mails.count(asker, rule, clock).check())?;
         self.mails.iter().zip(MAILS).try_for_each(|(mails, rule)| mails.count((), rule, clock).check())
     }
 
@@ -172,6 +183,7 @@ impl RateLimiter {
         self.searches_of_addresses.clear();
         self.visits_of_files.clear();
         self.mails.iter().for_each(Counter::clear);
+        self.mails_of_users.iter().for_each(Counter::clear);
         self.letters_of_addresses.clear();
         self.letters_of_accounts.iter().for_each(Counter::clear);
         self.invitations_of_users.clear();
@@ -190,6 +202,7 @@ impl RateLimiter {
             ("searches_of_addresses", self.searches_of_addresses.refusals.get()),
             ("visits_of_files", self.visits_of_files.refusals.get()),
             ("mails", self.mails.iter().map(|mails| mails.refusals.get()).sum()),
+            ("mails_of_users", self.mails_of_users.iter().map(|mails| mails.refusals.get()).sum()),
             ("letters_of_addresses", self.letters_of_addresses.refusals.get()),
             (
                 "letters_of_accounts",
@@ -212,6 +225,9 @@ impl RateLimiter {
         self.searches_of_addresses.remove_expired(SEARCHES_OF_ADDRESS, now);
         self.visits_of_files.remove_expired(VISITS_OF_FILE, now);
         self.letters_of_addresses.remove_expired(LETTERS_OF_ADDRESS, now);
+        for (counter, rule) in self.mails_of_users.iter().zip(MAILS_OF_USER) {
+            counter.remove_expired(rule, now);
+        }
         for (counter, rule) in self.letters_of_accounts.iter().zip(LETTERS_OF_ACCOUNT) {
             counter.remove_expired(rule, now);
         }
@@ -330,12 +346,17 @@ mod tests {
         let (limiter, clock) = (RateLimiter::default(), Clock::manual(0));
         let mut taken = Vec::new();
         for _minute in 0..61 {
-            taken.push((0..60).filter(|_| limiter.count_mail(&clock).is_ok()).count());
+            taken.push((0..60).filter(|_| limiter.count_mail(UserId(1), &clock).is_ok()).count());
             clock.advance(60);
         }
         assert_eq!(taken[..6], [50, 50, 20, 0, 0, 50]);
         assert_eq!(taken[..60].iter().sum::<usize>(), 600);
         assert_eq!(taken[60], 50);
+        clock.advance(3600);
+        let all = (1..=5)
+            .flat_map(|user| [UserId(user); 60])
+            .filter(|user| limiter.count_mail(*user, &clock).is_ok());
+        assert_eq!(all.count(), 200);
     }
 
     #[test]

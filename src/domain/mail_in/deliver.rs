@@ -67,7 +67,7 @@ pub async fn deliver(app: &Arc<App>, mail: &Arc<Mail>, recipient: &Recipient) ->
     }
     let sent = match recipient.target {
         MailTarget::Channel { stream_id, asker_id, sender_id } => {
-            app.rate_limiter.count_mail(&app.clock)?;
+            app.rate_limiter.count_mail(asker_id, &app.clock)?;
             let to = ToChannel { stream_id, asker_id, sender_id };
             to_channel(app, mail, &recipient.parts, to).await
         }

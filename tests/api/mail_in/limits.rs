@@ -82,8 +82,8 @@ async fn an_address_has_few_connections() {
 #[tokio::test]
 async fn channels_take_fifty_mails_a_minute() {
     let (server, listener) = start().await;
-    let ada = server.member("ada").await;
-    let stream_id = server.channel("quay", &[&ada]).await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let stream_id = server.channel("quay", &[&ada, &bob]).await;
     let email = address_of(&ada, stream_id, json!({})).await;
     let mut mailer = Mailer::lmtp(listener).await;
     let mut taken = 0;
@@ -95,6 +95,9 @@ async fn channels_take_fifty_mails_a_minute() {
         taken += 1;
     };
     assert_eq!((taken, refusal.as_str()), (50, "451 4.7.1 Too many mails: try again later"));
+    // Those to the addresses of another person do not wait.
+    let other = address_of(&bob, stream_id, json!({})).await;
+    send(listener, &other, &mail("tides", "at once")).await;
     server.clock.advance(60);
     send(listener, &email, &mail("tides", "later")).await;
 }
