@@ -1,5 +1,7 @@
 //! Personal data, settings of messages, and what is sent later.
 
+use crate::domain::profile_fields::external_accounts::USERNAME;
+use crate::domain::profile_fields::field::{FieldType, is_url};
 use crate::domain::rendering::render_description_again;
 use crate::domain::{access, alert_words, files};
 use crate::moving::import::descriptions;
@@ -13,6 +15,7 @@ use crate::moving::import::zulip::organization::{Organization, Place};
 use crate::moving::import::zulip::tables::{ProfileFieldRow, ProfileValue, ScheduledMessage};
 use crate::store::Tx;
 use crate::types::{MessageId, Topic, UserId, distinct};
+use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use teamchat_markdown::Linkifier;
 
@@ -57,7 +60,7 @@ fn insert_patterns(
     playgrounds
         .retain(|row| ["https://", "http://"].iter().any(|scheme| row.url_template.starts_with(scheme)));
     let left_out = (all - playgrounds.len()) as u64;
-    report.leave_out("code playgrounds", left_out, "their templates are not addresses of the web");
+    report.leave_out("code playgrounds", left_out, NO_ADDRESSES);
     report.add("code playgrounds", playgrounds.len());
     let domains = std::mem::take(&mut organization.domains);
     report.add("domains", domains.len());
@@ -85,6 +88,9 @@ fn insert_patterns(
     })
 }
 
+/// The reason for which links are left out.
+const NO_ADDRESSES: &str = "their links are not addresses of the web";
+
 /// Profile fields and their values.
 fn insert_profiles(
     target: &mut Target,
@@ -92,8 +98,8 @@ fn insert_profiles(
     renderer: Renderer,
     report: &mut Report,
 ) -> ImportResult<()> {
-    let fields = std::mem::take(&mut organization.fields);
-    let values = std::mem::take(&mut organization.values);
+    let mut fields = std::mem::take(&mut organization.fields);
+    let mut values = std::mem::take(&mut organization.values);
     let types: HashMap<u32, i64> = fields.iter().map(|field| (field.id.0, field.field_type)).collect();
     if let Some(value) = values.iter().find(|value| !types.contains_key(&value.field.0)) {
         let what = format!("zerver_customprofilefieldvalue: there is no field {}", value.field);
@@ -104,6 +110,16 @@ fn insert_profiles(
         "zerver_customprofilefieldvalue",
         values.iter().map(|value| value.user_profile.0),
     )?;
+    // Clients open these addresses.
+    let (all_fields, all_values) = (fields.len(), values.len());
+    fields.retain(has_web_address);
+    let kept: HashSet<u32> = fields.iter().map(|field| field.id.0).collect();
+    values.retain(|value| {
+        let is_link = types.get(&value.field.0) == Some(&FieldType::Url.code());
+        kept.contains(&value.field.0) && (!is_link || is_url(&value.value))
+    });
+    report.leave_out("profile fields", (all_fields - fields.len()) as u64, NO_ADDRESSES);
+    report.leave_out("values of profile fields", (all_values - values.len()) as u64, NO_ADDRESSES);
     report.add("profile fields", fields.len());
     report.add("values of profile fields", values.len());
     target.run(move |tx| {
@@ -122,6 +138,13 @@ fn insert_profiles(
         }
         Ok(())
     })
+}
+
+/// False for an external account whose pattern is no address.
+fn has_web_address(field: &ProfileFieldRow) -> bool {
+    let data: Value = serde_json::from_str(&field.field_data).unwrap_or_default();
+    let pattern = data.get("url_pattern").and_then(Value::as_str);
+    pattern.is_none_or(|pattern| is_url(&pattern.replace(USERNAME, "username")))
 }
 
 fn insert_field(tx: &Tx<'_>, field: &ProfileFieldRow) -> ImportResult<()> {

@@ -444,6 +444,12 @@ async fn scheduled_messages_and_linkifiers_arrive() {
         .row("zerver_realmfilter", json!({"id": 4, "realm": 1, "pattern": "(", "url_template": "x", "order": 2}))
         .row("zerver_realmfilter", json!({"id": 6, "realm": 1, "pattern": "@(?P<id>[0-9]+)",
             "url_template": "https://bugs.example/{number}", "order": 3}))
+        .row("zerver_customprofilefield", json!({"id": 4, "realm": 1, "name": "Page", "order": 1, "field_type": 5}))
+        .row("zerver_customprofilefield", json!({"id": 5, "realm": 1, "name": "Account", "order": 2, "field_type": 7,
+            "field_data": r#"{"subtype": "custom", "url_pattern": "javascript:eval('%(username)s')"}"#}))
+        .row("zerver_customprofilefieldvalue", json!({"id": 1, "user_profile": 10, "field": 4, "value": "https://ada.example"}))
+        .row("zerver_customprofilefieldvalue", json!({"id": 2, "user_profile": 11, "field": 4, "value": "javascript:eval(1)"}))
+        .row("zerver_customprofilefieldvalue", json!({"id": 3, "user_profile": 10, "field": 5, "value": "ada"}))
         .row("zerver_realmplayground", json!({"id": 2, "realm": 1, "name": "Run", "pygments_language": "Rust",
             "url_template": "https://play.example/?code={code}"}))
         .row("zerver_realmplayground", json!({"id": 3, "realm": 1, "name": "Run here", "pygments_language": "Rust",
@@ -461,8 +467,10 @@ async fn scheduled_messages_and_linkifiers_arrive() {
     assert!(left.contains(&"zerver_unheard_of"), "{report}");
     let linkifiers = left.iter().position(|what| *what == "linkifiers").unwrap();
     assert_eq!(report["left_out"][linkifiers]["count"], 2);
-    let playgrounds = left.iter().position(|what| *what == "code playgrounds").unwrap();
-    assert_eq!(report["left_out"][playgrounds]["count"], 1);
+    for (what, count) in [("code playgrounds", 1), ("profile fields", 1), ("values of profile fields", 2)] {
+        let at = left.iter().position(|left| *left == what).unwrap();
+        assert_eq!(report["left_out"][at]["count"], count, "{what}");
+    }
     let server = import.serve().await;
     let ada = client(&server, "ada@example.com").await;
     let scheduled = ada.get("/scheduled_messages", ()).await.ok();
@@ -470,6 +478,8 @@ async fn scheduled_messages_and_linkifiers_arrive() {
     assert_eq!((&scheduled["scheduled_message_id"], &scheduled["to"]), (&json!(8), &json!(5)));
     assert_eq!(scheduled["content"], "not yet");
     assert_eq!(server.column("SELECT name FROM code_playground").await, ["Run"]);
+    assert_eq!(server.column("SELECT name FROM profile_field").await, ["Page"]);
+    assert_eq!(server.column("SELECT value FROM profile_value").await, ["https://ada.example"]);
     let seen = ada.get("/messages/101", ()).await.ok();
     assert_eq!(seen["message"]["content"], "<p>see <a href=\"https://bugs.example/12\">#12</a></p>");
 }
