@@ -73,13 +73,18 @@ pub fn message(shown: &ShownMessage<'_>) -> Markup {
 /// Replaces what only works on the server in a message's HTML: `file` returns the address of an uploaded file or an emoji in
 /// the archive, if it is there. Emoji become characters, and links to other places of the server lead nowhere.
 pub fn detach(rendered: &str, file: impl Fn(&str) -> Option<String>) -> String {
+    // A tag with attributes. Text may have what looks like one of them.
+    static TAG: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"<[a-z][^\s<>/]*(?:\s+[^\s"<>/=]+(?:="[^"]*")?)+\s*/?>"#).ok());
     static ADDRESS: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#"(href|src|data-src|poster)="([^"]*)""#).ok());
     static EMOJI: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r#"(<span[^>]*class="emoji emoji-([0-9a-f-]+)"[^>]*>)[^<]*</span>"#).ok()
     });
-    let (Some(address), Some(emoji)) = (&*ADDRESS, &*EMOJI) else { return rendered.to_owned() };
-    let html = address.replace_all(rendered, |found: &Captures<'_>| {
+    let (Some(tag), Some(address), Some(emoji)) = (&*TAG, &*ADDRESS, &*EMOJI) else {
+        return rendered.to_owned();
+    };
+    let replace = |found: &Captures<'_>| {
         let (attribute, url) = (&found[1], &found[2]);
         match file(url) {
             Some(path) => format!(r#"{attribute}="{path}""#),
@@ -92,7 +97,9 @@ pub fn detach(rendered: &str, file: impl Fn(&str) -> Option<String>) -> String {
             }
             None => String::new(),
         }
-    });
+    };
+    let html = tag
+        .replace_all(rendered, |found: &Captures<'_>| address.replace_all(&found[0], replace).into_owned());
     let html = emoji.replace_all(&html, |found: &Captures<'_>| {
         let characters: Option<String> = found[2]
             .split('-')
@@ -135,6 +142,15 @@ mod tests {
         assert!(detached.contains("<a >there</a>"), "{detached}");
         assert!(detached.contains(r#"<a href="https://example.org/">web</a> <img >"#), "{detached}");
         assert!(detached.contains("🎉</span>"), "{detached}");
+    }
+
+    #[test]
+    fn text_like_an_attribute_stays() {
+        let rendered = r#"<p>src="<a href="https://example.org/">x</a> href="y" <code>src="/user_uploads/1/a"</code></p>"#;
+        assert_eq!(
+            detach(rendered, |_| Some("files/a".to_owned())),
+            rendered.replace("https://example.org/", "files/a")
+        );
     }
 
     #[test]
