@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { choose, chooseFrom, clickButton, clickText, countOf, eventually, fillIn, IS_FIREFOX, onElement, onElements, onField, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
+import { choose, chooseFrom, clickButton, clickText, countOf, eventually, fillIn, intercept, onElement, onElements, onField, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, go } = bench;
@@ -190,16 +190,10 @@ describe("exports", () => {
 
   it("are loaded again on request, and say what failed", async () => {
     const ada = await as("Ada", "#inbox");
-    if (!IS_FIREFOX) await ada.setBypassServiceWorker(true);
     ada.expected.push(/503/, /400/);
     const failed = { id: 1, acting_user_id: bench.server.accounts.Ada.user_id, export_time: 1_700_000_000, export_type: 1, export_url: null, pending: false, failed_timestamp: 1_700_000_100, deleted_timestamp: null };
     const answers = { GET: [503, { result: "error", msg: "Busy" }], POST: [400, { result: "error", msg: "Exceeded rate limit.", code: "BAD_REQUEST" }] };
-    await ada.setRequestInterception(true);
-    ada.on("request", (request) => {
-      const answer = request.url().endsWith("/json/export/realm") && answers[request.method()];
-      if (answer) void request.respond({ status: answer[0], contentType: "application/json", body: JSON.stringify(answer[1]) });
-      else void request.continue();
-    });
+    await intercept(ada, (request) => request.url().endsWith("/json/export/realm") && answers[request.method()]);
     await go(ada, "#organization/data-exports-admin");
     await untilText(ada, "dialog .load-hint", "could not be loaded");
     assert.ok(!(await onElement(ada, "dialog", (dialog) => dialog.textContent)).includes("There are no exports."));

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { act, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
+import { act, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -84,10 +84,7 @@ describe("pictures", () => {
     await until(bob, () => document.querySelector(".message_inline_image img")?.naturalWidth > 0);
     const size = (page) => onElement(page, ".message_inline_image img", (image) => [image.getBoundingClientRect().width, image.getBoundingClientRect().height]);
     const ada = await bench.open();
-    if (!IS_FIREFOX) await ada.setBypassServiceWorker(true);
-    await ada.setRequestInterception(true);
-    // Never answered.
-    ada.on("request", (request) => (request.url().includes("/user_uploads/") ? undefined : request.continue()));
+    await intercept(ada, (request) => request.url().includes("/user_uploads/"));
     await enter(ada, bench.server, "Ada");
     await go(ada, await at("general", "places"));
     await ada.waitForSelector(".message_inline_image img");
@@ -269,10 +266,11 @@ describe("a dialog that is still loading", () => {
   async function openHolding(names) {
     const ada = await bench.open();
     const held = [];
-    // What the service worker loads for the page cannot be held.
-    if (!IS_FIREFOX) await ada.setBypassServiceWorker(true);
-    await ada.setRequestInterception(true);
-    ada.on("request", (request) => (names.test(request.url()) ? held.push(request) : request.continue()));
+    await intercept(ada, (request) => {
+      const isHeld = names.test(request.url());
+      if (isHeld) held.push(request);
+      return isHeld;
+    });
     await enter(ada, bench.server, "Ada");
     return { ada, held };
   }

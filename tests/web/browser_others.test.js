@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, clickButton, clickText, compose, countOf, eventually, onElement, onElements, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, wake } from "./harness.js";
+import { act, clickButton, clickText, compose, countOf, eventually, intercept, onElement, onElements, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -232,11 +232,10 @@ describe("what cannot be loaded", () => {
     await ada.setOfflineMode(false);
     await untilText(ada, ".message-row", "Words of one");
     // One request alone fails.
-    await ada.setRequestInterception(true);
     let fails = true;
-    ada.on("request", (request) => {
-      if (fails && /\/json\/(messages|users\/me\/\d+\/topics)\?/.test(`${request.url()}?`) && request.method() === "GET") void request.respond({ status: 503, contentType: "application/json", body: JSON.stringify({ result: "error", msg: "Busy" }) });
-      else void request.continue();
+    await intercept(ada, (request) => {
+      const isFailing = fails && request.method() === "GET" && /\/json\/(messages|users\/me\/\d+\/topics)\?/.test(`${request.url()}?`);
+      return isFailing && [503, { result: "error", msg: "Busy" }];
     });
     for (const [fragment, selector] of [[await at("design", "two"), ".message-row"], ["#recent", ".conversation"]]) {
       fails = true;

@@ -236,6 +236,18 @@ export async function enter(page, server, name) {
   await page.waitForSelector(".app");
 }
 
+/** Decides on the requests of a page, also on those that the service worker would make for it. `decide` returns a status and an
+ * object to answer with, `true` to hold the request, or nothing to let it pass. */
+export async function intercept(page, decide) {
+  if (!IS_FIREFOX) await page.setBypassServiceWorker(true);
+  await page.setRequestInterception(true);
+  page.on("request", (request) => {
+    const decision = decide(request);
+    if (Array.isArray(decision)) void request.respond({ status: decision[0], contentType: "application/json", body: JSON.stringify(decision[1]) });
+    else if (!decision) void request.continue();
+  });
+}
+
 /** Waits until a function of the page returns something true. One that throws, since an element is not there yet, is called
  * again. */
 export async function until(page, run, ...args) {

@@ -84,6 +84,7 @@ const UNSURE = [
   [/(?<!\bmouse)\.click\((?!\))/, "click, act, clickText or clickButton"],
   [/\.hover\(/, "hoverOver"],
   [/\.select\((?!\))/, "selectIn or choose"],
+  [/\.(setRequestInterception|setBypassServiceWorker)\(/, "intercept, which also sees what the service worker would request"],
   [/\bsetTimeout\(/, "until, untilStable, or pagePause for what timers of the page would do before"],
 ];
 
