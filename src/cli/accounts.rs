@@ -1,8 +1,8 @@
-//! `teamchat user password`, `role`, `rename`, `email`, `delete`, `sessions`, `deactivate` and `reactivate`, and passwords that
-//! are read or made.
+//! `teamchat user password`, `role`, `rename`, `email`, `delete`, `sessions`, `unlock`, `deactivate` and `reactivate`, and
+//! passwords that are read or made.
 
 use super::common::{Failure, File, Output, confirm, role, run_command};
-use super::lists::{list_keys, list_sessions};
+use super::credentials::{list_keys, list_sessions};
 use super::purge::listed;
 use clap::Args;
 use clap::builder::BoolishValueParser;
@@ -18,12 +18,12 @@ use teamchat::types::Role;
 #[derive(Args)]
 pub(super) struct Account {
     #[command(flatten)]
-    file: File,
+    pub(super) file: File,
     /// The email address of the user.
     #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
-    email: String,
+    pub(super) email: String,
     #[command(flatten)]
-    output: Output,
+    pub(super) output: Output,
 }
 
 #[derive(Args)]
@@ -189,6 +189,12 @@ impl SessionsCommand {
 }
 
 impl Account {
+    pub(super) fn unlock(self) -> Result<(), Failure> {
+        let Self { file, email, output } = self;
+        let done: Value = run_command(&file.db, Command::UnlockUser { email: email.clone() }, false)?;
+        output.print(&file.db, &done, |out, _| writeln!(out, "{email} can log in."))
+    }
+
     pub(super) fn set_active(self, is_active: bool) -> Result<(), Failure> {
         let Self { file, email, output } = self;
         let done: Value =

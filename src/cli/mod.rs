@@ -7,13 +7,13 @@ mod backup;
 mod check;
 mod common;
 mod config;
+mod credentials;
 mod doctor;
 mod export;
 mod fetch;
 mod health;
 mod import;
 mod keeping;
-mod lists;
 mod logging;
 mod mail;
 mod mail_flags;
@@ -40,15 +40,13 @@ use clap::builder::BoolishValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use common::{DEFAULT_DB, Failure, File, Output, Style, role, run_command};
-use lists::{list_keys, list_sessions};
-use serde_json::{Value, json};
+use credentials::{KeyCommand, SessionCommand};
+use serde_json::Value;
 use serve::DEFAULT_ADDRESS;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use teamchat::commands::{Command, CreatedUser, CreatedWebhookBot, ListedUser};
-use teamchat::domain::keys::KeyRecord;
-use teamchat::domain::logins::sessions::SessionRecord;
 use teamchat::store::Database;
 use teamchat::types::{Role, nearest_name};
 
@@ -195,15 +193,7 @@ enum UserCommand {
     ///
     /// Five wrong passwords from one address lock an account for that address. Twenty lock it for all addresses, except
     /// those from which the user logged in before. A lock lasts 30 minutes. A restart of the server removes all locks.
-    Unlock {
-        #[command(flatten)]
-        file: File,
-        /// The email address of the user.
-        #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
-        email: String,
-        #[command(flatten)]
-        output: Output,
-    },
+    Unlock(Account),
     /// Set a user's password.
     ///
     /// Revokes all API keys and sessions of the user, so every client has to log in again. Without --password-stdin, the
@@ -261,71 +251,6 @@ struct Create {
     password_stdin: bool,
     #[command(flatten)]
     output: Output,
-}
-
-#[derive(Subcommand)]
-enum KeyCommand {
-    /// Create another API key. It is printed once and cannot be read again.
-    Mint {
-        #[command(flatten)]
-        file: File,
-        /// The email address of the user.
-        #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
-        email: String,
-        /// The client or purpose of the key, shown in the list.
-        #[arg(long, env = "TEAMCHAT_CLIENT", value_name = "NAME", default_value = "command line")]
-        client: String,
-        #[command(flatten)]
-        output: Output,
-    },
-    /// List the API keys of a user: id, creation time, last use and purpose.
-    List {
-        #[command(flatten)]
-        file: File,
-        /// The email address of the user.
-        #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
-        email: String,
-        #[command(flatten)]
-        output: Output,
-    },
-    /// Revoke an API key. Only the client that uses it is logged out.
-    Revoke {
-        #[command(flatten)]
-        file: File,
-        /// The email address of the user.
-        #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
-        email: String,
-        /// The id of the key, as listed.
-        id: i64,
-        #[command(flatten)]
-        output: Output,
-    },
-}
-
-#[derive(Subcommand)]
-enum SessionCommand {
-    /// List the sessions of a user: id, start, last use, address and browser.
-    List {
-        #[command(flatten)]
-        file: File,
-        /// The email address of the user.
-        #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
-        email: String,
-        #[command(flatten)]
-        output: Output,
-    },
-    /// End a session. Only the browser that has it is logged out.
-    End {
-        #[command(flatten)]
-        file: File,
-        /// The email address of the user.
-        #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
-        email: String,
-        /// The id of the session, as listed.
-        id: i64,
-        #[command(flatten)]
-        output: Output,
-    },
 }
 
 impl Arguments {
@@ -427,10 +352,7 @@ impl UserCommand {
                 let users: Vec<ListedUser> = run_command(&file.db, Command::ListUsers, false)?;
                 output.print(&file.db, &users, |out, style| list_users(out, style, &users))
             }
-            Self::Unlock { file, email, output } => {
-                let done: Value = run_command(&file.db, Command::UnlockUser { email: email.clone() }, false)?;
-                output.print(&file.db, &done, |out, _| writeln!(out, "{email} can log in."))
-            }
+            Self::Unlock(account) => account.unlock(),
             Self::Password(command) => command.run(),
             Self::Role(command) => command.run(),
             Self::Deactivate(command) => command.run(),
@@ -440,36 +362,8 @@ impl UserCommand {
             Self::Delete(command) => command.run(),
             Self::Sessions(command) => command.run(),
             Self::Purge(command) => command.run(),
-            Self::Key(KeyCommand::Mint { file, email, client, output }) => {
-                let key: Value =
-                    run_command(&file.db, Command::CreateKey { email: email.clone(), client }, false)?;
-                output.print(&file.db, &key, |out, style| {
-                    let api_key = key["api_key"].as_str().unwrap_or_default();
-                    writeln!(out, "API key of {email}: {}", style.bold(api_key))?;
-                    writeln!(out, "{}", style.dim("It is not shown again."))
-                })
-            }
-            Self::Key(KeyCommand::List { file, email, output }) => {
-                let keys: Vec<KeyRecord> = run_command(&file.db, Command::ListKeys { email }, false)?;
-                output.print(&file.db, &keys, |out, style| list_keys(out, style, &keys))
-            }
-            Self::Key(KeyCommand::Revoke { file, email, id, output }) => {
-                let _done: Value =
-                    run_command(&file.db, Command::RevokeKey { email: email.clone(), id }, false)?;
-                let value = json!({ "email": email, "id": id, "revoked": true });
-                output.print(&file.db, &value, |out, _| writeln!(out, "Key {id} of {email} was revoked."))
-            }
-            Self::Session(SessionCommand::List { file, email, output }) => {
-                let sessions: Vec<SessionRecord> =
-                    run_command(&file.db, Command::ListSessions { email }, false)?;
-                output.print(&file.db, &sessions, |out, style| list_sessions(out, style, &sessions))
-            }
-            Self::Session(SessionCommand::End { file, email, id, output }) => {
-                let command = Command::EndSession { email: email.clone(), id };
-                let _done: Value = run_command(&file.db, command, false)?;
-                let value = json!({ "email": email, "id": id, "ended": true });
-                output.print(&file.db, &value, |out, _| writeln!(out, "Session {id} of {email} has ended."))
-            }
+            Self::Key(command) => command.run(),
+            Self::Session(command) => command.run(),
         }
     }
 }
