@@ -11,7 +11,7 @@ use crate::domain::realm::settings::MAX_WELCOME_MESSAGE_LENGTH;
 use crate::domain::{invites, limits, rows};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::types::{GroupId, LAST_SECOND, Role, StreamId, distinct, random_key};
+use crate::types::{GroupId, LAST_SECOND, Role, StreamId, distinct};
 use rusqlite::Connection;
 use serde::Deserialize;
 
@@ -111,22 +111,14 @@ pub fn new_invite(
     // Ignored for callers who are not administrators, as specified.
     let welcome_message_custom_text = params.welcome_text().filter(|_| ctx.caller.role.is_administrator());
     Ok(InviteRow {
-        invite_id: 0,
-        key: Some(random_key()),
-        email: None,
         invited_by_user_id: Some(ctx.caller.user_id),
-        invited: ctx.now,
         expiry_date: params.expiry_date(ctx.now)?,
-        invited_as: params.invite_as,
         stream_ids,
         group_ids,
         include_realm_default_subscriptions: params.include_realm_default_subscriptions,
         notify_referrer_on_join: true,
         welcome_message_custom_text,
-        is_revoked: false,
-        resent: None,
-        parent_id: None,
-        is_mailed: false,
+        ..InviteRow::new(params.invite_as, ctx.now)
     })
 }
 

@@ -5,7 +5,7 @@ use crate::domain::invites::sql;
 use crate::domain::users;
 use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::{Role, random_key};
+use crate::types::Role;
 use rusqlite::Connection;
 
 /// Returns true if [`create`] has work to do: there is no active owner, or an unused link.
@@ -21,24 +21,7 @@ pub fn create(tx: &Tx<'_>) -> ApiResult<Option<String>> {
     if users::can_anyone_log_in(tx)? {
         return Ok(None);
     }
-    let invite = InviteRow {
-        invite_id: 0,
-        key: Some(random_key()),
-        email: None,
-        invited_by_user_id: None,
-        invited: tx.now(),
-        expiry_date: None,
-        invited_as: Role::Owner,
-        stream_ids: Vec::new(),
-        group_ids: Vec::new(),
-        include_realm_default_subscriptions: true,
-        notify_referrer_on_join: false,
-        welcome_message_custom_text: None,
-        is_revoked: false,
-        resent: None,
-        parent_id: None,
-        is_mailed: false,
-    };
+    let invite = InviteRow::new(Role::Owner, tx.now());
     sql::insert(tx, &invite)?;
     Ok(invite.link(""))
 }

@@ -1,6 +1,6 @@
 //! The row and the wire form of an invitation.
 
-use crate::types::{GroupId, Role, StreamId, UserId};
+use crate::types::{GroupId, Role, StreamId, UserId, random_key};
 use serde::Serialize;
 
 /// A row of `invite`.
@@ -42,6 +42,28 @@ pub struct InviteRow {
 }
 
 impl InviteRow {
+    /// A reusable link with a new key: without an inviter and an end, and for the default channels.
+    pub fn new(invited_as: Role, now: i64) -> Self {
+        Self {
+            invite_id: 0,
+            key: Some(random_key()),
+            email: None,
+            invited_by_user_id: None,
+            invited: now,
+            expiry_date: None,
+            invited_as,
+            stream_ids: Vec::new(),
+            group_ids: Vec::new(),
+            include_realm_default_subscriptions: true,
+            notify_referrer_on_join: false,
+            welcome_message_custom_text: None,
+            is_revoked: false,
+            resent: None,
+            parent_id: None,
+            is_mailed: false,
+        }
+    }
+
     /// True if it is a reusable link.
     pub fn is_multiuse(&self) -> bool {
         self.email.is_none()

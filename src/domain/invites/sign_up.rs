@@ -25,24 +25,7 @@ pub fn is_open(connection: &Connection) -> ApiResult<bool> {
 pub fn ask(tx: &mut Tx<'_>, email: &str, reusable: Option<&InviteRow>) -> ApiResult<()> {
     let parent_id = reusable.map(|link| link.invite_id);
     sql::delete_sign_ups(tx, email, parent_id)?;
-    let terms = reusable.cloned().unwrap_or_else(|| InviteRow {
-        invite_id: 0,
-        key: None,
-        email: None,
-        invited_by_user_id: None,
-        invited: tx.now(),
-        expiry_date: None,
-        invited_as: Role::Member,
-        stream_ids: Vec::new(),
-        group_ids: Vec::new(),
-        include_realm_default_subscriptions: true,
-        notify_referrer_on_join: false,
-        welcome_message_custom_text: None,
-        is_revoked: false,
-        resent: None,
-        parent_id: None,
-        is_mailed: false,
-    });
+    let terms = reusable.cloned().unwrap_or_else(|| InviteRow::new(Role::Member, tx.now()));
     let end = tx.now() + VALIDITY;
     let mut invite = InviteRow {
         key: Some(random_key()),
