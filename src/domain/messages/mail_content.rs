@@ -1,6 +1,6 @@
 //! The content of messages in letters: Markdown for the text, and HTML with absolute links, without previews.
 
-use crate::domain::messages::plain_text::{attribute, emoji_of};
+use crate::domain::messages::plain_text::{Part, attribute, emoji_of, parts};
 use maud::{Markup, PreEscaped, html};
 use regex::Regex;
 use std::fmt::Write;
@@ -136,18 +136,13 @@ impl<'a, 'h> Rewriter<'a, 'h> {
     }
 
     fn read(mut self, html: &'h str) -> String {
-        let mut rest = html;
-        while let Some(start) = rest.find('<') {
-            self.text(&rest[..start]);
-            rest = &rest[start + 1..];
-            let Some(end) = rest.find('>') else { break };
-            match rest[..end].strip_prefix('/') {
-                Some(tag) => self.close(tag),
-                None => self.tag(&rest[..end]),
+        for part in parts(html) {
+            match part {
+                Part::Text(text) => self.text(text),
+                Part::Start(tag) => self.tag(tag),
+                Part::End(name) => self.close(name),
             }
-            rest = &rest[end + 1..];
         }
-        self.text(rest);
         if self.out.trim().is_empty() {
             // The message was only a picture.
             for link in std::mem::take(&mut self.previewed) {

@@ -41,18 +41,13 @@ struct Reader<'h> {
 
 impl<'h> Reader<'h> {
     fn read(mut self, html: &'h str) -> String {
-        let mut rest = html;
-        while let Some(start) = rest.find('<') {
-            self.text(&rest[..start]);
-            rest = &rest[start + 1..];
-            let Some(end) = rest.find('>') else { break };
-            match rest[..end].strip_prefix('/') {
-                Some(tag) => self.close(tag),
-                None => self.tag(&rest[..end]),
+        for part in parts(html) {
+            match part {
+                Part::Text(text) => self.text(text),
+                Part::Start(tag) => self.tag(tag),
+                Part::End(name) => self.close(name),
             }
-            rest = &rest[end + 1..];
         }
-        self.text(rest);
         self.with_quotes()
     }
 
@@ -173,6 +168,36 @@ impl<'h> Reader<'h> {
         text.push_str(&self.out[position..]);
         text
     }
+}
+
+/// A part of HTML that the renderer of messages wrote.
+pub enum Part<'h> {
+    /// Text between tags, still escaped.
+    Text(&'h str),
+    /// The name of an element, and its attributes.
+    Start(&'h str),
+    /// The name of the element that ends.
+    End(&'h str),
+}
+
+/// Splits HTML into tags and the text between them.
+pub fn parts(html: &str) -> impl Iterator<Item = Part<'_>> {
+    let (mut rest, mut is_in_tag) = (html, false);
+    std::iter::from_fn(move || {
+        if std::mem::take(&mut is_in_tag)
+            && let Some((tag, after)) = rest.split_once('>')
+        {
+            rest = after;
+            return Some(tag.strip_prefix('/').map_or(Part::Start(tag), Part::End));
+        }
+        if rest.is_empty() {
+            return None;
+        }
+        let (text, after) = rest.split_once('<').unwrap_or((rest, ""));
+        is_in_tag = text.len() < rest.len();
+        rest = after;
+        Some(Part::Text(text))
+    })
 }
 
 /// The value of an attribute, still escaped.
