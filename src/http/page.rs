@@ -110,6 +110,12 @@ pub fn plain(language: Language, title: &str, sentences: &[&str]) -> String {
 }
 
 fn frame(language: Language, title: &str, body: &Markup) -> String {
+    let way_back = html! { p { a href="/" { (language.t("Open the chat")) } } };
+    document(language, title, STYLE, &html! { (body) (way_back) })
+}
+
+/// Writes a page with its style sheet. All texts are escaped.
+pub fn document(language: Language, title: &str, style: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang=(language.code()) {
@@ -117,13 +123,12 @@ fn frame(language: Language, title: &str, body: &Markup) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (title) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(style)) }
             }
             body {
                 main {
                     h1 { (title) }
                     (body)
-                    p { a href="/" { (language.t("Open the chat")) } }
                 }
             }
         }

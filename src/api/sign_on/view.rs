@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use form_urlencoded::byte_serialize;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 const DESKTOP_LOGIN: &str = include_str!("desktop_login.js");
@@ -105,24 +105,8 @@ pub fn desktop_token(language: Language, sealed: &str) -> Reply<NotJson> {
 /// A page with a script, which may do nothing but go to another page.
 fn with_script(language: Language, body: &Markup, script: &str) -> Reply<NotJson> {
     let title = language.t("Finish logging in");
-    let page = html! {
-        (DOCTYPE)
-        html lang=(language.code()) {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (title) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                main {
-                    h1 { (title) }
-                    (body)
-                }
-                script { (PreEscaped(script)) }
-            }
-        }
-    };
+    let body = html! { (body) script { (PreEscaped(script)) } };
+    let page = page::document(language, title, STYLE, &body);
     let digest = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
     let policy = format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; form-action 'none'; base-uri 'none'; \
@@ -131,5 +115,5 @@ fn with_script(language: Language, body: &Markup, script: &str) -> Reply<NotJson
         digest(STYLE),
     );
     let headers = vec![("Content-Security-Policy", policy), ("X-Frame-Options", "DENY".to_owned())];
-    reply(200, headers, Bytes::from(page.into_string()))
+    reply(200, headers, Bytes::from(page))
 }
