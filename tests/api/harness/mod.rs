@@ -23,6 +23,7 @@ mod model;
 pub mod pictures;
 mod ports;
 mod queue;
+mod received;
 mod rng;
 mod sync;
 mod tests;
@@ -34,6 +35,7 @@ pub use matching::{differences, mask};
 pub use model::SYSTEM_GROUPS;
 pub use ports::ReservedPort;
 pub use queue::{Queue, kind};
+pub use received::Received;
 pub use rng::Rng;
 pub use sync::Registered;
 

@@ -1,7 +1,7 @@
 //! A provider of OpenID Connect for tests: discovery, keys, the token endpoint and userinfo. It answers as it should, unless a test
 //! changes its [`Answers`].
 
-use crate::harness::START;
+use crate::harness::{Received, START};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use reqwest::Url;
@@ -14,7 +14,7 @@ use ring::signature::{
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use std::thread;
@@ -219,21 +219,9 @@ struct Served {
 impl Served {
     fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
         let mut reader = BufReader::new(stream);
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
-        let mut headers = HashMap::new();
-        loop {
-            let mut line = String::new();
-            reader.read_line(&mut line)?;
-            let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-            headers.insert(name.to_lowercase(), value.to_owned());
-        }
-        let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body)?;
-        let body = String::from_utf8(body).unwrap();
-        let authorization = headers.remove("authorization").unwrap_or_default();
+        let Some(received) = Received::read(&mut reader)? else { return Ok(()) };
+        let authorization = received.header("authorization").to_owned();
+        let (path, body) = (received.path, String::from_utf8(received.body).unwrap());
         let mut stream = reader.into_inner();
         let (form, answer) = {
             let mut answers = self.answers.lock().unwrap();

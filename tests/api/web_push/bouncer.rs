@@ -1,11 +1,11 @@
 //! A push bouncer for tests.
 
-use crate::harness::{Client, OUTGOING_TIMEOUT, TestServer};
+use crate::harness::{Client, OUTGOING_TIMEOUT, Received, TestServer};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -60,6 +60,13 @@ struct Replies {
 }
 
 impl Bouncer {
+    /// A bouncer, and a server whose operator names it.
+    pub async fn with_server() -> (Self, TestServer) {
+        let bouncer = Self::start();
+        let server = TestServer::start_with(bouncer.options()).await;
+        (bouncer, server)
+    }
+
     pub fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -127,34 +134,17 @@ fn serve(
     sender: &UnboundedSender<Asked>,
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
-    let mut line = String::new();
-    if reader.read_line(&mut line)? == 0 {
-        return Ok(());
-    }
-    let path = line.strip_prefix("POST ").unwrap().split(' ').next().unwrap().to_owned();
-    let (mut length, mut content_type, mut authorization) = (0, String::new(), String::new());
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-        match name.to_lowercase().as_str() {
-            "content-length" => length = value.parse().unwrap(),
-            "content-type" => value.clone_into(&mut content_type),
-            "authorization" => value.clone_into(&mut authorization),
-            _ => {}
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
+    let Some(received) = Received::read(&mut reader)? else { return Ok(()) };
+    assert_eq!(received.method, "POST");
     let credentials = STANDARD.encode(format!("{ORG_ID}:{ORG_KEY}"));
-    assert_eq!(authorization, format!("Basic {credentials}"));
-    let body = if content_type == "application/json" {
-        serde_json::from_slice(&body).unwrap()
+    assert_eq!(received.header("authorization"), format!("Basic {credentials}"));
+    let body = if received.header("content-type") == "application/json" {
+        serde_json::from_slice(&received.body).unwrap()
     } else {
-        let fields = form_urlencoded::parse(&body).into_owned();
+        let fields = form_urlencoded::parse(&received.body).into_owned();
         Value::Object(fields.map(|(name, value)| (name, Value::from(value))).collect::<Map<_, _>>())
     };
-    let endpoint = path.strip_prefix("/api/v1/remotes/push/").unwrap().to_owned();
+    let endpoint = received.path.strip_prefix("/api/v1/remotes/push/").unwrap().to_owned();
     let reply = {
         let mut replies = replies.lock().unwrap();
         let next = replies.next.pop_front();

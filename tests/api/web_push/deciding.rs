@@ -25,8 +25,7 @@ fn one(title: &str, body: &str) -> Vec<(String, String)> {
 // conformance: push-6
 #[tokio::test]
 async fn settings_and_muting_decide() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
     let channel = server.channel("general", &[&ada, &bob]).await;
@@ -119,8 +118,7 @@ async fn settings_and_muting_decide() {
 // conformance: push-6
 #[tokio::test]
 async fn participants_are_told_of_mentions_of_the_topic() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
     let channel = server.channel("general", &[&ada, &bob]).await;
@@ -137,8 +135,7 @@ async fn participants_are_told_of_mentions_of_the_topic() {
 // conformance: push-9
 #[tokio::test]
 async fn groups_and_conversations_are_named() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
@@ -173,8 +170,7 @@ async fn groups_and_conversations_are_named() {
 // conformance: push-9
 #[tokio::test]
 async fn content_can_be_hidden() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
     server.set_realm_setting("message_content_allowed_in_email_notifications", json!(false)).await;
@@ -196,8 +192,7 @@ async fn content_can_be_hidden() {
 // conformance: push-7
 #[tokio::test]
 async fn who_is_active_is_told_unless_they_do_not_want_it() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
     let mut queue = ada.register(json!({"event_types": ["message"]})).await;
@@ -243,8 +238,7 @@ async fn who_is_active_is_told_unless_they_do_not_want_it() {
 // conformance: push-8
 #[tokio::test]
 async fn edits_tell_those_whom_they_mention_first() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
     let channel = server.channel("general", &[&ada, &bob]).await;

@@ -14,8 +14,7 @@ const TEST: &str = "/mobile_push/test_notification";
 // conformance: push-17
 #[tokio::test]
 async fn phones_are_registered_at_the_bouncer() {
-    let mut bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, server) = Bouncer::with_server().await;
     let ada = server.member("ada").await;
     let of_google = phone(&mut bouncer, &ada, "google").await.body;
     let uuid = of_google["user_uuid"].as_str().unwrap().to_owned();
@@ -96,8 +95,7 @@ async fn malformed_tokens_are_refused() {
 // conformance: push-18
 #[tokio::test]
 async fn failures_of_the_bouncer_have_the_published_errors() {
-    let bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (bouncer, server) = Bouncer::with_server().await;
     let ada = server.member("ada").await;
     let unexpected = "Push notification bouncer returned unexpected status code";
     let cases = [
@@ -151,8 +149,7 @@ async fn failures_of_the_bouncer_have_the_published_errors() {
 // conformance: push-23
 #[tokio::test]
 async fn phones_that_are_gone_are_forgotten() {
-    let mut bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, server) = Bouncer::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     phone(&mut bouncer, &ada, "old").await;
     phone(&mut bouncer, &ada, "new").await;
@@ -179,8 +176,7 @@ async fn phones_that_are_gone_are_forgotten() {
 // conformance: push-23
 #[tokio::test]
 async fn a_phone_ends_with_its_key_and_its_person() {
-    let mut bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, server) = Bouncer::with_server().await;
     let owner = server.owner().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
@@ -205,8 +201,7 @@ async fn a_phone_ends_with_its_key_and_its_person() {
 // conformance: push-23
 #[tokio::test]
 async fn nothing_is_sent_to_a_phone_that_logged_out() {
-    let mut bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, server) = Bouncer::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     phone(&mut bouncer, &ada, "lost").await;
     phone(&mut bouncer, &ada, "kept").await;
@@ -233,8 +228,7 @@ async fn nothing_is_sent_to_a_phone_that_logged_out() {
 // conformance: push-23
 #[tokio::test]
 async fn the_phones_of_a_person_are_limited() {
-    let mut bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, server) = Bouncer::with_server().await;
     let ada = server.member("ada").await;
     for number in 0..=MAX_PUSH_DEVICES {
         phone(&mut bouncer, &ada, &format!("phone {number}")).await;
@@ -248,8 +242,7 @@ async fn the_phones_of_a_person_are_limited() {
 // conformance: push-24
 #[tokio::test]
 async fn test_notifications_are_for_the_callers_phones() {
-    let mut bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, server) = Bouncer::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     ada.post(TEST, ()).await.ok();
     let registered = phone(&mut bouncer, &ada, "google").await.body;

@@ -28,8 +28,7 @@ async fn mark_read(client: &Client, ids: &[i64]) {
 // conformance: push-19
 #[tokio::test]
 async fn phones_get_a_direct_message() {
-    let mut bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, server) = Bouncer::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let registered = phone(&mut bouncer, &ada, "google").await.body;
     ada.post(APPLE, json!({"token": "c0ffee", "appid": "org.zulip.Zulip"})).await.ok();
@@ -64,8 +63,7 @@ async fn phones_get_a_direct_message() {
 // conformance: push-19
 #[tokio::test]
 async fn phones_get_mentions_channels_and_groups() {
-    let mut bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, server) = Bouncer::with_server().await;
     let owner = server.owner().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
@@ -119,8 +117,7 @@ async fn phones_get_mentions_channels_and_groups() {
 // conformance: push-20
 #[tokio::test]
 async fn texts_are_hidden_where_the_organization_says_so() {
-    let mut bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, server) = Bouncer::with_server().await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     phone(&mut bouncer, &ada, "google").await;
@@ -142,8 +139,7 @@ async fn texts_are_hidden_where_the_organization_says_so() {
 // conformance: push-21
 #[tokio::test]
 async fn what_is_read_is_taken_back() {
-    let mut bouncer = Bouncer::start();
-    let mut server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, mut server) = Bouncer::with_server().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
     phone(&mut bouncer, &ada, "google").await;
@@ -193,8 +189,7 @@ async fn what_is_read_is_taken_back() {
 // conformance: push-22
 #[tokio::test]
 async fn a_bouncer_that_is_down_is_asked_again() {
-    let mut bouncer = Bouncer::start();
-    let mut server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, mut server) = Bouncer::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     phone(&mut bouncer, &ada, "google").await;
     bouncer.reply([Reply::Status(503, "Retry-After: 600\r\n")]);
@@ -259,8 +254,7 @@ async fn a_hostile_bouncer_holds_up_no_one() {
 // conformance: push-25
 #[tokio::test]
 async fn people_share_a_phone() {
-    let mut bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, server) = Bouncer::with_server().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
     let of_ada = phone(&mut bouncer, &ada, "shared").await.body;
@@ -283,8 +277,7 @@ async fn people_share_a_phone() {
 // conformance: push-26
 #[tokio::test]
 async fn nothing_is_sent_to_a_bouncer_that_is_not_named() {
-    let mut bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, server) = Bouncer::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     phone(&mut bouncer, &ada, "google").await;
     bouncer.reply([Reply::Status(503, "")]);

@@ -20,8 +20,7 @@ async fn subscriptions(server: &TestServer) -> String {
 // conformance: push-10
 #[tokio::test]
 async fn a_direct_message_is_pushed() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
     let key =
@@ -50,8 +49,7 @@ async fn a_direct_message_is_pushed() {
 // conformance: push-11
 #[tokio::test]
 async fn a_conversation_has_one_notification() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
@@ -90,8 +88,7 @@ async fn a_conversation_has_one_notification() {
 
 #[tokio::test]
 async fn every_browser_of_a_person_is_told() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let phone = Browser::subscribed(&server, &ada, &service).await;
     let laptop = Browser::subscribed(&server, &ada, &service).await;
@@ -107,8 +104,7 @@ async fn every_browser_of_a_person_is_told() {
 #[tokio::test]
 async fn a_browser_that_is_gone_is_forgotten() {
     for status in [404, 410] {
-        let mut service = PushService::start();
-        let server = TestServer::start_with(service.options()).await;
+        let (mut service, server) = PushService::with_server().await;
         let (ada, bob) = (server.member("ada").await, server.member("bob").await);
         Browser::subscribed(&server, &ada, &service).await;
         service.reply([Reply::Status(status, "")]);
@@ -124,8 +120,7 @@ async fn a_browser_that_is_gone_is_forgotten() {
 // conformance: push-12
 #[tokio::test]
 async fn failures_are_retried_as_late_as_the_service_asks() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
@@ -165,8 +160,7 @@ async fn failures_are_retried_as_late_as_the_service_asks() {
 // conformance: push-12
 #[tokio::test]
 async fn a_service_that_refuses_is_not_asked_again() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
     for (status, head) in [(400, ""), (401, ""), (403, ""), (301, "Location: https://127.0.0.1:1/\r\n")] {
@@ -195,8 +189,7 @@ async fn a_service_that_refuses_is_not_asked_again() {
 // conformance: push-12
 #[tokio::test]
 async fn a_short_form_is_sent_where_the_long_one_is_refused() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
     service.reply([Reply::Status(413, "")]);
@@ -211,8 +204,7 @@ async fn a_short_form_is_sent_where_the_long_one_is_refused() {
 
 #[tokio::test]
 async fn the_longest_names_fit() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
     let channel = server.channel(&"𝔸".repeat(60), &[&ada, &bob]).await;
@@ -225,8 +217,7 @@ async fn the_longest_names_fit() {
 // conformance: push-16
 #[tokio::test]
 async fn a_restart_loses_nothing() {
-    let mut service = PushService::start();
-    let mut server = TestServer::start_with(service.options()).await;
+    let (mut service, mut server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
     service.reply([Reply::Status(503, "Retry-After: 60\r\n")]);
@@ -249,8 +240,7 @@ async fn a_restart_loses_nothing() {
 // conformance: push-15
 #[tokio::test]
 async fn hostile_services_hold_up_nobody() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let mut hostile = Vec::new();
     for reply in
@@ -285,8 +275,7 @@ async fn hostile_services_hold_up_nobody() {
 
 #[tokio::test]
 async fn a_service_without_a_server_is_tried_again() {
-    let service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::log_in(&server, &ada).await;
     browser.client.get("/users/me/web_push", ()).await.ok();
@@ -342,8 +331,7 @@ async fn private_addresses_are_not_asked() {
 // conformance: push-4, push-13
 #[tokio::test]
 async fn who_lost_access_gets_nothing() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
@@ -399,8 +387,7 @@ async fn who_lost_access_gets_nothing() {
 // conformance: push-13
 #[tokio::test]
 async fn guests_do_not_learn_names_that_they_may_not_know() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let owner = server.owner().await;
     let (gus, bob) = (server.guest("gus").await, server.member("bob").await);
     let members = json!({"new": SystemGroup::Members.id()});
@@ -415,8 +402,7 @@ async fn guests_do_not_learn_names_that_they_may_not_know() {
 
 #[tokio::test]
 async fn notifications_are_limited_by_conversation() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
     let channel = server.channel("general", &[&ada, &bob]).await;

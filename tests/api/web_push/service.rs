@@ -1,6 +1,6 @@
 //! A push service for tests, with TLS, and browsers that decrypt what it gets.
 
-use crate::harness::{Client, OUTGOING_TIMEOUT, TestServer};
+use crate::harness::{Client, OUTGOING_TIMEOUT, Received, TestServer};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -13,7 +13,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 use serde_json::{Value, json};
 use sha2::Sha256;
 use std::collections::{HashMap, VecDeque};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -41,20 +41,11 @@ pub enum Reply {
     EndlessBody,
 }
 
-/// A request to the service.
-#[derive(Debug)]
-pub struct Pushed {
-    /// The path, which names the browser.
-    pub path: String,
-    pub headers: HashMap<String, String>,
-    pub body: Vec<u8>,
-}
-
 pub struct PushService {
     pub port: u16,
     /// Its certificate, in PEM.
     pub certificate: String,
-    requests: UnboundedReceiver<Pushed>,
+    requests: UnboundedReceiver<Received>,
     replies: Arc<Mutex<Replies>>,
 }
 
@@ -66,6 +57,13 @@ struct Replies {
 }
 
 impl PushService {
+    /// A service, and a server that may ask it.
+    pub async fn with_server() -> (Self, TestServer) {
+        let service = Self::start();
+        let server = TestServer::start_with(service.options()).await;
+        (service, server)
+    }
+
     pub fn start() -> Self {
         let CertifiedKey { cert, signing_key } =
             generate_simple_self_signed(vec!["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
@@ -109,12 +107,12 @@ impl PushService {
     }
 
     /// Waits for the next request.
-    pub async fn next(&mut self) -> Pushed {
+    pub async fn next(&mut self) -> Received {
         self.requests.recv().await.unwrap()
     }
 
     /// Requests that have come, once all that is due was sent.
-    pub async fn all(&mut self, server: &TestServer) -> Vec<Pushed> {
+    pub async fn all(&mut self, server: &TestServer) -> Vec<Received> {
         teamchat::scheduler::settle(server.app()).await;
         let mut found = Vec::new();
         while let Ok(pushed) = self.requests.try_recv() {
@@ -128,29 +126,18 @@ fn serve(
     config: Arc<ServerConfig>,
     stream: TcpStream,
     replies: &Mutex<Replies>,
-    sender: &UnboundedSender<Pushed>,
+    sender: &UnboundedSender<Received>,
 ) -> std::io::Result<()> {
     let connection = ServerConnection::new(config).unwrap();
     let mut reader = BufReader::new(StreamOwned::new(connection, stream));
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
-    assert_eq!(line.split(' ').next(), Some("POST"), "{line}");
-    let mut headers = HashMap::new();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-        headers.insert(name.to_lowercase(), value.to_owned());
-    }
-    let mut body = vec![0; headers["content-length"].parse().unwrap()];
-    reader.read_exact(&mut body)?;
+    let Some(pushed) = Received::read(&mut reader)? else { return Ok(()) };
+    assert_eq!(pushed.method, "POST");
     let reply = {
         let mut replies = replies.lock().unwrap();
-        let always = replies.by_path.get(&path).cloned();
+        let always = replies.by_path.get(&pushed.path).cloned();
         always.or_else(|| replies.next.pop_front()).unwrap_or(Reply::Status(201, ""))
     };
-    let _no_test_waits = sender.send(Pushed { path, headers, body });
+    let _no_test_waits = sender.send(pushed);
     let stream = reader.get_mut();
     match reply {
         Reply::Status(status, head) => {
@@ -233,7 +220,7 @@ impl Browser {
     }
 
     /// Decrypts a request for this browser (RFC 8291).
-    pub fn read(&self, pushed: &Pushed) -> Value {
+    pub fn read(&self, pushed: &Received) -> Value {
         assert_eq!(pushed.path, self.path);
         serde_json::from_slice(&self.decrypt(&pushed.body)).unwrap()
     }
@@ -269,7 +256,7 @@ fn mac(key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
 }
 
 /// Checks the header `Authorization` (RFC 8292), and returns the claims.
-pub fn claims_of(pushed: &Pushed, public_key: &str) -> Value {
+pub fn claims_of(pushed: &Received, public_key: &str) -> Value {
     let header = pushed.headers["authorization"].strip_prefix("vapid t=").unwrap();
     let (token, key) = header.split_once(", k=").unwrap();
     assert_eq!(key, public_key);

@@ -16,8 +16,7 @@ async fn status(server: &TestServer, transport: &str, problem: &str) -> (Value, 
 
 #[tokio::test]
 async fn push_services_that_fail_are_warnings_after_a_quarter_of_an_hour() {
-    let mut service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     Browser::subscribed(&server, &ada, &service).await;
     let of = async || status(&server, "web_push", "No push service took a notification").await;
@@ -74,8 +73,7 @@ async fn push_services_that_fail_are_warnings_after_a_quarter_of_an_hour() {
 
 #[tokio::test]
 async fn a_bouncer_that_fails_is_a_warning() {
-    let mut bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, server) = Bouncer::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     phone(&mut bouncer, &ada, "google").await;
     let of = async || status(&server, "phone_push", "The push bouncer took no notification").await;

@@ -16,8 +16,7 @@ async fn count(server: &TestServer) -> String {
 // conformance: push-1
 #[tokio::test]
 async fn a_browser_subscribes_for_the_key_of_the_server() {
-    let service = PushService::start();
-    let mut server = TestServer::start_with(service.options()).await;
+    let (service, mut server) = PushService::with_server().await;
     let ada = server.member("ada").await;
     let browser = Browser::log_in(&server, &ada).await;
     let state = browser.client.get(PATH, ()).await.ok();
@@ -54,8 +53,7 @@ async fn a_browser_subscribes_for_the_key_of_the_server() {
 /// A browser whose subscription is older than the file, as after a restored backup.
 #[tokio::test]
 async fn the_key_is_made_with_the_first_subscription_at_the_latest() {
-    let service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (service, server) = PushService::with_server().await;
     let ada = server.member("ada").await;
     let browser = Browser::log_in(&server, &ada).await;
     let keys = async || server.column("SELECT count(*) FROM push_key").await.remove(0);
@@ -67,8 +65,7 @@ async fn the_key_is_made_with_the_first_subscription_at_the_latest() {
 // conformance: push-2
 #[tokio::test]
 async fn addresses_and_keys_are_checked() {
-    let service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (service, server) = PushService::with_server().await;
     let ada = server.member("ada").await;
     let browser = Browser::log_in(&server, &ada).await;
     let with = |name: &str, value: &str| {
@@ -121,8 +118,7 @@ async fn addresses_and_keys_are_checked() {
 // conformance: push-3
 #[tokio::test]
 async fn an_endpoint_belongs_to_the_last_session() {
-    let service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let of_ada = Browser::subscribed(&server, &ada, &service).await;
     let of_bob = Browser::log_in(&server, &bob).await;
@@ -137,8 +133,7 @@ async fn an_endpoint_belongs_to_the_last_session() {
 // conformance: push-3
 #[tokio::test]
 async fn a_person_has_a_limited_number() {
-    let service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     Browser::subscribed(&server, &bob, &service).await;
     let mut browsers = Vec::new();
@@ -153,8 +148,7 @@ async fn a_person_has_a_limited_number() {
 // conformance: push-4
 #[tokio::test]
 async fn a_subscription_ends_with_its_session() {
-    let service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (service, server) = PushService::with_server().await;
     let owner = server.owner().await;
     let ada = server.user("ada", Role::Member, None, Some("correct horse")).await;
     let browser = Browser::subscribed(&server, &ada, &service).await;
@@ -179,8 +173,7 @@ async fn a_subscription_ends_with_its_session() {
 // conformance: push-5
 #[tokio::test]
 async fn web_push_can_be_off() {
-    let service = PushService::start();
-    let server = TestServer::start_with(service.options()).await;
+    let (service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
     let web_push = WebPush { is_off: true, ..WebPush::default() };
