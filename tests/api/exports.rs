@@ -52,10 +52,7 @@ async fn an_export_is_asked_for_announced_and_downloaded() {
     of_owner.expect(&[asked, json!({"type": "realm_export", "exports": [record]})]).await;
     of_ada.expect_nothing().await;
 
-    let bot = server.notification_bot().await;
-    let narrow = json!([{"operator": "dm", "operand": [bot]}]).to_string();
-    let page = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": narrow, "apply_markdown": false});
-    let notice = adam.get("/messages", page).await.ok()["messages"][0]["content"].clone();
+    let notice = adam.notices().await.pop().unwrap();
     let link = "[Exporte ansehen und herunterladen](/#organization/data-exports-admin)";
     assert_eq!(notice, format!("Dein Datenexport ist fertig. {link}."));
 

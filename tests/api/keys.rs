@@ -360,12 +360,6 @@ async fn logins_beyond_the_limit_end_the_key_that_was_used_least_recently() {
 async fn new_api_keys_are_reported() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
-    let told = async |client: &Client| {
-        let fetch = json!({"anchor": "newest", "num_before": 9, "num_after": 0, "apply_markdown": false});
-        let found = client.get("/messages", fetch).await.ok();
-        let messages = found["messages"].as_array().unwrap();
-        messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
     let regenerated = ada.post("/users/me/api_key/regenerate", ()).await.ok();
     let ada = ada.with_key(regenerated["api_key"].as_str().unwrap());
     let (email, client) = (ada.email.clone(), "backup".to_owned());
@@ -377,10 +371,10 @@ async fn new_api_keys_are_reported() {
         "The operator of this server created an API key of your account for `backup`. Keys are listed in your settings, \
          where they can be revoked.",
     ];
-    assert_eq!(told(&ada).await, expected);
+    assert_eq!(ada.notices().await, expected);
     // Owners of bots receive an event about a new key.
     let bot = server.bot("helper", &ada).await;
     bot.post("/users/me/api_key/regenerate", ()).await.ok();
     server.command(Command::CreateKey { email: bot.email.clone(), client: "backup".to_owned() }).await;
-    assert_eq!((told(&ada).await.len(), told(&owner).await.len()), (2, 0));
+    assert_eq!((ada.notices().await.len(), owner.notices().await.len()), (2, 0));
 }

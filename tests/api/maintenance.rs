@@ -9,16 +9,6 @@ use teamchat::scheduler;
 /// Seconds after which the space is measured again.
 const INTERVAL: i64 = 10 * 60;
 
-/// The direct messages of the notification bot to a user.
-async fn notices(client: &Client) -> Vec<String> {
-    let narrow = json!([["sender", "notification-bot@zulip.com"], ["is", "dm"]]);
-    let fetch = json!({"anchor": "newest", "num_before": 100, "num_after": 0, "apply_markdown": false,
-        "narrow": narrow});
-    let found = client.get("/messages", fetch).await.ok();
-    let messages = found["messages"].as_array().unwrap();
-    messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
-}
-
 /// Lets the time pass after which the space is measured.
 async fn measure(server: &TestServer) {
     server.clock.advance(INTERVAL);
@@ -36,9 +26,9 @@ async fn owners_are_warned_before_the_quota_of_files_is_used_up() {
         measure(&server).await;
     };
     fill(15).await;
-    assert_eq!(notices(&owner).await, [""; 0]);
+    assert_eq!(owner.notices().await, [""; 0]);
     fill(16).await;
-    let warned = notices(&owner).await;
+    let warned = owner.notices().await;
     assert_eq!(warned.len(), 1);
     assert!(warned[0].starts_with("Uploaded files take 80 % of their quota; 4 MiB are left."), "{warned:?}");
     // Not again, also after a start, nor while it is about the same.
@@ -49,26 +39,26 @@ async fn owners_are_warned_before_the_quota_of_files_is_used_up() {
     measure(&server).await;
     server.sql("UPDATE upload_state SET space_used = 16 << 20").await;
     measure(&server).await;
-    assert_eq!(notices(&owner).await.len(), 1);
+    assert_eq!(owner.notices().await.len(), 1);
     // When it becomes worse, and when it is over and comes back.
     server.sql("UPDATE upload_state SET space_used = 19 << 20").await;
     measure(&server).await;
-    assert!(notices(&owner).await[1].contains("take 95 % of their quota; 1 MiB"));
+    assert!(owner.notices().await[1].contains("take 95 % of their quota; 1 MiB"));
     server.sql(ok).await;
     measure(&server).await;
-    assert_eq!(notices(&owner).await.len(), 2);
+    assert_eq!(owner.notices().await.len(), 2);
     server.sql("UPDATE upload_state SET space_used = 17 << 20").await;
     scheduler::settle(server.app()).await;
-    assert_eq!(notices(&owner).await.len(), 2, "it is measured every ten minutes");
+    assert_eq!(owner.notices().await.len(), 2, "it is measured every ten minutes");
     measure(&server).await;
-    assert!(notices(&owner).await[2].contains("take 85 %"));
+    assert!(owner.notices().await[2].contains("take 85 %"));
     owner.patch("/settings", json!({"default_language": "de"})).await.ok();
     server.sql("UPDATE upload_state SET space_used = 20 << 20").await;
     measure(&server).await;
     assert!(
-        notices(&owner).await[3].starts_with("Hochgeladene Dateien belegen 100 % ihres Kontingents; 0 MiB")
+        owner.notices().await[3].starts_with("Hochgeladene Dateien belegen 100 % ihres Kontingents; 0 MiB")
     );
-    assert_eq!(notices(&ada).await, [""; 0], "only owners are told");
+    assert_eq!(ada.notices().await, [""; 0], "only owners are told");
 }
 
 #[tokio::test]
@@ -86,7 +76,7 @@ async fn people_are_warned_before_their_own_quota_is_used_up() {
         measure(server).await;
     };
     let told = async |client: &Client| {
-        let mut told = notices(client).await;
+        let mut told = client.notices().await;
         told.retain(|text| text.starts_with("Your uploaded files"));
         told
     };
@@ -138,10 +128,10 @@ async fn owners_are_warned_of_a_full_disk() {
     let owner = server.owner().await;
     let server = server.with_options(Options { disk_warning: Some(101), ..Options::default() }).await;
     measure(&server).await;
-    assert_eq!(notices(&owner).await, [""; 0]);
+    assert_eq!(owner.notices().await, [""; 0]);
     let server = server.with_options(Options { disk_warning: Some(1), ..Options::default() }).await;
     scheduler::settle(server.app()).await;
-    let warned = notices(&owner).await;
+    let warned = owner.notices().await;
     assert!(warned.len() == 1 && warned[0].starts_with("The disk of this server is "), "{warned:?}");
 }
 

@@ -46,17 +46,6 @@ async fn is_alive(browser: &Client) -> bool {
     browser.get("/users/me", ()).await.status == 200
 }
 
-/// Messages of the notification bot to a person.
-async fn notices(client: &Client) -> Vec<String> {
-    let narrow = json!([{"operator": "sender", "operand": "notification-bot@zulip.com"},
-        {"operator": "is", "operand": "dm"}]);
-    let fetch = json!({"anchor": "newest", "num_before": 100, "num_after": 0, "apply_markdown": false,
-        "narrow": narrow});
-    let found = client.get("/messages", fetch).await.ok();
-    let messages = found["messages"].as_array().unwrap();
-    messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
-}
-
 // conformance: auth-23, auth-32
 #[tokio::test]
 async fn sessions_expire_thirty_days_after_their_last_use() {
@@ -388,28 +377,28 @@ async fn logins_from_new_places_are_reported() {
     log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await.ok();
     log_in(&server, FIREFOX, "198.51.100.1", "correct horse").await.ok();
     assert_eq!(
-        notices(&ada).await,
+        ada.notices().await,
         Vec::<String>::new(),
         "the first is expected, and the second from there too"
     );
     server.clock.advance(60);
     log_in(&server, "evil**@**all**", "203.0.113.1", "correct horse").await.ok();
-    let told = notices(&ada).await;
+    let told = ada.notices().await;
     assert_eq!(told.len(), 1, "{told:?}");
     let expected = "There was a new login to your account.\n\n* **Client**: `evil**@**all**`\n";
     assert!(told[0].starts_with(expected), "{told:?}");
     assert!(told[0].contains("* **IP address**: `203.0.113.1`\n* **Time**: <time:"), "{told:?}");
     assert!(told[0].contains("If this was not you, set a new password immediately"), "{told:?}");
     log_in(&server, "evil**@**all**", "203.0.113.1", "correct horse").await.ok();
-    assert_eq!(notices(&ada).await.len(), 1, "once");
+    assert_eq!(ada.notices().await.len(), 1, "once");
     // A program that fetches a key is another client.
     let key = server.anonymous().request(Method::POST, "/fetch_api_key");
     let login = json!({"username": "ada@example.com", "password": "correct horse"});
     key.header("X-Forwarded-For", "198.51.100.1").form(login).send().await.ok();
-    let told = notices(&ada).await;
+    let told = ada.notices().await;
     assert!(told.len() == 2 && told[1].contains("* **Client**: teamchat-tests\n"), "{told:?}");
     log_in(&server, CHROME, "203.0.113.1", "wrong").await;
-    assert_eq!(notices(&ada).await.len(), 2, "a wrong password is no login");
+    assert_eq!(ada.notices().await.len(), 2, "a wrong password is no login");
 }
 
 // conformance: auth-36
@@ -423,7 +412,7 @@ async fn locks_are_reported_once() {
     // The answers do not wait for the notice, but this comes after it.
     server.sql("SELECT 1").await;
     queue.expect_kinds(&["message"]).await;
-    let told = notices(&ada).await;
+    let told = ada.notices().await;
     assert_eq!(told.len(), 1, "{told:?}");
     let expected = "There were too many wrong passwords for your account, most recently from `203.0.113.1`. For up \
                     to 30 minutes, logins from the addresses that they came from are refused";
@@ -433,7 +422,7 @@ async fn locks_are_reported_once() {
         let login = json!({"username": "nobody@example.com", "password": "wrong"});
         server.anonymous().post("/fetch_api_key", login).await;
     }
-    assert_eq!(notices(&ada).await.len(), 1);
+    assert_eq!(ada.notices().await.len(), 1);
 }
 
 // conformance: auth-36
@@ -442,14 +431,14 @@ async fn new_passwords_are_reported_with_their_setter() {
     let (server, ada) = with_ada().await;
     let change = json!({"old_password": "correct horse", "new_password": "battery staple"});
     ada.patch("/settings", change).await.ok();
-    let told = notices(&ada).await;
+    let told = ada.notices().await;
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("The password of your account was changed in its settings."), "{told:?}");
     let email = || "ada@example.com".to_owned();
     server.command(Command::SetPassword { email: email(), password: "third one".to_owned() }).await;
     let key = server.command(Command::CreateKey { email: email(), client: "test".to_owned() }).await;
     let ada = ada.with_key(key["api_key"].as_str().unwrap());
-    let told = notices(&ada).await;
+    let told = ada.notices().await;
     assert_eq!(told.len(), 3, "{told:?}");
     assert!(
         told[1].starts_with("The password of your account was set by the operator of this server."),

@@ -8,19 +8,6 @@ use serde_json::{Value, json};
 use teamchat::commands::Command;
 use teamchat::domain::groups::system::SystemGroup;
 
-/// The content of the newest direct message of the notification bot to a user.
-pub async fn notice(server: &TestServer, to: &Client) -> Option<String> {
-    let narrow = json!([["sender", server.notification_bot().await.to_string()], ["is", "dm"]]);
-    let newest = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": narrow,
-        "apply_markdown": false});
-    let found = to.get("/messages", newest).await.ok();
-    found["messages"]
-        .as_array()
-        .unwrap()
-        .first()
-        .map(|message| message["content"].as_str().unwrap().to_owned())
-}
-
 /// A request with the key of a bot.
 struct Right {
     name: &'static str,
@@ -159,8 +146,8 @@ async fn bots_leave_private_channels_in_a_handover() {
     answer.error(400, "BAD_REQUEST", "Invalid message(s)");
     let text = "@_**Eve|5** gave you the bot @_**Helper|7**. It has a new API key, which its previous owner does not \
         know. Programs that use the bot need the new key. It was unsubscribed from private channels that you are not subscribed to.";
-    assert_eq!(notice(&server, &olga).await.as_deref(), Some(text));
-    assert_eq!(notice(&server, &eve).await, None);
+    assert_eq!(olga.notices().await.last().map(String::as_str), Some(text));
+    assert_eq!(eve.notices().await, [""; 0]);
 }
 
 /// By a group or permission, the bot could join private channels again, or administer them.
@@ -208,7 +195,7 @@ async fn bots_leave_groups_and_permissions_in_a_handover() {
         "BAD_REQUEST",
         "Invalid channel ID",
     );
-    let told = notice(&server, &bob).await.unwrap();
+    let told = bob.notices().await.pop().unwrap();
     assert!(told.ends_with(" It was removed from groups and permissions that you are not in."), "{told}");
 }
 
@@ -221,16 +208,16 @@ async fn bot_handovers_are_emitted_to_both_owners() {
     give(&olga, id, &bob).await;
     let given = "@_**Owner|4** gave you the bot @_**Helper|7**. It has a new API key, which its previous owner does \
         not know. Programs that use the bot need the new key.";
-    assert_eq!(notice(&server, &bob).await.as_deref(), Some(given));
+    assert_eq!(bob.notices().await.last().map(String::as_str), Some(given));
     let taken =
         "@_**Owner|4** gave your bot @_**Helper|7** to @_**Bob|6**. Its previous API key no longer works.";
-    assert_eq!(notice(&server, &eve).await.as_deref(), Some(taken));
+    assert_eq!(eve.notices().await.last().map(String::as_str), Some(taken));
     // A user who takes a bot gets no notice.
     give(&olga, id, &olga).await;
-    assert_eq!(notice(&server, &olga).await, None);
+    assert_eq!(olga.notices().await, [""; 0]);
     let taken =
         "@_**Owner|4** gave your bot @_**Helper|7** to @_**Owner|4**. Its previous API key no longer works.";
-    assert_eq!(notice(&server, &bob).await.as_deref(), Some(taken));
+    assert_eq!(bob.notices().await.last().map(String::as_str), Some(taken));
 }
 
 #[tokio::test]
@@ -250,7 +237,7 @@ async fn scheduled_messages_of_a_bot_end_with_its_owner() {
     server.clock.advance(3600);
     server.deliver_due().await;
     queue.expect_nothing().await;
-    let told = notice(&server, &olga).await.unwrap();
+    let told = olga.notices().await.pop().unwrap();
     assert!(told.ends_with(" Its scheduled messages were stopped."), "{told}");
 }
 
@@ -428,12 +415,12 @@ async fn reactivated_bots_get_a_new_key() {
     olga.post(&format!("/users/{}/reactivate", helper.user_id), ()).await.ok();
     helper.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
     let text = "@_**Owner|4** reactivated your bot @_**Helper|6**. It has a new API key.";
-    assert_eq!(notice(&server, &eve).await.as_deref(), Some(text));
+    assert_eq!(eve.notices().await.last().map(String::as_str), Some(text));
     eve.delete(&format!("/bots/{}", helper.user_id), ()).await.ok();
     let before = eve.get(&format!("/bots/{}/api_key", helper.user_id), ()).await.ok()["api_key"].clone();
     let email = helper.email.clone();
     server.command(Command::SetActive { email, is_active: true }).await;
     assert_ne!(eve.get(&format!("/bots/{}/api_key", helper.user_id), ()).await.ok()["api_key"], before);
     let text = "The operator of this server reactivated your bot @_**Helper|6**. It has a new API key.";
-    assert_eq!(notice(&server, &eve).await.as_deref(), Some(text));
+    assert_eq!(eve.notices().await.last().map(String::as_str), Some(text));
 }

@@ -1,6 +1,5 @@
 //! The keys of bots.
 
-use super::handover::notice;
 use super::{bot, client, realm_bots};
 use crate::harness::TestServer;
 use serde_json::{Value, json};
@@ -52,11 +51,11 @@ async fn owners_and_administrators_read_and_renew_keys() {
     of_ada.expect(&[told]).await;
 
     // Its owner is notified of a new key that another user made, and of no other.
-    assert_eq!(notice(&server, &ada).await, None);
+    assert_eq!(ada.notices().await, [""; 0]);
     owner.post(&renew, ()).await.ok();
-    let said = notice(&server, &ada).await.unwrap();
+    let said = ada.notices().await.pop().unwrap();
     assert!(said.contains("regenerated the API key of your bot"), "{said}");
-    assert_eq!(notice(&server, &owner).await, None);
+    assert_eq!(owner.notices().await, [""; 0]);
     of_owner.ignore();
     of_ada.ignore();
 }

@@ -4,6 +4,7 @@ use super::{Client, RUNTIME, TestServer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use teamchat::api::{reminders, scheduled_messages};
+use teamchat::domain::notices::NOTIFICATION_BOT;
 use teamchat::domain::{messages, realm};
 use teamchat::http::ApiError;
 use teamchat::types::{MessageId, UserId};
@@ -47,8 +48,9 @@ impl TestServer {
     /// The id of the notification bot.
     pub async fn notification_bot(&self) -> i64 {
         let found = self.app().writer.run(|tx| -> Result<i64, ApiError> {
-            let email = teamchat::domain::notices::NOTIFICATION_BOT;
-            Ok(tx.query_row("SELECT user_id FROM user WHERE email = ?1", [email], |row| row.get(0))?)
+            Ok(tx.query_row("SELECT user_id FROM user WHERE email = ?1", [NOTIFICATION_BOT], |row| {
+                row.get(0)
+            })?)
         });
         found.await.unwrap()
     }
@@ -107,6 +109,19 @@ impl Client {
         let to: Vec<i64> = people.iter().map(|client| client.user_id).collect();
         let message = json!({"type": "direct", "to": to, "content": content});
         self.post("/messages", message).await.ok()["id"].as_i64().unwrap()
+    }
+
+    /// The Markdown of the newest messages of a narrow, 1,000 at most, the oldest first.
+    pub async fn contents(&self, narrow: Value) -> Vec<String> {
+        let newest = json!({"anchor": "newest", "num_before": 1000, "num_after": 0, "apply_markdown": false, "narrow": narrow});
+        let found = self.get("/messages", newest).await.ok();
+        let content = |message: &Value| message["content"].as_str().unwrap().to_owned();
+        found["messages"].as_array().unwrap().iter().map(content).collect()
+    }
+
+    /// The direct messages of the notification bot to this user, as Markdown, the oldest first.
+    pub async fn notices(&self) -> Vec<String> {
+        self.contents(json!([["sender", NOTIFICATION_BOT], ["is", "dm"]])).await
     }
 
     /// A message as this user sees it.

@@ -79,7 +79,7 @@ async fn payloads_are_read_in_their_charset() {
         let refused = deliver(integration, content_type, b"{}").await;
         refused.error(400, "BAD_REQUEST", "Unknown charset: klingon");
     }
-    let notice = notices(&ada).await.remove(0);
+    let notice = ada.notices().await.remove(0);
     assert!(notice.contains("Unknown charset") && notice.contains("klingon"), "{notice}");
     deliver("json", "application/json", b"\"caf\xe9\"").await.error(400, "INVALID_JSON", "Malformed JSON");
     deliver("text", "text/plain", b"caf\xe9").await.error(400, "BAD_REQUEST", "Malformed payload");
@@ -127,17 +127,6 @@ async fn bots_that_only_deliver_may_send_and_nothing_else() {
     bot.get("/users/me", ()).await.error(401, "UNAUTHORIZED", msg);
 }
 
-/// The direct messages of the notification bot to a user, as Markdown.
-async fn notices(client: &Client) -> Vec<String> {
-    let narrow = json!([{"operator": "sender", "operand": "notification-bot@zulip.com"},
-        {"operator": "is", "operand": "dm"}]);
-    let fetch = json!({"anchor": "newest", "num_before": 100, "num_after": 0, "apply_markdown": false,
-        "narrow": narrow});
-    let found = client.get("/messages", fetch).await.ok();
-    let messages = found["messages"].as_array().unwrap();
-    messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
-}
-
 // conformance: bot-23
 #[tokio::test]
 async fn the_owner_learns_of_a_missing_channel_at_most_once_an_hour() {
@@ -152,17 +141,17 @@ async fn the_owner_learns_of_a_missing_channel_at_most_once_an_hour() {
         "Your bot `{bot}` tried to send a message to channel #**`no*where`**, but that channel does not exist. Click \
          [here](#channels/new) to create it."
     );
-    assert_eq!(notices(&ada).await, std::slice::from_ref(&told));
+    assert_eq!(ada.notices().await, std::slice::from_ref(&told));
     tell(&server, missing.clone(), "1").await.ok();
     server.clock.advance(3599);
     tell(&server, missing.clone(), "1").await.ok();
-    assert_eq!(notices(&ada).await.len(), 1);
+    assert_eq!(ada.notices().await.len(), 1);
     server.clock.advance(1);
     tell(&server, json!({"api_key": api_key, "stream": 999}), "1").await.ok();
     let by_id = format!(
         "Your bot `{bot}` tried to send a message to channel ID 999, but there is no channel with that ID."
     );
-    assert_eq!(notices(&ada).await, [told, by_id]);
+    assert_eq!(ada.notices().await, [told, by_id]);
 }
 
 // conformance: bot-24
@@ -178,7 +167,7 @@ async fn undelivered_messages_of_bots_are_reported() {
     let told = format!(
         "Your bot `{email}` tried to send a message to channel ID 999, but there is no channel with that ID."
     );
-    assert_eq!(notices(&ada).await, [told]);
+    assert_eq!(ada.notices().await, [told]);
     server.clock.advance(3600);
     server.channel("empty", &[&ada]).await;
     ada.delete("/users/me/subscriptions", json!({"subscriptions": ["empty"]})).await.ok();
@@ -188,14 +177,14 @@ async fn undelivered_messages_of_bots_are_reported() {
         "Your bot `{email}` tried to send a message to channel #**empty**. The channel exists but does not have any \
          subscribers."
     );
-    assert_eq!(notices(&ada).await[1], told);
+    assert_eq!(ada.notices().await[1], told);
     // Users get the error, without a notice.
     ada.post("/messages", to_nobody).await.error(
         400,
         "STREAM_DOES_NOT_EXIST",
         "Channel with ID '999' does not exist",
     );
-    assert_eq!(notices(&ada).await.len(), 2);
+    assert_eq!(ada.notices().await.len(), 2);
 }
 
 #[tokio::test]
@@ -284,7 +273,7 @@ async fn the_owner_learns_why_a_delivery_failed() {
     let mut count = 0;
     for (integration, query, body, status, code, msg, notice) in cases {
         deliver(integration, query, body).await.error(status, code, msg);
-        let told = notices(&ada).await;
+        let told = ada.notices().await;
         count += usize::from(notice.is_some());
         assert_eq!(told.len(), count, "{integration} {body}");
         if let Some(notice) = notice {

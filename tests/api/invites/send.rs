@@ -1,18 +1,8 @@
 //! `POST /invites` and `POST /invites/{invite_id}/resend`.
 
-use crate::harness::{Client, START, TestServer};
+use crate::harness::{START, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
-
-/// Messages of the notification bot to a user, the oldest first.
-async fn told(client: &Client) -> Vec<String> {
-    let fetch = json!({"anchor": "newest", "num_before": 100, "num_after": 0, "apply_markdown": false,
-        "narrow": [{"operator": "is", "operand": "dm"}]});
-    let messages = client.get("/messages", fetch).await.ok()["messages"].clone();
-    let texts =
-        messages.as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap().to_owned());
-    texts.collect()
-}
 
 /// The links in a message.
 fn links_in(text: &str, origin: &str) -> Vec<String> {
@@ -42,15 +32,15 @@ async fn each_person_gets_a_link_that_the_inviter_hands_over() {
     );
     let origin = format!("http://{}", server.address());
     let text = "This server does not send email. Please give each of these people their own invitation link:";
-    let links = links_in(&told(&ada).await[0], &origin);
+    let links = links_in(&ada.notices().await[0], &origin);
     let (new, other) = (&links[0], &links[1]);
     let expected = format!("{text}\n\n* `new@example.com`: {new}\n* `Other@example.com`: {other}");
-    assert_eq!(told(&ada).await, [expected]);
+    assert_eq!(ada.notices().await, [expected]);
     // The file has only digests of links, so requesting one again creates another, and the first ends.
     assert_eq!(server.column("SELECT count(*) FROM invite WHERE key IS NULL").await, ["2"]);
     owner.post("/invites/1/resend", ()).await.ok();
-    let again = links_in(&told(&owner).await[0], &origin).remove(0);
-    assert_eq!(told(&owner).await, [format!("{text}\n\n* `new@example.com`: {again}")]);
+    let again = links_in(&owner.notices().await[0], &origin).remove(0);
+    assert_eq!(owner.notices().await, [format!("{text}\n\n* `new@example.com`: {again}")]);
     for (link, status) in [(new, 404), (&again, 200), (other, 200)] {
         let path = link.strip_prefix(&origin).unwrap();
         assert_eq!(
@@ -61,7 +51,7 @@ async fn each_person_gets_a_link_that_the_inviter_hands_over() {
     }
     assert_eq!(ada.get("/invites", ()).await.ok(), listed);
     let bob = server.member("bob").await;
-    assert_eq!(told(&bob).await, [""; 0]);
+    assert_eq!(bob.notices().await, [""; 0]);
     let answer = bob.post("/invites/1/resend", ()).await;
     answer.error(400, "BAD_REQUEST", "Must be an organization administrator");
     owner.post("/invites/99/resend", ()).await.error(400, "BAD_REQUEST", "No such invitation");
@@ -104,7 +94,7 @@ async fn registered_emails_are_not_invited() {
     ]);
     assert_eq!((&failed["errors"], &failed["sent_invitations"]), (&errors, &json!(false)));
     queue.expect_nothing().await;
-    assert_eq!(told(&ada).await, [""; 0]);
+    assert_eq!(ada.notices().await, [""; 0]);
 
     let answer = send("new@example.com,owner@example.com").await;
     let msg = "Some of those addresses are already using Zulip, so we didn't send them an invitation. We did send \
@@ -173,7 +163,7 @@ async fn many_links_come_in_several_messages() {
     let ada = server.owner().await;
     let many: Vec<String> = (0..41).map(|number| format!("person{number}@example.com")).collect();
     ada.post("/invites", json!({"invitee_emails": many.join(","), "stream_ids": []})).await.ok();
-    let told = told(&ada).await;
+    let told = ada.notices().await;
     assert_eq!(told.len(), 2);
     assert_eq!(told[0].matches("/join/").count(), 40);
     assert!(told[1].contains("person40@example.com"), "{}", told[1]);
@@ -197,24 +187,24 @@ async fn links_of_others_invitations_go_to_the_administrators() {
         ada.user_id
     );
     for administrator in [&owner, &admin] {
-        let told = told(administrator).await;
+        let told = administrator.notices().await;
         let link = links_in(&told[0], origin).remove(0);
         assert_eq!(told, [format!("{intro}\n\n* `new@example.com`: {link}")]);
     }
     let passed_on = "This server does not send email. The administrators have the invitation links of these people, and \
                      one of them passes the links on:\n\n* `new@example.com`";
-    assert_eq!(told(&ada).await, [passed_on]);
-    assert_eq!(told(&mary).await, [""; 0]);
+    assert_eq!(ada.notices().await, [passed_on]);
+    assert_eq!(mary.notices().await, [""; 0]);
 
     // A new link goes the same way, and the old one ends.
-    let old = links_in(&told(&owner).await[0], origin).remove(0);
+    let old = links_in(&owner.notices().await[0], origin).remove(0);
     ada.post("/invites/1/resend", ()).await.ok();
-    let new = links_in(&told(&owner).await[1], origin).remove(0);
-    assert_eq!(told(&ada).await, [passed_on, passed_on]);
+    let new = links_in(&owner.notices().await[1], origin).remove(0);
+    assert_eq!(ada.notices().await, [passed_on, passed_on]);
     for (link, status) in [(old, 404), (new, 200)] {
         let opened = server.anonymous().request_outside(Method::GET, &link).send().await;
         assert_eq!(opened.status, status, "{link}");
     }
     mary.post("/invites", json!({"invitee_emails": "other@example.com", "stream_ids": []})).await.ok();
-    assert!(links_in(&told(&mary).await.concat(), origin).is_empty());
+    assert!(links_in(&mary.notices().await.concat(), origin).is_empty());
 }

@@ -4,22 +4,13 @@ use crate::harness::{Client, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
 use teamchat::domain::limits::MAX_CAUSED_NOTICES;
+use teamchat::domain::notices::NOTIFICATION_BOT;
 
 const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;
 
-/// The Markdown of messages of the notification bot, the oldest first.
-async fn notices(client: &Client, narrow: Value) -> Vec<String> {
-    let fetch = json!({"anchor": "newest", "num_before": 1000, "num_after": 0, "apply_markdown": false,
-        "narrow": [{"operator": "sender", "operand": "notification-bot@zulip.com"}, narrow]});
-    let messages = client.get("/messages", fetch).await.ok()["messages"].clone();
-    let texts =
-        messages.as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap().to_owned());
-    texts.collect()
-}
-
-async fn direct(client: &Client) -> Vec<String> {
-    notices(client, json!({"operator": "is", "operand": "dm"})).await
+fn from_bot() -> Value {
+    json!({"operator": "sender", "operand": NOTIFICATION_BOT})
 }
 
 fn mention(client: &Client) -> String {
@@ -60,16 +51,16 @@ async fn a_person_causes_a_number_of_notices_to_another_in_a_day() {
     for _ in 0..limit - 1 {
         subscribe_and_remove(&ada, "den", &[&bob, &cleo]).await;
     }
-    assert_eq!(direct(&bob).await, vec![text.clone(); limit - 1]);
+    assert_eq!(bob.notices().await, vec![text.clone(); limit - 1]);
     for _ in 0..3 {
         subscribe_and_remove(&ada, "den", &[&bob]).await;
     }
-    let of_bob = direct(&bob).await;
+    let of_bob = bob.notices().await;
     assert_eq!((of_bob.len(), &of_bob[limit - 1]), (limit + 1, &text));
     assert!(of_bob[limit].starts_with(&last_of(&ada)), "{of_bob:?}");
     // Each recipient has a budget of their own.
     subscribe_and_remove(&ada, "den", &[&cleo]).await;
-    let of_cleo = direct(&cleo).await;
+    let of_cleo = cleo.notices().await;
     assert_eq!((of_cleo.len(), &of_cleo[limit - 1]), (limit + 1, &text));
 
     // Other kinds of notices count with them, and those of bots.
@@ -79,25 +70,25 @@ async fn a_person_causes_a_number_of_notices_to_another_in_a_day() {
     let helper = server.bot("helper", &ada).await;
     let add = json!({"subscriptions": [{"name": "den"}], "principals": [bob.user_id]});
     helper.post("/users/me/subscriptions", add).await.ok();
-    assert_eq!(direct(&bob).await.len(), limit + 1);
+    assert_eq!(bob.notices().await.len(), limit + 1);
     // Those of other people do not, nor those about the security of the account.
     subscribe_and_remove(&dora, "garden", &[&bob]).await;
-    assert_eq!(direct(&bob).await[limit + 1], format!("{} subscribed you to #**garden**.", mention(&dora)));
+    assert_eq!(bob.notices().await[limit + 1], format!("{} subscribed you to #**garden**.", mention(&dora)));
     let regenerated = bob.post("/users/me/api_key/regenerate", ()).await.ok();
     let bob = bob.with_key(regenerated["api_key"].as_str().unwrap());
-    assert!(direct(&bob).await[limit + 2].starts_with("A new API key of your account was created"));
+    assert!(bob.notices().await[limit + 2].starts_with("A new API key of your account was created"));
 
     server.clock.advance(DAY - 1);
     ada.delete("/users/me/subscriptions", json!({"subscriptions": ["den"], "principals": [bob.user_id]}))
         .await
         .ok();
     subscribe_and_remove(&ada, "den", &[&bob]).await;
-    assert_eq!(direct(&bob).await.len(), limit + 3);
+    assert_eq!(bob.notices().await.len(), limit + 3);
     server.clock.advance(1);
     for _ in 0..limit {
         subscribe_and_remove(&ada, "den", &[&bob]).await;
     }
-    let of_bob = direct(&bob).await;
+    let of_bob = bob.notices().await;
     assert_eq!((of_bob.len(), &of_bob[limit + 3]), (2 * limit + 4, &text));
 }
 
@@ -109,7 +100,7 @@ async fn changes_of_roles_are_notices_that_another_person_causes() {
         let role = if number % 2 == 0 { 300 } else { 400 };
         owner.patch(&format!("/users/{}", ada.user_id), json!({"role": role})).await.ok();
     }
-    let told = direct(&ada).await;
+    let told = ada.notices().await;
     assert_eq!(told.len(), MAX_CAUSED_NOTICES as usize + 1);
     assert!(told.last().unwrap().starts_with(&last_of(&owner)), "{told:?}");
 }
@@ -123,7 +114,8 @@ async fn announcements_of_one_person_are_limited() {
     for number in 0..MAX_CAUSED_NOTICES + 2 {
         create_channel(&ada, &format!("room {number}"), true).await;
     }
-    let announced = async || notices(&bob, json!({"operator": "topic", "operand": "new channels"})).await;
+    let announced =
+        async || bob.contents(json!([from_bot(), {"operator": "topic", "operand": "new channels"}])).await;
     let limit = MAX_CAUSED_NOTICES as usize;
     let found = announced().await;
     assert_eq!(found.len(), limit + 1);
@@ -150,7 +142,8 @@ async fn reports_of_one_person_are_limited() {
     for _ in 0..MAX_CAUSED_NOTICES {
         ada.post(&path, &spam).await.ok();
     }
-    let reports = async || notices(&moderator, json!({"operator": "channel", "operand": requests})).await;
+    let reports =
+        async || moderator.contents(json!([from_bot(), {"operator": "channel", "operand": requests}])).await;
     let limit = MAX_CAUSED_NOTICES as usize;
     assert_eq!(reports().await.len(), limit + 1);
     let msg = "You have reported too many messages. Try again in 24 hours.";
@@ -179,7 +172,7 @@ async fn links_of_email_invitations_are_limited() {
     }
     ada.post("/invites", invite("new@example.com")).await.ok();
     let limit = MAX_CAUSED_NOTICES as usize;
-    let told = direct(&owner).await;
+    let told = owner.notices().await;
     assert_eq!(told.len(), limit + 1);
     assert!(told[limit].starts_with(&last_of(&ada)), "{told:?}");
     let refused = ada.post("/invites", invite("other@example.com")).await;
@@ -193,7 +186,7 @@ async fn links_of_email_invitations_are_limited() {
     ada.post(&again, ()).await.error(400, "BAD_REQUEST", msg);
     assert_eq!(server.column("SELECT email FROM invite").await, ["new@example.com"]);
     // The inviter got no notice of the refused ones, either.
-    assert_eq!((direct(&ada).await.len(), direct(&owner).await.len()), (limit, limit + 1));
+    assert_eq!((ada.notices().await.len(), owner.notices().await.len()), (limit, limit + 1));
 
     // Administrators get the links themselves.
     for number in 0..2 * limit {
@@ -212,7 +205,7 @@ async fn an_invitation_is_sent_again_once_a_day() {
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let invite = json!({"invitee_emails": "one@example.com,two@example.com", "stream_ids": []});
     ada.post("/invites", invite).await.ok();
-    let told = direct(&owner).await.len();
+    let told = owner.notices().await.len();
     let refuse = async |path: &str, wait: &str| {
         let msg = format!("This invitation has been sent again within a day. Try again in {wait}.");
         ada.post(path, ()).await.error(400, "BAD_REQUEST", &msg);
@@ -220,7 +213,7 @@ async fn an_invitation_is_sent_again_once_a_day() {
     ada.post("/invites/1/resend", ()).await.ok();
     refuse("/invites/1/resend", "24 hours").await;
     ada.post("/invites/2/resend", ()).await.ok();
-    assert_eq!(direct(&owner).await.len(), told + 2);
+    assert_eq!(owner.notices().await.len(), told + 2);
     server.clock.advance(DAY - HOUR);
     refuse("/invites/1/resend", "an hour").await;
     server.clock.advance(HOUR);
@@ -248,7 +241,7 @@ async fn the_bots_of_a_person_use_the_budget_of_that_person() {
     for number in 0..limit {
         subscribe(if number % 2 == 0 { &first } else { &second }).await;
     }
-    let of_bob = direct(&bob).await;
+    let of_bob = bob.notices().await;
     assert_eq!(of_bob.len(), limit + 1);
     for (number, bot) in [&first, &second].into_iter().enumerate() {
         assert_eq!(of_bob[number], format!("{} subscribed you to #**den**.", mention(bot)));
@@ -261,11 +254,11 @@ async fn the_bots_of_a_person_use_the_budget_of_that_person() {
     owner.patch(&path, json!({"bot_owner_id": dora.user_id})).await.ok();
     let api_key = dora.get(&format!("{path}/api_key"), ()).await.ok()["api_key"].clone();
     subscribe(&first.with_key(api_key.as_str().unwrap())).await;
-    assert_eq!(direct(&bob).await.len(), limit + 1);
+    assert_eq!(bob.notices().await.len(), limit + 1);
     let other = server.bot("other", &dora).await;
     subscribe(&other).await;
     let expected = format!("{} subscribed you to #**den**.", mention(&other));
-    assert_eq!(direct(&bob).await[limit + 1], expected);
+    assert_eq!(bob.notices().await[limit + 1], expected);
 }
 
 /// Notices that a person causes to themselves have no budget, also through bots: each bot reports once an hour.
@@ -283,7 +276,7 @@ async fn incoming_webhooks_report_to_their_owner_without_a_budget() {
         }
         server.clock.advance(HOUR);
     }
-    let told = direct(&ada).await;
+    let told = ada.notices().await;
     assert_eq!(told.len(), hours * bots.len());
     let reports = |text: &String| text.contains("tried to send a message to channel #**missing ");
     assert!(told.iter().all(reports), "{told:?}");

@@ -2,7 +2,7 @@
 
 use super::sink::{MailSink, Reply};
 use super::{DAY, invitation, settle, start};
-use crate::harness::{Client, ReservedPort, TestServer};
+use crate::harness::{ReservedPort, TestServer};
 use serde_json::json;
 use std::net::TcpListener;
 use std::time::Duration;
@@ -14,18 +14,6 @@ async fn waiting(server: &TestServer) -> Vec<String> {
             "SELECT recipient || ' ' || attempts FROM outgoing_mail WHERE kind = 'invitation' ORDER BY id",
         )
         .await
-}
-
-/// The notices of the notification bot to a user.
-async fn notices(client: &Client) -> Vec<String> {
-    let fetch = json!({"anchor": "newest", "num_before": 9, "num_after": 0, "apply_markdown": false});
-    let messages = client.get("/messages", fetch).await.ok()["messages"].clone();
-    messages
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|message| message["content"].as_str().unwrap().to_owned())
-        .collect()
 }
 
 #[tokio::test]
@@ -104,18 +92,18 @@ async fn owners_hear_once_of_a_mail_server_that_fails_and_that_it_works_again() 
     let owner = server.owner().await;
     owner.post("/invites", invitation("a@example.com")).await.ok();
     settle(&server).await;
-    assert_eq!(notices(&owner).await, [""; 0]);
+    assert_eq!(owner.notices().await, [""; 0]);
     for _ in 0..8 {
         server.clock.advance(15 * 60);
         settle(&server).await;
     }
-    let told = notices(&owner).await;
+    let told = owner.notices().await;
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("This server has not been able to send email for some time: "), "{told:?}");
     let server = server.with_options(sink.options()).await;
     server.clock.advance(15 * 60);
     settle(&server).await;
-    let told = notices(&owner).await;
+    let told = owner.notices().await;
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(told[1], "This server sends email again.");
 }

@@ -3,7 +3,7 @@
 use super::{Mailer, PATTERN, address_of, last, mail, newest, options, send, start, start_with};
 use crate::harness::{Client, TestServer};
 use crate::mail::sink::MailSink;
-use serde_json::{Value, json};
+use serde_json::json;
 use teamchat::app::Options;
 use teamchat::domain::mail_addresses;
 use teamchat::scheduler;
@@ -17,15 +17,6 @@ async fn reply_address(server: &TestServer, user: &Client, message_id: i64) -> S
         mail_addresses::reply_address(tx, Some(&pattern), user_id, message_id)
     };
     server.app().writer.run(job).await.unwrap().unwrap()
-}
-
-/// The direct messages of the notification bot to a client.
-async fn notices(client: &Client) -> Vec<String> {
-    let fetch = json!({"anchor": "newest", "num_before": 10, "num_after": 0, "apply_markdown": false,
-        "narrow": [["sender", "notification-bot@zulip.com"], ["is", "dm"]]});
-    let found = client.get("/messages", fetch).await.ok();
-    let text = |message: &Value| message["content"].as_str().unwrap().to_owned();
-    found["messages"].as_array().unwrap().iter().map(text).collect()
 }
 
 // conformance: channel-80
@@ -97,7 +88,7 @@ async fn refusals_are_reported_by_the_notification_bot() {
     send(listener, &hidden, &mail("Re: plans", "what?")).await;
     assert_eq!(newest(&owner, 1).await[0]["id"], before[0]["id"]);
     assert_eq!(
-        notices(&bob).await,
+        bob.notices().await,
         [
             "Error sending message to channel #**quay** via message notification email reply: \
              You do not have permission to post in this channel."
@@ -264,7 +255,7 @@ async fn answers_need_a_message_that_their_author_may_read() {
     send(listener, &address, &mail("Re: #quay > tides", "noon")).await;
     assert_eq!(newest(&owner, 1).await[0]["id"], before[0]["id"]);
     assert_eq!(
-        notices(&bob).await.pop().unwrap(),
+        bob.notices().await.pop().unwrap(),
         "Error sending message to channel #**quay** via message notification email reply: Invalid message(s)"
     );
     assert_eq!(server.column("SELECT times_used FROM reply_email").await, ["0"]);

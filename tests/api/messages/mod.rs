@@ -61,16 +61,8 @@ pub async fn assert_unseen(client: &Client, id: i64) {
 
 /// The contents of a topic's messages visible to a user, the oldest first.
 pub async fn contents(client: &Client, stream_id: i64, topic: &str) -> Vec<String> {
-    let narrow = json!([
-        {"operator": "channel", "operand": stream_id},
-        {"operator": "topic", "operand": topic},
-    ]);
-    let request = json!({
-        "anchor": "oldest", "num_before": 0, "num_after": 100, "narrow": narrow, "apply_markdown": false,
-    });
-    let answer = client.get("/messages", request).await.ok();
-    let messages = answer["messages"].as_array().unwrap();
-    messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
+    let channel = json!({"operator": "channel", "operand": stream_id});
+    client.contents(json!([channel, {"operator": "topic", "operand": topic}])).await
 }
 
 /// An owner, and two channels of theirs: `garden` is public, `shed` private with shared history.
