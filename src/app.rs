@@ -217,7 +217,7 @@ pub struct Options {
 /// The way in which mail is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MailOptions {
-    /// The mail server.
+    /// The address, encryption and credentials of the mail server; of `--smtp-url`.
     pub server: MailServer,
     /// The address that letters come from.
     pub sender: String,
@@ -310,7 +310,7 @@ pub struct SeenProbe {
 /// When and where backups are made, and which are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupOptions {
-    /// The folder.
+    /// The folder that backups are written to; of `--backup-to`.
     pub folder: PathBuf,
     /// Seconds between two backups.
     pub every: i64,
@@ -440,7 +440,7 @@ pub struct BackupRecord {
 pub struct BackupFailure {
     /// When it failed, in UNIX seconds.
     pub time: i64,
-    /// The error.
+    /// The text of the error, for the operator.
     pub error: String,
 }
 

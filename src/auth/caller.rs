@@ -35,19 +35,19 @@ pub enum Credential {
     Server,
     /// None: a visitor without an account.
     Visitor,
-    /// An API key, by its id.
+    /// The row of an API key, from HTTP Basic or a parameter.
     ApiKey(i64),
     /// A browser's session, by its id.
     Session(i64),
 }
 
 impl Credential {
-    /// The id of an API key.
+    /// The id of the API key; `None` for other credentials.
     pub fn api_key_id(self) -> Option<i64> {
         if let Self::ApiKey(id) = self { Some(id) } else { None }
     }
 
-    /// The id of a session.
+    /// The id of the session; `None` for other credentials.
     pub fn session_id(self) -> Option<i64> {
         if let Self::Session(id) = self { Some(id) } else { None }
     }

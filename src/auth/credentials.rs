@@ -19,7 +19,7 @@ const RENEWAL_INTERVAL: i64 = 3600;
 /// The credentials of a request, by its entry point.
 #[derive(Clone, Copy)]
 pub enum Shown<'a> {
-    /// The `Authorization` header.
+    /// The value of `Authorization`: HTTP Basic with the email and an API key.
     Header(&'a str),
     /// The secret of a browser's session, from its cookie. No other site forged the request.
     Session(&'a str),

@@ -31,7 +31,7 @@ pub const SECRET_LENGTH: usize = 32;
 /// Lifetime of an unused session and of its cookies in seconds: 30 days.
 pub const IDLE: i64 = 30 * 24 * 60 * 60;
 
-/// The header that names the token.
+/// The header in which pages of this server repeat the token of their cookie, which other sites cannot read.
 pub const TOKEN_HEADER: &str = "x-csrftoken";
 
 /// Headers about the page that caused a request.

@@ -64,7 +64,7 @@ pub fn all(connection: &Connection) -> rusqlite::Result<Vec<ChannelFolder>> {
         .collect()
 }
 
-/// A folder by id.
+/// Loads a folder by id. Fails with 400 if there is none.
 pub fn load(connection: &Connection, id: i64) -> ApiResult<ChannelFolder> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM channel_folder WHERE id = ?1"))?

@@ -39,7 +39,7 @@ const STRANGER_BODY_LIMIT: usize = 64 << 10;
 
 /// An entry of the table of routes.
 pub struct Route {
-    /// The method.
+    /// The method; routes of `GET` also answer `HEAD`, see [`Route::answers`].
     pub method: Method,
     /// The path below `/api/v1`, or the whole path outside of it. `{name}` is one segment, `{name...}` the rest.
     pub path: &'static str,
@@ -198,7 +198,7 @@ impl<C> Deref for Read<'_, C> {
 }
 
 impl<C> Read<'_, C> {
-    /// The snapshot.
+    /// The snapshot that all statements of the handler read.
     pub fn snapshot(&self) -> &Snapshot<'_> {
         self.snapshot
     }

@@ -15,7 +15,7 @@ pub enum AllowedHost {
     Named {
         /// The name or address, in lower case.
         host: String,
-        /// The ports.
+        /// The ports on it that may be reached.
         port: AllowedPort,
     },
 }
@@ -38,7 +38,7 @@ pub enum Permission {
     Any,
     /// Only addresses of the public internet.
     OnlyPublic,
-    /// None.
+    /// No address: the host is not in the list of the operator.
     None,
 }
 

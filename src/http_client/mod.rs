@@ -41,7 +41,7 @@ pub struct Outgoing<'a> {
     pub permission: Permission,
     /// Headers besides `Host`.
     pub headers: Vec<(&'static str, String)>,
-    /// The body.
+    /// The body; empty for none.
     pub body: Bytes,
     /// Time limit of the whole exchange.
     pub timeout: Duration,

@@ -92,7 +92,7 @@ impl Connections {
         Self { service, limits: Arc::new(limits), secure }
     }
 
-    /// The limits.
+    /// The limits on the number of connections, which all listeners share.
     pub fn limits(&self) -> &Arc<ConnectionLimits> {
         &self.limits
     }

@@ -67,7 +67,7 @@ const CLOSING: Duration = Duration::from_secs(1);
 
 /// The client of a connection, within the limits of connections.
 pub struct Client {
-    /// The limits.
+    /// The limits of connections, for which each further concurrent request counts as one.
     pub limits: Arc<ConnectionLimits>,
     /// The address of the client.
     pub address: IpAddr,

@@ -41,11 +41,11 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; c
 /// The parts of a server that have figures.
 #[derive(Clone)]
 pub struct Measured {
-    /// The state.
+    /// The state of queues, pools and the file.
     pub app: Arc<App>,
-    /// Requests.
+    /// The counters of requests by route.
     pub service: Arc<Service>,
-    /// Connections.
+    /// The counters of open and refused connections.
     pub limits: Arc<ConnectionLimits>,
 }
 

@@ -22,7 +22,7 @@ pub struct MailPattern {
 }
 
 impl MailPattern {
-    /// The address with this part.
+    /// Returns the address with a part in place of `%s`.
     pub fn address(&self, part: &str) -> String {
         format!("{}{part}{}", self.before, self.after)
     }

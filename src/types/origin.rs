@@ -22,7 +22,7 @@ pub enum Author {
     Operator,
     /// A client that is not logged in.
     Stranger,
-    /// A user.
+    /// A user, who is logged in, or a bot.
     User(UserId),
 }
 

@@ -110,28 +110,28 @@ pub const fn unused(name: &'static str, kind: Kind, about: &'static str, why: &'
 }
 
 impl Property {
-    /// Changed by others than administrators.
+    /// Sets the users who can change it; administrators by default.
     #[must_use]
     pub const fn by(mut self, changed_by: ChangedBy) -> Self {
         self.changed_by = changed_by;
         self
     }
 
-    /// Received by clients in another form.
+    /// Sets the form in which clients receive it, if that is not one member of the name.
     #[must_use]
     pub const fn on_wire(mut self, on_wire: OnWire) -> Self {
         self.on_wire = on_wire;
         self
     }
 
-    /// Refused with a text of its own.
+    /// Sets the text for a refused value; `{}` in it is the value.
     #[must_use]
     pub const fn refused(mut self, refusal: &'static str) -> Self {
         self.refusal = Some(refusal);
         self
     }
 
-    /// The default.
+    /// The default as JSON.
     pub fn default_value(&self) -> Value {
         match self.kind {
             Kind::Bool(value) => value.into(),
@@ -256,7 +256,7 @@ pub trait SettingTable {
     /// The members of the event that have the name and the value.
     const MEMBERS: [&'static str; 2] = ["property", "value"];
 
-    /// The rows.
+    /// The settings, in the order of their table.
     fn rows() -> impl Iterator<Item = &'static Property>;
 }
 

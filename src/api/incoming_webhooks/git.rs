@@ -110,7 +110,7 @@ pub struct Change<'a> {
     pub action: &'a str,
     /// The kind of object: `PR`, `MR`, `issue`.
     pub kind: &'a str,
-    /// Its number.
+    /// The number of the object in its repository, if it has one.
     pub number: Option<i64>,
     /// Its title, which is named if the topic does not.
     pub title: Option<&'a str>,
@@ -180,7 +180,7 @@ pub fn tag(user: &str, action: &str, tag: &str, url: Option<&str>) -> String {
     sentence(format!("{} {action} tag {tag}", label(user)))
 }
 
-/// A release.
+/// The message about a release: `action` is a word such as `published`.
 pub fn release(user: &str, action: &str, name: &str, url: &str, tag: &str) -> String {
     format!("{} {} release {} for tag {}.", label(user), label(action), link(name, url), label(tag))
 }
@@ -200,7 +200,7 @@ pub fn labeled(
     format!("{} {action} the {} label {preposition} {}.", label(user), label(name), link(&thing, url))
 }
 
-/// A milestone that was set or cleared.
+/// The message about a milestone of an issue: `action` is `added` or `removed`.
 pub fn milestoned(
     user: &str,
     action: &str,
@@ -222,17 +222,17 @@ fn numbered(kind: &str, number: i64, title: Option<&str>) -> String {
     }
 }
 
-/// The branch of a ref.
+/// The name of a branch, from a ref such as `refs/heads/main` or the name itself.
 pub fn branch_of(reference: &str) -> &str {
     reference.strip_prefix("refs/heads/").unwrap_or(reference)
 }
 
-/// The tag of a ref.
+/// The name of a tag, from a ref such as `refs/tags/v1` or the name itself.
 pub fn tag_of(reference: &str) -> &str {
     reference.strip_prefix("refs/tags/").unwrap_or(reference)
 }
 
-/// The topic of a branch.
+/// The topic of messages about a branch: `repository / branch`.
 pub fn branch_topic(repository: &str, branch: &str) -> String {
     format!("{repository} / {branch}")
 }

@@ -41,7 +41,7 @@ pub fn markdown(text: &str) -> String {
     converted
 }
 
-/// Replaces the entities.
+/// Replaces the three entities that Slack writes: `&lt;`, `&gt;` and `&amp;`.
 pub fn entities(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }

@@ -45,7 +45,7 @@ pub struct Post {
 }
 
 impl Post {
-    /// A message about an event of this type.
+    /// A message about an event. An empty `event` passes every filter.
     pub fn new(topic: impl Into<String>, content: impl Into<String>, event: impl Into<String>) -> Self {
         Self { topic: topic.into(), content: content.into(), event: event.into() }
     }
@@ -119,7 +119,7 @@ impl<'a> Payload<'a> {
         self.find(path).ok_or(Refusal::Anomalous)
     }
 
-    /// The text at a path.
+    /// The text at a path, a JSON pointer; cut if it is very long. Refused if there is no text.
     pub fn text(self, path: &str) -> Result<&'a str, Refusal> {
         self.0.pointer(path).map(Self).and_then(Self::as_text).ok_or(Refusal::Anomalous)
     }
@@ -139,7 +139,7 @@ impl<'a> Payload<'a> {
         paths.iter().find_map(|path| self.find_text(path)).ok_or(Refusal::Anomalous)
     }
 
-    /// The whole number at a path.
+    /// The whole number at a path. Refused if there is none.
     pub fn integer(self, path: &str) -> Result<i64, Refusal> {
         self.0.pointer(path).and_then(Value::as_i64).ok_or(Refusal::Anomalous)
     }
@@ -149,7 +149,7 @@ impl<'a> Payload<'a> {
         self.0.pointer(path).and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// The list at a path.
+    /// The elements of the list at a path. Refused if there is no list.
     pub fn list(self, path: &str) -> Result<impl ExactSizeIterator<Item = Payload<'a>>, Refusal> {
         let list = self.0.pointer(path).and_then(Value::as_array).ok_or(Refusal::Anomalous)?;
         Ok(list.iter().map(Payload))

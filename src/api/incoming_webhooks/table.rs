@@ -9,7 +9,7 @@ use serde::Serialize;
 pub enum Body {
     /// JSON, in a form's field `payload` or `data` too.
     Json,
-    /// A text.
+    /// Plain text, without a structure.
     Text,
 }
 
@@ -36,7 +36,7 @@ const IGNORE_PRIVATE_REPOSITORIES: UrlOption = UrlOption {
     validator: "check_bool",
 };
 
-/// An integration.
+/// A program whose webhooks are converted to messages, at `/external/{name}`.
 pub struct Integration {
     /// Its name in the address, as in `domain::bots::rules::INTEGRATIONS`.
     pub name: &'static str,
@@ -130,7 +130,7 @@ static TABLE: &[Integration] = &[
     Integration::new("zapier", "Zapier", plain::topic_and_content).of_members(),
 ];
 
-/// Finds an integration by its name.
+/// Finds an integration by its name in the address; `None` if there is none.
 pub fn find(name: &str) -> Option<&'static Integration> {
     TABLE.iter().find(|integration| integration.name == name)
 }

@@ -30,12 +30,12 @@ pub fn encoded(path: &str) -> String {
     utf8_percent_encode(path, IN_PATH).to_string()
 }
 
-/// A page.
+/// A page below `/public`: a list of channels or topics, or messages of a topic.
 #[derive(Default)]
 pub struct Page {
     /// Its canonical path.
     pub path: String,
-    /// Its title.
+    /// The heading: the name of the organization, a channel or a topic.
     pub title: String,
     /// Links and names of the pages above it.
     pub above: Vec<(String, String)>,
@@ -63,7 +63,7 @@ pub struct Entry {
 
 /// A message.
 pub struct Post {
-    /// The message.
+    /// Identifies the message, in links to it on this page.
     pub id: MessageId,
     /// The sender's name.
     pub sender: String,

@@ -19,7 +19,7 @@ const MAX_NAME: usize = 100;
 /// Number of endings that are tried to make a name unique.
 const ENDINGS: usize = 100;
 
-/// The account of an identity.
+/// The result of looking up the account for an identity of a provider.
 pub enum Found {
     /// This one, which may be deactivated. The identity is new to it if the second value is true.
     Account(Box<UserRow>, bool),
@@ -29,7 +29,7 @@ pub enum Found {
     Taken,
 }
 
-/// Finds the account of an identity.
+/// Finds the account by issuer and subject, or else by the email.
 pub fn find(connection: &Connection, identity: &Identity) -> ApiResult<Found> {
     if let Some(user_id) = identities::user_of(connection, &identity.issuer, &identity.subject)?
         && let Some(user) = rows::user::by_id(connection, user_id)?

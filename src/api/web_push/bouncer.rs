@@ -59,7 +59,7 @@ pub enum DeviceKind {
     Fcm = 2,
 }
 
-/// A request.
+/// A request to the push bouncer, in the name of one user.
 pub enum Request<'r> {
     /// Keeps a token.
     Register(DeviceKind, &'r str, Option<&'r str>),

@@ -28,9 +28,9 @@ const PADDED_LENGTHS: [usize; 4] = [512, 1024, 2048, MAX_PLAINTEXT_LENGTH];
 /// The keys of a browser's subscription.
 #[derive(Clone, Debug)]
 pub struct BrowserKeys {
-    /// The public key.
+    /// The `p256dh` of the subscription: a point of P-256, 65 bytes, uncompressed.
     pub public_key: Vec<u8>,
-    /// The shared secret.
+    /// The `auth` of the subscription: 16 bytes.
     pub auth_secret: Vec<u8>,
 }
 

@@ -178,7 +178,7 @@ pub struct Description {
     pub avatar: Option<String>,
     /// The sender and the reason, `Ada mentioned you:` or `Ada:`; empty in a conversation of two.
     pub lead: String,
-    /// The text.
+    /// The content of the message as plain text, cut to the length of a notification.
     pub text: String,
     /// The group through which the user is mentioned, if it is not by name.
     pub group: Option<(GroupId, String)>,

@@ -12,7 +12,7 @@ use url::Url;
 /// Validity of a token in seconds. At most a day is allowed.
 const TOKEN_LIFETIME: i64 = 12 * 60 * 60;
 
-/// The server's key pair.
+/// The key pair with which the server identifies itself to push services (VAPID, RFC 8292): ECDSA on P-256.
 pub struct ServerKey(EcdsaKeyPair);
 
 impl ServerKey {

@@ -95,13 +95,13 @@ pub struct AccessFacts<S> {
     pub invite_only: bool,
     /// The channel can be read without an account.
     pub is_web_public: bool,
-    /// All users.
+    /// Users with an active account, bots included.
     pub active: S,
-    /// The guests.
+    /// Users with the role guest, in this channel or not.
     pub guests: S,
     /// The administrators of the organization.
     pub administrators: S,
-    /// The subscribers.
+    /// Users with an active subscription to the channel.
     pub subscribers: S,
     /// Users who may add subscribers, or subscribe themselves without an invitation.
     pub may_subscribe: S,

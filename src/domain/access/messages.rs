@@ -228,9 +228,9 @@ fn span_ids(from: MessageId, until: Option<MessageId>) -> Option<RangeInclusive<
 pub struct MovedReceipts {
     /// The row's key.
     pub row_id: i64,
-    /// The messages.
+    /// Ids of the messages, as numbers of 32 bits.
     pub message_ids: RoaringBitmap,
-    /// The receivers.
+    /// Ids of the users who received all of these messages.
     pub user_ids: RoaringBitmap,
 }
 

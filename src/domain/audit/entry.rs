@@ -46,7 +46,7 @@ impl Entry {
         Self { author: Some(Author::User(user_id)), ..self }
     }
 
-    /// The value before.
+    /// Sets the value before the change; null, the default, for something new.
     #[must_use]
     pub fn before(self, before: impl Into<Value>) -> Self {
         Self { before: before.into(), ..self }

@@ -56,7 +56,7 @@ pub struct Backup {
     pub sha256: String,
     /// True if it is encrypted.
     pub encrypted: bool,
-    /// The content.
+    /// The size and counts of the database in it.
     #[serde(flatten)]
     pub contents: Contents,
 }

@@ -110,7 +110,7 @@ impl<'a> Records<'a> {
         Ok(Some(rules::weekly_traffic(messages, age)))
     }
 
-    /// The record of a row.
+    /// Returns a channel in the form of `GET /streams`, with its permissions and weekly traffic.
     pub fn of(&self, stream: &StreamRow) -> ApiResult<ChannelRecord> {
         let settings = Settings::load(self.connection, stream.stream_id)?;
         let stream_post_policy = post_policy(&settings);

@@ -23,7 +23,7 @@ const SILENCE: i64 = 15;
 /// The content of an upload in progress. It is not visible before a file refers to it.
 pub struct Incoming {
     app: Arc<App>,
-    /// Identifies the content.
+    /// The key of its chunks, which the row of the file gets when the upload is complete.
     pub content_id: i64,
     /// The bytes so far, also those that are not written yet.
     pub size: u64,

@@ -294,7 +294,7 @@ pub fn insert_thumbnail(
         .map(|_| ())
 }
 
-/// A thumbnail.
+/// The bytes of a file's thumbnail in a format such as `840x560.webp`; `None` if it was not made.
 pub fn thumbnail(connection: &Connection, id: i64, format: &str) -> rusqlite::Result<Option<Vec<u8>>> {
     connection
         .prepare_cached("SELECT bytes FROM thumbnail WHERE attachment_id = ?1 AND format = ?2")?

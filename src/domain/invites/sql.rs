@@ -43,7 +43,7 @@ fn read_list<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Res
     })
 }
 
-/// Loads an invitation by id.
+/// Loads an invitation by id, whether it is usable or not.
 pub fn load(connection: &Connection, invite_id: i64) -> rusqlite::Result<Option<InviteRow>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM invite WHERE invite_id = ?1"))?

@@ -25,7 +25,7 @@ pub struct Accounts<'a> {
     own: Option<AccountSet>,
 }
 
-/// A set of accounts.
+/// Accounts that share limits, as a list and as a parameter of statements.
 pub struct AccountSet {
     user_ids: Vec<UserId>,
     /// The same as a JSON list: the parameter of statements.

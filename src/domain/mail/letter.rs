@@ -259,7 +259,7 @@ impl Body {
         )
     }
 
-    /// A link.
+    /// A link in a paragraph of its own. The text has the label and the URL on one line.
     #[must_use]
     pub fn link(self, label: &str, url: &str) -> Self {
         self.with(format!("{label}: {url}"), &html! { p { a href=(url) { (label) } } })

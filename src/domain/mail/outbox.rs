@@ -8,7 +8,7 @@ use crate::store::Tx;
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension};
 
-/// A letter that is due.
+/// A row of `outgoing_mail` whose next attempt is due.
 #[derive(Clone, Debug)]
 pub struct DueLetter {
     /// Identifies the row.

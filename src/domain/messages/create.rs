@@ -34,11 +34,11 @@ use teamchat_markdown::{Rendered, TopicLink, topic_links};
 
 /// A message that is ready to be sent.
 pub struct OutgoingMessage {
-    /// The destination.
+    /// The channel and topic, or the participants, already checked.
     pub destination: Destination,
     /// Markdown.
     pub content: String,
-    /// Its rendering.
+    /// The HTML of `content`, with the mentions and links found in it.
     pub rendered: Rendered,
     /// The program that sends.
     pub client: String,

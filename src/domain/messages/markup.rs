@@ -8,7 +8,7 @@ use crate::types::UserId;
 use rusqlite::Connection;
 use teamchat_markdown::{close_fences, encode_fragment, fits_into_a_link, link_text, unused_fence};
 
-/// A silent mention.
+/// The Markdown of a silent mention, which notifies no one: `@_**Ada|9**`.
 pub fn silent_mention(full_name: &str, user_id: UserId) -> String {
     format!("@_**{full_name}|{user_id}**")
 }

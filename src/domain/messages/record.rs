@@ -38,7 +38,7 @@ pub mod attribute {
     pub const BESIDE_CONTENT: i64 = HAS_REACTION | HAS_SUBMESSAGE | HAS_TOPIC_LINKS;
 }
 
-/// A message's row.
+/// A row of `message`, with the name and API email of its sender and the name of its client.
 #[derive(Clone, Debug)]
 pub struct MessageRow {
     /// The id.
@@ -51,9 +51,9 @@ pub struct MessageRow {
     pub subject: String,
     /// The sender.
     pub sender_id: UserId,
-    /// UNIX seconds.
+    /// When it was sent, in UNIX seconds.
     pub timestamp: i64,
-    /// Markdown.
+    /// The text as it was written, in Markdown.
     pub content: String,
     /// HTML.
     pub rendered_content: String,

@@ -14,12 +14,12 @@ use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-/// A message to store.
+/// The columns of a message that is inserted. SQLite assigns its id.
 #[derive(Debug)]
 pub struct NewMessage<'a> {
     /// Its set of receivers.
     pub recipient_id: RecipientId,
-    /// Its topic.
+    /// The row of its topic; `None` for direct messages.
     pub topic_id: Option<TopicId>,
     /// The topic as it was written.
     pub subject: &'a str,
@@ -107,7 +107,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
     })
 }
 
-/// A message by id.
+/// Loads a message by id, without regard to access.
 pub fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<MessageRow>> {
     connection
         .prepare_cached(&format!(
@@ -242,7 +242,7 @@ pub fn client_name(connection: &Connection, id: ClientId) -> rusqlite::Result<St
     connection.prepare_cached("SELECT name FROM client WHERE id = ?1")?.query_row([id], |row| row.get(0))
 }
 
-/// A message's reactions, the oldest first.
+/// Lists a message's reactions, the oldest first.
 pub fn reactions(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<Reaction>> {
     connection
         .prepare_cached(
@@ -427,7 +427,7 @@ pub fn update_content(
         .map(|_| ())
 }
 
-/// The newest message of a topic.
+/// Returns the largest id of a topic's messages; `None` if it has none.
 pub fn newest_of_topic(connection: &Connection, topic_id: TopicId) -> rusqlite::Result<Option<MessageId>> {
     connection
         .prepare_cached("SELECT max(id) FROM message WHERE topic_id = ?1")?

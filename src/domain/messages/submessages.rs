@@ -4,7 +4,7 @@ use crate::domain::messages::record::Submessage;
 use crate::types::{MessageId, UserId};
 use rusqlite::Connection;
 
-/// Stores a submessage.
+/// Inserts a submessage, and returns it with its id. `content` is JSON.
 pub fn insert(
     connection: &Connection,
     message_id: MessageId,

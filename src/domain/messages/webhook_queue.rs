@@ -12,7 +12,7 @@ use crate::types::{MessageId, UserId};
 use rusqlite::Connection;
 use std::sync::Arc;
 
-/// A message that is to be posted.
+/// A row of the queue: a message that waits to be posted for one outgoing webhook bot.
 #[derive(Clone, Debug)]
 pub struct QueuedRow {
     /// Names the row.

@@ -21,7 +21,7 @@ const BATCH: usize = 256;
 /// through very many matches must not start a query every few hundred of them.
 const SEARCH_BATCH: usize = 1 << 18;
 
-/// The order of ids.
+/// The direction in which a cursor steps through ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From a bound to older messages.

@@ -12,7 +12,7 @@ use rusqlite::OptionalExtension;
 
 /// The columns of a message that tests need.
 pub struct Candidate {
-    /// The message.
+    /// Identifies the message.
     pub id: MessageId,
     /// Its conversation.
     pub recipient_id: RecipientId,

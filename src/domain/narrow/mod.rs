@@ -27,7 +27,7 @@ use std::rc::Rc;
 /// An element of a narrow, as the client wrote it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Element {
-    /// The operator.
+    /// The operator, such as `channel`; spelling variants such as `stream` are read as the same one.
     pub operator: Operator,
     /// The operand: text, a number or a list, as the operator allows.
     pub operand: Value,

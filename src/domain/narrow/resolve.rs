@@ -17,7 +17,8 @@ use serde_json::Value;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Resolves a narrow for a viewer.
+/// Resolves the operands of a narrow to channels, users and messages that the viewer can see. Fails with 400 for an invalid
+/// operand.
 pub fn resolve(viewer: &MessageViewer<'_>, elements: &[Element]) -> ApiResult<Narrow> {
     limits::check("terms in a narrow", elements.len(), MAX_NARROW_TERMS)?;
     let (connection, caller) = (viewer.connection, viewer.caller);

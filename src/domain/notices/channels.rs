@@ -22,7 +22,7 @@ pub struct Notice {
     pub content: Composition,
 }
 
-/// The destination of a notice.
+/// A place that a notice about a channel is sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoticeDestination {
     /// A topic of a channel.

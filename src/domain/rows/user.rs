@@ -8,7 +8,7 @@ use crate::types::{BotType, EmailVisibility, Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// A user by id.
+/// Loads a user by id, active or not; `None` if there is none.
 pub fn by_id(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<UserRow>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM user WHERE user_id = ?1"))?

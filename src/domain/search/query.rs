@@ -56,7 +56,7 @@ impl SearchQuery {
         &self.expression
     }
 
-    /// The phrases.
+    /// The phrases, each of one or more words; all must match. They mark words in results.
     pub fn phrases(&self) -> &[Phrase] {
         &self.phrases
     }

@@ -59,7 +59,7 @@ pub enum CertificateError {
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// The reason.
+        /// The error of the TLS library.
         reason: String,
     },
     /// The key of another certificate.
@@ -75,7 +75,7 @@ pub enum CertificateError {
     Expired {
         /// The file.
         path: PathBuf,
-        /// The time.
+        /// The end of its validity.
         since: Timestamp,
     },
     /// It will be valid, or the clock is wrong.
@@ -85,7 +85,7 @@ pub enum CertificateError {
     NotYetValid {
         /// The file.
         path: PathBuf,
-        /// The time.
+        /// The start of its validity.
         from: Timestamp,
         /// The time of the machine.
         now: Timestamp,

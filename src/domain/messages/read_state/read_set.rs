@@ -79,14 +79,14 @@ impl ReadSet {
         }
     }
 
-    /// Removes an id.
+    /// Marks a message as unread.
     pub fn remove(&mut self, id: u32) {
         if self.contains(id) {
             self.remove_range(id..=id);
         }
     }
 
-    /// Removes a range of ids.
+    /// Marks all messages within a range of ids as unread.
     pub fn remove_range(&mut self, ids: RangeInclusive<u32>) {
         let (first, last) = (*ids.start(), *ids.end());
         if first == 0 || first > last {
