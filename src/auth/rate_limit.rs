@@ -31,6 +31,10 @@ const LETTERS_OF_ACCOUNT: [Rule; 2] =
 /// Invitations by mail of one person who is not an administrator: 100 in a day.
 const INVITATIONS_OF_USER: Rule = Rule { attempts: 100, window: DAY };
 
+/// Messages that one person who is not a moderator moves, with one more for each KiB of their text: 20,000 in an hour, which
+/// keep the writer busy for a few seconds.
+const MOVES_OF_USER: Rule = Rule { attempts: 20_000, window: 60 * MINUTE };
+
 /// A day in milliseconds.
 const DAY: i64 = 24 * 60 * MINUTE;
 
@@ -88,6 +92,7 @@ pub struct RateLimiter {
     letters_of_addresses: Counter<IpAddr>,
     letters_of_accounts: [Counter<String>; 2],
     invitations_of_users: Counter<UserId>,
+    moves_of_users: Counter<UserId>,
 }
 
 impl RateLimiter {
@@ -161,6 +166,21 @@ impl RateLimiter {
         self.count_letter_of_account(&format!("invitation {email}"), clock)
     }
 
+    /// Counts messages that a person moves: `cost` is their number, and one for each KiB of their text. Fails if there were too
+    /// many.
+    pub fn count_moved(&self, user_id: UserId, cost: u32, clock: &Clock) -> ApiResult<()> {
+        let usage = self.moves_of_users.count_many(user_id, cost, MOVES_OF_USER, clock);
+        if usage.count <= usage.limit {
+            return Ok(());
+        }
+        let wait = match (usage.rest + MINUTE - 1) / MINUTE {
+            ..=1 => "a minute".to_owned(),
+            minutes => format!("{minutes} minutes"),
+        };
+        let msg = format!("You have moved too many messages within an hour. Try again in {wait}.");
+        Err(ApiError::bad_request(msg))
+    }
+
     /// Counts what the server does for a user like a request of theirs: posting to the webhook of a bot, which may reply.
     pub fn count_action(&self, caller: &Caller, clock: &Clock) -> Usage {
         let own = self.requests_of_users.count(caller.user_id, REQUESTS_OF_USER, clock);
@@ -187,6 +207,7 @@ impl RateLimiter {
         self.letters_of_addresses.clear();
         self.letters_of_accounts.iter().for_each(Counter::clear);
         self.invitations_of_users.clear();
+        self.moves_of_users.clear();
     }
 
     /// The number of refusals by each limit.
@@ -209,6 +230,7 @@ impl RateLimiter {
                 self.letters_of_accounts.iter().map(|counter| counter.refusals.get()).sum(),
             ),
             ("invitations_of_users", self.invitations_of_users.refusals.get()),
+            ("moves_of_users", self.moves_of_users.refusals.get()),
         ]
     }
 
@@ -232,6 +254,7 @@ impl RateLimiter {
             counter.remove_expired(rule, now);
         }
         self.invitations_of_users.remove_expired(INVITATIONS_OF_USER, now);
+        self.moves_of_users.remove_expired(MOVES_OF_USER, now);
     }
 }
 
@@ -292,6 +315,10 @@ impl<K> Default for Counter<K> {
 
 impl<K: Eq + Hash> Counter<K> {
     fn count(&self, key: K, rule: Rule, clock: &Clock) -> Usage {
+        self.count_many(key, 1, rule, clock)
+    }
+
+    fn count_many(&self, key: K, attempts: u32, rule: Rule, clock: &Clock) -> Usage {
         let now = clock.monotonic();
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         if windows.len() >= CAPACITY && !windows.contains_key(&key) {
@@ -299,7 +326,7 @@ impl<K: Eq + Hash> Counter<K> {
             make_room(&mut windows, |window| window.total());
         }
         let window = windows.entry(key).or_default();
-        let count = window.count(rule, now);
+        let count = window.count_many(attempts, rule, now);
         let rest = window.rest(rule, now);
         if count > rule.attempts {
             self.refusals.increment();

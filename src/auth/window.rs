@@ -34,10 +34,15 @@ pub struct Window {
 impl Window {
     /// Counts one more attempt, and returns the number of them in the window.
     pub fn count(&mut self, rule: Rule, now: i64) -> u32 {
+        self.count_many(1, rule, now)
+    }
+
+    /// Counts more attempts, and returns the number of all in the window.
+    pub fn count_many(&mut self, attempts: u32, rule: Rule, now: i64) -> u32 {
         if self.is_over(rule, now) {
             *self = Self { since: now, count: 0 };
         }
-        self.count = self.count.saturating_add(1);
+        self.count = self.count.saturating_add(attempts);
         self.count
     }
 

@@ -349,8 +349,8 @@ pub const MAX_DIRECT_CONVERSATIONS: usize = 5000;
 pub const MAX_MOVED_MESSAGES: usize = 5000;
 
 /// Maximum total length of the messages moved by one job, in bytes of Markdown, HTML and earlier versions; a single message
-/// may be longer. Moves by moderators are not limited.
-pub const MAX_REWRITTEN_LENGTH: i64 = 32 << 20;
+/// may be longer. Other changes wait for about a second meanwhile. Moves by moderators are not limited.
+pub const MAX_REWRITTEN_LENGTH: i64 = 8 << 20;
 
 /// The same for the messages deleted in one step of a job, which asks before each step whether it has time for it.
 pub const MAX_DELETED_LENGTH: i64 = 64 << 10;

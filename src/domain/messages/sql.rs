@@ -2,7 +2,7 @@
 //! rule.
 
 use crate::domain::access;
-use crate::domain::limits::{MAX_DELETED_LENGTH, MAX_EDITS, MAX_EDITS_LENGTH, MAX_REWRITTEN_LENGTH};
+use crate::domain::limits::{MAX_DELETED_LENGTH, MAX_EDITS, MAX_EDITS_LENGTH};
 use crate::domain::messages::record::{
     EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute,
 };
@@ -363,12 +363,13 @@ pub fn trim_edits(connection: &Connection, id: MessageId) -> rusqlite::Result<()
     Ok(())
 }
 
-/// Number of the messages that one job may move: one at least, and as many as are short enough together.
-pub fn count_for_one_job(
-    connection: &Connection,
-    ids: impl Iterator<Item = MessageId>,
-) -> rusqlite::Result<usize> {
-    count_of_length(connection, ids, MAX_REWRITTEN_LENGTH)
+/// Total length of messages, in bytes of Markdown, HTML and earlier versions.
+pub fn total_length(connection: &Connection, ids: &[MessageId]) -> rusqlite::Result<i64> {
+    let mut total = 0;
+    for id in ids {
+        total += length(connection, *id)?;
+    }
+    Ok(total)
 }
 
 /// Number of the messages that may be deleted in one step of a job: one at least, and as many as are short enough together.
@@ -376,29 +377,29 @@ pub fn count_for_one_step(
     connection: &Connection,
     ids: impl Iterator<Item = MessageId>,
 ) -> rusqlite::Result<usize> {
-    count_of_length(connection, ids, MAX_DELETED_LENGTH)
-}
-
-fn count_of_length(
-    connection: &Connection,
-    ids: impl Iterator<Item = MessageId>,
-    limit: i64,
-) -> rusqlite::Result<usize> {
-    let mut statement = connection.prepare_cached(
-        "SELECT octet_length(content) + octet_length(html) + coalesce((
-             SELECT sum(coalesce(octet_length(prev_content), 0) + coalesce(octet_length(prev_rendered_content), 0))
-             FROM message_edit WHERE message_id = id), 0)
-         FROM message WHERE id = ?1",
-    )?;
     let (mut count, mut total) = (0, 0);
     for id in ids {
-        total += statement.query_row([id], |row| row.get::<_, i64>(0)).optional()?.unwrap_or(0);
-        if total > limit && count > 0 {
+        total += length(connection, id)?;
+        if total > MAX_DELETED_LENGTH && count > 0 {
             break;
         }
         count += 1;
     }
     Ok(count)
+}
+
+/// The length of a message, in bytes of Markdown, HTML and earlier versions; 0 if there is none.
+fn length(connection: &Connection, id: MessageId) -> rusqlite::Result<i64> {
+    let length = connection
+        .prepare_cached(
+            "SELECT octet_length(content) + octet_length(html) + coalesce((
+                 SELECT sum(coalesce(octet_length(prev_content), 0) + coalesce(octet_length(prev_rendered_content), 0))
+                 FROM message_edit WHERE message_id = id), 0)
+             FROM message WHERE id = ?1",
+        )?
+        .query_row([id], |row| row.get(0))
+        .optional()?;
+    Ok(length.unwrap_or(0))
 }
 
 /// Updates a message's content and the attributes that follow from it, and keeps the others.

@@ -680,8 +680,65 @@ async fn a_request_moves_a_limited_number_of_messages() {
     let long = ada.send(general, "long", &"\u{1f600}".repeat(2_400)).await;
     server.add_copies(long, 150).await;
     let refused = shift(&ada, long, "longer", "change_all").await;
-    refused.error(400, "BAD_REQUEST", "Too much text in these messages (limit: 32 MiB)");
-    shift(&ada, long + 80, "longer", "change_later").await.ok();
+    refused.error(400, "BAD_REQUEST", "Too much text in these messages (limit: 8 MiB)");
+    shift(&ada, long + 130, "longer", "change_later").await.ok();
+}
+
+/// Anyone may resolve topics again and again, and each time all of their messages are rewritten.
+#[tokio::test]
+async fn a_person_moves_a_limited_number_of_messages_in_an_hour() {
+    let server = TestServer::start().await;
+    let (moderator, ada) = (server.moderator("moderator").await, server.member("ada").await);
+    let guest = server.guest("guest").await;
+    let bot = server.bot("helper", &ada).await;
+    let general = server.channel("general", &[&moderator, &ada, &guest, &bot]).await;
+    let first = ada.send(general, "topic", "x").await;
+    server.add_copies(first, 4_799).await;
+    let short = ada.send(general, "short", "x").await;
+    let resolve = async |client: &Client, id: i64, topic: &str| {
+        client
+            .patch(&format!("/messages/{id}"), json!({"topic": topic, "propagate_mode": "change_all"}))
+            .await
+    };
+    let minutes =
+        |count| format!("You have moved too many messages within an hour. Try again in {count} minutes.");
+    for topic in ["\u{2714} topic", "topic", "\u{2714} topic", "topic"] {
+        resolve(&ada, first, topic).await.ok();
+    }
+    resolve(&ada, first, "\u{2714} topic").await.error(400, "BAD_REQUEST", &minutes(60));
+    // The bots of a person count for them.
+    resolve(&bot, short, "\u{2714} short").await.error(400, "BAD_REQUEST", &minutes(60));
+    resolve(&guest, short, "\u{2714} short").await.ok();
+    resolve(&moderator, first, "\u{2714} topic").await.ok();
+    server.clock.advance(59 * 60);
+    let refused = resolve(&ada, short, "short").await;
+    let msg = "You have moved too many messages within an hour. Try again in a minute.";
+    refused.error(400, "BAD_REQUEST", msg);
+    server.clock.advance(60);
+    resolve(&ada, short, "short").await.ok();
+}
+
+/// Long messages count for more, because all of their words are indexed again.
+#[tokio::test]
+async fn moving_long_messages_counts_for_more() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    let first = ada.send(general, "topic", &"\u{1f600}".repeat(2_400)).await;
+    server.add_copies(first, 31).await;
+    let mut moved = 0;
+    let refused = loop {
+        let topic = format!("topic {moved}");
+        let params = json!({"topic": topic, "propagate_mode": "change_all"});
+        let answer = ada.patch(&format!("/messages/{first}"), params).await;
+        if answer.status != 200 {
+            break answer;
+        }
+        moved += 1;
+    };
+    assert_eq!(moved, 2);
+    let msg = "You have moved too many messages within an hour. Try again in 60 minutes.";
+    refused.error(400, "BAD_REQUEST", msg);
 }
 
 /// Messages with as much HTML as they may have: answers end before they are too large, and the next has the rest.

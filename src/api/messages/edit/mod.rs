@@ -30,6 +30,7 @@ use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{MessageId, StreamId};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use teamchat_markdown::Rendered;
 
 /// Parameters of `PATCH /messages/{message_id}`.
@@ -86,8 +87,12 @@ pub async fn update_message(call: Call<User>, params: EditParams) -> ApiResult<R
         Ok((params, rendered))
     })
     .await?;
+    let app = Arc::clone(&call.app);
     let job = move |tx: &mut Tx<'_>, caller: &User| {
         let edit = check(tx.ctx(caller), &params)?;
+        if let Some(cost) = edit.mv.as_ref().and_then(|mv| mv.cost) {
+            app.rate_limiter.count_moved(caller.quota_owner(), cost, &app.clock)?;
+        }
         apply(tx, caller, &edit, rendered.as_ref(), &params)
     };
     let detached_uploads = call.write(job).await?;
