@@ -67,6 +67,10 @@ pub struct UpdateStorageParams {
 fn update_storage(tx: &mut Tx<'_>, caller: &User, params: UpdateStorageParams) -> ApiResult<Reply> {
     check_number(params.storage.len())?;
     for (key, value) in &params.storage {
+        // SQLite's `length` counts the characters before the first null byte.
+        if key.contains('\0') || value.contains('\0') {
+            return Err(ApiError::bad_request("Storage must not contain null bytes"));
+        }
         set(tx, caller.user_id, key, value)?;
     }
     let statement = "SELECT sum(length(key) + length(value)) FROM bot_storage WHERE user_id IN (SELECT value FROM json_each(?1))";

@@ -62,6 +62,12 @@ async fn invalid_text_is_refused() {
     put(json!({})).await.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'storage' argument");
     put(json!({"storage": "[1"})).await.error(400, "BAD_REQUEST", "storage is not valid JSON");
     put(json!({"storage": {"a": 1}})).await.error(400, "BAD_REQUEST", "storage[\"a\"] is not a string");
+    // They would hide the rest of a text from the limit.
+    for storage in [json!({"a": "\0x"}), json!({"a": "x", "b\0": "x"})] {
+        let refused = put(json!({ "storage": storage })).await;
+        refused.error(400, "BAD_REQUEST", "Storage must not contain null bytes");
+    }
+    assert_eq!(bot.get("/bot_storage", ()).await.ok()["storage"], json!({}));
     bot.get("/bot_storage", &[("keys", "foo")]).await.error(400, "BAD_REQUEST", "keys is not valid JSON");
     server.anonymous().get("/bot_storage", ()).await.error(
         401,
