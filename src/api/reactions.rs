@@ -110,7 +110,7 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     let message = {
         let viewer = MessageViewer::new(tx.ctx(caller));
         let (message, _) = viewer.find_to_change(params.message_id)?;
-        historical::add_receipt_as_read(tx, &viewer, message.recipient_id, message.id)?;
+        historical::add_receipts_as_read(tx, &viewer, message.recipient_id, &[message.id])?;
         message
     };
     let name = params.emoji_name.ok_or_else(|| ApiError::missing("emoji_name"))?;

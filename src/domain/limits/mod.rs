@@ -348,6 +348,10 @@ pub const MAX_DIRECT_CONVERSATIONS: usize = 5000;
 /// Maximum number of messages moved by one request of a user who is not a moderator. Each is rewritten.
 pub const MAX_MOVED_MESSAGES: usize = 5000;
 
+/// Maximum number of different sets of receivers of the messages that were moved to a channel. Everyone who reads the channel
+/// reads all of them.
+pub const MAX_SETS_OF_RECEIVERS: usize = 500;
+
 /// Maximum total length of the messages moved by one job, in bytes of Markdown, HTML and earlier versions; a single message
 /// may be longer. Other changes wait for about a second meanwhile. Moves by moderators are not limited.
 pub const MAX_REWRITTEN_LENGTH: i64 = 8 << 20;

@@ -741,6 +741,84 @@ async fn moving_long_messages_counts_for_more() {
     refused.error(400, "BAD_REQUEST", msg);
 }
 
+/// Everyone who reads a channel reads who received the messages that were moved there.
+#[tokio::test]
+async fn a_channel_has_a_limited_number_of_sets_of_receivers() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&owner, &ada]).await;
+    let (attic, cellar) =
+        (server.channel("attic", &[&owner, &bob]).await, server.channel("cellar", &[&owner]).await);
+    let shed = server.channel("shed", &[&owner, &ada, &bob]).await;
+    let shift = async |from: i64| {
+        let id = owner.send(from, "topic", "x").await;
+        let params = json!({"stream_id": shed, "send_notification_to_new_thread": false});
+        owner.patch(&format!("/messages/{id}"), params).await.ok();
+        id
+    };
+    let flags = async |client: &Client, id: i64| client.message(id).await["flags"].clone();
+    shift(garden).await;
+    let limit = limits::MAX_SETS_OF_RECEIVERS;
+    server
+        .sql(&format!(
+            "WITH RECURSIVE copy (number) AS (SELECT 2 UNION ALL SELECT number + 1 FROM copy WHERE number < {limit})
+             INSERT INTO arrival (recipient_id, message_ids, user_ids)
+             SELECT recipient_id, message_ids, user_ids FROM arrival CROSS JOIN copy"
+        ))
+        .await;
+    let count = async || server.column("SELECT count(*) FROM arrival").await;
+    assert_eq!(count().await, [limit.to_string()]);
+
+    let mut queue = bob.register(json!({"event_types": ["update_message_flags"]})).await;
+    let unreceived = shift(attic).await;
+    let events = queue.take().await;
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert_eq!((&events[0]["flag"], &events[0]["messages"]), (&json!("read"), &json!([unreceived])));
+    assert_eq!(flags(&bob, unreceived).await, json!(["read", "historical"]));
+    shift(cellar).await;
+    assert_eq!(count().await, [(limit + 1).to_string()]);
+
+    // The stored sets can be used further.
+    let received = shift(garden).await;
+    assert_eq!(flags(&ada, received).await, json!([]));
+    assert_eq!(count().await, [(limit + 1).to_string()]);
+}
+
+/// All of them get late receipts, those that were moved to the channel and the others.
+#[tokio::test]
+async fn old_messages_are_starred_together() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let bob = server.member("bob").await;
+    let garden = server.channel("garden", &[&owner]).await;
+    let shed = server.channel("shed", &[&owner, &bob]).await;
+    let mut ids = Vec::new();
+    for number in 0..6 {
+        ids.push(owner.send(if number < 4 { garden } else { shed }, "topic", "x").await);
+    }
+    owner
+        .patch(&format!("/messages/{}", ids[0]), json!({"stream_id": shed, "propagate_mode": "change_all"}))
+        .await
+        .ok();
+    let starred = vec![ids[5], ids[0], ids[4], ids[2]];
+    let add = json!({"messages": starred, "op": "add", "flag": "starred"});
+    let mut changed = starred.clone();
+    changed.sort_unstable();
+    assert_eq!(ada.post("/messages/flags", add).await.ok()["messages"], json!(changed));
+    for id in &ids {
+        let expected = if changed.contains(id) {
+            json!(["read", "starred", "historical"])
+        } else {
+            json!(["read", "historical"])
+        };
+        assert_eq!(ada.message(*id).await["flags"], expected, "{id}");
+    }
+    // One set without her, and one with her.
+    assert_eq!(server.column("SELECT count(*) FROM arrival").await, ["2"]);
+    assert_eq!(owner.message(ids[0]).await["flags"], json!(["read"]));
+}
+
 /// Messages with as much HTML as they may have: answers end before they are too large, and the next has the rest.
 // conformance: queue-15
 #[tokio::test]

@@ -136,17 +136,24 @@ fn change_bit(
     ids: &[MessageId],
 ) -> ApiResult<Vec<MessageId>> {
     let viewer = MessageViewer::new(tx.ctx(caller));
-    let mut changed = Vec::new();
+    let mut conversations = ByConversation::new();
     for id in ids {
-        let recipient_id = match viewer.recipient_of(*id)? {
-            Some(recipient_id) => recipient_id,
+        match viewer.recipient_of(*id)? {
+            Some(recipient_id) => conversations.entry(recipient_id).or_default().push(*id),
             None if add => return Err(invalid_message()),
             // A message that the caller cannot read has no flags to remove.
-            None => continue,
-        };
-        if add {
-            historical::add_receipt_as_read(tx, &viewer, recipient_id, *id)?;
+            None => {}
         }
+    }
+    if add {
+        for (recipient_id, ids) in &conversations {
+            historical::add_receipts_as_read(tx, &viewer, *recipient_id, ids)?;
+        }
+    }
+    let mut readable: Vec<MessageId> = conversations.into_values().flatten().collect();
+    readable.sort_unstable();
+    let mut changed = Vec::new();
+    for id in &readable {
         let flags = messages::flags_of(tx, caller.user_id, *id)?;
         let wanted = if add { flags | bit } else { flags & !bit };
         if wanted != flags {
@@ -199,10 +206,10 @@ fn mark_unread(
                 ignored.push(stream.stream_id);
                 continue;
             }
-            for id in ids.iter().filter(|id| !conversation.has_received(**id)) {
-                historical::add_receipt(tx, caller.user_id, stream, *id)?;
-                changed.push(*id);
-            }
+            let late: Vec<MessageId> =
+                ids.iter().copied().filter(|id| !conversation.has_received(*id)).collect();
+            historical::add_receipts(tx, caller.user_id, stream, &late)?;
+            changed.extend(late);
         }
         changed.extend(read_state::mark_unread(tx, caller.user_id, recipient_id, &ids)?);
     }

@@ -20,6 +20,7 @@ use crate::domain::messages::audience::{
 use crate::domain::messages::events::{FlagsChanged, MessagesDeleted};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::receipts::moved;
+use crate::domain::messages::receipts::moved::ReceiverGroups;
 use crate::domain::messages::topic_sql;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::realm::user_ids;
@@ -101,7 +102,7 @@ fn between_channels(
     let others = notified.bitmap() - subscribers.bitmap();
     let keep_access = readers_besides_subscribers(tx, &mv.to, others.clone())?;
     let lose_access = &others - &keep_access;
-    emit_read(tx, mv, receivers, &keep_access)?;
+    emit_read(tx, mv, &receivers.lost(), &(&keep_access | &receivers.subscribers))?;
     receipts::write_rows(tx, mv, caller, skip_history_of)?;
     receipts::transfer(tx, mv, receivers)?;
     delete_flags(tx, mv, &lose_access)?;
@@ -145,11 +146,11 @@ fn may_read(tx: &Tx<'_>, stream: &StreamRow, user_id: UserId) -> ApiResult<bool>
         || !readers_besides_subscribers(tx, stream, user)?.is_empty())
 }
 
-/// Emits that the messages are read, for users who can read the new channel without being subscribed to it.
-fn emit_read(tx: &mut Tx<'_>, mv: &Move, receivers: &Receipts, user_ids: &RoaringBitmap) -> ApiResult<()> {
+/// Emits that messages are read, for those of `user_ids` who do not receive them in the new channel. They can read that channel.
+fn emit_read(tx: &mut Tx<'_>, mv: &Move, lost: &ReceiverGroups, user_ids: &RoaringBitmap) -> ApiResult<()> {
     let mut by_messages: BTreeMap<Vec<MessageId>, Vec<UserId>> = BTreeMap::new();
-    for user_id in (user_ids - &receivers.subscribers).into_iter().map(UserId::from) {
-        let unread = receipts::unread_among(tx, user_id, mv, &receivers.before)?;
+    for user_id in (user_ids & moved::all_receivers(lost)).into_iter().map(UserId::from) {
+        let unread = receipts::unread_among(tx, user_id, mv, lost)?;
         if !unread.is_empty() {
             by_messages.entry(unread.into_iter().map(MessageId::from).collect()).or_default().push(user_id);
         }

@@ -3,7 +3,7 @@
 use crate::api::messages::moves::plan::Move;
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::receipts::moved;
-use crate::domain::messages::receipts::moved::ReceiverGroups;
+use crate::domain::messages::receipts::moved::{ChannelReceipts, ReceiverGroups};
 use crate::domain::messages::topic_sql::NewLocation;
 use crate::domain::messages::{read_state, topic_sql};
 use crate::domain::search::{index, purge};
@@ -49,10 +49,19 @@ pub struct Receipts {
     /// The messages by their receivers in the old channel.
     pub before: ReceiverGroups,
     /// The messages by their receivers in the new channel: those before who are subscribed there; and all active
-    /// subscribers, if the history of the new channel is protected.
+    /// subscribers, if the history of the new channel is protected. If there is no room for further sets of receivers in a
+    /// channel whose history is public, nobody receives them.
     pub after: ReceiverGroups,
     /// The new channel's subscribers, deactivated users too.
     pub subscribers: RoaringBitmap,
+}
+
+impl Receipts {
+    /// The messages by those who received them before and do not receive them in the new channel.
+    pub fn lost(&self) -> ReceiverGroups {
+        let pairs = self.before.iter().zip(&self.after);
+        pairs.map(|((ids, before), (_, after))| (ids.clone(), before - after)).collect()
+    }
 }
 
 /// Returns who receives the messages of a move. To be called before their rows move.
@@ -60,7 +69,15 @@ pub fn load(connection: &Connection, mv: &Move) -> ApiResult<Receipts> {
     let before = moved::group_by_receivers(connection, mv.from.stream_id, mv.from.recipient_id, &mv.ids)?;
     let subscribers = subscriptions::subscribers_with_deactivated(connection, mv.to.stream_id)?;
     let after = if mv.to.has_public_history() {
-        before.iter().map(|(ids, users)| (ids.clone(), users & &subscribers)).collect()
+        let mut there = ChannelReceipts::load(connection, mv.to.recipient_id)?;
+        let mut after = ReceiverGroups::new();
+        for (ids, users) in &before {
+            let wanted = users & &subscribers;
+            let users = if there.has_room_for(&wanted) { wanted } else { RoaringBitmap::new() };
+            there.add(ids, &users);
+            after.push((ids.clone(), users));
+        }
+        after
     } else {
         let active = rows::channel::subscribers(connection, mv.to.stream_id)?;
         before.iter().map(|(ids, users)| (ids.clone(), users & &subscribers | &active)).collect()
@@ -74,15 +91,17 @@ pub fn load(connection: &Connection, mv: &Move) -> ApiResult<Receipts> {
 pub fn transfer(tx: &Tx<'_>, mv: &Move, receipts: &Receipts) -> ApiResult<()> {
     moved::remove(tx, mv.from.recipient_id, &mv.id_set())?;
     let by_spans = moved::group_by_receivers(tx, mv.to.stream_id, mv.to.recipient_id, &mv.ids)?;
+    let mut stored = ChannelReceipts::load(tx, mv.to.recipient_id)?;
     for (ids, users) in &receipts.after {
         let mut wrong = ids.clone();
         for (same, _) in by_spans.iter().filter(|(_, found)| found == users) {
             wrong -= same;
         }
         if !wrong.is_empty() {
-            moved::add(tx, mv.to.recipient_id, &wrong, users)?;
+            stored.add(&wrong, users);
         }
     }
+    stored.store(tx)?;
     for (ids, users) in &receipts.after {
         forget_historical(tx, ids, users)?;
     }
