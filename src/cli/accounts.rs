@@ -1,7 +1,7 @@
 //! `teamchat user password`, `role`, `rename`, `email`, `delete`, `sessions`, `unlock`, `deactivate` and `reactivate`, and
 //! passwords that are read or made.
 
-use super::common::{Failure, File, Output, confirm, role, run_command};
+use super::common::{Account, Failure, confirm, role, run_command};
 use super::credentials::{list_keys, list_sessions};
 use super::purge::listed;
 use clap::Args;
@@ -14,17 +14,6 @@ use teamchat::commands::Command;
 use teamchat::domain::keys::KeyRecord;
 use teamchat::domain::logins::sessions::SessionRecord;
 use teamchat::types::Role;
-
-#[derive(Args)]
-pub(super) struct Account {
-    #[command(flatten)]
-    pub(super) file: File,
-    /// The email address of the user.
-    #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
-    pub(super) email: String,
-    #[command(flatten)]
-    pub(super) output: Output,
-}
 
 #[derive(Args)]
 pub(super) struct PasswordCommand {

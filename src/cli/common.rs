@@ -35,6 +35,18 @@ pub struct Output {
     pub json: bool,
 }
 
+/// An account of a database, and how to print what was done.
+#[derive(Args)]
+pub struct Account {
+    #[command(flatten)]
+    pub file: File,
+    /// The email address of the user.
+    #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
+    pub email: String,
+    #[command(flatten)]
+    pub output: Output,
+}
+
 /// Reads a role by its name.
 pub fn role() -> impl TypedValueParser<Value = Role> {
     PossibleValuesParser::new(Role::NAMES).try_map(|name| name.parse::<Role>())

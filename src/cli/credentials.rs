@@ -1,7 +1,6 @@
 //! `teamchat user key` and `teamchat user session`: what logs a person in, without their password.
 
-use super::accounts::Account;
-use super::common::{Failure, Style, run_command};
+use super::common::{Account, Failure, Style, run_command};
 use clap::Subcommand;
 use serde_json::{Value, json};
 use std::io::Write;

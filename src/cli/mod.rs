@@ -33,13 +33,13 @@ mod test_server;
 mod tls_flags;
 
 use accounts::{
-    Account, DeactivateCommand, DeleteCommand, EmailCommand, PasswordCommand, RenameCommand, RoleCommand,
+    DeactivateCommand, DeleteCommand, EmailCommand, PasswordCommand, RenameCommand, RoleCommand,
     SessionsCommand, random_password, read_password,
 };
 use clap::builder::BoolishValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use common::{DEFAULT_DB, Failure, File, Output, Style, role, run_command};
+use common::{Account, DEFAULT_DB, Failure, File, Output, Style, role, run_command};
 use credentials::{KeyCommand, SessionCommand};
 use serde_json::Value;
 use serve::DEFAULT_ADDRESS;

@@ -195,7 +195,7 @@ impl<'d> Target<'d> {
             }
             audience = audience.and_public_queues();
         }
-        let (topic_id, previous) = sql::topic_or_new_and_newest(tx, stream, &topic.key())?;
+        let (topic_id, previous) = topic_sql::topic_or_new_and_newest(tx, stream, &topic.key())?;
         let (topic, topic_id) = (topic.as_str(), Some(topic_id));
         Ok(Self { recipient_id, topic, topic_id, previous, audience, mentioned_bots })
     }

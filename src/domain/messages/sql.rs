@@ -1,12 +1,10 @@
 //! Statements about messages that several modules need. A statement that only one index or table needs is beside its
 //! rule.
 
-use crate::domain::access;
 use crate::domain::limits::{MAX_DELETED_LENGTH, MAX_EDITS, MAX_EDITS_LENGTH};
 use crate::domain::messages::record::{
     EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute,
 };
-use crate::domain::rows::channel::StreamRow;
 use crate::domain::search::{index, purge};
 use crate::store::Tx;
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
@@ -187,41 +185,6 @@ pub fn resolved_topics(connection: &Connection, stream_id: StreamId) -> rusqlite
         )?
         .query_map([stream_id], |row| row.get(0))?
         .collect()
-}
-
-/// Returns a topic of a channel, and stores it if it is new.
-pub fn topic_or_new(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlite::Result<TopicId> {
-    if let Some(topic_id) = access::messages::topic(connection, stream_id, key)? {
-        return Ok(topic_id);
-    }
-    insert_topic(connection, stream_id, key)
-}
-
-fn insert_topic(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlite::Result<TopicId> {
-    connection
-        .prepare_cached("INSERT INTO topic (stream_id, name_key) VALUES (?1, ?2)")?
-        .execute((stream_id, key))?;
-    Ok(TopicId(connection.last_insert_rowid()))
-}
-
-/// Returns a topic of a channel, which is stored if it is new, and the time of the channel's newest message, in UNIX
-/// seconds. One statement: this is a part of each send.
-pub fn topic_or_new_and_newest(
-    connection: &Connection,
-    stream: &StreamRow,
-    key: &str,
-) -> rusqlite::Result<(TopicId, Option<i64>)> {
-    let (topic_id, newest): (Option<TopicId>, _) = connection
-        .prepare_cached(
-            "SELECT (SELECT topic_id FROM topic WHERE stream_id = ?1 AND name_key = ?2),
-                 (SELECT timestamp FROM message WHERE recipient_id = ?3 ORDER BY id DESC LIMIT 1)",
-        )?
-        .query_row((stream.stream_id, key, stream.recipient_id), |row| row.try_into())?;
-    let topic_id = match topic_id {
-        Some(topic_id) => topic_id,
-        None => insert_topic(connection, stream.stream_id, key)?,
-    };
-    Ok((topic_id, newest))
 }
 
 /// Returns the client program with a name, and stores it if it is new.

@@ -1,14 +1,50 @@
-//! Statements about all messages of a topic. There may be many, so that each uses an index and reads no more rows than
+//! Statements about topics, and about all messages of one. There may be many, so that each uses an index and reads no more rows than
 //! its result needs. Ranges are those of ids that a viewer may read.
 
-use crate::domain::access::messages::{Ranges, newest_of_topic_in};
+use crate::domain::access::messages::{Ranges, newest_of_topic_in, topic};
 use crate::domain::limits::MAX_PARTICIPANT_ROWS;
 use crate::domain::messages::record::{EditRecord, attribute};
 use crate::domain::messages::sql;
-use crate::types::{MessageId, RecipientId, TopicId, UserId};
+use crate::domain::rows::channel::StreamRow;
+use crate::types::{MessageId, RecipientId, StreamId, TopicId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::BTreeSet;
+
+/// Returns a topic of a channel, and stores it if it is new.
+pub fn topic_or_new(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlite::Result<TopicId> {
+    if let Some(topic_id) = topic(connection, stream_id, key)? {
+        return Ok(topic_id);
+    }
+    insert_topic(connection, stream_id, key)
+}
+
+fn insert_topic(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlite::Result<TopicId> {
+    connection
+        .prepare_cached("INSERT INTO topic (stream_id, name_key) VALUES (?1, ?2)")?
+        .execute((stream_id, key))?;
+    Ok(TopicId(connection.last_insert_rowid()))
+}
+
+/// Returns a topic of a channel, which is stored if it is new, and the time of the channel's newest message, in UNIX
+/// seconds. One statement: this is a part of each send.
+pub fn topic_or_new_and_newest(
+    connection: &Connection,
+    stream: &StreamRow,
+    key: &str,
+) -> rusqlite::Result<(TopicId, Option<i64>)> {
+    let (topic_id, newest): (Option<TopicId>, _) = connection
+        .prepare_cached(
+            "SELECT (SELECT topic_id FROM topic WHERE stream_id = ?1 AND name_key = ?2),
+                 (SELECT timestamp FROM message WHERE recipient_id = ?3 ORDER BY id DESC LIMIT 1)",
+        )?
+        .query_row((stream.stream_id, key, stream.recipient_id), |row| row.try_into())?;
+    let topic_id = match topic_id {
+        Some(topic_id) => topic_id,
+        None => insert_topic(connection, stream.stream_id, key)?,
+    };
+    Ok((topic_id, newest))
+}
 
 /// The messages of a topic in ranges of ids, ascending, at most `limit`.
 pub fn ids(

@@ -8,7 +8,7 @@ use crate::domain::messages::flags::bit;
 use crate::domain::messages::markup::framed;
 use crate::domain::messages::record::{EditRecord, RENDERED_VERSION, attribute};
 use crate::domain::messages::widget::{WIDGET, Widget};
-use crate::domain::messages::{submessages, topic_or_new};
+use crate::domain::messages::{submessages, topic_sql};
 use crate::domain::rendering::{Earlier, render_again};
 use crate::domain::{files, messages, search};
 use crate::error::ApiResult;
@@ -221,7 +221,7 @@ fn insert(
         topic_id = Some(match topics.get(&key) {
             Some(known) => *known,
             None => {
-                let topic_id = topic_or_new(tx, stream_id, &key.1)?;
+                let topic_id = topic_sql::topic_or_new(tx, stream_id, &key.1)?;
                 topics.insert(key, topic_id);
                 topic_id
             }

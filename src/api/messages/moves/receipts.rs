@@ -22,7 +22,7 @@ pub fn write_rows(
     caller: &Caller,
     skip_history_of: Option<MessageId>,
 ) -> ApiResult<()> {
-    let topic_id = messages::topic_or_new(tx, mv.to.stream_id, &mv.topic.key())?;
+    let topic_id = topic_sql::topic_or_new(tx, mv.to.stream_id, &mv.topic.key())?;
     let subject = mv.changes_topic().then(|| mv.topic.as_str());
     let links = if mv.topic_links.is_empty() { None } else { Some(serde_json::to_string(&mv.topic_links)?) };
     let with_history = mv.ids.iter().copied().filter(|id| skip_history_of != Some(*id));
