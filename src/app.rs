@@ -336,6 +336,19 @@ pub struct Deliveries {
     failing: Mutex<Option<FailingDeliveries>>,
 }
 
+/// The outcome of an attempt to deliver something.
+#[derive(Clone, Copy, Debug)]
+pub enum Outcome<'e> {
+    /// It was taken.
+    Taken,
+    /// It alone is refused for good: others may be taken.
+    Unwanted,
+    /// It is refused for good, with an error that may be true for others too.
+    Refused(&'e str),
+    /// The attempt failed with this error, and may be repeated.
+    Failed(&'e str),
+}
+
 /// Deliveries of which the last attempt failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailingDeliveries {
@@ -346,18 +359,22 @@ pub struct FailingDeliveries {
 }
 
 impl Deliveries {
-    /// Notes that one was taken. It is counted when it has left the queue.
-    pub fn succeeded(&self, now: i64) {
-        self.last_success.store(now, Ordering::Relaxed);
-        *self.failing.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
-    /// Notes that an attempt failed. Returns since when none was taken, in UNIX seconds.
-    pub fn failed(&self, now: i64, error: &str) -> i64 {
+    /// Notes the outcome of an attempt. Returns its counter, to be incremented when the change of the queue is stored.
+    pub fn note(&self, now: i64, outcome: Outcome<'_>) -> &Count {
         let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (counter, error) = match outcome {
+            Outcome::Taken => {
+                self.last_success.store(now, Ordering::Relaxed);
+                *failing = None;
+                return &self.sent;
+            }
+            Outcome::Unwanted => return &self.refused,
+            Outcome::Refused(error) => (&self.refused, error),
+            Outcome::Failed(error) => (&self.failures, error),
+        };
         let since = failing.as_ref().map_or(now, |failing| failing.since);
         *failing = Some(FailingDeliveries { since, error: error.to_owned() });
-        since
+        counter
     }
 
     /// The failure of the last attempt, if it failed.

@@ -188,6 +188,12 @@ impl Collector for Figures {
 /// Labels of a value.
 type Labels<'l> = &'l [(&'l str, &'l str)];
 
+/// Deliveries of one kind: their labels, results, and what waits, if the database can be read.
+type Queue<'q> = (Labels<'q>, &'q Deliveries, Option<Backlog>);
+
+/// A gauge of deliveries: its name, its help, and its value, if it has one.
+type Gauge = (&'static str, String, fn(&Queue<'_>) -> Option<f64>);
+
 /// Writes families of metrics.
 struct Writer<'e>(DescriptorEncoder<'e>);
 
@@ -246,6 +252,53 @@ impl Writer<'_> {
         }
         Ok(())
     }
+
+    /// The metrics of deliveries, whose names begin with `teamchat_KIND`.
+    fn deliveries(&mut self, [kind, items, item]: [&str; 3], queues: &[Queue<'_>]) -> fmt::Result {
+        let outcomes = queues.iter().flat_map(|(labels, results, _)| {
+            let counts =
+                [("sent", &results.sent), ("refused", &results.refused), ("expired", &results.expired)];
+            counts.map(|(outcome, count)| ([*labels, &[("outcome", outcome)][..]].concat(), count.get()))
+        });
+        let outcomes: Vec<_> = outcomes.collect();
+        let outcomes: Vec<(Labels<'_>, u64)> =
+            outcomes.iter().map(|(labels, count)| (&labels[..], *count)).collect();
+        let help = format!("Number of {items} that left the queue");
+        self.counters(&format!("teamchat_{kind}_{items}"), &help, &outcomes)?;
+        let failures: Vec<(Labels<'_>, u64)> =
+            queues.iter().map(|(labels, results, _)| (*labels, results.failures.get())).collect();
+        self.counters(
+            &format!("teamchat_{kind}_failures"),
+            &format!("Failed attempts to send {item}"),
+            &failures,
+        )?;
+        let gauges: [Gauge; 4] = [
+            ("failed", format!("1 if the last attempt to send {item} failed"), |(_, results, _)| {
+                Some(f64::from(u8::from(results.failing().is_some())))
+            }),
+            (
+                "last_success_timestamp_seconds",
+                format!("When {item} was last accepted, in UNIX seconds"),
+                |(_, results, _)| results.last_success().map(positive),
+            ),
+            ("waiting", format!("Number of {items} that are waiting"), |(.., backlog)| {
+                Some(positive(backlog.as_ref()?.waiting))
+            }),
+            (
+                "oldest_waiting_timestamp_seconds",
+                format!("Since when {item} has been waiting for the longest time, in UNIX seconds"),
+                |(.., backlog)| backlog.as_ref()?.oldest_waiting.map(positive),
+            ),
+        ];
+        for (name, help, value) in gauges {
+            let values: Vec<(Labels<'_>, f64)> =
+                queues.iter().filter_map(|queue| Some((queue.0, value(queue)?))).collect();
+            if !values.is_empty() {
+                self.gauges(&format!("teamchat_{kind}_{name}"), &help, &values)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]
@@ -256,11 +309,6 @@ fn float(number: u64) -> f64 {
 /// A number of bytes, ids or rows, which is not negative.
 fn positive(number: i64) -> f64 {
     float(u64::try_from(number).unwrap_or(0))
-}
-
-/// 1 if the last attempt of deliveries failed.
-fn failed(results: &Deliveries) -> f64 {
-    f64::from(u8::from(results.failing().is_some()))
 }
 
 const MICROSECONDS: f64 = 1_000_000.0;
@@ -423,89 +471,26 @@ impl Figures {
         if app.options.mail.is_none() {
             return Ok(());
         }
-        let results = &app.mail.deliveries;
-        let outcomes: [(Labels<'_>, u64); 3] = [
-            (&[("outcome", "sent")], results.sent.get()),
-            (&[("outcome", "refused")], results.refused.get()),
-            (&[("outcome", "expired")], results.expired.get()),
-        ];
-        out.counters("teamchat_mail_letters", "Emails that left the queue", &outcomes)?;
-        let help = "Failed attempts to send an email";
-        out.counter("teamchat_mail_failures", help, results.failures.get())?;
-        let help = "1 if the last attempt to send an email failed";
-        out.gauge("teamchat_mail_failed", help, failed(results))?;
-        if let Some(last) = results.last_success() {
-            let help = "When an email was last sent, in UNIX seconds";
-            out.gauge("teamchat_mail_last_success_timestamp_seconds", help, positive(last))?;
-        }
-        let Some(Backlogs { mail, .. }) = self.backlogs else { return Ok(()) };
-        out.gauge("teamchat_mail_waiting", "Emails that are waiting", positive(mail.waiting))?;
-        let Some(oldest) = mail.oldest_waiting else { return Ok(()) };
-        let help = "Since when the oldest email has been waiting, in UNIX seconds";
-        out.gauge("teamchat_mail_oldest_waiting_timestamp_seconds", help, positive(oldest))
+        let mail: Queue<'_> = (&[], &app.mail.deliveries, self.backlogs.map(|all| all.mail));
+        out.deliveries(["mail", "emails", "an email"], &[mail])
     }
 
     fn write_push(&self, out: &mut Writer<'_>) -> fmt::Result {
         let app = &self.server.app;
-        let browsers = (!app.options.web_push.is_off)
-            .then(|| ("browsers", &app.web_push, self.backlogs.map(|all| all.web_push)));
-        let phones = app
-            .options
-            .push_bouncer
-            .is_some()
-            .then(|| ("phones", &app.phone_push, self.backlogs.map(|all| all.phone_push)));
-        let transports: Vec<_> = browsers.into_iter().chain(phones).collect();
-        if transports.is_empty() {
-            return Ok(());
+        let browsers: Queue<'_> =
+            (&[("transport", "browsers")], &app.web_push, self.backlogs.map(|all| all.web_push));
+        let phones: Queue<'_> =
+            (&[("transport", "phones")], &app.phone_push, self.backlogs.map(|all| all.phone_push));
+        let queues: Vec<_> =
+            [(browsers, !app.options.web_push.is_off), (phones, app.options.push_bouncer.is_some())]
+                .into_iter()
+                .filter_map(|(queue, is_on)| is_on.then_some(queue))
+                .collect();
+        if queues.is_empty() {
+            Ok(())
+        } else {
+            out.deliveries(["push", "notifications", "a notification"], &queues)
         }
-        let outcomes = transports.iter().flat_map(|(name, results, _)| {
-            let counts =
-                [("sent", &results.sent), ("refused", &results.refused), ("expired", &results.expired)];
-            counts.map(|(outcome, count)| ([("transport", *name), ("outcome", outcome)], count.get()))
-        });
-        let outcomes: Vec<_> = outcomes.collect();
-        let outcomes: Vec<(Labels<'_>, u64)> =
-            outcomes.iter().map(|(labels, count)| (&labels[..], *count)).collect();
-        out.counters("teamchat_push_notifications", "Notifications that left the queue", &outcomes)?;
-        let labels: Vec<_> = transports.iter().map(|(name, ..)| [("transport", *name)]).collect();
-        let failures: Vec<(Labels<'_>, u64)> = labels
-            .iter()
-            .zip(&transports)
-            .map(|(labels, (_, results, _))| (&labels[..], results.failures.get()))
-            .collect();
-        out.counters("teamchat_push_failures", "Attempts to send a notification that failed", &failures)?;
-        let gauges = |value: &dyn Fn(&Deliveries, Option<Backlog>) -> Option<f64>| -> Vec<(Labels<'_>, f64)> {
-            let values = labels.iter().zip(&transports);
-            values
-                .filter_map(|(labels, (_, results, backlog))| Some((&labels[..], value(results, *backlog)?)))
-                .collect()
-        };
-        let last = |results: &Deliveries, _: Option<Backlog>| results.last_success().map(positive);
-        let waiting = |_: &Deliveries, backlog: Option<Backlog>| Some(positive(backlog?.waiting));
-        let oldest = |_: &Deliveries, backlog: Option<Backlog>| backlog?.oldest_waiting.map(positive);
-        for (name, help, values) in [
-            (
-                "teamchat_push_failed",
-                "1 if the last attempt to send a notification failed",
-                gauges(&|results, _| Some(failed(results))),
-            ),
-            (
-                "teamchat_push_last_success_timestamp_seconds",
-                "When a notification was last accepted, in UNIX seconds",
-                gauges(&last),
-            ),
-            ("teamchat_push_waiting", "Notifications that wait", gauges(&waiting)),
-            (
-                "teamchat_push_oldest_waiting_timestamp_seconds",
-                "Since when the oldest notification waits, in UNIX seconds",
-                gauges(&oldest),
-            ),
-        ] {
-            if !values.is_empty() {
-                out.gauges(name, help, &values)?;
-            }
-        }
-        Ok(())
     }
 
     fn write_database(&self, out: &mut Writer<'_>) -> fmt::Result {

@@ -1,12 +1,14 @@
 //! Mail by a mail server of its own (aiosmtpd): TLS, logins, refusals, restarts, and what the operator sees of it.
 //!
 //! `.ci/run` installs aiosmtpd (`tests/clients/run install`).
+#![expect(clippy::float_cmp, reason = "values that are compared are small whole numbers")]
 
 use crate::authority::{Authority, Files};
 use crate::doctor::examine;
 use crate::ports::ReservedPort;
 use crate::program::{Serving, command, words};
 use crate::requirements::program_or_skip;
+use crate::status::{metrics, value};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -261,7 +263,7 @@ async fn a_server_sends_its_letters_and_hides_the_password() {
     let (_, shown, _) = words(&command(&["config", "show"]).args(config).output().unwrap());
     assert!(shown.contains("(hidden)") && !shown.contains(ENCODED), "{shown}");
 
-    let flags = ["--listen", "127.0.0.1:0", "--log", "trace"];
+    let flags = ["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--log", "trace"];
     let serving = Serving::start(folder, &[&config[..], &flags].concat());
     place.invite(&serving, "new@example.com").await;
     let letter = server.next();
@@ -284,6 +286,18 @@ async fn a_server_sends_its_letters_and_hides_the_password() {
             break;
         }
     }
+    let metrics = metrics(&serving, "teamchat_mail_last_success_timestamp_seconds").await;
+    for (name, expected) in [
+        (r#"teamchat_mail_emails_total{outcome="sent"}"#, 1.0),
+        (r#"teamchat_mail_emails_total{outcome="refused"}"#, 0.0),
+        (r#"teamchat_mail_emails_total{outcome="expired"}"#, 0.0),
+        ("teamchat_mail_failures_total", 0.0),
+        ("teamchat_mail_failed", 0.0),
+        ("teamchat_mail_waiting", 0.0),
+    ] {
+        assert_eq!(value(&metrics, name), expected, "{name}");
+    }
+    assert!(!metrics.contains("teamchat_mail_oldest_waiting"), "{metrics}");
     examine(folder, &config).expect("ok", "mail", &["accepts the login"]);
     let log = serving.stop();
     assert!(!log.contains(ENCODED) && !log.contains(PASSWORD), "{log}");

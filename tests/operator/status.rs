@@ -18,7 +18,7 @@ fn screen(folder: &Path) -> String {
 }
 
 /// The metrics, once they have a line that begins like this.
-async fn metrics(serving: &Serving, line: &str) -> String {
+pub async fn metrics(serving: &Serving, line: &str) -> String {
     let url = serving.printed.lines().find_map(|line| line.trim().strip_prefix("metrics")).unwrap().trim();
     loop {
         let found = reqwest::get(url).await.unwrap().text().await.unwrap();
@@ -29,7 +29,8 @@ async fn metrics(serving: &Serving, line: &str) -> String {
     }
 }
 
-fn value(metrics: &str, name: &str) -> f64 {
+/// The value of a metric with these labels.
+pub fn value(metrics: &str, name: &str) -> f64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("{name}: {metrics}")).parse().unwrap()
 }

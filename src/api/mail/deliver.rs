@@ -3,7 +3,7 @@
 //! A letter is deleted when the mail server has taken it. If the server crashes between the two, the letter is sent again with
 //! the same `Message-ID`: at least once, and once if nothing crashes.
 
-use crate::app::{App, MailOptions};
+use crate::app::{App, MailOptions, Outcome};
 use crate::domain::mail::outbox::{self, DueLetter};
 use crate::domain::notices::operation;
 use crate::domain::notifications::mailed;
@@ -73,8 +73,9 @@ async fn deliver_all(app: &App, options: &MailOptions, open: &mut Option<Connect
             Ok(answer) => {
                 tracing::debug!(kind = due.kind, answer, "an email was sent");
                 app.mail.mark_sent(due.id);
+                let counter = app.mail.deliveries.note(app.clock.seconds(), Outcome::Taken);
                 succeeded(app).await?;
-                finish(app, &due, Some(&app.mail.deliveries.sent)).await?;
+                finish(app, &due, Some(counter)).await?;
             }
             Err(refusal) => {
                 *open = None;
@@ -136,9 +137,9 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
     let Refusal { kind, text } = refusal;
     if kind == RefusalKind::Letter {
         tracing::warn!(kind = due.kind, error = text, "the mail server refused an email, which is dropped");
-        return finish(app, due, Some(&app.mail.deliveries.refused)).await;
+        return finish(app, due, Some(app.mail.deliveries.note(now, Outcome::Unwanted))).await;
     }
-    app.mail.deliveries.failures.increment();
+    app.mail.deliveries.note(now, Outcome::Failed(&text)).increment();
     let next_try = if kind == RefusalKind::Server {
         let failures = app.mail.failures_in_a_row.fetch_add(1, Ordering::Relaxed);
         let next_attempt = now + scheduler::pause_after(&SERVER_PAUSES, failures);
@@ -148,7 +149,7 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
         now + scheduler::pause_after(&LETTER_PAUSES, due.attempts.unsigned_abs())
     };
     tracing::warn!(kind = due.kind, error = text, "an email was not sent and will be tried again");
-    let is_told = now - app.mail.deliveries.failed(now, &text) >= TELL_AFTER;
+    let is_told = app.mail.deliveries.failing().is_some_and(|failing| now - failing.since >= TELL_AFTER);
     let id = due.id;
     let job = move |tx: &mut Tx<'_>| {
         outbox::postpone(tx, id, next_try, &text)?;
@@ -159,7 +160,6 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
 
 /// Notes that the mail server takes letters.
 async fn succeeded(app: &App) -> ApiResult<()> {
-    app.mail.deliveries.succeeded(app.clock.seconds());
     app.mail.failures_in_a_row.store(0, Ordering::Relaxed);
     app.mail.next_attempt.store(0, Ordering::Relaxed);
     if app.readers.read(|snapshot| operation::is_mail_failing(snapshot)).await? {

@@ -9,7 +9,7 @@ use crate::api::web_push::slots::Slots;
 use crate::api::web_push::sql::Subscription;
 use crate::api::web_push::vapid::ServerKey;
 use crate::api::web_push::{decide, phones, queue, sql};
-use crate::app::App;
+use crate::app::{self, App};
 use crate::auth::Ctx;
 use crate::domain::{realm, rows};
 use crate::error::{ApiError, ApiResult};
@@ -169,22 +169,13 @@ async fn deliver(app: &App, due: DueNotification) -> ApiResult<()> {
     };
     let outcome = send(app, &ready).await?;
     let Ready { notification, failed_tries, deadline, .. } = *ready;
-    let results = &app.web_push;
-    let counter = match &outcome {
-        Outcome::Accepted => {
-            results.succeeded(app.clock.seconds());
-            &results.sent
-        }
-        Outcome::Gone => &results.refused,
-        Outcome::Refused(error) => {
-            results.failed(app.clock.seconds(), error);
-            &results.refused
-        }
-        Outcome::Later(_, error) => {
-            results.failed(app.clock.seconds(), error);
-            &results.failures
-        }
+    let noted = match &outcome {
+        Outcome::Accepted => app::Outcome::Taken,
+        Outcome::Gone => app::Outcome::Unwanted,
+        Outcome::Refused(error) => app::Outcome::Refused(error),
+        Outcome::Later(_, error) => app::Outcome::Failed(error),
     };
+    let counter = app.web_push.note(app.clock.seconds(), noted);
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
         match outcome {
             Outcome::Accepted => {

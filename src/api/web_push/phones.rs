@@ -7,7 +7,7 @@ use crate::api::web_push::phone_payload::{Organization, message_payload, remove_
 use crate::api::web_push::queue::{DueNotification, NotificationKey, Transports};
 use crate::api::web_push::retries::{LIFETIME, pause_after};
 use crate::api::web_push::{device_sql, queue};
-use crate::app::{App, PushBouncer};
+use crate::app::{App, Outcome, PushBouncer};
 use crate::auth::Ctx;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::{realm, rows};
@@ -136,21 +136,14 @@ async fn notify(app: &App, bouncer: &PushBouncer, due: DueNotification) -> ApiRe
     };
     let Sending { identity, value, added, outdated, refused, failed_tries, deadline } = sending;
     let outcome = ask(app, bouncer, &identity, Request::Notify(value)).await;
-    let results = &app.phone_push;
-    let counter = match &outcome {
-        Ok(_) => {
-            results.succeeded(now);
-            &results.sent
-        }
+    let noted = match &outcome {
+        Ok(_) => Outcome::Taken,
         Err(Failure::Refused(msg) | Failure::Unauthorized(msg) | Failure::UnknownDevice(msg)) => {
-            results.failed(now, msg);
-            &results.refused
+            Outcome::Refused(msg)
         }
-        Err(Failure::Unavailable(_, msg)) => {
-            results.failed(now, msg);
-            &results.failures
-        }
+        Err(Failure::Unavailable(_, msg)) => Outcome::Failed(msg),
     };
+    let counter = app.phone_push.note(now, noted);
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
         let (nothing, given_up) = (RoaringBitmap::new(), &outdated | &refused);
         match outcome {
