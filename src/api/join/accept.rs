@@ -35,12 +35,22 @@ pub struct Joined {
     pub organization: String,
 }
 
+/// A form with errors.
+pub struct InvalidForm {
+    /// The invitation.
+    pub invite: InviteRow,
+    /// The errors.
+    pub errors: FieldErrors,
+    /// True if people log in with passwords.
+    pub has_passwords: bool,
+}
+
 /// The result of a submitted form.
 pub enum AcceptResult {
     /// The user was created.
     Joined(Joined),
     /// The form has errors.
-    Invalid(Box<(InviteRow, FieldErrors)>),
+    Invalid(Box<InvalidForm>),
     /// The link does not work.
     Unusable(Unusable),
 }
@@ -60,18 +70,18 @@ pub fn accept(
         Ok(invite) => invite,
         Err(reason) => return Ok(AcceptResult::Unusable(reason)),
     };
-    let is_password_used: bool = realm::settings::PASSWORD_AUTH_ENABLED.get(tx)?;
-    if !is_password_used && !invite.works_without_password() {
+    let has_passwords = realm::settings::PASSWORD_AUTH_ENABLED.get(tx)?;
+    if !has_passwords && !invite.works_without_password() {
         return Ok(AcceptResult::Unusable(Unusable::Unknown));
     }
-    let password_hash = password_hash.filter(|_| is_password_used);
-    let mut errors = form.check(tx, &invite, language)?;
-    if is_password_used && password_hash.is_none() {
+    let password_hash = password_hash.filter(|_| has_passwords);
+    let mut errors = form.check(tx, &invite, has_passwords, language)?;
+    if has_passwords && password_hash.is_none() {
         // Logins with passwords were turned on after the form was read: it is shown again with the field.
         errors.password = password_error("", language);
     }
     if !errors.is_empty() {
-        return Ok(AcceptResult::Invalid(Box::new((invite, errors))));
+        return Ok(AcceptResult::Invalid(Box::new(InvalidForm { invite, errors, has_passwords })));
     }
     if invites::rules::has_reached_daily_limit(tx, &invite, tx.now())? {
         return Ok(AcceptResult::Unusable(Unusable::TooMany));
@@ -102,7 +112,7 @@ pub fn accept(
         welcome_text: invite.welcome_message_custom_text,
         api_key: keys::mint(tx, user.user_id, CLIENT)?,
         session,
-        has_password: is_password_used,
+        has_password: has_passwords,
         email: user.delivery_email,
         full_name: user.full_name,
         organization: realm::settings::NAME.get(tx)?,

@@ -2,7 +2,6 @@
 
 use crate::domain::allowed_domains::check_may_join;
 use crate::domain::invites::record::InviteRow;
-use crate::domain::realm;
 use crate::domain::users::{emails, names, passwords};
 use crate::http::{ApiError, ApiResult};
 use crate::types::{Language, fill, find_forbidden_in_name};
@@ -58,11 +57,12 @@ impl SignupForm {
         invite.email.as_deref().unwrap_or(self.email.trim())
     }
 
-    /// Checks the fields and returns their errors.
+    /// Checks the fields and returns their errors. The password is checked where people log in with passwords.
     pub fn check(
         &self,
         connection: &Connection,
         invite: &InviteRow,
+        has_passwords: bool,
         language: Language,
     ) -> ApiResult<FieldErrors> {
         let mut errors = FieldErrors::default();
@@ -95,7 +95,7 @@ impl SignupForm {
         } else if let Err(refusal) = check_may_join(connection, email)? {
             errors.email = Some(refusal.reason_for_new_user(language, email));
         }
-        if realm::settings::PASSWORD_AUTH_ENABLED.get(connection)? {
+        if has_passwords {
             errors.password = password_error(&self.password, language);
         }
         Ok(errors)

@@ -1,6 +1,6 @@
 //! `GET` and `POST /join/{key}/`.
 
-use crate::api::join::accept::AcceptResult;
+use crate::api::join::accept::{AcceptResult, InvalidForm};
 use crate::api::join::form::{FieldErrors, SignupForm};
 use crate::api::join::view::SignupPage;
 use crate::api::join::{accept, view};
@@ -59,7 +59,8 @@ pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
         }
     };
     let providers = &read.app.options.oidc;
-    let has_form = has_form(read, &invite)?;
+    let has_passwords = realm::settings::PASSWORD_AUTH_ENABLED.get(read)?;
+    let has_form = has_form(has_passwords, &invite);
     if !has_form && providers.is_empty() {
         return Ok(view::unusable(&organization(read, read.info)?, Unusable::Unknown));
     }
@@ -69,7 +70,8 @@ pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
     let organization = organization(read, read.info)?;
     let (key, name) = (params.key, organization.name.clone());
     let signup = SignupForm { key, organization: name, ..SignupForm::default() };
-    render_signup(read, (read.info, providers), organization, &invite, &signup, &FieldErrors::default())
+    let page = Page { info: read.info, providers, has_passwords };
+    render_signup(read, page, organization, &invite, &signup, &FieldErrors::default())
 }
 
 /// `POST /join/{key}/`: creates the user, or shows the sign-up page with the errors.
@@ -84,29 +86,31 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
             Ok(invite) => invite,
             Err(reason) => return Ok(Err(view::unusable(&organization(snapshot, &info)?, reason))),
         };
-        if !has_form(snapshot, &invite)? {
+        let has_passwords = realm::settings::PASSWORD_AUTH_ENABLED.get(snapshot)?;
+        if !has_form(has_passwords, &invite) {
             return Ok(Err(view::unusable(&organization(snapshot, &info)?, Unusable::Unknown)));
         }
         if needs_proof(snapshot, &invite)? {
             return Ok(Err(prove_address(&signup.key)));
         }
         let language = organization(snapshot, &info)?.language;
-        let mut errors = signup.check(snapshot, &invite, language)?;
+        let mut errors = signup.check(snapshot, &invite, has_passwords, language)?;
         if !has_valid_token(&info, &signup.token) {
             errors = FieldErrors { page: Some(stale_page(language).to_owned()), ..FieldErrors::default() };
         }
         if !errors.is_empty() {
-            let (organization, page) = (organization(snapshot, &info)?, (&info, app.options.oidc.as_slice()));
+            let organization = organization(snapshot, &info)?;
+            let page = Page { info: &info, providers: &app.options.oidc, has_passwords };
             return render_signup(snapshot, page, organization, &invite, &signup, &errors).map(Err);
         }
-        Ok(Ok(realm::settings::PASSWORD_AUTH_ENABLED.get(snapshot)?))
+        Ok(Ok(has_passwords))
     });
-    let is_password_used: bool = match checked.await? {
-        Ok(is_password_used) => is_password_used,
+    let has_passwords = match checked.await? {
+        Ok(has_passwords) => has_passwords,
         Err(page) => return Ok(page),
     };
     let has_web = app.options.client_files != ClientFiles::Off;
-    let password_hash = if is_password_used {
+    let password_hash = if has_passwords {
         Some(passwords::hash_async(&call.app.pools, OnBehalfOf::Stranger, signup.password.clone()).await?)
     } else {
         None
@@ -127,8 +131,8 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
                     (page, Some((joined.user_id, joined.welcome_text)))
                 }
                 AcceptResult::Invalid(found) => {
-                    let (invite, errors) = *found;
-                    let page = (&job_info, providers.as_slice());
+                    let InvalidForm { invite, errors, has_passwords } = *found;
+                    let page = Page { info: &job_info, providers: &providers, has_passwords };
                     (render_signup(tx, page, organization, &invite, &job_signup, &errors)?, None)
                 }
                 AcceptResult::Unusable(reason) => (view::unusable(&organization, reason), None),
@@ -142,8 +146,8 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
 }
 
 /// True if people sign up by the form, and not only at providers: with a password, or without one by an invitation that works so.
-fn has_form(connection: &Connection, invite: &InviteRow) -> ApiResult<bool> {
-    Ok(invite.works_without_password() || realm::settings::PASSWORD_AUTH_ENABLED.get(connection)?)
+fn has_form(has_passwords: bool, invite: &InviteRow) -> bool {
+    has_passwords || invite.works_without_password()
 }
 
 /// True if people who join by a reusable link prove their addresses first, which takes a letter.
@@ -171,10 +175,19 @@ pub fn organization(connection: &Connection, info: &RequestInfo) -> ApiResult<vi
     Ok(view::Organization { name, language, icon_url: images::realm::RealmImage::Icon.url(&settings) })
 }
 
+/// What the sign-up page depends on beside the invitation and the form.
+#[derive(Clone, Copy)]
+struct Page<'a> {
+    info: &'a RequestInfo,
+    providers: &'a [Provider],
+    /// True if people log in with passwords.
+    has_passwords: bool,
+}
+
 /// Renders the sign-up page with the buttons of providers, and sets its cookie.
 fn render_signup(
     connection: &Connection,
-    (info, providers): (&RequestInfo, &[Provider]),
+    Page { info, providers, has_passwords }: Page<'_>,
     organization: view::Organization,
     invite: &InviteRow,
     signup: &SignupForm,
@@ -193,8 +206,8 @@ fn render_signup(
         errors,
         token: &token,
         providers,
-        has_form: has_form(connection, invite)?,
-        asks_password: realm::settings::PASSWORD_AUTH_ENABLED.get(connection)?,
+        has_form: has_form(has_passwords, invite),
+        asks_password: has_passwords,
     };
     Ok(view::signup(&contents, cookie))
 }
