@@ -227,10 +227,11 @@ pub struct Body {
     html: Vec<String>,
 }
 
-/// Styles are attributes: some mail programs drop style sheets.
-const PAGE: &str = "margin:0;padding:16px;font:15px/1.5 sans-serif;color:#222";
+/// Styles are attributes: some mail programs drop style sheets. The colors of text and background are those of the program, which
+/// may be dark.
+const PAGE: &str = "margin:0;padding:16px;font:15px/1.5 sans-serif;overflow-wrap:break-word";
 const BUTTON: &str = "display:inline-block;padding:8px 16px;border-radius:4px;background:#3b5bdb;color:#fff;text-decoration:none";
-const SMALL: &str = "font-size:13px;color:#666";
+const SMALL: &str = "font-size:13px;opacity:0.75";
 
 impl Body {
     /// An empty body.
@@ -244,10 +245,12 @@ impl Body {
         self
     }
 
-    /// A paragraph of plain text.
+    /// A paragraph of plain text, which may have several lines.
     #[must_use]
     pub fn paragraph(self, text: &str) -> Self {
-        self.with(text.to_owned(), &html! { p { (text) } })
+        let lines =
+            html! { p { @for (number, line) in text.lines().enumerate() { @if number > 0 { br; } (line) } } };
+        self.with(text.to_owned(), &lines)
     }
 
     /// A link as a button. The text has the label and, on a line of its own, the URL.
@@ -298,7 +301,12 @@ impl Body {
         let page = html! {
             (DOCTYPE)
             html lang=(language.code()) {
-                head { meta charset="utf-8"; title { (title) } }
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width";
+                    meta name="color-scheme" content="light dark";
+                    title { (title) }
+                }
                 body style=(PAGE) { (parts) }
             }
         };
@@ -313,15 +321,21 @@ mod tests {
     #[test]
     fn texts_are_escaped_in_html_and_plain_in_text() {
         let body = Body::new()
-            .paragraph("Ada <b> & \"Bob\"")
+            .paragraph("Ada <b> & \"Bob\"\nEve")
             .button("Join", "https://chat.example.com/join/x/?a=1&b=2")
             .facts(&[("IP address", "<i>")])
             .small("Bye");
-        let expected = "Ada <b> & \"Bob\"\n\nJoin:\nhttps://chat.example.com/join/x/?a=1&b=2\n\nIP address: <i>\n\nBye\n";
+        let expected = "Ada <b> & \"Bob\"\nEve\n\nJoin:\nhttps://chat.example.com/join/x/?a=1&b=2\n\nIP address: <i>\n\nBye\n";
         assert_eq!(body.text(), expected);
         let page = body.page(Language::English, "<title>");
         assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\">"), "{page}");
-        for escaped in ["&lt;title&gt;", "Ada &lt;b&gt; &amp;", "?a=1&amp;b=2", "&lt;i&gt;"] {
+        for escaped in [
+            "&lt;title&gt;",
+            "<p>Ada &lt;b&gt; &amp; &quot;Bob&quot;<br>Eve</p>",
+            "?a=1&amp;b=2",
+            "&lt;i&gt;",
+            "content=\"light dark\"",
+        ] {
             assert!(page.contains(escaped), "{escaped} is not in {page}");
         }
     }

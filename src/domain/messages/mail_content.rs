@@ -16,6 +16,13 @@ static FILE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(^|[\s(\[<]
 /// Elements that letters keep; the content of others stays.
 const KEPT: &str = " a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong sub sup table tbody td th thead tr u ul ";
 
+/// The attributes that some of these get, because mail programs show them without quotes, borders and line breaks.
+const STYLES: [(&str, &str); 3] = [
+    ("blockquote", r#" style="margin:0;padding-left:12px;border-left:3px solid #999""#),
+    ("pre", r#" style="margin:0;padding:8px;border:1px solid #999;border-radius:4px;white-space:pre-wrap""#),
+    ("table", r#" border="1" cellpadding="4" style="border-collapse:collapse""#),
+];
+
 /// Elements without an end.
 const VOID: &[&str] = &["br", "col", "hr", "img", "input", "path", "source", "wbr"];
 
@@ -212,6 +219,13 @@ impl<'a, 'h> Rewriter<'a, 'h> {
             opened.is_kept = true;
             self.out.push('<');
             self.out.push_str(name);
+            let style = STYLES.iter().find(|(styled, _)| *styled == name);
+            self.out.push_str(style.map_or("", |(_, added)| *added));
+            if matches!(name, "td" | "th")
+                && let Some(alignment) = attribute(attributes, "style")
+            {
+                let _ = write!(self.out, " style=\"{alignment}\"");
+            }
             if name == "a"
                 && let Some(link) = attribute(attributes, "href")
             {
@@ -320,7 +334,15 @@ mod tests {
             ),
             (
                 r#"<div class="codehilite"><pre><span></span><code><span class="k">fn</span> a</code></pre></div>"#,
-                "<pre><code>fn a</code></pre>",
+                r#"<pre style="margin:0;padding:8px;border:1px solid #999;border-radius:4px;white-space:pre-wrap"><code>fn a</code></pre>"#,
+            ),
+            (
+                "<blockquote>\n<p>a</p>\n</blockquote>",
+                "<blockquote style=\"margin:0;padding-left:12px;border-left:3px solid #999\">\n<p>a</p>\n</blockquote>",
+            ),
+            (
+                r#"<table><tr><th style="text-align: right;">a</th><td>b</td></tr></table>"#,
+                r#"<table border="1" cellpadding="4" style="border-collapse:collapse"><tr><th style="text-align: right;">a</th><td>b</td></tr></table>"#,
             ),
             ("<ol start=\"3\">\n<li>a<br>b</li>\n</ol>", "<ol start=\"3\">\n<li>a<br>b</li>\n</ol>"),
         ];
