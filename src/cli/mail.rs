@@ -1,10 +1,12 @@
 //! `teamchat mail`.
 
 use super::common::{Failure, Style, print, run_command};
+use super::mail_deliver::DeliverCommand;
 use super::serve::Serve;
 use super::test_flags::UsageError;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use std::process::ExitCode;
 use teamchat::commands::{Command, send_now, test_letter};
 use teamchat::domain::realm::settings::NAME;
 use teamchat::server::runtime;
@@ -20,6 +22,13 @@ pub enum MailCommand {
     /// Exit code: 0 if the email was sent, 1 if the mail server refused it, 2 for wrong usage.
     #[command(override_usage = "teamchat mail test ADDRESS [OPTIONS]")]
     Test(Box<TestCommand>),
+    /// Deliver an email from standard input to the running server, for aliases of mail servers.
+    ///
+    /// The server has to receive email, with --mail-listen and --mail-pattern. Its rules and limits apply. Mail servers that can
+    /// deliver by LMTP or SMTP do not need this command. Exit code: 0 if the server accepted the email, 65 if it refused it, 67 if
+    /// there is no such recipient, 75 if it has to be delivered again later, also when the server does not run, 2 for wrong usage.
+    #[command(override_usage = "teamchat mail deliver --recipient ADDRESS --mail-listen ADDR:PORT < EMAIL")]
+    Deliver(DeliverCommand),
 }
 
 #[derive(Args)]
@@ -32,9 +41,11 @@ pub struct TestCommand {
 }
 
 impl MailCommand {
-    pub fn run(self) -> Result<(), Failure> {
-        let Self::Test(command) = self;
-        command.run()
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Test(command) => command.run().map(|()| ExitCode::SUCCESS),
+            Self::Deliver(command) => Ok(command.run()),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ mod import;
 mod keeping;
 mod logging;
 mod mail;
+mod mail_deliver;
 mod mail_flags;
 mod mail_in_flags;
 #[cfg(test)]
@@ -140,7 +141,7 @@ enum MainCommand {
     /// (there may be warnings), 1 if there are problems, 2 if the database cannot be used.
     #[command(override_usage = "teamchat doctor [OPTIONS]")]
     Doctor(Box<doctor::DoctorCommand>),
-    /// Test mail.
+    /// Test mail, and deliver received email.
     #[command(subcommand)]
     Mail(mail::MailCommand),
     /// Show the state of a server: people, messages, sizes, and problems with their remedies.
@@ -302,6 +303,10 @@ impl Arguments {
                 Ok(code) => return code,
                 Err(error) => Err(error),
             },
+            MainCommand::Mail(task) => match task.run() {
+                Ok(code) => return code,
+                Err(error) => Err(error),
+            },
             MainCommand::Compact(compact) => compact.run(),
             MainCommand::Health(health) => health.run(),
             MainCommand::Import(import) => import.run(),
@@ -311,7 +316,6 @@ impl Arguments {
             MainCommand::Bot(BotCommand::Create(create)) => create.run(),
             MainCommand::Fixtures(task) => task.run(),
             MainCommand::Organization(task) => task.run(),
-            MainCommand::Mail(task) => task.run(),
             MainCommand::Status(command) => command.run(),
         };
         match done {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Commands without an entry, with the reason.
-const UNRECORDED: [(&str, &str); 14] = [
+const UNRECORDED: [(&str, &str); 15] = [
     ("serve", "changes of its users have entries of their own"),
     ("health", "reads only"),
     ("check", "reads only, without --repair"),
@@ -15,6 +15,7 @@ const UNRECORDED: [(&str, &str); 14] = [
     ("doctor", "reads only"),
     ("audit", "reads only"),
     ("mail test", "changes nothing"),
+    ("mail deliver", "sends what any client of the listener sends"),
     ("config check", "reads the configuration"),
     ("config show", "reads the configuration"),
     ("user list", "reads only"),

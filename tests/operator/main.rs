@@ -14,6 +14,7 @@ mod doctor;
 mod http2;
 #[cfg(unix)]
 mod mail;
+mod mail_deliver;
 #[path = "../api/harness/ports.rs"]
 mod ports;
 mod program;
