@@ -4,7 +4,7 @@ use crate::domain::limits::MAX_MESSAGE_LENGTH;
 use crate::domain::mail_addresses::parts::MailOptions;
 use crate::domain::mail_in::html::to_markdown;
 use crate::domain::mail_in::mime::Mail;
-use crate::domain::mail_in::quotes::{without_footer, without_quotes};
+use crate::domain::mail_in::quotes::{without_footer, without_quote_of_outlook, without_quotes};
 use crate::domain::mail_in::subject::is_forwarded;
 use crate::domain::messages::markup::shortened;
 use teamchat_markdown::{close_fences, silenced};
@@ -48,7 +48,10 @@ fn own_text(mail: &Mail, options: MailOptions) -> String {
         let text = &text[..text.floor_char_boundary(MAX_TEXT)];
         Some(if keeps_quotes { text.to_owned() } else { without_quotes(text) })
     };
-    let html = || mail.html.as_ref().map(|html| to_markdown(html, keeps_quotes)).filter(is_there);
+    let html = || {
+        let text = to_markdown(mail.html.as_ref()?, keeps_quotes);
+        Some(if keeps_quotes { text } else { without_quote_of_outlook(&text) }).filter(is_there)
+    };
     let text = if options.prefer_html { html().or_else(plain) } else { plain().or_else(html) };
     let text = text.unwrap_or_default();
     if options.include_footer { text } else { without_footer(&text).to_owned() }

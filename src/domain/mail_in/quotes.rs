@@ -27,13 +27,16 @@ static ATTRIBUTIONS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!(r"^({})\s*$", patterns.join("|"))).ok()
 });
 
+/// A time of day.
+static CLOCK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[0-9][:.][0-9]{2}").ok());
+
 /// The first lines of the header that Outlook writes before a quoted mail.
 static SENDERS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^\s*\*?(From|Von|De|Da|Van|Od|差出人|发件人)\s?[:：]\*?\s\S").ok());
+    LazyLock::new(|| Regex::new(r"^\s*\*{0,2}(From|Von|De|Da|Van|Od|差出人|发件人)\s?[:：]\*{0,2}\s\S").ok());
 static TIMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let words =
-        "Sent|Date|Gesendet|Datum|Envoyé|Enviado|Fecha|Data|Inviato|Verzonden|Wysłano|送信日時|发送时间";
-    Regex::new(&format!(r"^\s*\*?({words})\s?[:：]")).ok()
+    let words = "Sent|Date|Gesendet|Datum|Envoyé|Enviad[ao]( em| el)?|Fecha|Data|Inviato|Verzonden|Wysłan[eo]\
+                 |送信日時|发送时间";
+    Regex::new(&format!(r"^\s*\*{{0,2}}({words})\s?[:：]")).ok()
 });
 
 /// The most lines of an attribution: mail programs break long ones.
@@ -50,12 +53,12 @@ fn is_quoted(line: &str) -> bool {
 /// Cuts a quoted mail at the end of a text. Answers among the lines of a quoted mail are kept together with them.
 pub fn without_quotes(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    // From here on all lines are quoted or empty, or none is quoted: then the program did not mark the quote.
+    // Where the last quoted line ends, and the last other one. What follows both is not marked as a quote by the program.
     let last = |quoted: bool| {
         let is_last = |line: &&str| !line.trim().is_empty() && is_quoted(line) == quoted;
         lines.iter().rposition(is_last).map_or(0, |at| at + 1)
     };
-    let quote_to_the_end = last(true).min(last(false));
+    let (quotes_end, texts_end) = (last(true), last(false));
     let mut end = lines.len();
     for (number, line) in lines.iter().enumerate() {
         let next = lines.get(number + 1..).unwrap_or_default();
@@ -65,8 +68,9 @@ pub fn without_quotes(text: &str) -> String {
             end = number;
             break;
         }
-        if let Some(length) = attribution(&lines[number..])
-            && number + length >= quote_to_the_end
+        if let Some((length, is_known)) = attribution(&lines[number..])
+            && let after = number + length
+            && (is_known && after >= quotes_end || (texts_end..quotes_end).contains(&after))
         {
             end = number;
             break;
@@ -87,17 +91,29 @@ fn has_header(lines: &[&str]) -> bool {
         && lines.iter().skip(1).take(3).any(|line| matches(&TIMES, line))
 }
 
-/// The number of lines at the beginning that name the sender and the time of a quoted mail.
-fn attribution(lines: &[&str]) -> Option<usize> {
+/// Cuts a quoted mail at the header that Outlook writes before it.
+pub fn without_quote_of_outlook(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    match (1..lines.len()).find(|number| has_header(&lines[*number..])) {
+        Some(end) => lines[..end].join("\n"),
+        None => text.to_owned(),
+    }
+}
+
+/// The number of lines at the beginning that name the sender and the time of a quoted mail, and whether their language is known.
+/// In others, they have a time and an address in angle brackets.
+fn attribution(lines: &[&str]) -> Option<(usize, bool)> {
     let first = lines.first().filter(|line| !line.trim().is_empty() && line.len() < 400)?;
     let mut joined = first.trim_start().to_owned();
     for length in 1..=MAX_ATTRIBUTION {
         if joined.trim_end().ends_with([':', '：']) {
             // There is a time in it.
             let is_dated = joined.contains(|c: char| c.is_ascii_digit());
-            return (is_dated && matches(&ATTRIBUTIONS, &joined)).then_some(length);
+            let is_known = is_dated && matches(&ATTRIBUTIONS, &joined);
+            let is_other = first.contains('<') && matches(&CLOCK, first) && joined.contains('@');
+            return (is_known || is_other).then_some((length, is_known));
         }
-        let more = lines.get(length).filter(|line| line.len() < 400)?;
+        let more = lines.get(length).filter(|line| line.len() < 400 && !line.trim().is_empty())?;
         joined = format!("{joined} {}", more.trim());
     }
     None
@@ -137,6 +153,20 @@ mod tests {
             ("new\n\n________________________________\nFrom: Ada <a@example.com>\nSent: Monday\nold", "new"),
             ("new\n\nFrom: Ada <a@example.com>\nDate: Monday\nTo: Bob\n\nold", "new"),
             ("new\n> old\n>> older", "new"),
+            // Gmail in languages that it writes in other ways, and in languages that are not known.
+            ("nowe\n\nniedz., 29 lis 2026 o 07:59 Ada <ada@example.com>\nnapisał(a):\n\n> stare", "nowe"),
+            ("返事\n\n2026年11月29日(日) 7:59 Ada <ada@example.com>:\n\n> 前", "返事"),
+            ("答复\n\nAda <ada@example.com> 于2026年11月29日周日 07:59写道：\n\n> 旧", "答复"),
+            (
+                "Svar\n\nDen sön 29 nov. 2026 kl 07:59 skrev Ada Lovelace <\nada@example.com>:\n\n> gammal",
+                "Svar",
+            ),
+            // Outlook.
+            (
+                "novo\n\nDe: Ada <a@example.com>\nEnviada em: domingo, 29 de novembro\nPara: Bob\n\nvelho",
+                "novo",
+            ),
+            ("nowe\n\nOd: Ada <a@example.com>\nWysłane: niedziela\nDo: Bob\n\nstare", "nowe"),
             // Nothing is cut.
             ("On Monday I wrote:\nwe met", "On Monday I wrote:\nwe met"),
             ("> question\n\nanswer", "> question\n\nanswer"),
@@ -145,11 +175,26 @@ mod tests {
                 "On Mon, 21 Sep 2026, Ada wrote:\n> one\nyes\n> two\nno",
             ),
             ("From: here to there", "From: here to there"),
+            (
+                "Ada <ada@example.com> wants these at 10:00:\none\ntwo",
+                "Ada <ada@example.com> wants these at 10:00:\none\ntwo",
+            ),
             ("above\n____________________________\nbelow", "above\n____________________________\nbelow"),
             ("> only a quote", "> only a quote"),
             ("", ""),
         ] {
             assert_eq!(without_quotes(text), own, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn headers_of_outlook_are_cut_in_markdown() {
+        for (text, own) in [
+            ("new\n\n**From:** Ada <a@example.com>\n**Sent:** Monday\n**To:** Bob\n\nold", "new\n"),
+            ("new\n\n**From:** here to there\n> quote", "new\n\n**From:** here to there\n> quote"),
+            ("**From:** Ada\n**Sent:** Monday\n\nold", "**From:** Ada\n**Sent:** Monday\n\nold"),
+        ] {
+            assert_eq!(without_quote_of_outlook(text), own, "{text:?}");
         }
     }
 
