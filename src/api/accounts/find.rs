@@ -46,12 +46,12 @@ fn page_with(language: Language, error: Option<&str>) -> Reply {
         language,
         title: language.t("Find your account"),
         sentences: &[
-            language.t("Enter your email addresses, separated by commas: at most 10. Each gets a letter that says whether it has \
+            language.t("Enter your email addresses, separated by commas: at most 10. Each receives an email that says whether it has \
                  an account here."),
         ],
         error,
         field: Some(page::Input { name: "emails", label: language.t("Email"), kind: "text", value: "" }),
-        button: language.t("Send the letters"),
+        button: language.t("Send the emails"),
         ..page::Form::default()
     })
 }
@@ -94,6 +94,6 @@ pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
         Ok(())
     };
     call.write(job).await?;
-    let sentence = fill(language.t("Letters are on their way to: {emails}."), &[("emails", &typed)]);
+    let sentence = fill(language.t("Emails are on their way to: {emails}."), &[("emails", &typed)]);
     Ok(shown(200, language, language.t("Check your email"), &[&sentence]))
 }

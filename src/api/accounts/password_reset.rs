@@ -45,11 +45,11 @@ fn page_with(language: Language, error: Option<&str>) -> Reply {
         language,
         title: language.t("Forgot your password?"),
         sentences: &[language.t(
-            "Enter the email address of your account. A letter with a link for a new password goes to it.",
+            "Enter the email address of your account. You will receive an email with a link for a new password.",
         )],
         error,
         field: Some(page::Input { name: "email", label: language.t("Email"), kind: "email", value: "" }),
-        button: language.t("Send the letter"),
+        button: language.t("Send the email"),
         ..page::Form::default()
     })
 }
@@ -95,7 +95,7 @@ fn send(tx: &mut Tx<'_>, email: &str) -> ApiResult<()> {
 pub fn done(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
     let language = language_of(read, read.info)?;
     let sentence = language.t(
-        "If this address can have a new password, a letter is on its way to it. Its link works once, and for \
+        "If this address can have a new password, an email is on its way to it. Its link works once, and for \
          a day.",
     );
     Ok(shown(200, language, language.t("Check your email"), &[sentence]))

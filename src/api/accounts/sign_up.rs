@@ -80,9 +80,8 @@ fn page_with(language: Language, params: &SignUpForm, error: Option<&str>) -> Re
     form(&page::Form {
         language,
         title: language.t("Sign up"),
-        sentences: &[
-            language.t("Enter your email address. A letter with the link to your new account goes to it.")
-        ],
+        sentences: &[language
+            .t("Enter your email address. You will receive an email with the link to your new account.")],
         error,
         hidden: &[("invite", &params.invite)],
         field: Some(page::Input {
@@ -91,7 +90,7 @@ fn page_with(language: Language, params: &SignUpForm, error: Option<&str>) -> Re
             kind: "email",
             value: &params.email,
         }),
-        button: language.t("Send the letter"),
+        button: language.t("Send the email"),
     })
 }
 
@@ -142,11 +141,11 @@ pub fn sent(read: &Read<'_, Anyone>, params: SentParams) -> ApiResult<Reply> {
     let email = params.email.trim();
     let sentence = if names::is_new_email(email) {
         let text = language
-            .t("A letter is on its way to {email}. Its link leads to your new account, and works for a day.");
+            .t("An email is on its way to {email}. Its link leads to your new account, and works for a day.");
         fill(text, &[("email", email)])
     } else {
         language
-            .t("A letter is on its way to you. Its link leads to your new account, and works for a day.")
+            .t("An email is on its way to you. Its link leads to your new account, and works for a day.")
             .to_owned()
     };
     Ok(shown(200, language, language.t("Check your email"), &[&sentence]))

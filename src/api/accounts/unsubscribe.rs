@@ -30,7 +30,7 @@ pub fn show(read: &Read<'_, Anyone>, params: UnsubscribeParams) -> ApiResult<Rep
     }
     Ok(form(&page::Form {
         language,
-        title: language.t("End these letters"),
+        title: language.t("Unsubscribe from these emails"),
         sentences: &[about(language, &params.kind)],
         button: language.t("Send me no more of them"),
         ..page::Form::default()
@@ -40,10 +40,10 @@ pub fn show(read: &Read<'_, Anyone>, params: UnsubscribeParams) -> ApiResult<Rep
 /// The letters of a type.
 fn about(language: Language, kind: &str) -> &'static str {
     match kind {
-        "missed_messages" => language.t("Letters about messages that you have missed."),
+        "missed_messages" => language.t("Emails about messages that you have missed."),
         "digest" => language.t("Digests of what happened while you were away."),
-        "login" => language.t("Letters about new logins to your account."),
-        _ => language.t("Letters about new features."),
+        "login" => language.t("Emails about new logins to your account."),
+        _ => language.t("Emails about new features."),
     }
 }
 
@@ -57,8 +57,8 @@ pub async fn submit(call: Call<Anyone>, params: UnsubscribeParams) -> ApiResult<
         return Ok(unknown(language));
     }
     let sentence =
-        language.t("You get no more of these letters. Your notification settings turn them on again.");
-    Ok(shown(200, language, language.t("These letters have ended"), &[sentence]))
+        language.t("You will not receive these emails any more. You can turn them on again in your notification settings.");
+    Ok(shown(200, language, language.t("You are unsubscribed"), &[sentence]))
 }
 
 /// Turns the setting off. Returns whether the link is known.
@@ -77,6 +77,7 @@ fn turn_off(tx: &mut Tx<'_>, params: &UnsubscribeParams) -> ApiResult<bool> {
 }
 
 fn unknown(language: Language) -> Reply {
-    let sentence = language.t("It is not complete. Your notification settings turn these letters off, too.");
+    let sentence =
+        language.t("It is not complete. You can also turn these emails off in your notification settings.");
     shown(200, language, language.t("This link does not work"), &[sentence])
 }

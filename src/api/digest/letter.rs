@@ -82,7 +82,7 @@ pub fn compose(
         return Ok(None);
     }
     let settings = format!("{}/#settings/notifications", setup.url);
-    let body = body.link(language.t("Settings of notifications"), &settings);
+    let body = body.link(language.t("Notification settings"), &settings);
     let subject = fill(language.t("Digest for {organization}"), &[("organization", &organization)]);
     let basis = mailed::basis(connection, user_id, Vec::new(), shown, now)?;
     Ok(basis.map(|basis| Letter::to_user(Kind::Digest, &user, language, subject, body).based_on(basis)))

@@ -297,7 +297,7 @@ impl Writer<'_> {
         } else {
             self.language.t("Replies to this email are not read. Please reply in the chat.")
         };
-        let body = body.small(answers).link(self.language.t("Settings of notifications"), &settings);
+        let body = body.small(answers).link(self.language.t("Notification settings"), &settings);
         let thread = thread_of(bucket);
         Ok(Some(Written { subject, body, newest, time, thread, missed: missed_ids, context }))
     }
