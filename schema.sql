@@ -959,7 +959,7 @@ CREATE TABLE reply_email (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX reply_email_message ON reply_email (message_id);
 CREATE INDEX reply_email_user ON reply_email (user_id);
--- How the running server sends mail: one row, written at each start; none if it sends none. Every letter takes its links from here:
+-- How the running server sends mail: one row, written at each start; none if it sends none. Every email takes its links from here:
 -- the host that a request names may be another site.
 CREATE TABLE mail_setup (
     id              INTEGER PRIMARY KEY CHECK (id = 1),
@@ -967,8 +967,8 @@ CREATE TABLE mail_setup (
     url             TEXT    NOT NULL              -- scheme, host and port of links, without a slash at the end
 ) STRICT;
 
--- Letters that wait for the mail server. A row is inserted with the change that causes it, and deleted when the mail server has
--- the letter or refuses it for good.
+-- Emails that wait for the mail server. A row is inserted with the change that causes it, and deleted when the mail server has
+-- the email or refuses it for good.
 CREATE TABLE outgoing_mail (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     kind            TEXT    NOT NULL,             -- for example invitation
@@ -997,7 +997,7 @@ CREATE TABLE confirmation (
     expires         INTEGER NOT NULL              -- UNIX seconds
 ) STRICT;
 
--- Links that end mail of a kind, the same for all kinds. They are readable, since each letter has one, and can do nothing else.
+-- Links that end mail of a kind, the same for all kinds. They are readable, since each email has one, and can do nothing else.
 CREATE TABLE unsubscribe_key (
     user_id         INTEGER PRIMARY KEY REFERENCES user (user_id),
     key             TEXT    NOT NULL UNIQUE
@@ -1022,7 +1022,7 @@ CREATE TABLE mail_held (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX mail_held_check ON mail_held (next_check);
 
--- The messages that a person missed are collected until a time, which the first of them sets. Then there is a letter about each
+-- The messages that a person missed are collected until a time, which the first of them sets. Then there is an email about each
 -- conversation, and the batch is deleted.
 CREATE TABLE missed_batch (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -1033,7 +1033,7 @@ CREATE TABLE missed_batch (
 CREATE INDEX missed_batch_user ON missed_batch (user_id, due);
 CREATE INDEX missed_batch_due ON missed_batch (due);
 
--- The messages of batches. A letter is queued in the transaction that deletes its messages.
+-- The messages of batches. An email is queued in the transaction that deletes its messages.
 CREATE TABLE missed_message (
     batch_id        INTEGER NOT NULL REFERENCES missed_batch (id),
     message_id      INTEGER NOT NULL,             -- the message may be deleted since

@@ -219,9 +219,9 @@ pub struct Options {
 pub struct MailOptions {
     /// The address, encryption and credentials of the mail server; of `--smtp-url`.
     pub server: MailServer,
-    /// The address that letters come from.
+    /// The address that emails come from.
     pub sender: String,
-    /// The base of links in letters: scheme, host and port, without a slash at the end.
+    /// The base of links in emails: scheme, host and port, without a slash at the end.
     pub url: String,
 }
 
@@ -320,7 +320,7 @@ pub struct BackupOptions {
     pub recipients: Vec<String>,
 }
 
-/// The results of deliveries to other servers since the server started: of letters, or of notifications.
+/// The results of deliveries to other servers since the server started: of emails, or of notifications.
 #[derive(Default)]
 pub struct Deliveries {
     /// Number of those that were taken.
@@ -397,22 +397,22 @@ pub struct Mail {
     pub failures_in_a_row: AtomicU64,
     /// The time before which the mail server is left alone, in UNIX seconds.
     pub next_attempt: AtomicI64,
-    /// Letters that were sent and may still be in the queue.
+    /// Emails that were sent and may still be in the queue.
     sent_ids: Mutex<HashSet<i64>>,
 }
 
 impl Mail {
-    /// True if a letter in the queue was sent.
+    /// True if an email in the queue was sent.
     pub fn has_sent(&self, id: i64) -> bool {
         self.sent_ids.lock().unwrap_or_else(PoisonError::into_inner).contains(&id)
     }
 
-    /// Notes that a letter was sent, before it is deleted: it is not sent again if that fails.
+    /// Notes that an email was sent, before it is deleted: it is not sent again if that fails.
     pub fn mark_sent(&self, id: i64) {
         self.sent_ids.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
     }
 
-    /// Notes that a letter was deleted.
+    /// Notes that an email was deleted.
     pub fn forget_sent(&self, id: i64) {
         self.sent_ids.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }

@@ -12,7 +12,7 @@
 //! 5. [`turns`]: the order in which work begins;
 //! 6. [`http_client`]: requests to other servers;
 //! 7. [`oidc`]: sign-on by OpenID Connect, the protocol with a provider;
-//! 8. [`smtp`]: letters to a mail server;
+//! 8. [`smtp`]: emails to a mail server;
 //! 9. [`store`]: the database, snapshots to read it, one writer to change it;
 //! 10. [`events`]: the log of changes, and the event queues, which are cursors into it;
 //! 11. [`auth`]: callers, credentials, rate limits;

@@ -20,11 +20,11 @@ const SIGN_UPS_OF_ADDRESS: Rule = Rule { attempts: 100, window: 10 * MINUTE };
 /// Steps of logins at providers from one address: 200 in 10 minutes. Some have the server ask the provider.
 const SIGN_ONS_OF_ADDRESS: Rule = Rule { attempts: 200, window: 10 * MINUTE };
 
-/// Letters that one address causes without a login: 5 in a day, as on the published server.
+/// Emails that one address causes without a login: 5 in a day, as on the published server.
 const LETTERS_OF_ADDRESS: Rule = Rule { attempts: 5, window: DAY };
 
-/// Letters with a link for a new password, or that prove a new address, of one account: 2 in an hour and 5 in a day, as on the
-/// published server. As many letters of each other kind go to one address, however many people ask for them.
+/// Emails with a link for a new password, or that prove a new address, of one account: 2 in an hour and 5 in a day, as on the
+/// published server. As many emails of each other kind go to one address, however many people ask for them.
 const LETTERS_OF_ACCOUNT: [Rule; 2] =
     [Rule { attempts: 2, window: 60 * MINUTE }, Rule { attempts: 5, window: DAY }];
 
@@ -139,18 +139,18 @@ impl RateLimiter {
         self.mails.iter().zip(MAILS).try_for_each(|(mails, rule)| mails.count((), rule, clock).check())
     }
 
-    /// Counts a letter of a kind to an email, which an address causes without a login. Fails if there were too many of either.
+    /// Counts an email of a kind to a recipient, which an address causes without a login. Fails if there were too many of either.
     pub fn count_letter_to(&self, kind: &str, email: &str, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
         self.count_letter(peer, clock)?;
         self.count_letter_of_account(&format!("{kind} {email}"), clock)
     }
 
-    /// Counts a letter that an address causes without a login. Fails if there were too many.
+    /// Counts an email that an address causes without a login. Fails if there were too many.
     pub fn count_letter(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
         self.letters_of_addresses.count(address_block(peer), LETTERS_OF_ADDRESS, clock).check()
     }
 
-    /// Counts a letter with a link that changes an account: `account` is its email, or another name of it. Fails if there were
+    /// Counts an email with a link that changes an account: `account` is its address, or another name of it. Fails if there were
     /// too many.
     pub fn count_letter_of_account(&self, account: &str, clock: &Clock) -> ApiResult<()> {
         let account: String = account.trim().to_lowercase().chars().take(MAX_PATH_LENGTH).collect();

@@ -25,7 +25,7 @@ pub struct MailFlags {
 }
 
 impl MailFlags {
-    /// Checks the flags; `None` if this server sends no mail. Links in letters begin with `url`. The URL of the mail server is not
+    /// Checks the flags; `None` if this server sends no mail. Links in emails begin with `url`. The URL of the mail server is not
     /// checked by clap, whose errors would show the password.
     pub fn options(&self, url: &str) -> Result<Option<MailOptions>, UsageError> {
         let (smtp_url, sender) = match (&self.smtp_url, &self.mail_from) {

@@ -1,4 +1,4 @@
-//! `mail test`: a letter that is sent at once.
+//! `mail test`: an email that is sent at once.
 
 use crate::app::{App, MailOptions};
 use crate::domain::mail::{Body, Setup};
@@ -8,7 +8,7 @@ use crate::smtp::{Connection, Message, Refusal};
 use crate::types::Language;
 use serde_json::{Value, json};
 
-/// The letter of the test, with the name of the organization.
+/// The email of the test, with the name of the organization.
 pub fn test_letter(options: &MailOptions, address: &str, organization: &str, now: i64) -> Message {
     let setup = Setup { sender: options.sender.clone(), url: options.url.clone() };
     let text = format!(
@@ -18,7 +18,7 @@ pub fn test_letter(options: &MailOptions, address: &str, organization: &str, now
     setup.compose_test(address, organization, &body, Language::English, now)
 }
 
-/// Sends a letter at once, and returns the words of the mail server.
+/// Sends an email at once, and returns the words of the mail server.
 pub async fn send_now(options: &MailOptions, letter: &Message) -> Result<String, Refusal> {
     let mut connection = Connection::open(&options.server, None).await?;
     let answer = connection.send(&options.sender, letter).await?;
@@ -26,7 +26,7 @@ pub async fn send_now(options: &MailOptions, letter: &Message) -> Result<String,
     Ok(answer)
 }
 
-/// Sends the letter of the test as the running server sends others. The answer has `sent`, and the words of the mail server.
+/// Sends the email of the test as the running server sends others. The answer has `sent`, and the words of the mail server.
 pub(super) async fn test(app: &App, address: &str) -> ApiResult<Value> {
     let Some(options) = &app.options.mail else {
         return Err(ApiError::bad_request(

@@ -188,7 +188,7 @@ pub enum Command {
     Record(Work),
     /// `mail test`.
     TestMail {
-        /// The address to which the letter goes.
+        /// The address to which the email goes.
         address: String,
     },
     /// `doctor`: expects a request to `/health` with this text.

@@ -82,9 +82,9 @@ pub struct Status {
 pub struct MailStatus {
     /// Host and port of the mail server.
     pub server: String,
-    /// The address that letters come from.
+    /// The address that emails come from.
     pub sender: String,
-    /// The letters.
+    /// The emails.
     #[serde(flatten)]
     pub letters: DeliveryStatus,
 }

@@ -55,7 +55,7 @@ pub fn add(tx: &mut Tx<'_>, user_id: UserId, message_id: MessageId) -> ApiResult
     Ok(())
 }
 
-/// Makes messages due again whose letter was not sent, because it is not right any more.
+/// Makes messages due again whose email was not sent, because it is not right any more.
 pub fn put_back(tx: &mut Tx<'_>, user_id: UserId, message_ids: &[MessageId]) -> ApiResult<()> {
     if message_ids.is_empty() {
         return Ok(());

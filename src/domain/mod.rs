@@ -15,7 +15,7 @@
 //! | `users`, `presence`, `user_status`, `muted_users` | users |
 //! | `channel_folders` to `bots` | channels and their folders, subscribers, and bots |
 //! | `visibility` | events for channels and users that a change makes visible or invisible |
-//! | `user_topics` to `allowed_domains` | topic policies, letters, domains that may join |
+//! | `user_topics` to `allowed_domains` | topic policies, emails, domains that may join |
 //! | `rendering` to `missed_messages` | rendering Markdown as the author sees the organization, the search index, messages, addresses for mail, narrows, who is notified, and what waits for mail |
 //! | `profile_values` to `purge` | commands that combine the modules above |
 //! | `backups` to `space` | backups of the file, checks of it, and its free space |

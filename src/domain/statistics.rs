@@ -102,7 +102,7 @@ pub struct Backlog {
 /// The queues of deliveries to other servers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Backlogs {
-    /// Letters, without reminders whose time has not come.
+    /// Emails, without reminders whose time has not come.
     pub mail: Backlog,
     /// Notifications of browsers.
     pub web_push: Backlog,
@@ -111,7 +111,7 @@ pub struct Backlogs {
 }
 
 impl Backlogs {
-    /// Loads the queues. They are bounded; texts of letters are not read.
+    /// Loads the queues. They are bounded; texts of emails are not read.
     pub fn load(connection: &Connection, now: i64) -> ApiResult<Self> {
         let reminder = Kind::InvitationReminder.name();
         let waiting = connection

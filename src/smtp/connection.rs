@@ -1,4 +1,4 @@
-//! Handing letters over to a mail server.
+//! Handing emails over to a mail server.
 
 use crate::http_client::{client_config, trusted_roots};
 use crate::smtp::limited::Limited;
@@ -19,11 +19,11 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-/// Time limit of the connection, with greeting, TLS and login; and of the commands for one letter.
+/// Time limit of the connection, with greeting, TLS and login; and of the commands for one email.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(30);
 const COMMANDS_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time limit of the answer to a letter. A mail server that needs longer gets the letter again.
+/// Time limit of the answer to an email. A mail server that needs longer gets the email again.
 const CONTENT_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Time limit of the farewell.
@@ -38,19 +38,19 @@ const MAX_ERROR: usize = 500;
 /// The scope of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// It does not answer, is busy, or does not let the server in: another letter would fare no better now.
+    /// It does not answer, is busy, or does not let the server in: another email would fare no better now.
     Server,
-    /// It cannot take this letter now, and may take it later.
+    /// It cannot take this email now, and may take it later.
     Later,
-    /// It refuses the receiver or the letter for good.
+    /// It refuses the receiver or the email for good.
     Letter,
 }
 
-/// A letter was not handed over.
+/// An email was not handed over.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct Refusal {
-    /// The meaning for this letter and for others.
+    /// The meaning for this email and for others.
     pub kind: RefusalKind,
     /// The words of the mail server, or what went wrong, on one line.
     pub text: String,
@@ -67,7 +67,7 @@ impl Refusal {
     }
 }
 
-/// A connection to a mail server, on which letters are handed over one after the other.
+/// A connection to a mail server, on which emails are handed over one after the other.
 pub struct Connection {
     smtp: AsyncSmtpConnection,
     timeout: Option<Duration>,
@@ -83,11 +83,11 @@ impl Connection {
         }
     }
 
-    /// Hands a letter over. After an error the connection is not used again.
+    /// Hands an email over. After an error the connection is not used again.
     pub async fn send(&mut self, sender: &str, message: &Message) -> Result<String, Refusal> {
         let (envelope, content) = message
             .format(sender)
-            .map_err(|error| Refusal::new(RefusalKind::Letter, &format!("the letter is invalid: {error}")))?;
+            .map_err(|error| Refusal::new(RefusalKind::Letter, &format!("the email is invalid: {error}")))?;
         let too_slow = |_| Refusal::server("the mail server does not answer in time");
         let commands = async {
             let mut options = Vec::new();
@@ -104,7 +104,7 @@ impl Connection {
                 options.push(MailParameter::Body(MailBodyParameter::EightBitMime));
             }
             let mail = Mail::new(envelope.from().cloned(), options);
-            // The sender is the same for all letters.
+            // The sender is the same for all emails.
             self.smtp.command(mail).await.map_err(|error| refusal(&error, RefusalKind::Server))?;
             for to in envelope.to() {
                 let rcpt = Rcpt::new(to.clone(), Vec::new());
@@ -121,7 +121,7 @@ impl Connection {
 
     /// Says goodbye.
     pub async fn close(mut self) {
-        // The letters are with the mail server already.
+        // The emails are with the mail server already.
         let _answer = timeout(QUIT_TIMEOUT, self.smtp.command(Quit)).await;
     }
 }

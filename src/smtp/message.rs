@@ -1,4 +1,4 @@
-//! A letter with its headers.
+//! An email with its headers.
 
 use lettre::address::Envelope;
 use lettre::message::header::{HeaderName, HeaderValue};
@@ -13,7 +13,7 @@ const MAX_MAILBOX: usize = 320;
 /// The longest text in a header, in characters.
 const MAX_HEADER: usize = 300;
 
-/// A letter to one address: all of it but the sender's address.
+/// An email to one address: all of it but the sender's address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// The receiver's address.
@@ -24,10 +24,10 @@ pub struct Message {
     pub from_name: String,
     /// The address for answers; `None` if no one reads any.
     pub reply_to: Option<String>,
-    /// The id to which all letters of a thread refer.
+    /// The id to which all emails of a thread refer.
     #[serde(default)]
     pub references: Option<String>,
-    /// In Unicode; encoded when the letter is written.
+    /// In Unicode; encoded when the email is written.
     pub subject: String,
     /// The body as plain text.
     pub text: String,
@@ -51,13 +51,13 @@ pub fn is_address(text: &str) -> bool {
         && !text.chars().any(|letter| letter.is_control() || letter.is_whitespace())
 }
 
-/// An address is not one, or the letter has no valid form.
+/// An address is not one, or the email has no valid form.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidMessage(String);
 
 impl Message {
-    /// Writes the letter as it is sent from an address, and returns it with its envelope.
+    /// Writes the email as it is sent from an address, and returns it with its envelope.
     pub(super) fn format(&self, sender: &str) -> Result<(Envelope, Vec<u8>), InvalidMessage> {
         let invalid = |error: &dyn std::error::Error| InvalidMessage(error.to_string());
         let address = |text: &str| text.parse::<Address>().map_err(|error| invalid(&error));
@@ -114,7 +114,7 @@ fn mailbox(name: Option<&str>, address: Address) -> Mailbox {
 }
 
 /// A body whose lines end with LF, which are written as CRLF. Some mail servers take a CR alone for the end of a line, and a dot
-/// between two of them for the end of the letter: what follows would be another letter (SMTP smuggling).
+/// between two of them for the end of the email: what follows would be another email (SMTP smuggling).
 fn whole_lines(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }

@@ -1,8 +1,8 @@
 //! Mail to a mail server, by SMTP (RFC 5321).
 //!
 //! - `server`: the mail server, as `--smtp-url` names it;
-//! - `message`: a letter with its headers, in which no text of users can add another one;
-//! - `connection`: handing letters over, with limits on time and on what the mail server sends.
+//! - `message`: an email with its headers, in which no text of users can add another one;
+//! - `connection`: handing emails over, with limits on time and on what the mail server sends.
 
 mod connection;
 mod limited;

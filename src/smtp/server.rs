@@ -24,7 +24,7 @@ pub enum Protection {
     Implicit,
 }
 
-/// A mail server that takes letters.
+/// A mail server that takes emails.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MailServer {
     /// The host, of IPv6 without brackets.

@@ -42,7 +42,7 @@ impl MailServer {
         Self::start(python, &[flags, &["--tls", kind, "--cert", cert, "--key", key]].concat())
     }
 
-    /// The next letter that it took.
+    /// The next email that it took.
     fn next(&mut self) -> Value {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
@@ -272,7 +272,7 @@ async fn a_server_sends_its_letters_and_hides_the_password() {
         letter["content"].as_str().unwrap().contains(&serving.origin()),
         "links lead to the server: {letter}"
     );
-    // The running server sends the letter of the test, too.
+    // The running server sends the email of the test, too.
     let (code, printed) = place.test(&[]);
     assert_eq!(code, 0, "{printed}");
     assert_eq!(server.next()["to"], json!(["bob@example.com"]));

@@ -1,4 +1,4 @@
-"""A mail server for tests (aiosmtpd): prints its port, and then one line of JSON for each letter that it took."""
+"""A mail server for tests (aiosmtpd): prints its port, and then one line of JSON for each email that it took."""
 
 import argparse
 import asyncio
@@ -28,14 +28,14 @@ class Handler:
     async def handle_DATA(self, server, session, envelope):
         if "DATA" in self.refusals:
             return self.refusals["DATA"]
-        letter = {
+        email = {
             "from": envelope.mail_from,
             "to": envelope.rcpt_tos,
             "content": envelope.content.decode("utf-8"),
             "is_encrypted": session.ssl is not None or server.transport.get_extra_info("sslcontext") is not None,
             "login": (session.auth_data.login.decode() if session.authenticated else None),
         }
-        print(json.dumps(letter), flush=True)
+        print(json.dumps(email), flush=True)
         return "250 2.0.0 taken as number 1"
 
 

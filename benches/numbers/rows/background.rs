@@ -150,7 +150,7 @@ async fn make_work(server: &Server, address: SocketAddr) -> Outcome<()> {
     Ok(())
 }
 
-/// A number as letters.
+/// A number as emails.
 fn letters(number: usize) -> String {
     const VOWELS: [char; 5] = ['a', 'e', 'i', 'o', 'u'];
     let digit = |value: usize| VOWELS[value % VOWELS.len()];

@@ -1,4 +1,4 @@
-//! `/accounts/find/`: letters that say whether addresses have accounts.
+//! `/accounts/find/`: emails that say whether addresses have accounts.
 
 use crate::api::accounts::pages::{by_mail, form, shown, too_many};
 use crate::domain::mail::letters;
@@ -56,7 +56,7 @@ fn page_with(language: Language, error: Option<&str>) -> Reply {
     })
 }
 
-/// `POST /accounts/find/`: sends one letter to each address, and none in a deactivated organization, with the same answer. Each
+/// `POST /accounts/find/`: sends one email to each address, and none in a deactivated organization, with the same answer. Each
 /// counts for the limits of the client's address and of its own.
 pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());

@@ -1,7 +1,7 @@
 //! Pages about accounts that work by mail: sign-up with a proven address, forgotten passwords, finding an account, confirming a new
 //! address, and ending mail of a kind. Where this server sends no mail, the pages say what to do instead.
 //!
-//! Answers do not reveal which addresses have accounts. All letters that such a page causes are limited by the address of the
+//! Answers do not reveal which addresses have accounts. All emails that such a page causes are limited by the address of the
 //! client, and by the email that they go to.
 
 mod confirm_email;

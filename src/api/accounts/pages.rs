@@ -43,7 +43,7 @@ pub fn redirect(path: String) -> Reply {
     Reply::other(OtherReply { status: 302, content_type: page::HTML, headers, body: Bytes::new() })
 }
 
-/// The page for an address that caused too many letters.
+/// The page for an address that caused too many emails.
 pub fn too_many(language: Language, error: &ApiError) -> Reply {
     let sentences = [language.t("Please wait some minutes, and then try again.")];
     let body = page::plain(language, language.t("Too many attempts"), &sentences).into();

@@ -1,4 +1,4 @@
-//! `/accounts/password/reset/`: a letter with the link that sets a new password.
+//! `/accounts/password/reset/`: an email with the link that sets a new password.
 
 use crate::api::accounts::pages::{by_mail, form, language_of, redirect, shown, too_many};
 use crate::domain::accounts::password;
@@ -54,7 +54,7 @@ fn page_with(language: Language, error: Option<&str>) -> Reply {
     })
 }
 
-/// `POST /accounts/password/reset/`: sends the letter. The answer is the same for all addresses.
+/// `POST /accounts/password/reset/`: sends the email. The answer is the same for all addresses.
 pub async fn submit(call: Call<Anyone>, params: ResetForm) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
     let language = match app.readers.read(|snapshot| by_mail(snapshot, &info, without_mail)).await? {

@@ -1,4 +1,4 @@
-//! Sign-up with a proven address: `/register/`, and the pages after it. The link in the letter leads to `/join/{key}/`.
+//! Sign-up with a proven address: `/register/`, and the pages after it. The link in the email leads to `/join/{key}/`.
 
 use crate::api::accounts::pages::{dead_link, form, language_of, redirect, shown, too_many};
 use crate::domain::allowed_domains::check_may_join;
@@ -33,7 +33,7 @@ pub struct KeyParams {
 /// Parameters of `GET /accounts/send_confirm/`.
 #[derive(Deserialize)]
 pub struct SentParams {
-    /// The address to which the letter went.
+    /// The address to which the email went.
     #[serde(default)]
     email: String,
 }
@@ -94,7 +94,7 @@ fn page_with(language: Language, params: &SignUpForm, error: Option<&str>) -> Re
     })
 }
 
-/// `POST /register/`: sends the letter. For an address with an account it says how to log in, and the page is the same.
+/// `POST /register/`: sends the email. For an address with an account it says how to log in, and the page is the same.
 pub async fn submit(call: Call<Anyone>, params: SignUpForm) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
     let now = app.clock.seconds();
@@ -135,7 +135,7 @@ pub async fn submit(call: Call<Anyone>, params: SignUpForm) -> ApiResult<Reply> 
     Ok(redirect(format!("/accounts/send_confirm/?{query}")))
 }
 
-/// `GET /accounts/send_confirm/`: says that a letter is on its way.
+/// `GET /accounts/send_confirm/`: says that an email is on its way.
 pub fn sent(read: &Read<'_, Anyone>, params: SentParams) -> ApiResult<Reply> {
     let language = language_of(read, read.info)?;
     let email = params.email.trim();

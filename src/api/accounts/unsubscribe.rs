@@ -37,7 +37,7 @@ pub fn show(read: &Read<'_, Anyone>, params: UnsubscribeParams) -> ApiResult<Rep
     }))
 }
 
-/// The letters of a type.
+/// The emails of a type.
 fn about(language: Language, kind: &str) -> &'static str {
     match kind {
         "missed_messages" => language.t("Emails about messages that you have missed."),

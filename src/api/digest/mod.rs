@@ -3,7 +3,7 @@
 //! - `activity`: the topics and channels of the last days, for all;
 //! - `letter`: what one person gets to read of it.
 //!
-//! It is sent on `digest_weekday` (in UTC), once to each person: the row in `digest` is written with the letter.
+//! It is sent on `digest_weekday` (in UTC), once to each person: the row in `digest` is written with the email.
 
 mod activity;
 mod letter;

@@ -1,6 +1,6 @@
 //! `POST /invites` and `POST /invites/{invite_id}/resend`: invitations by email.
 //!
-//! By mail, each person gets a letter, and a reminder two days before the end. Without a mail server, the notification
+//! By mail, each person gets an email, and a reminder two days before the end. Without a mail server, the notification
 //! bot sends each link to the user who passes it on: to the inviter if they are an administrator. Links of other inviters go to
 //! the administrators, who may create accounts anyway: with the link to an invented address, an inviter could create a second
 //! account.

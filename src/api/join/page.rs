@@ -150,7 +150,7 @@ fn has_form(has_passwords: bool, invite: &InviteRow) -> bool {
     has_passwords || invite.works_without_password()
 }
 
-/// True if people who join by a reusable link prove their addresses first, which takes a letter.
+/// True if people who join by a reusable link prove their addresses first, which takes an email.
 fn needs_proof(connection: &Connection, invite: &InviteRow) -> ApiResult<bool> {
     Ok(invite.is_multiuse() && !invite.is_for_owner() && mail::is_on(connection)?)
 }

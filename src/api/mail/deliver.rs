@@ -1,6 +1,6 @@
-//! Hands due letters over to the mail server, one after the other on one connection.
+//! Hands due emails over to the mail server, one after the other on one connection.
 //!
-//! A letter is deleted when the mail server has taken it. If the server crashes between the two, the letter is sent again with
+//! An email is deleted when the mail server has taken it. If the server crashes between the two, the email is sent again with
 //! the same `Message-ID`: at least once, and once if nothing crashes.
 
 use crate::app::{App, MailOptions, Outcome};
@@ -18,10 +18,10 @@ use std::sync::atomic::Ordering;
 /// The pauses after failures of the mail server, in seconds; the last is repeated.
 const SERVER_PAUSES: [i64; 6] = [5, 15, 60, 300, 600, 900];
 
-/// The pauses before a letter is tried again that the mail server does not take now, in seconds; the last is repeated.
+/// The pauses before an email is tried again that the mail server does not take now, in seconds; the last is repeated.
 const LETTER_PAUSES: [i64; 5] = [60, 300, 900, 1800, 3600];
 
-/// The most letters on one connection.
+/// The most emails on one connection.
 const MAX_LETTERS: usize = 100;
 
 /// Seconds of failures after which the owners are informed.
@@ -85,7 +85,7 @@ async fn deliver_all(app: &App, options: &MailOptions, open: &mut Option<Connect
     }
 }
 
-/// True if a letter shows messages that have changed, or that the reader may not read any more, or must not show them any more.
+/// True if an email shows messages that have changed, or that the reader may not read any more, or must not show them any more.
 async fn is_outdated(app: &App, due: &DueLetter) -> ApiResult<bool> {
     let Some((user_id, basis)) = due.basis.clone() else { return Ok(false) };
     let now = app.clock.seconds();
@@ -95,7 +95,7 @@ async fn is_outdated(app: &App, due: &DueLetter) -> ApiResult<bool> {
     Ok(!is_current.await?)
 }
 
-/// Deletes such a letter. What is left of its missed messages has another one.
+/// Deletes such an email. What is left of its missed messages has another one.
 async fn take_back(app: &App, due: DueLetter) -> ApiResult<()> {
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
         outbox::delete(tx, due.id)?;
@@ -120,7 +120,7 @@ async fn hand_over(
     connection.send(&options.sender, &due.message).await
 }
 
-/// Deletes a letter, and counts it.
+/// Deletes an email, and counts it.
 async fn finish(app: &App, due: &DueLetter, counter: Option<&Count>) -> ApiResult<()> {
     let id = due.id;
     app.writer.run(move |tx| outbox::delete(tx, id)).await?;
@@ -131,7 +131,7 @@ async fn finish(app: &App, due: &DueLetter, counter: Option<&Count>) -> ApiResul
     Ok(())
 }
 
-/// Drops a letter that is refused for good, and postpones others.
+/// Drops an email that is refused for good, and postpones others.
 async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> {
     let now = app.clock.seconds();
     let Refusal { kind, text } = refusal;
@@ -158,7 +158,7 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
     app.writer.run(job).await
 }
 
-/// Notes that the mail server takes letters.
+/// Notes that the mail server takes emails.
 async fn succeeded(app: &App) -> ApiResult<()> {
     app.mail.failures_in_a_row.store(0, Ordering::Relaxed);
     app.mail.next_attempt.store(0, Ordering::Relaxed);

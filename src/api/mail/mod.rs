@@ -1,6 +1,6 @@
-//! Delivery of letters to the mail server, and the pages that links in letters open.
+//! Delivery of emails to the mail server, and the pages that links in emails open.
 //!
-//! Letters are composed in [`domain::mail`](crate::domain::mail), in the jobs of the changes that cause them.
+//! Emails are composed in [`domain::mail`](crate::domain::mail), in the jobs of the changes that cause them.
 
 mod deliver;
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The resource of mail.
 pub const RESOURCE: Resource = Resource { name: "mail", background: Some(BACKGROUND), ..Resource::EMPTY };
 
-/// Time for the letter that is being handed over when the server stops. Later it would be cut off, and sent again.
+/// Time for the email that is being handed over when the server stops. Later it would be cut off, and sent again.
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
 const BACKGROUND: Background = |app, mut stopped| {

@@ -1,4 +1,4 @@
-//! Puts the letters about due batches into the queue of mail.
+//! Puts the emails about due batches into the queue of mail.
 
 use crate::api::missed_messages::letters::{Bucket, Composed, Survey};
 use crate::api::missed_messages::{decide, letters};
@@ -14,13 +14,13 @@ use crate::store::{Budget, Tx};
 use crate::types::{MailPattern, MessageId};
 use std::collections::VecDeque;
 
-/// Letters that are composed in one snapshot.
+/// Emails that are composed in one snapshot.
 const LETTERS_PER_SNAPSHOT: usize = 10;
 
 /// Messages without mail that are removed in one step.
 const REMOVED_PER_STEP: usize = 200;
 
-/// Decides about waiting messages, and puts the letters of all due batches into the queue of mail. Returns when something is due
+/// Decides about waiting messages, and puts the emails of all due batches into the queue of mail. Returns when something is due
 /// next, in UNIX seconds.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     if !app.readers.read(|snapshot| mail::is_on(snapshot)).await? {
@@ -60,7 +60,7 @@ async fn clear(app: &App) -> ApiResult<()> {
     app.writer.run_in_parts("missed_clearing", clear).await
 }
 
-/// Puts the letters of a batch into the queue of mail, each in the transaction that removes its messages: a crash repeats and
+/// Puts the emails of a batch into the queue of mail, each in the transaction that removes its messages: a crash repeats and
 /// loses none. The last one removes the batch.
 async fn deliver(app: &App, batch: Batch) -> ApiResult<()> {
     let now = app.clock.seconds();
@@ -112,10 +112,10 @@ fn put(
 ) -> ApiResult<()> {
     if let Some(Composed { mut letter, answered }) = letter {
         if !mail::outbox::has_room(tx)? {
-            return Err(ApiError::internal("too many letters wait, so that a batch of messages waits too"));
+            return Err(ApiError::internal("too many emails wait, so that a batch of messages waits too"));
         }
         if let Some(message_id) = answered {
-            // If the message was deleted since, this fails, and the letter is composed again.
+            // If the message was deleted since, this fails, and the email is composed again.
             let address = mail_addresses::reply_address(tx, pattern, batch.user_id, message_id)?;
             letter = address.into_iter().fold(letter, Letter::reply_to);
         }

@@ -1,4 +1,4 @@
-//! Letters about missed messages: one for each conversation, with what its reader may read and has not read at this moment.
+//! Emails about missed messages: one for each conversation, with what its reader may read and has not read at this moment.
 
 use crate::api::missed_messages::texts::{Mentioned, Reason, Subject};
 use crate::auth::{Caller, Ctx};
@@ -25,10 +25,10 @@ use crate::types::{Language, MessageId, RecipientId, StreamId, Topic, UserId, fi
 use rusqlite::Connection;
 use std::collections::{HashMap, VecDeque};
 
-/// The most conversations of a batch that have a letter of their own. The others share one.
+/// The most conversations of a batch that have an email of their own. The others share one.
 const MAX_LETTERS: usize = 50;
 
-/// The longest content of a letter, Markdown and HTML together, in bytes. Messages that exceed it are counted.
+/// The longest content of an email, Markdown and HTML together, in bytes. Messages that exceed it are counted.
 const MAX_CONTENT: usize = 200_000;
 
 /// Seconds before a mention, and the most messages of this time, that are shown with it.
@@ -42,7 +42,7 @@ const DELETED: &str = "(deleted)";
 /// accounts in several organizations, of which this server has one.
 const ALWAYS_NAMED: i64 = 2;
 
-/// A conversation, as letters divide messages.
+/// A conversation, as emails divide messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Conversation {
     /// A topic by its key.
@@ -51,7 +51,7 @@ enum Conversation {
     Group(RecipientId),
     /// A direct conversation of two people, by the sender.
     Direct(RecipientId, UserId),
-    /// All for which there is no letter.
+    /// All for which there is no email.
     Rest,
 }
 
@@ -127,7 +127,7 @@ fn conversation_of(connection: &Connection, missed: &Missed) -> ApiResult<Conver
     })
 }
 
-/// The reader of letters; `None` if there is no mail for them at this moment: `enable_offline_email_notifications` is the switch
+/// The reader of emails; `None` if there is no mail for them at this moment: `enable_offline_email_notifications` is the switch
 /// for all mail about messages.
 fn reader(connection: &Connection, user_id: UserId) -> ApiResult<Option<(UserRow, Caller)>> {
     let user = rows::user::by_id(connection, user_id)?.filter(|user| user.is_active && !user.is_bot());
@@ -153,16 +153,16 @@ fn missed(viewer: &MessageViewer<'_>, id: MessageId) -> ApiResult<Option<Missed>
     Ok(trigger.map(|trigger| Missed { message, stream_id, trigger }))
 }
 
-/// A letter that is ready but for the address at which it is answered.
+/// An email that is ready but for the address at which it is answered.
 #[derive(Debug)]
 pub struct Composed {
     /// Complete but for the address at which it is answered.
     pub letter: Letter,
-    /// The message whose conversation an answer goes to; `None` if the letter cannot be answered.
+    /// The message whose conversation an answer goes to; `None` if the email cannot be answered.
     pub answered: Option<MessageId>,
 }
 
-/// Composes the letter about a conversation. `None` if there is nothing to write any more. `receives_mail` is true if answers by
+/// Composes the email about a conversation. `None` if there is nothing to write any more. `receives_mail` is true if answers by
 /// mail are read.
 pub fn compose(
     connection: &Connection,
@@ -183,7 +183,7 @@ pub fn compose(
         organization: realm::settings::NAME.get(connection)?,
         has_content: MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS.get(connection)?
             && MESSAGE_CONTENT_IN_EMAIL_NOTIFICATIONS.get(connection, user_id)?,
-        // A letter about several conversations has none for answers.
+        // An email about several conversations has none for answers.
         is_answered: receives_mail && bucket.conversation != Conversation::Rest,
     };
     let Some(written) = writer.write(bucket)? else { return Ok(None) };
@@ -199,7 +199,7 @@ pub fn compose(
     Ok(Some(Composed { letter, answered: writer.is_answered.then_some(newest) }))
 }
 
-/// A letter without its frame.
+/// An email without its frame.
 struct Written {
     subject: Subject,
     body: Body,
@@ -214,7 +214,7 @@ struct Written {
     context: Vec<MessageId>,
 }
 
-/// Writes letters for one reader.
+/// Writes emails for one reader.
 struct Writer<'a> {
     viewer: MessageViewer<'a>,
     accessible: Accessible,
@@ -225,7 +225,7 @@ struct Writer<'a> {
     is_answered: bool,
 }
 
-/// The messages of a letter, as far as there is room for them.
+/// The messages of an email, as far as there is room for them.
 #[derive(Default)]
 struct Contents {
     body: Body,
@@ -302,7 +302,7 @@ impl Writer<'_> {
         Ok(Some(Written { subject, body, newest, time, thread, missed: missed_ids, context }))
     }
 
-    /// True if a letter has the texts and names of its conversation.
+    /// True if an email has the texts and names of its conversation.
     fn shows(&self, bucket: &Bucket) -> bool {
         self.has_content && bucket.conversation != Conversation::Rest
     }
@@ -325,10 +325,10 @@ impl Writer<'_> {
         })
     }
 
-    /// Adds a message to a letter, if there is room.
+    /// Adds a message to an email, if there is room.
     fn show(&self, contents: &mut Contents, bucket: &Bucket, message: &MessageRow) -> bool {
         let length = message.content.len() + message.rendered_content.len();
-        // A message is in every letter.
+        // A message is in every email.
         if contents.length > 0 && contents.length + length > MAX_CONTENT {
             return false;
         }
@@ -394,7 +394,7 @@ impl Writer<'_> {
     }
 }
 
-/// The name of a conversation among those of a reader: the same for all letters about it, also when the topic is resolved.
+/// The name of a conversation among those of a reader: the same for all emails about it, also when the topic is resolved.
 fn thread_of(bucket: &Bucket) -> String {
     match &bucket.conversation {
         Conversation::Topic(stream_id, key) => {

@@ -2,10 +2,10 @@
 //!
 //! - `decide`: who missed a message, decided after its commit; the rules are those of all notifications
 //!   ([`domain::notifications`](crate::domain::notifications));
-//! - `deliver`: letters about the batches whose time has come;
+//! - `deliver`: emails about the batches whose time has come;
 //! - `letters`: composing them; `texts` has subjects and reasons.
 //!
-//! A message waits in the file from its own transaction to that of the letter about it, which is put into the queue of
+//! A message waits in the file from its own transaction to that of the email about it, which is put into the queue of
 //! [`domain::mail`](crate::domain::mail).
 
 mod decide;

@@ -1,9 +1,9 @@
-//! Subjects of letters, and the sentence that says why a letter was sent.
+//! Subjects of emails, and the sentence that says why an email was sent.
 
 use crate::domain::notifications::Trigger;
 use crate::types::{Language, Topic, fill};
 
-/// The subject of a letter.
+/// The subject of an email.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Messages of one topic.
@@ -68,7 +68,7 @@ pub enum Mentioned {
     Group(String),
 }
 
-/// Why a letter was sent.
+/// Why an email was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Reason<'a> {
     /// The first that applies to its messages.

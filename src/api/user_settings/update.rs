@@ -89,7 +89,7 @@ pub async fn update(
 }
 
 /// Checks the old password where the changes need it, and hashes the new one. A new email needs it if there is a
-/// password: the email is the login, and a letter to it sets a new password.
+/// password: the email is the login, and a link sent to it sets a new password.
 async fn check_passwords(call: &Call<User>, account: &AccountParams) -> ApiResult<CheckedPassword> {
     if account.new_password.is_none() && account.email.is_none() {
         return Ok(CheckedPassword::default());
@@ -217,7 +217,7 @@ fn check_new_email(connection: &Connection, user: &UserRow, email: &str) -> ApiR
     emails::check_free(connection, user, email)
 }
 
-/// Sends the letter with the link that changes an email. A second request replaces the first.
+/// Sends the link that changes an email to the new address. A second request replaces the first.
 fn request_email(tx: &mut Tx<'_>, app: &App, user: &UserRow, email: &str) -> ApiResult<()> {
     check_new_email(tx, user, email)?;
     app.rate_limiter.count_letter_of_account(&format!("user {}", user.user_id), &app.clock)?;

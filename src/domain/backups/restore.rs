@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 const PIECE: usize = 1 << 20;
 
 /// Tables that a restored file has empty: event queues, since clients know other events and have to register again, and
-/// notifications and letters that were waiting, which are outdated or were sent.
+/// notifications and emails that were waiting, which are outdated or were sent.
 const LEFT_BEHIND: [&str; 11] = [
     "event_queue",
     "event",

@@ -1,4 +1,4 @@
-//! Letters of invitations, where this server sends mail.
+//! Emails of invitations, where this server sends mail.
 
 use crate::domain::invites::record::InviteRow;
 use crate::domain::invites::sql;
@@ -13,7 +13,7 @@ const DAY: i64 = 24 * 60 * 60;
 /// The reminder is sent this long before the invitation ends, in seconds, if it lives at least twice as long.
 const REMINDER_BEFORE: i64 = 2 * DAY;
 
-/// Sends the letter of an invitation by email whose key is known, and plans its reminder. Letters with an earlier key are
+/// Sends the email of an invitation whose key is known, and plans its reminder. Emails with an earlier key are
 /// withdrawn. All of them are deleted with the invitation.
 pub fn send(tx: &mut Tx<'_>, invite: &InviteRow) -> ApiResult<()> {
     let Some(setup) = mail::setup(tx)? else { return Ok(()) };

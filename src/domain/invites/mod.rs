@@ -1,4 +1,4 @@
-//! Invitations: rows, permissions, the link of the first owner, letters, sign-up without an invitation, and `invites_changed`
+//! Invitations: rows, permissions, the link of the first owner, emails, sign-up without an invitation, and `invites_changed`
 //! events.
 
 pub mod events;

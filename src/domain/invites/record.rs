@@ -37,7 +37,7 @@ pub struct InviteRow {
     pub resent: Option<i64>,
     /// The reusable link with whose terms a person signs up.
     pub parent_id: Option<i64>,
-    /// True if only a letter to the email has the link.
+    /// True if only an email to the address has the link.
     pub is_mailed: bool,
 }
 

@@ -152,7 +152,7 @@ pub fn set_key(connection: &Connection, invite_id: i64, key: &str, now: i64) -> 
     connection.prepare_cached(statement)?.execute((invite_id, digest(key), now)).map(|_| ())
 }
 
-/// Records that only a letter to the email has the link.
+/// Records that only an email to the address has the link.
 pub fn set_mailed(connection: &Connection, invite_id: i64) -> rusqlite::Result<()> {
     let statement = "UPDATE invite SET is_mailed = 1 WHERE invite_id = ?1";
     connection.prepare_cached(statement)?.execute([invite_id]).map(|_| ())

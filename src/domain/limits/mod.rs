@@ -40,7 +40,7 @@ fn check_size(what: &str, length: usize, limit: usize, unit: &str) -> ApiResult<
 /// of reminders with theirs. Clients receive all of a kind in one answer.
 pub const MAX_OWNED_LENGTH: usize = 8 << 20;
 
-/// Maximum number of letters that wait for the mail server.
+/// Maximum number of emails that wait for the mail server.
 pub const MAX_WAITING_MAIL: i64 = 20_000;
 
 /// The maximum length of a message, in characters.

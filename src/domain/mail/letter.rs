@@ -1,4 +1,4 @@
-//! A letter, and its body in two forms.
+//! An email, and its body in two forms.
 
 use crate::domain::rows::user::UserRow;
 use crate::types::{Language, MessageId, UserId};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;
 
-/// The kind of a letter.
+/// The kind of an email.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -63,7 +63,7 @@ impl Kind {
         }
     }
 
-    /// Seconds after which a letter is useless and no longer sent, if it has no end of its own.
+    /// Seconds after which an email is useless and no longer sent, if it has no end of its own.
     pub const fn lifetime(self) -> i64 {
         match self {
             Self::FindAccount => 6 * HOUR,
@@ -84,7 +84,7 @@ impl Kind {
     }
 }
 
-/// The messages in a letter, which may change while it waits: see `domain::notifications::mailed`.
+/// The messages in an email, which may change while it waits: see `domain::notifications::mailed`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Basis {
     /// The missed messages; none in the digest.
@@ -95,7 +95,7 @@ pub struct Basis {
     pub state: String,
 }
 
-/// A letter to one address, before it is put into the queue.
+/// An email to one address, before it is put into the queue.
 #[derive(Clone, Debug)]
 pub struct Letter {
     pub(super) kind: Kind,
@@ -117,7 +117,7 @@ pub struct Letter {
 }
 
 impl Letter {
-    /// A letter to an address, without an account.
+    /// An email to an address, without an account.
     pub fn to_address(kind: Kind, to: &str, language: Language, subject: String, body: Body) -> Self {
         Self {
             kind,
@@ -139,7 +139,7 @@ impl Letter {
         }
     }
 
-    /// A letter to the address of a user. It is not sent if the account is not active when its time has come.
+    /// An email to the address of a user. It is not sent if the account is not active when its time has come.
     pub fn to_user(kind: Kind, user: &UserRow, language: Language, subject: String, body: Body) -> Self {
         Self {
             user_id: Some(user.user_id),
@@ -169,8 +169,8 @@ impl Letter {
         self
     }
 
-    /// In a thread of the receiver's mail program, with all letters to them of this name, for example `channel/5/lunch`. The name
-    /// cannot be derived from the letter.
+    /// In a thread of the receiver's mail program, with all emails to them of this name, for example `channel/5/lunch`. The name
+    /// cannot be derived from the email.
     #[must_use]
     pub fn in_thread(mut self, name: String) -> Self {
         self.thread = Some(name);
@@ -220,7 +220,7 @@ impl Letter {
     }
 }
 
-/// The body of a letter, built up in parts that appear in the text and in the HTML.
+/// The body of an email, built up in parts that appear in the text and in the HTML.
 #[derive(Clone, Debug, Default)]
 pub struct Body {
     text: Vec<String>,

@@ -1,4 +1,4 @@
-//! Letters about accounts and the server. Each does nothing where this server sends no mail.
+//! Emails about accounts and the server. Each does nothing where this server sends no mail.
 
 use crate::domain::mail::letter::{Body, Kind, Letter};
 use crate::domain::mail::{Setup, queue, setup};
@@ -15,13 +15,13 @@ use std::net::IpAddr;
 /// Seconds after the creation of an account in which logins are not reported.
 const NEW_ACCOUNT: i64 = 60;
 
-/// The way letters go, and the name of the organization; `None` if this server sends no mail.
+/// The way emails go, and the name of the organization; `None` if this server sends no mail.
 fn begin(tx: &Tx<'_>) -> ApiResult<Option<(Setup, String)>> {
     let Some(setup) = setup(tx)? else { return Ok(None) };
     Ok(Some((setup, realm::settings::NAME.get(tx)?)))
 }
 
-/// The name beside the sender's address of letters about the security of accounts.
+/// The name beside the sender's address of emails about the security of accounts.
 fn security_of(organization: &str) -> String {
     format!("{organization} account security")
 }

@@ -1,16 +1,16 @@
-//! Mail to people: composing letters, and the queue from which `api::mail` delivers them.
+//! Mail to people: composing emails, and the queue from which `api::mail` delivers them.
 //!
-//! A letter is composed in the job of the change that causes it, and put into the queue with [`queue`]: either both happen or
+//! An email is composed in the job of the change that causes it, and put into the queue with [`queue`]: either both happen or
 //! neither. Without a mail server ([`setup`] is `None`) nothing is put there; callers ask [`is_on`] first where the interface
 //! behaves in another way without mail.
 //!
-//! - [`letter`]: a letter and its body, as text and as HTML;
+//! - [`letter`]: an email and its body, as text and as HTML;
 //! - [`confirmation`]: links that prove the new address of a user;
-//! - [`letters`]: letters about accounts and the server;
+//! - [`letters`]: emails about accounts and the server;
 //! - [`outbox`]: the rows of the queue;
 //! - [`unsubscribe`]: the links that end mail of a kind.
 //!
-//! All texts of users are data in letters: HTML is escaped, and headers are single lines.
+//! All texts of users are data in emails: HTML is escaped, and headers are single lines.
 
 pub mod confirmation;
 pub mod letter;
@@ -34,7 +34,7 @@ use url::Url;
 pub struct Setup {
     /// The address of the sender, also of the envelope.
     pub sender: String,
-    /// The base of links in letters: scheme, host and port, without a slash at the end. Never the host that a request names.
+    /// The base of links in emails: scheme, host and port, without a slash at the end. Never the host that a request names.
     pub url: String,
 }
 
@@ -55,7 +55,7 @@ impl Setup {
         self.sender.rsplit_once('@').map_or("localhost", |(_, domain)| domain)
     }
 
-    /// A letter outside the queue.
+    /// An email outside the queue.
     pub fn compose_test(
         &self,
         to: &str,
@@ -92,7 +92,7 @@ pub fn is_on(connection: &Connection) -> ApiResult<bool> {
     Ok(setup(connection)?.is_some())
 }
 
-/// Records how mail is sent, at each start of the server. Without a mail server, letters that wait are deleted.
+/// Records how mail is sent, at each start of the server. Without a mail server, emails that wait are deleted.
 pub fn set_up(tx: &Tx<'_>, new: Option<&Setup>) -> ApiResult<()> {
     match new {
         Some(Setup { sender, url }) => {
@@ -107,8 +107,8 @@ pub fn set_up(tx: &Tx<'_>, new: Option<&Setup>) -> ApiResult<()> {
     Ok(())
 }
 
-/// Puts a letter into the queue, in the job of the change that causes it. Does nothing if this server sends no mail, or if the
-/// receiver's address is not one to which mail can be sent. A full queue drops the letter, and says so in the log.
+/// Puts an email into the queue, in the job of the change that causes it. Does nothing if this server sends no mail, or if the
+/// receiver's address is not one to which mail can be sent. A full queue drops the email, and says so in the log.
 pub fn queue(tx: &mut Tx<'_>, letter: Letter) -> ApiResult<()> {
     let Some(setup) = setup(tx)? else { return Ok(()) };
     let organization: String = realm::settings::NAME.get(tx)?;
@@ -134,7 +134,7 @@ pub fn queue(tx: &mut Tx<'_>, letter: Letter) -> ApiResult<()> {
     outbox::insert(tx, &letter, &message)
 }
 
-/// The id to which all letters of a thread refer, as if they answered a letter with it.
+/// The id to which all emails of a thread refer, as if they answered one with it.
 fn thread_id(tx: &Tx<'_>, setup: &Setup, letter: &Letter) -> ApiResult<Option<String>> {
     let (Some(user_id), Some(thread)) = (letter.user_id, &letter.thread) else { return Ok(None) };
     let key = unsubscribe::key(tx, user_id)?;

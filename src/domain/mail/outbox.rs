@@ -1,4 +1,4 @@
-//! The rows of the queue of letters.
+//! The rows of the queue of emails.
 
 use crate::domain::limits::MAX_WAITING_MAIL;
 use crate::domain::mail::letter::{Basis, Letter};
@@ -15,7 +15,7 @@ pub struct DueLetter {
     pub id: i64,
     /// The name of its kind in snake case, for the log.
     pub kind: String,
-    /// The message as it was composed when the letter was queued; stored as JSON.
+    /// The message as it was composed when the email was queued; stored as JSON.
     pub message: Message,
     /// When it becomes useless, in UNIX seconds.
     pub expires: i64,
@@ -25,13 +25,13 @@ pub struct DueLetter {
     pub basis: Option<(UserId, Basis)>,
 }
 
-/// True if fewer letters wait than `?1`. Ids grow, so that there are no more letters than ids: letters are counted only if some have
+/// True if fewer emails wait than `?1`. Ids grow, so that there are no more emails than ids: emails are counted only if some have
 /// waited for long.
 const HAS_ROOM: &str =
     "coalesce((SELECT max(id) FROM outgoing_mail) - (SELECT min(id) FROM outgoing_mail), 0) < ?1 - 1
     OR (SELECT count(*) FROM outgoing_mail) < ?1";
 
-/// Inserts a letter. Without a valid address, and while too many letters wait, it is dropped.
+/// Inserts an email. Without a valid address, and while too many emails wait, it is dropped.
 pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> ApiResult<()> {
     if !is_address(&letter.to) {
         return Ok(());
@@ -67,37 +67,37 @@ pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> Api
     Ok(())
 }
 
-/// True if another letter can wait.
+/// True if another email can wait.
 pub fn has_room(connection: &Connection) -> ApiResult<bool> {
     let mut statement = connection.prepare_cached(&format!("SELECT {HAS_ROOM}"))?;
     Ok(statement.query_row([MAX_WAITING_MAIL], |row| row.get(0))?)
 }
 
-/// Removes the letters about something that wait: the link in them is dead, or what they report is over.
+/// Removes the emails about something that wait: the link in them is dead, or what they report is over.
 pub fn withdraw(tx: &Tx<'_>, about: &str) -> ApiResult<()> {
     tx.prepare_cached("DELETE FROM outgoing_mail WHERE about = ?1")?.execute([about])?;
     Ok(())
 }
 
-/// Removes the letters of an invitation that wait.
+/// Removes the emails of an invitation that wait.
 pub fn withdraw_of_invite(tx: &Tx<'_>, invite_id: i64) -> ApiResult<()> {
     tx.prepare_cached("DELETE FROM outgoing_mail WHERE invite_id = ?1")?.execute([invite_id])?;
     Ok(())
 }
 
-/// Removes all letters to a user that wait.
+/// Removes all emails to a user that wait.
 pub fn withdraw_of_user(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     tx.prepare_cached("DELETE FROM outgoing_mail WHERE user_id = ?1")?.execute([user_id])?;
     Ok(())
 }
 
-/// Removes all letters.
+/// Removes all emails.
 pub(super) fn clear(tx: &Tx<'_>) -> ApiResult<()> {
     tx.prepare_cached("DELETE FROM outgoing_mail")?.execute([])?;
     Ok(())
 }
 
-/// The next letter that is due at a time, after a position; `None` if there is none. Its row may belong to an account that is
+/// The next email that is due at a time, after a position; `None` if there is none. Its row may belong to an account that is
 /// not active: then it is useless, like one that has expired.
 pub fn next_due(connection: &Connection, now: i64) -> ApiResult<Option<DueLetter>> {
     let mut statement = connection.prepare_cached(
@@ -127,19 +127,19 @@ pub fn next_due(connection: &Connection, now: i64) -> ApiResult<Option<DueLetter
     Ok(Some(DueLetter { id, kind, message: serde_json::from_str(&letter)?, expires, attempts, basis }))
 }
 
-/// When the next letter is due, in UNIX seconds.
+/// When the next email is due, in UNIX seconds.
 pub fn next_time(connection: &Connection) -> ApiResult<Option<i64>> {
     let mut statement = connection.prepare_cached("SELECT min(next_try) FROM outgoing_mail")?;
     Ok(statement.query_row([], |row| row.get(0))?)
 }
 
-/// Deletes a letter that was sent, or that is given up.
+/// Deletes an email that was sent, or that is given up.
 pub fn delete(tx: &Tx<'_>, id: i64) -> ApiResult<()> {
     tx.prepare_cached("DELETE FROM outgoing_mail WHERE id = ?1")?.execute([id])?;
     Ok(())
 }
 
-/// Notes that a letter was not taken, and when it is tried again.
+/// Notes that an email was not taken, and when it is tried again.
 pub fn postpone(tx: &Tx<'_>, id: i64, next_try: i64, error: &str) -> ApiResult<()> {
     tx.prepare_cached(
         "UPDATE outgoing_mail SET next_try = ?2, attempts = attempts + 1, last_error = ?3 WHERE id = ?1",

@@ -1,4 +1,4 @@
-//! The content of messages in letters: Markdown for the text, and HTML with absolute links, without previews.
+//! The content of messages in emails: Markdown for the text, and HTML with absolute links, without previews.
 
 use crate::domain::messages::plain_text::{Part, attribute, emoji_of, parts};
 use maud::{Markup, PreEscaped, html};
@@ -13,7 +13,7 @@ static LINK_OF_A_WORD: LazyLock<Option<Regex>> =
 /// Relative links to files, in Markdown.
 static FILE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(^|[\s(\[<])(/user_uploads/\S)").ok());
 
-/// Elements that letters keep; the content of others stays.
+/// Elements that emails keep; the content of others stays.
 const KEPT: &str = " a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong sub sup table tbody td th thead tr u ul ";
 
 /// The attributes that some of these get, because mail programs show them without quotes, borders and line breaks.
@@ -26,7 +26,7 @@ const STYLES: [(&str, &str); 3] = [
 /// Elements without an end.
 const VOID: &[&str] = &["br", "col", "hr", "img", "input", "path", "source", "wbr"];
 
-/// The surroundings of a message in a letter.
+/// The surroundings of a message in an email.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     /// The address of the server, without a slash at the end.
@@ -107,7 +107,7 @@ fn fence_of(line: &str) -> Option<(&str, &str)> {
     (length >= 3 && !rest.contains('`')).then_some((mark, rest.trim()))
 }
 
-/// The HTML of a message for a letter, with this name in front of it. `rendered` is what the renderer wrote.
+/// The HTML of a message for an email, with this name in front of it. `rendered` is what the renderer wrote.
 pub fn html(rendered: &str, sender: Option<&str>, around: Surroundings<'_>) -> Markup {
     let content = Rewriter::new(around).read(rendered);
     let Some(sender) = sender else { return PreEscaped(content) };
@@ -121,7 +121,7 @@ pub fn html(rendered: &str, sender: Option<&str>, around: Surroundings<'_>) -> M
 /// An element that is open.
 struct Open<'h> {
     tag: &'h str,
-    /// True if it is in the letter.
+    /// True if it is in the email.
     is_kept: bool,
     /// True if its text is left out.
     is_hidden: bool,

@@ -13,7 +13,7 @@
 //! | `reminders` | reminders of messages |
 //! | `sent_names` | what clients called the messages that they sent lately |
 //! | `channel_summary`, `webhook_queue`, `notification_queue`, `phones`, `widget`, `markup` | what follows from a new message and from reading, and text for the server's own |
-//! | `plain_text`, `mail_content` | the text of a message without markup, and its content in letters |
+//! | `plain_text`, `mail_content` | the text of a message without markup, and its content in emails |
 
 pub mod audience;
 pub mod channel_summary;

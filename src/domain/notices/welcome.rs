@@ -12,7 +12,7 @@ use crate::types::{MessageId, UserId};
 use teamchat_markdown::{Composition, Words};
 
 /// Greets a new person in the job that creates the account, however it is created: no client starts with an empty list of
-/// messages, and a letter says how to log in.
+/// messages, and an email says how to log in.
 pub fn send_hello(tx: &mut Tx<'_>, new_user: &UserRow) -> ApiResult<()> {
     let organization: String = realm::settings::NAME.get(tx)?;
     let language = notices::language_of(tx, new_user.user_id)?;

@@ -1,4 +1,4 @@
-//! The messages in letters that wait for the mail server: whether they are still as the letter shows them.
+//! The messages in emails that wait for the mail server: whether they are still as the email shows them.
 
 use crate::auth::Ctx;
 use crate::domain::mail::Basis;
@@ -12,8 +12,8 @@ use crate::types::{MessageId, UserId, hex};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
-/// Returns the basis of a letter to a user that is composed now: missed messages (none in a digest), and others that are shown.
-/// `None` if the user gets no such letter.
+/// Returns the basis of an email to a user that is composed now: missed messages (none in a digest), and others that are shown.
+/// `None` if the user gets no such email.
 pub fn basis(
     connection: &Connection,
     user_id: UserId,
@@ -25,13 +25,13 @@ pub fn basis(
     Ok(state.map(|state| Basis { missed, others, state }))
 }
 
-/// True if a letter would be the same now.
+/// True if an email would be the same now.
 pub fn is_current(connection: &Connection, user_id: UserId, basis: &Basis, now: i64) -> ApiResult<bool> {
     let state = state(connection, user_id, &basis.missed, &basis.others, now)?;
     Ok(state.is_some_and(|state| state == basis.state))
 }
 
-/// A digest of the texts and places of messages, and of whether letters show them. `None` if the user gets no such letter, or may
+/// A digest of the texts and places of messages, and of whether emails show them. `None` if the user gets no such email, or may
 /// not read one of the messages.
 fn state(
     connection: &Connection,

@@ -5,7 +5,7 @@
 //! - [`deciding`]: who is notified of a message, now or when their clients are gone;
 //! - [`waiting`]: the queues in the file;
 //! - [`mentions`]: whether a user or a group of theirs is mentioned;
-//! - [`mailed`]: whether a letter that waits for the mail server still shows the messages as they are.
+//! - [`mailed`]: whether an email that waits for the mail server still shows the messages as they are.
 //!
 //! A [`Medium`] has its own switches among the settings; the rules are the same for all.
 

@@ -99,7 +99,7 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()>
 }
 
 /// Ends what came or goes to the former address of a user: links that set the password, the link that would change the address again,
-/// addresses at which mails are answered in the user's name, and letters with messages that wait.
+/// addresses at which mails are answered in the user's name, and emails with messages that wait.
 fn end_rights_of_address(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     for statement in [
         "DELETE FROM password_reset WHERE user_id = ?1 AND created_by = ?1",

@@ -170,7 +170,7 @@ pub fn delete_password(connection: &Connection, user_id: UserId) -> rusqlite::Re
     connection.prepare_cached(statement)?.execute([user_id]).map(|_| ())
 }
 
-/// True if a letter or a provider of OpenID Connect has proven that a user has their address.
+/// True if an email or a provider of OpenID Connect has proven that a user has their address.
 pub fn is_email_proven(connection: &Connection, user_id: UserId) -> rusqlite::Result<bool> {
     let mut statement = connection.prepare_cached("SELECT is_email_proven FROM user WHERE user_id = ?1")?;
     statement.query_row([user_id], |row| row.get(0))

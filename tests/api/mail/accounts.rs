@@ -1,4 +1,4 @@
-//! Letters about accounts: passwords, addresses, sign-up, logins.
+//! Emails about accounts: passwords, addresses, sign-up, logins.
 
 use super::{DAY, email_of, invitation, log_in, open, settle, start, submit};
 use crate::harness::{Answer, TestServer};

@@ -1,4 +1,4 @@
-//! Mail: who gets which letter, once, and what a mail server that is down, busy or refuses changes.
+//! Mail: who gets which email, once, and what a mail server that is down, busy or refuses changes.
 
 mod accounts;
 mod languages;

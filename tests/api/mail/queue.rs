@@ -1,4 +1,4 @@
-//! The queue: each letter comes once, also after restarts, and a mail server that fails delays nothing else.
+//! The queue: each email comes once, also after restarts, and a mail server that fails delays nothing else.
 
 use super::sink::{MailSink, Reply};
 use super::{DAY, invitation, settle, start};

@@ -11,19 +11,19 @@ use teamchat::app::{MailOptions, Options};
 use teamchat::smtp::MailServer;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The base of links in letters.
+/// The base of links in emails.
 pub const URL: &str = "http://chat.example.com";
 
-/// An action of the mail server on the next letter.
+/// An action of the mail server on the next email.
 #[derive(Clone, Copy, Debug)]
 pub enum Reply {
     /// Refuses a command with this line. The command is `MAIL`, `RCPT`, `DATA`, or `.` for the content.
     Refuse(&'static str, &'static str),
-    /// Takes the letter, and closes the connection without an answer.
+    /// Takes the email, and closes the connection without an answer.
     Hangup,
 }
 
-/// A letter that was taken.
+/// An email that was taken.
 #[derive(Clone, Debug)]
 pub struct Taken {
     pub from: String,
@@ -141,17 +141,17 @@ impl MailSink {
         Options { mail: Some(MailOptions { server, sender, url }), ..Options::default() }
     }
 
-    /// Sets the actions on the next letters.
+    /// Sets the actions on the next emails.
     pub fn reply(&self, replies: &[Reply]) {
         self.replies.lock().unwrap().extend(replies);
     }
 
-    /// The next letter.
+    /// The next email.
     pub async fn next(&mut self) -> Taken {
         self.taken.recv().await.unwrap()
     }
 
-    /// The letters that have come and were not looked at.
+    /// The emails that have come and were not looked at.
     pub fn rest(&mut self) -> Vec<Taken> {
         std::iter::from_fn(|| self.taken.try_recv().ok()).collect()
     }
@@ -212,7 +212,7 @@ fn converse(
                         return None;
                     }
                     _ => {
-                        // First, so that a letter that was answered has come.
+                        // First, so that an email that was answered has come.
                         sender.send(Taken::read(from.clone(), to.clone(), &content)).ok()?;
                         say("250 2.0.0 taken")?;
                     }

@@ -176,7 +176,7 @@ async fn answers_count_as_requests_of_their_author() {
     ada.get("/users/me", ()).await.ok();
 }
 
-/// The letters about messages that a person missed, once their time has come: `Reply-To`, `List-Id` and the text.
+/// The emails about messages that a person missed, once their time has come: `Reply-To`, `List-Id` and the text.
 async fn missed(server: &TestServer, sink: &mut MailSink, person: &Client) -> Vec<(String, String, String)> {
     scheduler::settle(server.app()).await;
     server.clock.advance(120);
@@ -212,12 +212,12 @@ async fn letters_about_missed_messages_are_answered() {
     let answered = server.column("SELECT message_id FROM reply_email").await;
     assert_eq!(answered, server.column(newest_missed).await);
 
-    // A letter that comes back to a channel is no message.
+    // An email that comes back to a channel is no message.
     let channel = address_of(&ada, stream_id, json!({})).await;
     send(listener, &channel, &format!("List-Id: {list}\nSubject: loop\n\nx")).await;
     assert_eq!(last(&ada).await.1, "at noon");
 
-    // Beyond 50 conversations, the letter that the rest share belongs to none.
+    // Beyond 50 conversations, the email that the rest share belongs to none.
     for number in 0..51 {
         ada.send(stream_id, &format!("topic {number}"), "@**Bob** hello").await;
     }

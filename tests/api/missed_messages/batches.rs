@@ -112,7 +112,7 @@ async fn a_start_or_a_crash_loses_and_repeats_nothing() {
     assert!(mailbox.later(&server, &ada).await.is_empty());
 }
 
-/// The letters of a batch, of which some were queued before a crash.
+/// The emails of a batch, of which some were queued before a crash.
 // conformance: missed-8
 #[tokio::test]
 async fn the_rest_of_a_batch_follows() {

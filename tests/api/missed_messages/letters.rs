@@ -1,4 +1,4 @@
-//! The content of letters: conversations, subjects, texts, reasons, threads, and what must not be in it.
+//! The content of emails: conversations, subjects, texts, reasons, threads, and what must not be in it.
 
 use super::mailbox::{Letter, Mailbox, PERIOD, URL};
 use crate::channels::channel_with;

@@ -1,4 +1,4 @@
-//! Letters as they wait for a mail server that does not answer.
+//! Emails as they wait for a mail server that does not answer.
 
 use crate::harness::{Client, ReservedPort, TestServer};
 use serde_json::Value;
@@ -8,10 +8,10 @@ use teamchat::scheduler;
 /// The default of `email_notifications_batching_period_seconds`.
 pub const PERIOD: i64 = 120;
 
-/// The base of links in letters.
+/// The base of links in emails.
 pub const URL: &str = "https://chat.example.com";
 
-/// A letter.
+/// An email.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter {
     pub to: String,
@@ -24,7 +24,7 @@ pub struct Letter {
     pub rest: Value,
 }
 
-/// A mail server that is down, so that letters stay in the queue.
+/// A mail server that is down, so that emails stay in the queue.
 pub struct Mailbox {
     port: ReservedPort,
 }
@@ -43,7 +43,7 @@ impl Mailbox {
         Options { mail: Some(mail), ..Options::default() }
     }
 
-    /// Takes the letters to a person that are in the queue, once all due work is done.
+    /// Takes the emails to a person that are in the queue, once all due work is done.
     pub async fn take(&self, server: &TestServer, person: &Client) -> Vec<Letter> {
         scheduler::settle(server.app()).await;
         let written = server.column("SELECT letter FROM outgoing_mail ORDER BY id").await;
@@ -58,7 +58,7 @@ impl Mailbox {
         letters.filter(|letter| letter.to == person.email).collect()
     }
 
-    /// Moves the clock past the time of waiting messages, and takes the letters to a person.
+    /// Moves the clock past the time of waiting messages, and takes the emails to a person.
     pub async fn later(&self, server: &TestServer, person: &Client) -> Vec<Letter> {
         // What waits for a decision begins its period now.
         scheduler::settle(server.app()).await;

@@ -24,7 +24,7 @@ async fn server_with(provider: &TestProvider, auto_create: bool) -> TestServer {
     server
 }
 
-/// Has the address of a person proven, as a letter does, so that their first login ends nothing.
+/// Has the address of a person proven, as an email does, so that their first login ends nothing.
 async fn prove(server: &TestServer, person: &Client) {
     server.sql(&format!("UPDATE user SET is_email_proven = 1 WHERE user_id = {}", person.user_id)).await;
 }

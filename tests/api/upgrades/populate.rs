@@ -327,7 +327,7 @@ impl Growing {
         assert_eq!(session.status, 200, "{session}");
     }
 
-    /// A browser whose push service is down, a phone without a bouncer, addresses of mail, and links of letters.
+    /// A browser whose push service is down, a phone without a bouncer, addresses of mail, and links of emails.
     async fn subscribe_a_browser(&self) {
         self.ada.get("/users/me/web_push", ()).await.ok();
         let login = json!({"username": self.ada.email, "password": PASSWORD});

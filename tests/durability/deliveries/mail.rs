@@ -1,4 +1,4 @@
-//! Letters.
+//! Emails.
 
 use super::{Steps, Stop};
 use crate::program::{Person, Server};
@@ -18,20 +18,20 @@ enum Step {
     Mail,
     /// The receiver is named.
     Rcpt,
-    /// The letter is announced.
+    /// The email is announced.
     Data,
-    /// The letter is there, and not confirmed.
+    /// The email is there, and not confirmed.
     Content,
-    /// The letter is confirmed, which the server has not read.
+    /// The email is confirmed, which the server has not read.
     Answered,
-    /// The server has deleted the letter, and says goodbye.
+    /// The server has deleted the email, and says goodbye.
     Quit,
 }
 
 /// Something that the mail server got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Got {
-    /// A letter: the receiver and the `Message-ID`.
+    /// An email: the receiver and the `Message-ID`.
     Letter(String, String),
     /// The end of a conversation.
     Quit,
@@ -61,13 +61,13 @@ impl MailServer {
         Self { address, steps, got }
     }
 
-    /// The letters that have come and were not looked at.
+    /// The emails that have come and were not looked at.
     fn letters(&mut self) -> Vec<Got> {
         let got = std::iter::from_fn(|| self.got.try_recv().ok());
         got.filter(|got| *got != Got::Quit).collect()
     }
 
-    /// The letters up to the one for an address, once its conversation has ended: then it is deleted.
+    /// The emails up to the one for an address, once its conversation has ended: then it is deleted.
     async fn letters_until(&mut self, last: &str) -> Vec<Got> {
         let mut letters = Vec::new();
         loop {
@@ -161,7 +161,7 @@ async fn letters_come_once_although_the_server_is_killed_at_any_step() {
         ("TEAMCHAT_MAIL_FROM", Path::new("chat@example.com")),
     ];
     let mut server = Server::start_with(&db, &variables);
-    // The letters that come before the kill, and after it.
+    // The emails that come before the kill, and after it.
     for (step, before, after) in [
         (Step::Connected, 0, 1),
         (Step::Mail, 0, 1),

@@ -1,4 +1,4 @@
-//! `kill -9` at each step of the delivery of a letter, and of a notification. What the other server had not confirmed comes once
+//! `kill -9` at each step of the delivery of an email, and of a notification. What the other server had not confirmed comes once
 //! after the restart. What it had taken, but its answer was lost, comes again: SMTP and push services leave this open.
 
 mod mail;
