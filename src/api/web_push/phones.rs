@@ -122,11 +122,14 @@ async fn notify(app: &App, bouncer: &PushBouncer, due: DueNotification) -> ApiRe
     let sending = match step {
         Step::Send(sending) => *sending,
         Step::Nothing(dropped) => {
+            let is_outdated = !dropped.is_empty();
             let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
                 Ok(queue::phones_show(tx, &key, &RoaringBitmap::new(), &dropped)?)
             };
             app.writer.run(job).await?;
-            app.phone_push.expired.increment();
+            if is_outdated {
+                app.phone_push.expired.increment();
+            }
             return Ok(());
         }
         Step::Wait(until) => {

@@ -1,9 +1,10 @@
-//! Changes of messages and accounts that matter to phones: messages that they show are taken back when they are read, and the
-//! phones of a deactivated user are forgotten.
+//! Changes of messages and accounts that matter to phones: messages that they show are taken back when they are read or deleted,
+//! or do not mention the user any more, and the phones of a deactivated user are forgotten.
 
 use crate::error::ApiResult;
 use crate::store::{Tx, bitmap};
-use crate::types::{RecipientId, UserId};
+use crate::types::{MessageId, RecipientId, UserId};
+use roaring::RoaringBitmap;
 use std::collections::HashSet;
 
 /// The newest messages of a notification that are looked up when messages are read. Those of a notification are in one conversation,
@@ -18,21 +19,7 @@ pub fn messages_read(
     recipient_id: RecipientId,
     is_read: impl Fn(u32) -> bool,
 ) -> ApiResult<()> {
-    let mut shown: Vec<(String, Vec<u32>)> = Vec::new();
-    let mut statement = tx.prepare_cached(
-        "SELECT tag, shown_ids FROM push_subscription AS phones
-         CROSS JOIN push_notification ON subscription_id = phones.id
-         WHERE user_id = ?1 AND session_id IS NULL AND shown_ids IS NOT NULL",
-    )?;
-    let mut rows = statement.query([user_id])?;
-    while let Some(row) = rows.next()? {
-        let ids: Vec<u8> = row.get(1)?;
-        let ids = bitmap::from_blob(1, &ids)?;
-        let read: Vec<u32> = ids.iter().rev().filter(|id| is_read(*id)).take(LOOKED_UP).collect();
-        if !read.is_empty() {
-            shown.push((row.get(0)?, read));
-        }
-    }
+    let mut shown = shown(tx, user_id, is_read)?;
     if shown.is_empty() {
         return Ok(());
     }
@@ -49,6 +36,48 @@ pub fn messages_read(
     }
     let tags: Vec<&String> = shown.iter().map(|(tag, _)| tag).collect();
     make_due(tx, user_id, Some(serde_json::to_string(&tags)?))
+}
+
+/// Makes the notifications of these users' phones due that show one of these messages: it was deleted, or does not mention them any
+/// more.
+pub fn messages_withdrawn(tx: &Tx<'_>, user_ids: &[UserId], ids: &[MessageId]) -> ApiResult<()> {
+    let are_used = "SELECT EXISTS (SELECT 1 FROM push_device)";
+    if user_ids.is_empty() || !tx.prepare_cached(are_used)?.query_row([], |row| row.get::<_, bool>(0))? {
+        return Ok(());
+    }
+    let ids: RoaringBitmap = ids.iter().filter_map(|id| id.bit()).collect();
+    for user_id in user_ids {
+        let shown = shown(tx, *user_id, |id| ids.contains(id))?;
+        if !shown.is_empty() {
+            let tags: Vec<&String> = shown.iter().map(|(tag, _)| tag).collect();
+            make_due(tx, *user_id, Some(serde_json::to_string(&tags)?))?;
+        }
+    }
+    Ok(())
+}
+
+/// The tags of notifications of a user's phones that show some of these messages, with the newest of them.
+fn shown(
+    tx: &Tx<'_>,
+    user_id: UserId,
+    is_wanted: impl Fn(u32) -> bool,
+) -> ApiResult<Vec<(String, Vec<u32>)>> {
+    let mut shown = Vec::new();
+    let mut statement = tx.prepare_cached(
+        "SELECT tag, shown_ids FROM push_subscription AS phones
+         CROSS JOIN push_notification ON subscription_id = phones.id
+         WHERE user_id = ?1 AND session_id IS NULL AND shown_ids IS NOT NULL",
+    )?;
+    let mut rows = statement.query([user_id])?;
+    while let Some(row) = rows.next()? {
+        let ids: Vec<u8> = row.get(1)?;
+        let ids = bitmap::from_blob(1, &ids)?;
+        let wanted: Vec<u32> = ids.iter().rev().filter(|id| is_wanted(*id)).take(LOOKED_UP).collect();
+        if !wanted.is_empty() {
+            shown.push((row.get(0)?, wanted));
+        }
+    }
+    Ok(shown)
 }
 
 /// Makes all notifications of a user's phones due that show messages: all are read.

@@ -186,6 +186,38 @@ async fn what_is_read_is_taken_back() {
     assert_eq!(count(&server, "push_notification").await, "0");
 }
 
+// conformance: push-21
+#[tokio::test]
+async fn what_is_deleted_or_does_not_mention_any_more_is_taken_back() {
+    let mut bouncer = Bouncer::start();
+    let server = TestServer::start_with(bouncer.options()).await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    phone(&mut bouncer, &ada, "google").await;
+    let channel = server.channel("general", &[&ada, &bob]).await;
+    let path = |id: i64| format!("/messages/{id}");
+    let edited = bob.send(channel, "named", "@**Ada** hello").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    bob.patch(&path(edited), json!({"content": "@**Ada** hello again"})).await.ok();
+    assert!(bouncer.all(&server).await.is_empty());
+    bob.patch(&path(edited), json!({"content": "hello"})).await.ok();
+    assert_eq!(passed_on(&bouncer.all(&server).await), [format!("remove {edited}")]);
+    let deleted = bob.send(channel, "named", "@**Ada** once more").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    bob.delete(&path(deleted), ()).await.ok();
+    assert_eq!(passed_on(&bouncer.all(&server).await), [format!("remove {deleted}")]);
+    let direct = bob.send_direct(&[&ada], "oops").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    bob.delete(&path(direct), ()).await.ok();
+    assert_eq!(passed_on(&bouncer.all(&server).await), [format!("remove {direct}")]);
+    assert_eq!(count(&server, "push_notification").await, "0");
+    // All messages of the channel notify her, also this one.
+    ada.patch("/settings", json!({"enable_stream_push_notifications": true})).await.ok();
+    let id = bob.send(channel, "named", "@**Ada** hello").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    bob.patch(&path(id), json!({"content": "hello"})).await.ok();
+    assert!(bouncer.all(&server).await.is_empty());
+}
+
 // conformance: push-22
 #[tokio::test]
 async fn a_bouncer_that_is_down_is_asked_again() {

@@ -9,7 +9,7 @@ use crate::domain::messages;
 use crate::domain::messages::create::{attributes_of, mentioned};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::record::{EditRecord, MessageRow, attribute};
-use crate::domain::messages::{audience, notification_queue, topic_sql};
+use crate::domain::messages::{audience, notification_queue, phones, topic_sql};
 use crate::domain::search::{index, purge};
 use crate::domain::user_topics::auto_follow;
 use crate::http::{ApiError, ApiResult, Caller};
@@ -67,7 +67,7 @@ pub fn store(
     // Users who were mentioned before may have changed their policy since.
     let before_mentioned = messages::users_with_flag(tx, id, bit::MENTIONED)?;
     let mut mentioned = mentioned(tx, rendered, &audience)?;
-    replace_flag(tx, id, bit::MENTIONED, &mentioned)?;
+    let mut lost = replace_flag(tx, id, bit::MENTIONED, &mentioned)?;
     mentioned.retain(|user_id| before_mentioned.binary_search(user_id).is_err());
     if let Some(stream_id) = stream_of(tx, message.recipient_id)? {
         auto_follow::after_mention(tx, &mentioned, stream_id, &message.topic())?;
@@ -81,7 +81,8 @@ pub fn store(
     };
     topic_wildcard.retain(|user_id| audience.contains(*user_id));
     let before_in_topic = messages::users_with_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED)?;
-    replace_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED, &topic_wildcard)?;
+    lost.extend(replace_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED, &topic_wildcard)?);
+    phones::messages_withdrawn(tx, &lost, &[id])?;
     let alerted = alerted(tx, &rendered.alertable, &audience)?;
     replace_flag(tx, id, bit::HAS_ALERT_WORD, &alerted)?;
     // A wildcard mention of the channel was known to all.
@@ -92,20 +93,19 @@ pub fn store(
     Ok(files.detached)
 }
 
-/// Sets a flag on a message for these users, and clears it for others.
-fn replace_flag(tx: &Tx<'_>, id: MessageId, flag: i64, user_ids: &[UserId]) -> ApiResult<()> {
-    let have = messages::users_with_flag(tx, id, flag)?;
+/// Sets a flag on a message for these users, and clears it for others, which are returned.
+fn replace_flag(tx: &Tx<'_>, id: MessageId, flag: i64, user_ids: &[UserId]) -> ApiResult<Vec<UserId>> {
+    let mut have = messages::users_with_flag(tx, id, flag)?;
     let wanted: RoaringBitmap = user_ids.iter().filter_map(|user_id| user_id.bit()).collect();
-    for user_id in &have {
-        if !user_id.bit().is_some_and(|bit| wanted.contains(bit)) {
-            let flags = messages::flags_of(tx, *user_id, id)?;
-            messages::put_flags(tx, *user_id, id, flags & !flag)?;
-        }
-    }
     for user_id in user_ids {
         if have.binary_search(user_id).is_err() {
             messages::add_flags(tx, *user_id, id, flag)?;
         }
     }
-    Ok(())
+    have.retain(|user_id| !user_id.bit().is_some_and(|bit| wanted.contains(bit)));
+    for user_id in &have {
+        let flags = messages::flags_of(tx, *user_id, id)?;
+        messages::put_flags(tx, *user_id, id, flags & !flag)?;
+    }
+    Ok(have)
 }
