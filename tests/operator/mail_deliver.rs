@@ -44,7 +44,7 @@ impl Owner {
         Self { serving, key: created["api_key"].as_str().unwrap().to_owned() }
     }
 
-    /// Where it receives mail.
+    /// The address at which it receives mail.
     fn listener(&self) -> String {
         let line = self.serving.printed.lines().find_map(|line| line.trim().strip_prefix("mail "));
         line.unwrap().trim().to_owned()

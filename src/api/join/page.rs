@@ -175,7 +175,7 @@ pub fn organization(connection: &Connection, info: &RequestInfo) -> ApiResult<vi
     Ok(view::Organization { name, language, icon_url: images::realm::RealmImage::Icon.url(&settings) })
 }
 
-/// What the sign-up page depends on beside the invitation and the form.
+/// Facts that the sign-up page depends on, apart from the invitation and the form.
 #[derive(Clone, Copy)]
 struct Page<'a> {
     info: &'a RequestInfo,

@@ -124,7 +124,7 @@ pub fn find_account(tx: &mut Tx<'_>, email: &str, has_account: bool) -> ApiResul
         let body = Body::new()
             .paragraph(&format!("There is an account for {email} in {organization}."))
             .button("Log in", &setup.url)
-            .link("Forgot your password?", &format!("{}/accounts/password/reset/", setup.url));
+            .link("Set a new password", &format!("{}/accounts/password/reset/", setup.url));
         (format!("Your account in {organization}"), body)
     } else {
         let text = format!(
