@@ -178,7 +178,7 @@ impl Writer<'_> {
         let channel = stream.map(|stream| stream.name).unwrap_or_default();
         let name = if first.subject.is_empty() { self.language.t("general chat") } else { &first.subject };
         let url = format!("{}{}", self.url, Location::of(&ctx, first)?.url());
-        let mut body = body.link(&format!("#{channel} > {name}"), &url);
+        let mut body = body.heading(&format!("#{channel} > {name}"), &url);
         let note = self.language.t("open the chat to read the hidden text");
         let around = Surroundings { url: &self.url, spoiler_note: note };
         for message in messages {

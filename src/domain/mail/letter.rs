@@ -231,6 +231,7 @@ pub struct Body {
 /// may be dark.
 const PAGE: &str = "margin:0;padding:16px;font:15px/1.5 sans-serif;overflow-wrap:break-word";
 const BUTTON: &str = "display:inline-block;padding:8px 16px;border-radius:4px;background:#3b5bdb;color:#fff;text-decoration:none";
+const HEADING: &str = "margin:24px 0 0;font-size:17px";
 const SMALL: &str = "font-size:13px;opacity:0.75";
 
 impl Body {
@@ -266,6 +267,12 @@ impl Body {
     #[must_use]
     pub fn link(self, label: &str, url: &str) -> Self {
         self.with(format!("{label}: {url}"), &html! { p { a href=(url) { (label) } } })
+    }
+
+    /// A heading that is a link.
+    #[must_use]
+    pub fn heading(self, label: &str, url: &str) -> Self {
+        self.with(format!("{label}: {url}"), &html! { h3 style=(HEADING) { a href=(url) { (label) } } })
     }
 
     /// Facts, each with its name.
@@ -323,9 +330,10 @@ mod tests {
         let body = Body::new()
             .paragraph("Ada <b> & \"Bob\"\nEve")
             .button("Join", "https://chat.example.com/join/x/?a=1&b=2")
+            .heading("#a > b", "https://chat.example.com/#narrow")
             .facts(&[("IP address", "<i>")])
             .small("Bye");
-        let expected = "Ada <b> & \"Bob\"\nEve\n\nJoin:\nhttps://chat.example.com/join/x/?a=1&b=2\n\nIP address: <i>\n\nBye\n";
+        let expected = "Ada <b> & \"Bob\"\nEve\n\nJoin:\nhttps://chat.example.com/join/x/?a=1&b=2\n\n#a > b: https://chat.example.com/#narrow\n\nIP address: <i>\n\nBye\n";
         assert_eq!(body.text(), expected);
         let page = body.page(Language::English, "<title>");
         assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\">"), "{page}");
