@@ -271,9 +271,10 @@ impl Serve {
     /// used: it may be another site.
     fn own_url(&self, listeners: &[Listener]) -> String {
         let is_secure = self.tls.options(&self.file.db).is_some();
-        let urls =
-            listeners.iter().filter_map(|listener| Some(listener.address().ok()?.here().url(is_secure)));
-        let first = || urls.into_iter().find(|url| url.starts_with("http"));
+        let opened = listeners.iter().filter_map(|listener| listener.address().ok());
+        let addresses = opened.chain(self.listen.iter().cloned());
+        let mut urls = addresses.map(|address| address.here().url(is_secure));
+        let first = || urls.find(|url| url.starts_with("http"));
         self.named_url().or_else(first).unwrap_or_else(|| format!("http://{DEFAULT_ADDRESS}"))
     }
 

@@ -132,7 +132,8 @@ fn a_test_letter_goes_over_each_kind_of_connection() {
             kind => MailServer::start_tls(&python, kind, &place.files, &[]),
         };
         let url = format!("{scheme}://127.0.0.1:{}{query}", server.port);
-        let (code, printed) = place.test(&[&FROM[..], &["--smtp-url", &url], &ca[..]].concat());
+        let listen = ["--listen", "127.0.0.1:8025"];
+        let (code, printed) = place.test(&[&FROM[..], &["--smtp-url", &url], &ca[..], &listen[..]].concat());
         assert_eq!(code, 0, "{url}: {printed}");
         assert!(printed.contains("Sent") && printed.contains("taken as number 1"), "{printed}");
         let letter = server.next();
@@ -143,6 +144,7 @@ fn a_test_letter_goes_over_each_kind_of_connection() {
         );
         let content = letter["content"].as_str().unwrap();
         assert!(content.contains("Subject: Test mail of Team chat"), "{content}");
+        assert!(content.contains("http://127.0.0.1:8025"), "the link leads to the server: {content}");
     }
 }
 
