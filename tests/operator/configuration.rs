@@ -36,6 +36,33 @@ fn shown(arguments: &[&str], variables: &[(&str, &str)]) -> impl Fn(&str) -> Val
     }
 }
 
+/// The keys of the page, in order, with their defaults.
+#[test]
+fn the_page_lists_all_settings_with_their_defaults() {
+    let (_, printed, _) = words(&command(&["config", "show", "--json"]).output().unwrap());
+    let rows: Vec<Value> = serde_json::from_str(&printed).unwrap();
+    let settings = rows.iter().map(|row| {
+        let default = match &row["value"] {
+            // The command has this flag, too.
+            _ if row["name"] == "json" => "false".to_owned(),
+            Value::Null => String::new(),
+            Value::Array(values) => {
+                values.iter().map(|value| value.as_str().unwrap()).collect::<Vec<_>>().join(",")
+            }
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        (row["name"].as_str().unwrap().to_owned(), default)
+    });
+    let page = include_str!("../../docs/configuration.md");
+    let table = page.split("## All settings\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let listed = table.lines().skip(2).map(|line| {
+        let cells: Vec<&str> = line.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        (cells[1].to_owned(), cells[2].to_owned())
+    });
+    assert_eq!(listed.collect::<Vec<_>>(), settings.collect::<Vec<_>>());
+}
+
 #[tokio::test]
 async fn a_server_reads_its_configuration() {
     let folder = tempfile::tempdir().unwrap();
