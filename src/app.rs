@@ -437,6 +437,8 @@ pub struct BackupStatus {
     pub failures: u64,
     /// When the next one is due, in UNIX seconds.
     pub next_due: Option<i64>,
+    /// Since when one is being made, in UNIX seconds; `None` if none is.
+    pub running_since: Option<i64>,
 }
 
 /// A backup that was made.

@@ -6,17 +6,26 @@ use clap::builder::BoolishValueParser;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::time::Duration;
+use teamchat::app::BackupStatus;
 use teamchat::commands::{Command, DeliveryStatus, Status};
+use teamchat::domain::statistics::Sizes;
 use teamchat::store::Database;
-use teamchat::types::{Clock, timestamp};
+use teamchat::types::timestamp;
 
 /// The time between two screens of `--watch`.
 const INTERVAL: Duration = Duration::from_secs(2);
+
+/// Days that the screen shows at most. Growth changes before that.
+const MAX_DAYS: i64 = 3650;
 
 #[derive(Args)]
 pub(super) struct StatusCommand {
     #[command(flatten)]
     file: File,
+    /// Measure the parts of the database too: messages, search index, events, files. Reads the whole file, which takes some
+    /// seconds for each GiB.
+    #[arg(long, env = "TEAMCHAT_SIZES", value_parser = BoolishValueParser::new(), conflicts_with = "watch")]
+    sizes: bool,
     /// Repeat it every two seconds until Ctrl-C.
     #[arg(long, env = "TEAMCHAT_WATCH", value_parser = BoolishValueParser::new())]
     watch: bool,
@@ -33,6 +42,8 @@ impl StatusCommand {
             if self.watch && !self.output.json {
                 print(|out| write!(out, "\x1b[2J\x1b[H"))?;
             }
+            let sizes =
+                if self.sizes { Some(Sizes::measure(&Database::inspect(&self.file.db)?.0)?) } else { None };
             let address = server.as_ref().and_then(|server| Some(server["origin"].as_str()?.to_owned()));
             let mut value = serde_json::to_value(&status)?;
             value["running"] = server.is_some().into();
@@ -40,8 +51,11 @@ impl StatusCommand {
             if server.is_none() {
                 value["started_at"] = Value::Null;
             }
+            if let Some(sizes) = &sizes {
+                value["sizes"] = json!(sizes);
+            }
             let is_read = self.output.print_unless_closed(&self.file.db, &value, |out, style| {
-                write_screen(out, style, &status, server.is_some(), address.as_deref())
+                write_screen(out, style, &status, sizes.as_ref(), server.is_some(), address.as_deref())
             })?;
             if !self.watch || !is_read {
                 return Ok(());
@@ -55,6 +69,7 @@ fn write_screen(
     out: &mut dyn Write,
     style: Style,
     status: &Status,
+    sizes: Option<&Sizes>,
     is_running: bool,
     address: Option<&str>,
 ) -> std::io::Result<()> {
@@ -91,9 +106,22 @@ fn write_screen(
         bytes(recent.upload_bytes_in_30_days)
     )?;
     if let Some(free) = status.disk_free_bytes {
-        writeln!(out, "  disk       {} free", size(free))?;
+        writeln!(out, "  disk       {} free{}", size(free), lasting(status))?;
     }
-    writeln!(out, "  backup     {}", backup(status))?;
+    if let Some(sizes) = sizes {
+        let Sizes { messages, search, events, files, other, unused } = sizes.clone();
+        let parts = [
+            ("messages", messages),
+            ("search index", search),
+            ("events", events),
+            ("files", files),
+            ("other", other),
+            ("unused", unused),
+        ];
+        let parts = parts.map(|(name, part)| format!("{name} {}", bytes(part)));
+        writeln!(out, "  parts      {}", parts.join(", "))?;
+    }
+    writeln!(out, "  backup     {}", backup(&status.backups, status.backup_folder.is_some()))?;
     if let Some(mail) = &status.mail {
         let (server, sender) = (&mail.server, &mail.sender);
         writeln!(out, "  mail       {}; {sender} by {server}", deliveries(&mail.letters))?;
@@ -107,6 +135,14 @@ fn write_screen(
         writeln!(out, "{} {warning}", style.red("warning:"))?;
     }
     Ok(())
+}
+
+/// The days that the disk lasts, and the growth in a day.
+fn lasting(status: &Status) -> String {
+    let Some(days) = status.days_until_disk_full else { return String::new() };
+    let growth = size(u64::try_from(status.growth_bytes_per_day).unwrap_or(0));
+    let time = if days > MAX_DAYS { "over 10 years".to_owned() } else { format!("{days} days") };
+    format!(", enough for {time} at {growth} a day")
 }
 
 /// True if something was sent since the start, or waits.
@@ -129,9 +165,9 @@ fn deliveries(status: &DeliveryStatus) -> String {
     )
 }
 
-/// The last backup and the next one.
-fn backup(status: &Status) -> String {
-    let last = status.backups.last_success.as_ref().map(|last| {
+/// The last backup, and the one that is running or the next one.
+fn backup(backups: &BackupStatus, are_scheduled: bool) -> String {
+    let last = backups.last_success.as_ref().map(|last| {
         format!(
             "{} with {} in {} s",
             timestamp(last.time),
@@ -139,19 +175,15 @@ fn backup(status: &Status) -> String {
             last.milliseconds.div_ceil(1000)
         )
     });
-    let failed =
-        status.backups.failure.as_ref().map(|failure| format!("failed at {}", timestamp(failure.time)));
-    let next = status.backups.next_due.map(|due| next_backup(due, Clock::System.seconds()));
-    let known: Vec<String> = [last, failed, next].into_iter().flatten().collect();
-    if known.is_empty() {
-        return "none; `serve --backup-to DIR` makes them, or `teamchat backup`".to_owned();
+    let failed = backups.failure.as_ref().map(|failure| format!("failed at {}", timestamp(failure.time)));
+    let running = backups.running_since.map(|since| format!("running since {}", timestamp(since)));
+    let next = || backups.next_due.map(|due| format!("next at {}", timestamp(due)));
+    let known: Vec<String> = [last, failed, running.or_else(next)].into_iter().flatten().collect();
+    match (known.is_empty(), are_scheduled) {
+        (false, _) => known.join(", "),
+        (true, true) => "none yet".to_owned(),
+        (true, false) => "none; `serve --backup-to DIR` makes them, or `teamchat backup`".to_owned(),
     }
-    known.join(", ")
-}
-
-/// The time of the next backup, which stays while that one is made.
-fn next_backup(due: i64, now: i64) -> String {
-    if due > now { format!("next at {}", timestamp(due)) } else { "one is being made".to_owned() }
 }
 
 /// A size for people.
@@ -166,12 +198,28 @@ fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{next_backup, size};
+    use super::{backup, size};
+    use teamchat::app::{BackupFailure, BackupStatus};
 
     #[test]
-    fn a_backup_that_is_due_is_being_made() {
-        assert_eq!(next_backup(1_800_000_000, 1_799_999_999), "next at 2027-01-15T08:00:00Z");
-        assert_eq!(next_backup(1_800_000_000, 1_800_000_000), "one is being made");
+    fn a_backup_is_running_only_while_it_is_made() {
+        let due = BackupStatus { next_due: Some(1_800_000_000), ..BackupStatus::default() };
+        let failure = Some(BackupFailure { time: 1_799_999_400, error: "the disk is gone".to_owned() });
+        let failed = BackupStatus { failure, ..due.clone() };
+        let again = BackupStatus { running_since: Some(1_800_000_000), ..failed.clone() };
+        for (status, is_scheduled, expected) in [
+            (
+                BackupStatus::default(),
+                false,
+                "none; `serve --backup-to DIR` makes them, or `teamchat backup`",
+            ),
+            (BackupStatus::default(), true, "none yet"),
+            (due, true, "next at 2027-01-15T08:00:00Z"),
+            (failed, true, "failed at 2027-01-15T07:50:00Z, next at 2027-01-15T08:00:00Z"),
+            (again, true, "failed at 2027-01-15T07:50:00Z, running since 2027-01-15T08:00:00Z"),
+        ] {
+            assert_eq!(backup(&status, is_scheduled), expected);
+        }
     }
 
     #[test]

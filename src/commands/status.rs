@@ -16,6 +16,9 @@ use std::path::PathBuf;
 /// Free space of a disk below which `status` and `doctor` warn, in bytes.
 pub const LOW_DISK: u64 = 1 << 30;
 
+/// Days until the disk is full from which `status` warns.
+const DISK_DAYS: i64 = 30;
+
 /// Free space inside the file from which `status` warns, if it is also a quarter of the file, in bytes.
 const UNUSED: u64 = 64 << 20;
 
@@ -63,6 +66,12 @@ pub struct Status {
     pub wal_bytes: u64,
     /// Free space of the disk.
     pub disk_free_bytes: Option<u64>,
+    /// Growth of the file in a day, in bytes: an estimate from the last 30 days.
+    #[serde(default)]
+    pub growth_bytes_per_day: i64,
+    /// Days until the disk is full at this growth; `None` if it does not grow.
+    #[serde(default)]
+    pub days_until_disk_full: Option<i64>,
     /// The folder of the scheduled backups; `None` if there are none, or the server is stopped.
     pub backup_folder: Option<PathBuf>,
     /// The scheduled backups. The newest may also be one of the command.
@@ -166,9 +175,20 @@ pub(super) async fn status(app: &App) -> ApiResult<Status> {
         .as_ref()
         .map(|_| DeliveryStatus::of(&app.phone_push, read.backlogs.phone_push));
     let mut warnings = warnings(app, &read, &backups, now);
+    let (database_bytes, wal_bytes) = app.writer.file_sizes();
+    let disk_free_bytes = app.writer.free_space();
+    let growth = read.recent.bytes_per_day(&read.statistics, database_bytes);
+    let days_until_disk_full = days_until_full(disk_free_bytes, growth);
+    if let Some(days) = days_until_disk_full.filter(|days| *days < DISK_DAYS) {
+        let left = if days == 0 { "less than a day".to_owned() } else { count_days(days) };
+        let past = count_days(read.recent.days);
+        warnings.push(format!(
+            "The disk will be full in {left}, at the growth of the last {past}: free some space, move the database to a larger disk, \
+             or set a quota with --upload-quota-mib."
+        ));
+    }
     add_mail(mail.as_ref(), &mut warnings);
     add_push([web_push.as_ref(), phone_push.as_ref()], now, &mut warnings);
-    let (database_bytes, wal_bytes) = app.writer.file_sizes();
     let queues = app.hub.figures();
     Ok(Status {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -181,7 +201,9 @@ pub(super) async fn status(app: &App) -> ApiResult<Status> {
         recent: read.recent,
         database_bytes,
         wal_bytes,
-        disk_free_bytes: app.writer.free_space(),
+        disk_free_bytes,
+        growth_bytes_per_day: growth,
+        days_until_disk_full,
         backup_folder: app.options.backups.as_ref().map(|options| options.folder.clone()),
         backups,
         mail,
@@ -189,6 +211,15 @@ pub(super) async fn status(app: &App) -> ApiResult<Status> {
         phone_push,
         warnings,
     })
+}
+
+/// Days until a disk is full, if its files grow.
+fn days_until_full(free: Option<u64>, growth: i64) -> Option<i64> {
+    i64::try_from(free?).unwrap_or(i64::MAX).checked_div(growth)
+}
+
+fn count_days(days: i64) -> String {
+    if days == 1 { "1 day".to_owned() } else { format!("{days} days") }
 }
 
 /// The parts of the status that are in the database.
@@ -282,6 +313,22 @@ fn add_push([web_push, phone_push]: [Option<&DeliveryStatus>; 2], now: i64, warn
     }
 }
 
+/// The warning of scheduled backups that are late.
+fn overdue_backup(app: &App) -> String {
+    // Those of the command do not count.
+    let scheduled = app.backups.status();
+    let last = scheduled.last_success.map_or(app.started_at, |last| last.time);
+    let running =
+        scheduled.running_since.map(|since| format!(", and one has been running since {}", timestamp(since)));
+    let folder = app.options.backups.as_ref().map(|options| options.folder.display().to_string());
+    format!(
+        "The last scheduled backup is overdue: none was made since {}{}. Check whether {} responds, and look into the log.",
+        timestamp(last),
+        running.unwrap_or_default(),
+        folder.unwrap_or_default()
+    )
+}
+
 /// Lists problems, each with its remedy.
 fn warnings(app: &App, read: &Read, backups: &BackupStatus, now: i64) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -322,11 +369,7 @@ fn warnings(app: &App, read: &Read, backups: &BackupStatus, now: i64) -> Vec<Str
             "The backup failed at {since} and is tried again: {error}. Until then, `teamchat backup` makes one elsewhere."
         ));
     } else if app.is_backup_overdue() {
-        let last = backups
-            .last_success
-            .as_ref()
-            .map_or_else(|| "ever".to_owned(), |last| format!("since {}", timestamp(last.time)));
-        warnings.push(format!("No backup was made {last}, although it is due: look into the log."));
+        warnings.push(overdue_backup(app));
     } else if app.options.backups.is_none() && read.is_backup_failing {
         warnings.push(
             "The last scheduled backup failed: start the server with --backup-to, and look into its log."

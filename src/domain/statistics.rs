@@ -54,8 +54,15 @@ impl Statistics {
     }
 }
 
+/// Seconds of a day.
+const DAY: i64 = 24 * 60 * 60;
+
+/// The space of a database without messages, in bytes.
+const EMPTY: i64 = 2 << 20;
+
 /// Growth of the database until a moment.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Recent {
     /// Messages of the last hour.
     pub messages_in_hour: i64,
@@ -65,6 +72,10 @@ pub struct Recent {
     pub uploads: i64,
     /// The size of those of the last 30 days.
     pub upload_bytes_in_30_days: i64,
+    /// Messages of the last 30 days.
+    pub messages_in_30_days: i64,
+    /// Days of these 30 in which the organization existed, at least 1.
+    pub days: i64,
 }
 
 impl Recent {
@@ -77,15 +88,99 @@ impl Recent {
         };
         let statement =
             "SELECT count(*), coalesce(sum(size) FILTER (WHERE create_time > ?1), 0) FROM attachment";
-        let (uploads, upload_bytes_in_30_days) = connection
-            .prepare_cached(statement)?
-            .query_row([now - 30 * 24 * 60 * 60], |row| row.try_into())?;
+        let since = now - 30 * DAY;
+        let (uploads, upload_bytes_in_30_days) =
+            connection.prepare_cached(statement)?.query_row([since], |row| row.try_into())?;
+        let oldest_account = "SELECT min(date_joined) FROM user WHERE NOT is_system_bot";
+        let began: Option<i64> =
+            connection.prepare_cached(oldest_account)?.query_row([], |row| row.get(0))?;
         Ok(Self {
             messages_in_hour: messages_since(now - 60 * 60)?,
-            messages_in_day: messages_since(now - 24 * 60 * 60)?,
+            messages_in_day: messages_since(now - DAY)?,
             uploads,
             upload_bytes_in_30_days,
+            messages_in_30_days: count_messages_since(connection, since)?,
+            days: ((now - since.max(began.unwrap_or(now))) / DAY).max(1),
         })
+    }
+
+    /// The growth of a file of this size in a day, in bytes: uploads, and messages at their average size. It is an estimate.
+    pub fn bytes_per_day(&self, statistics: &Statistics, database_bytes: u64) -> i64 {
+        let database_bytes = i64::try_from(database_bytes).unwrap_or(i64::MAX);
+        let of_messages = database_bytes - statistics.unused_bytes - statistics.upload_bytes - EMPTY;
+        let of_message = of_messages.max(0) / statistics.newest_message_id.max(1);
+        let grown = self.messages_in_30_days.saturating_mul(of_message) + self.upload_bytes_in_30_days;
+        grown / self.days.max(1)
+    }
+}
+
+/// Counts the messages after a time. Their times grow with their ids, so that a few of them are looked at.
+fn count_messages_since(connection: &Connection, since: i64) -> ApiResult<i64> {
+    let mut next =
+        connection.prepare_cached("SELECT id, timestamp FROM message WHERE id >= ?1 ORDER BY id LIMIT 1")?;
+    let newest: i64 = connection
+        .prepare_cached("SELECT coalesce(max(id), 0) FROM message")?
+        .query_row([], |row| row.get(0))?;
+    let (mut low, mut high) = (0, newest + 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match next.query_row([middle], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).optional()? {
+            Some((id, time)) if time <= since => low = id + 1,
+            _ => high = middle,
+        }
+    }
+    Ok(newest + 1 - low)
+}
+
+/// Sizes of the parts of the file, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Sizes {
+    /// Messages with their edits and reactions, and what users have read and marked.
+    pub messages: i64,
+    /// The search index.
+    pub search: i64,
+    /// The event log and the event queues.
+    pub events: i64,
+    /// Uploaded files, avatars and thumbnails.
+    pub files: i64,
+    /// The other tables.
+    pub other: i64,
+    /// Free space inside the file.
+    pub unused: i64,
+}
+
+impl Sizes {
+    /// Measures the parts. Reads the whole file.
+    pub fn measure(connection: &Connection) -> rusqlite::Result<Self> {
+        let mut sizes = Self::default();
+        let mut parts = connection.prepare(
+            "SELECT coalesce(object.tbl_name, dbstat.name), sum(pgsize) FROM dbstat
+             LEFT JOIN sqlite_schema AS object ON object.name = dbstat.name WHERE aggregate = TRUE GROUP BY 1",
+        )?;
+        let mut rows = parts.query([])?;
+        while let Some(row) = rows.next()? {
+            let table: String = row.get(0)?;
+            *sizes.part(&table) += row.get::<_, i64>(1)?;
+        }
+        let unused = "SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size";
+        sizes.unused = connection.query_row(unused, [], |row| row.get(0))?;
+        Ok(sizes)
+    }
+
+    /// The part that a table belongs to.
+    fn part(&mut self, table: &str) -> &mut i64 {
+        match table {
+            "search_word" | "retired_word" | "search_purge" => &mut self.search,
+            "event" | "event_audience" | "event_queue" => &mut self.events,
+            "upload_content" | "upload_piece" | "upload_state" | "thumbnail" | "public_image" => {
+                &mut self.files
+            }
+            "message" | "message_edit" | "message_topic_link" | "reaction" | "submessage" | "arrival"
+            | "topic" | "read_state" | "read_chunk" | "user_message_flags" => &mut self.messages,
+            _ if table.starts_with("message_search") => &mut self.search,
+            _ if table.starts_with("attachment") => &mut self.files,
+            _ => &mut self.other,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::harness::{Client, TestServer};
 use crate::uploads::upload;
 use serde_json::json;
 use teamchat::app::Options;
+use teamchat::commands::Command;
 use teamchat::scheduler;
 
 /// Seconds after which the space is measured again.
@@ -206,4 +207,158 @@ async fn budgets_of_notices_are_removed_after_a_day() {
     measure(&server).await;
     measure(&server).await;
     assert_eq!(left().await, [""; 0]);
+}
+
+/// Backups that hang and fail.
+#[cfg(unix)]
+mod backups {
+    use crate::harness::{START, TestServer};
+    use crate::program::run;
+    use reqwest::Method;
+    use serde_json::json;
+    use std::path::Path;
+    use std::process::Command as Program;
+    use teamchat::app::{BackupOptions, Options};
+    use teamchat::commands::Command;
+    use teamchat::domain::backups::name_of;
+    use teamchat::scheduler;
+    use teamchat::types::timestamp;
+
+    const HOUR: i64 = 60 * 60;
+
+    fn at(seconds: i64) -> String {
+        timestamp(seconds).to_string()
+    }
+
+    /// The line about backups of `teamchat status`, and the warnings about them.
+    async fn backup_status(server: &TestServer) -> (String, Vec<String>) {
+        let output = run(&server.database(), &["status"]);
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let line = printed.lines().find_map(|line| line.strip_prefix("  backup     "));
+        let status = server.command(Command::Status).await;
+        let warnings = status["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap());
+        let warnings = warnings.filter(|warning| warning.contains("backup")).map(str::to_owned).collect();
+        (line.unwrap_or_else(|| panic!("{printed}")).to_owned(), warnings)
+    }
+
+    /// Makes a pipe. Reading it waits until [`release`] opens it.
+    fn make_pipe(path: &Path) {
+        assert!(Program::new("mkfifo").arg(path).status().unwrap().success());
+    }
+
+    fn release(pipe: &Path) {
+        std::fs::File::options().write(true).open(pipe).unwrap();
+    }
+
+    /// As in a folder of another machine that does not respond.
+    #[tokio::test]
+    async fn backups_that_hang_and_fail_are_in_the_status_and_sent_to_owners() {
+        let server = TestServer::start().await;
+        let owner = server.owner().await;
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("backups");
+        std::fs::create_dir(&to).unwrap();
+        let pipe = to.join(format!("{}.copy", name_of(START, false)));
+        make_pipe(&pipe);
+        let backups =
+            BackupOptions { folder: to.clone(), every: HOUR, keep: "7d".to_owned(), recipients: Vec::new() };
+        let server = server.with_options(Options { backups: Some(backups), ..Options::default() }).await;
+        let pass = |seconds: i64| {
+            server.clock.advance(seconds);
+            scheduler::wake(server.app());
+        };
+        let nth_notice = async |count: usize| {
+            loop {
+                let sent = owner.notices().await;
+                if sent.len() >= count {
+                    assert_eq!(sent.len(), count, "{sent:?}");
+                    return sent[count - 1].clone();
+                }
+            }
+        };
+        let overdue = |last: &str, running: &str| {
+            let to = to.display();
+            format!(
+                "The last scheduled backup is overdue: none was made since {last}{running}. Check whether {to} responds, and \
+                 look into the log."
+            )
+        };
+        let succeeded = "The backup of this server succeeded again.";
+
+        while server.app().backups.status().running_since.is_none() {
+            tokio::task::yield_now().await;
+        }
+        let running = format!("running since {}", at(START));
+        assert_eq!(backup_status(&server).await, (running.clone(), Vec::new()));
+        pass(2 * HOUR + 1);
+        assert!(nth_notice(1).await.starts_with("The backup of this server is overdue."));
+        let health = server.anonymous().request_outside(Method::GET, "/health").send().await.ok();
+        assert_eq!(health["warnings"], json!(["There was no backup for a long time."]));
+        let expected = overdue(&at(START), &format!(", and one has been {running}"));
+        assert_eq!(backup_status(&server).await, (running, vec![expected]));
+        release(&pipe);
+        assert_eq!(nth_notice(2).await, succeeded);
+        // The next one is due at once.
+        let (last, due) = (START + 2 * HOUR + 1, START + 3 * HOUR + 1);
+        while server.app().backups.status().next_due != Some(due) {
+            tokio::task::yield_now().await;
+        }
+        let (line, warnings) = backup_status(&server).await;
+        let expected = format!(" s, next at {}", at(due));
+        assert!(line.starts_with(&at(last)) && line.ends_with(&expected), "{line}");
+        assert!(warnings.is_empty(), "{warnings:?}");
+
+        let away = folder.path().join("away");
+        std::fs::rename(&to, &away).unwrap();
+        pass(HOUR);
+        assert!(nth_notice(3).await.starts_with("The backup of this server failed: `"));
+        let (line, warnings) = backup_status(&server).await;
+        let expected = format!(" s, failed at {}, next at {}", at(due), at(due + 600));
+        assert!(line.starts_with(&at(last)) && line.ends_with(&expected), "{line}");
+        assert!(warnings.len() == 1 && warnings[0].starts_with("The backup failed at "), "{warnings:?}");
+        std::fs::rename(&away, &to).unwrap();
+        pass(600);
+        assert_eq!(nth_notice(4).await, succeeded);
+
+        // The folder hangs before a backup begins.
+        let mut files = std::fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().path());
+        let list = files.find(|path| path.extension().is_some_and(|ending| ending == "json")).unwrap();
+        std::fs::remove_file(&list).unwrap();
+        make_pipe(&list);
+        pass(2 * HOUR + 1);
+        assert!(nth_notice(5).await.starts_with("The backup of this server is overdue."));
+        assert_eq!(backup_status(&server).await.1, [overdue(&at(due + 600), "")]);
+        release(&list);
+        assert_eq!(nth_notice(6).await, succeeded);
+    }
+}
+
+#[tokio::test]
+async fn the_growth_of_the_last_30_days_says_how_long_the_disk_lasts() {
+    const DAY: i64 = 24 * 60 * 60;
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let send = async |copies: u32| {
+        let to = format!("[{}]", ada.user_id);
+        let message = json!({"type": "direct", "to": to, "content": "long ".repeat(1000)});
+        let sent = ada.post("/messages", message).await.ok();
+        server.add_copies(sent["id"].as_i64().unwrap(), copies).await;
+    };
+    let status = async || server.command(Command::Status).await;
+    send(2000).await;
+    server.clock.advance(10 * DAY);
+    assert_eq!(status().await["days"], 10, "the organization is that old");
+    server.clock.advance(30 * DAY);
+    let still = status().await;
+    assert_eq!((&still["days"], &still["messages_in_30_days"]), (&json!(30), &json!(0)));
+    assert_eq!((&still["growth_bytes_per_day"], &still["days_until_disk_full"]), (&json!(0), &json!(null)));
+    send(999).await;
+    let grown = status().await;
+    assert_eq!(grown["messages_in_30_days"], 1000);
+    let number = |name: &str| grown[name].as_i64().unwrap();
+    let of_messages = number("database_bytes") - number("unused_bytes") - number("upload_bytes") - (2 << 20);
+    let growth = 1000 * (of_messages / number("newest_message_id")) / 30;
+    assert!(growth > 0, "{grown}");
+    assert_eq!(number("growth_bytes_per_day"), growth);
+    assert_eq!(number("days_until_disk_full"), number("disk_free_bytes") / growth);
 }

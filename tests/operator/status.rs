@@ -195,3 +195,102 @@ async fn quotas_of_uploads_are_warnings_and_metrics() {
     examine(folder, &["--upload-quota-mib", "100"]).expect("warning", "uploads", &["80 MiB of 100 MiB"]);
     examine(folder, &[]).expect("ok", "uploads", &["80 MiB of 10240 MiB"]);
 }
+
+#[test]
+fn sizes_of_parts_add_up_to_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    create_owner(folder);
+    let db = folder.join("chat.sqlite");
+    let measure = |flags: &[&str]| {
+        words(&command(&["status", "--sizes"]).args(flags).arg("--db").arg(&db).output().unwrap())
+    };
+    let (code, printed, said) = measure(&["--json"]);
+    assert_eq!(code, 0, "{said}");
+    let measured: Value = serde_json::from_str(&printed).unwrap();
+    let parts = ["messages", "search", "events", "files", "other", "unused"];
+    let sizes = measured["sizes"].as_object().unwrap();
+    assert_eq!(sizes.keys().collect::<Vec<_>>(), parts);
+    let sum: u64 = sizes.values().map(|size| size.as_u64().unwrap()).sum();
+    let file = std::fs::metadata(&db).unwrap().len();
+    assert!((file - 4 * 4096..=file).contains(&sum), "{sum} of {file}: {printed}");
+    assert_eq!(measured["days_until_disk_full"], Value::Null, "a new organization does not grow");
+    // Beside a server, too.
+    let serving = Serving::start(folder, &["--listen", "127.0.0.1:0"]);
+    let (_, printed, _) = measure(&[]);
+    assert!(printed.contains("\n  parts      messages ") && printed.contains(", search index "), "{printed}");
+    serving.stop();
+    assert_eq!(status(folder)["sizes"], Value::Null);
+    assert_eq!(measure(&["--watch"]).0, 2);
+}
+
+/// The warnings that begin like this.
+#[track_caller]
+fn expect_warning(folder: &Path, expected: &str) {
+    let status = status(folder);
+    let warnings = status["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|warning| warning.as_str().unwrap().starts_with(expected)), "{status}");
+}
+
+#[test]
+fn a_closed_organization_and_a_log_in_use_are_warnings() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    create_owner(folder);
+    let db = folder.join("chat.sqlite");
+    // Zeros are no log. Nothing of it is read.
+    std::fs::File::create(folder.join("chat.sqlite-wal")).unwrap().set_len(300 << 20).unwrap();
+    expect_warning(
+        folder,
+        "The log of the database has 300 MiB: another program, such as a backup that hangs,",
+    );
+    let close = ["organization", "deactivate", "--yes", "--db"];
+    assert!(command(&close).arg(&db).output().unwrap().status.success());
+    expect_warning(folder, "The organization is deactivated: run `teamchat organization reactivate`.");
+}
+
+#[test]
+fn a_disk_that_files_will_fill_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    create_owner(folder);
+    let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();
+    // More than any disk has, in each of the last 10 days.
+    connection
+        .execute_batch(
+            "UPDATE user SET date_joined = unixepoch() - 10 * 86400 - 3600 WHERE NOT is_system_bot;
+             INSERT INTO upload_content (content_id) VALUES (1);
+             INSERT INTO attachment (id, user_id, path_id, name, content_type, size, create_time, content_id)
+             SELECT 1, user_id, 'a', 'a', 'b', 1 << 60, unixepoch() - 3600, 1 FROM user WHERE delivery_email = 'ada@example.com'",
+        )
+        .unwrap();
+    drop(connection);
+    let expected =
+        "The disk will be full in less than a day, at the growth of the last 10 days: free some space, ";
+    expect_warning(folder, expected);
+    assert!(screen(folder).contains(" free, enough for 0 days at "), "{}", screen(folder));
+}
+
+#[test]
+fn letters_that_are_dropped_are_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    create_owner(folder);
+    let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();
+    connection
+        .execute_batch(
+            "WITH RECURSIVE letter (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM letter WHERE number < 20000)
+             INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
+             SELECT 'digest', 'ada@example.com', '{}', 0, 4000000000, 4000000000 FROM letter",
+        )
+        .unwrap();
+    drop(connection);
+    let flags =
+        ["--listen", "127.0.0.1:0", "--smtp-url", "smtp://127.0.0.1:9", "--mail-from", "chat@example.com"];
+    let serving = Serving::start(folder, &flags);
+    expect_warning(
+        folder,
+        "20000 emails are waiting, and new ones are dropped: use a mail server that accepts more",
+    );
+    serving.stop();
+}

@@ -21,9 +21,14 @@ const RETRY_DELAY: i64 = 10 * 60;
 /// Makes a backup if one is due. Returns when the next one is, in UNIX seconds.
 pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
     let Some(options) = app.options.backups.clone() else { return Ok(None) };
-    let now = app.clock.seconds();
     let list = list_path(&app, &options).await?;
-    let records = read_list(&list).unwrap_or_default();
+    // In the pool: a folder on another machine may not respond, and other work goes on.
+    let read = {
+        let list = list.clone();
+        move || read_list(&list).unwrap_or_default()
+    };
+    let records = app.pools.backups.run(None, read).await?;
+    let now = app.clock.seconds();
     let newest = records.iter().map(|record| record.time).max();
     let failed = app.backups.status().failure.map(|failure| failure.time);
     let due = match (failed, newest) {
@@ -53,7 +58,10 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
         let (app, options) = (Arc::clone(&app), options.clone());
         move || make(&app, &options, &list, records, now)
     };
-    match app.pools.backups.run(None, work).await? {
+    app.backups.update(|status| status.running_since = Some(now));
+    let made = app.pools.backups.run(None, work).await;
+    app.backups.update(|status| status.running_since = None);
+    match made? {
         Ok(record) => {
             tracing::info!(
                 name = record.name,
