@@ -311,7 +311,7 @@ impl Server {
         if !engine.database.is_ephemeral() {
             let origin =
                 tcp_address(&addresses).map(|address| ListenAddress::Tcp(address).here().url(is_secure));
-            match open_control_socket(&mut engine, origin.as_deref()) {
+            match open_control_socket(&mut engine, origin.as_deref(), &addresses) {
                 Ok(socket) => drop(tasks.spawn(socket.serve(Arc::clone(&engine.app), stopped))),
                 Err(error) => {
                     tracing::warn!(%error, "commands such as `user create` will not reach this server");
@@ -418,10 +418,16 @@ fn tcp_address(addresses: &[ListenAddress]) -> Option<SocketAddr> {
 
 /// Listens for commands, and writes into the lock file where, and where the server listens for requests.
 #[cfg(unix)]
-fn open_control_socket(engine: &mut Engine, origin: Option<&str>) -> std::io::Result<ControlSocket> {
+fn open_control_socket(
+    engine: &mut Engine,
+    origin: Option<&str>,
+    addresses: &[ListenAddress],
+) -> std::io::Result<ControlSocket> {
     let socket = ControlSocket::bind(engine.database.path())?;
-    let announcement =
-        serde_json::json!({ "pid": std::process::id(), "control": socket.path(), "origin": origin });
+    let (pid, listen) = (std::process::id(), addresses.iter().map(ToString::to_string));
+    let announcement = serde_json::json!({
+        "pid": pid, "control": socket.path(), "origin": origin, "listen": listen.collect::<Vec<_>>()
+    });
     engine.database.announce(&announcement.to_string())?;
     Ok(socket)
 }

@@ -392,6 +392,24 @@ fn rows_of_the_future_and_a_long_log_are_named() {
 }
 
 #[test]
+fn copies_that_nobody_needs_are_named() {
+    let folder = folder_with_database();
+    let folder = folder.path();
+    assert!(!examine(folder, &[]).has("ok", "copies", &[]));
+    let copy = |name: &str, age: Duration| {
+        let file = std::fs::File::create(folder.join(name)).unwrap();
+        file.set_len(20 << 20).unwrap();
+        file.set_modified(SystemTime::now() - age).unwrap();
+    };
+    copy("chat.sqlite.before-0010_sessions", DAY);
+    copy("other.sqlite.before-0010_sessions", DAY * 40);
+    let parts = ["those of upgrades and restores (chat.sqlite.before-...) take 20 MiB"];
+    examine(folder, &[]).expect("ok", "copies", &parts);
+    copy("chat.sqlite.before-restore-2026-01-01T00-00-00Z", DAY * 40);
+    examine(folder, &[]).expect("warning", "copies", &["take 40 MiB; delete those"]);
+}
+
+#[test]
 fn few_open_files_are_named() {
     let folder = folder_with_database();
     let program = env!("CARGO_BIN_EXE_teamchat");

@@ -1,6 +1,7 @@
 //! `--listen`, socket activation, notifications, and restarts that refuse no connection.
 
 use crate::authority::{address_of, request, send_plain, with};
+use crate::doctor::examine;
 use crate::program::{Serving, command, words};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -220,6 +221,27 @@ async fn sockets_of_systemd_replace_the_default_address() {
     let (code, _, said) = words(&output);
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("socket activation: the passed socket 0 is neither a TCP socket nor"), "{said}");
+}
+
+/// Flags name other addresses than those of the sockets.
+#[test]
+fn doctor_looks_at_the_sockets_of_a_running_server() {
+    let folder = tempfile::tempdir().unwrap();
+    create_owner(&folder.path().join("chat.sqlite"));
+    let local = "none is set, and the server listens on this machine only";
+    for (address, level, expected) in [
+        ("127.0.0.1:0", "ok", local),
+        ("0.0.0.0:0", "warning", "links use the Host of each request; set --public-url"),
+    ] {
+        let socket = TcpListener::bind(address).unwrap();
+        let serving = Serving::start_with(folder.path(), &mut activated(folder.path(), socket.into(), &[]));
+        examine(folder.path(), &["--web-push", "off"]).expect(level, "public address", &[expected]);
+        serving.stop();
+    }
+    let stopped = examine(folder.path(), &["--web-push", "off"]);
+    stopped.expect("ok", "public address", &["--listen names this machine only; a socket of systemd may"]);
+    let open = examine(folder.path(), &["--web-push", "off", "--listen", "0.0.0.0:0"]);
+    open.expect("warning", "public address", &["links use the Host of each request"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::cli::backup::size;
 use crate::cli::serve::Serve;
 use rusqlite::{Connection, OptionalExtension};
 use std::path::Path;
+use std::time::Duration;
 use teamchat::app::DISK_RESERVE_MIB;
 use teamchat::commands::{LARGE_LOG, LOW_DISK};
 use teamchat::domain::{files, upload_quota};
@@ -14,6 +15,9 @@ use teamchat::types::{Clock, timestamp};
 
 /// Seconds by which rows may be ahead of the clock of this machine.
 const TOLERANCE: i64 = 60;
+
+/// The age from which copies of before an upgrade or a restore are probably forgotten.
+const OLD_COPY: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The size of the write-ahead log at which the server empties it itself with a replicator, in bytes.
 const LARGE_REPLICATED_LOG: u64 = 1 << 30;
@@ -68,6 +72,7 @@ pub(super) fn check(
     #[cfg(target_os = "linux")]
     check_file_system(folder, findings);
     check_log(&path, serve, findings);
+    check_copies(&path, folder, findings);
     if running.is_none() {
         check_uploads(serve, connection, findings);
     }
@@ -141,6 +146,22 @@ fn check_log(path: &Path, serve: &Serve, findings: &mut Findings) {
     };
     let what = format!("the log of the database has {}", size(log));
     if log > limit { findings.warning("log", what, remedy) } else { findings.ok("log", what) }
+}
+
+/// The copies that upgrades and restores keep beside the database, and that nothing removes.
+fn check_copies(path: &Path, folder: &Path, findings: &mut Findings) {
+    let prefix = format!("{}.before-", path.file_name().unwrap_or_default().to_string_lossy());
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let copies = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix));
+    let copies: Vec<_> = copies.filter_map(|entry| entry.metadata().ok()).collect();
+    let Some(oldest) = copies.iter().filter_map(|copy| copy.modified().ok()).min() else { return };
+    let bytes = size(copies.iter().map(std::fs::Metadata::len).sum());
+    let what = format!("those of upgrades and restores ({prefix}...) take {bytes}");
+    if oldest.elapsed().is_ok_and(|age| age > OLD_COPY) {
+        findings.warning("copies", what, "delete those that you do not need any more");
+    } else {
+        findings.ok("copies", what);
+    }
 }
 
 /// The quota of uploads. A running server has it among its warnings.

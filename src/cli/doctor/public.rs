@@ -44,10 +44,18 @@ pub(super) fn check(
     let public_url = running.map_or(&serve.public_url, |running| &running.status.public_url);
     let Some(public_url) = public_url else {
         let remedy = "set --public-url if others reach the server by a name, or through a proxy";
-        if serve.listen.iter().all(ListenAddress::is_local) {
-            findings.ok(CHECK, "none is set, and the server listens on this machine only");
-        } else {
-            findings.warning(CHECK, "none is set, and links use the Host of each request", remedy);
+        // A server of an older version does not name them.
+        let listen = running.map(|running| &running.listen).filter(|listen| !listen.is_empty());
+        let listen = listen.unwrap_or(&serve.listen);
+        match (listen.iter().all(ListenAddress::is_local), running) {
+            (false, _) => {
+                findings.warning(CHECK, "none is set, and links use the Host of each request", remedy);
+            }
+            (true, Some(_)) => findings.ok(CHECK, "none is set, and the server listens on this machine only"),
+            (true, None) => findings.ok(
+                CHECK,
+                "none is set, and --listen names this machine only; a socket of systemd may have other addresses",
+            ),
         }
         return Ok(());
     };

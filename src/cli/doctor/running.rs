@@ -5,6 +5,7 @@ use crate::cli::common::send;
 use crate::cli::serve::Serve;
 use serde_json::Value;
 use teamchat::commands::{Command, Status};
+use teamchat::server::ListenAddress;
 use teamchat::store::Database;
 
 /// A server that has the database open.
@@ -12,6 +13,8 @@ pub(super) struct Running {
     /// The content of the lock file, by which commands reach it.
     pub(super) announcement: String,
     pub(super) process: Option<u64>,
+    /// The sockets that it listens on, which may be those of a systemd unit.
+    pub(super) listen: Vec<ListenAddress>,
     pub(super) status: Status,
 }
 
@@ -43,6 +46,8 @@ pub(super) fn find(serve: &Serve, findings: &mut Findings) -> Option<Running> {
             "restart the server to finish the upgrade",
         );
     }
-    let process = serde_json::from_str::<Value>(&announcement).ok().and_then(|server| server["pid"].as_u64());
-    Some(Running { announcement, process, status })
+    let server: Value = serde_json::from_str(&announcement).unwrap_or_default();
+    let listen = server["listen"].as_array().into_iter().flatten();
+    let listen = listen.filter_map(|address| address.as_str()?.parse().ok()).collect();
+    Some(Running { announcement, process: server["pid"].as_u64(), listen, status })
 }
