@@ -420,6 +420,10 @@ impl Create {
             password: password.clone(),
         };
         let db = self.db.as_deref().unwrap_or(Path::new(DEFAULT_DB));
+        // A typing error in a script makes no second organization.
+        if self.db.is_none() && !db.exists() {
+            return Err(format!("{DEFAULT_DB} does not exist here; to create it, name it with --db").into());
+        }
         let user: CreatedUser = run_command(db, command, self.db.is_some())?;
         let password = password.filter(|_| generated && !user.is_without_password);
         let mut value = serde_json::to_value(&user)?;

@@ -1,6 +1,6 @@
 //! Connections to the database with their pragmas, and the errors of opening one.
 
-use super::file::unwritable;
+use super::file::{free_space, unwritable};
 use super::{OpenError, slow_statements};
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use rusqlite::config::DbConfig;
@@ -86,6 +86,11 @@ pub(super) fn connect_scratch(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+const FULL: &str = "the disk is full; free some space";
+
+/// Free space of a disk, in bytes, at which errors of the system mean that it is full.
+const LITTLE_SPACE: u64 = 128 << 10;
+
 /// Converts an error of SQLite into one that suggests a solution.
 pub(super) fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
     use rusqlite::ErrorCode;
@@ -95,9 +100,41 @@ pub(super) fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
             OpenError::Foreign { path, why: "it is not an SQLite file".to_owned() }
         }
         Some(ErrorCode::DatabaseCorrupt) => OpenError::Damaged { path, why: source.to_string() },
-        Some(
-            ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::DiskFull | ErrorCode::PermissionDenied,
-        ) => unwritable(&path, &source.to_string()),
+        Some(ErrorCode::DiskFull) => unwritable(&path, FULL),
+        // The file of the log's index cannot grow.
+        Some(ErrorCode::SystemIoFailure) if free_space(&path).is_some_and(|free| free < LITTLE_SPACE) => {
+            unwritable(&path, FULL)
+        }
+        // The system says why.
+        Some(ErrorCode::CannotOpen) => {
+            let refused = std::fs::File::open(&path).err();
+            unwritable(&path, &refused.map_or_else(|| source.to_string(), |error| error.to_string()))
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => unwritable(&path, &source.to_string()),
         _ => OpenError::Sqlite { path, source },
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    #[test]
+    fn errors_on_a_full_disk_say_so() {
+        let failure = |code| rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        let folder = tempfile::tempdir().unwrap();
+        // This file system has no space left, ever.
+        let full = Path::new("/proc/version");
+        for (path, code, is_full) in [
+            (full, ffi::SQLITE_IOERR_SHMSIZE, true),
+            (full, ffi::SQLITE_FULL, true),
+            (folder.path(), ffi::SQLITE_FULL, true),
+            (folder.path(), ffi::SQLITE_IOERR_SHMSIZE, false),
+        ] {
+            let said = explain(path, failure(code)).to_string();
+            let expected = format!("{} cannot be written: the disk is full; free some space", path.display());
+            assert_eq!(said.starts_with(&expected), is_full, "{said}");
+        }
     }
 }

@@ -110,11 +110,15 @@ pub fn check_exists(path: &Path) -> Result<(), OpenError> {
         return Err(OpenError::Missing { path: path.to_owned() });
     };
     if !metadata.is_file() {
-        let why = "it is not a regular file".to_owned();
-        return Err(OpenError::Unsuitable { path: path.to_owned(), why });
+        return Err(irregular(path));
     }
     // SQLite writes the first page of a database before its log.
     if metadata.len() == 0 { Err(OpenError::Empty { path: path.to_owned() }) } else { Ok(()) }
+}
+
+/// Error of a path that leads to a directory or a device.
+fn irregular(path: &Path) -> OpenError {
+    OpenError::Unsuitable { path: path.to_owned(), why: "it is not a regular file".to_owned() }
 }
 
 /// Removes the files of a database, of which any may be missing.
@@ -131,7 +135,10 @@ pub fn remove_files(path: &Path) -> std::io::Result<()> {
 /// Opens and locks a database file, creating it if it is missing. Only its owner can read a new one; SQLite gives the
 /// `-wal` and `-shm` files the same mode and owner.
 pub fn open_locked(path: &Path) -> Result<LockedFile, OpenError> {
-    let failed = |error: std::io::Error| unwritable(path, &error.to_string());
+    let failed = |error: std::io::Error| match error.kind() {
+        ErrorKind::IsADirectory => irregular(path),
+        _ => unwritable(path, &error.to_string()),
+    };
     let (file, is_new) = match private_file().create_new(true).open(path) {
         Ok(file) => (file, true),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -141,8 +148,7 @@ pub fn open_locked(path: &Path) -> Result<LockedFile, OpenError> {
     };
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
-        let why = "it is not a regular file".to_owned();
-        return Err(OpenError::Unsuitable { path: path.to_owned(), why });
+        return Err(irregular(path));
     }
     if is_new {
         adopt_owner_of_folder(path, &file);
@@ -278,9 +284,10 @@ fn rename_to_new(_path: &Path, _name: &Path) -> std::io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// Error of a file that cannot be written. Names a file beside it that belongs to another user, the most common reason.
+/// Error of a file that cannot be written. Names a file beside it that belongs to another user, the most common reason, or that
+/// its owner may not write.
 pub fn unwritable(path: &Path, why: &str) -> OpenError {
-    let why = match foreign_owner(path) {
+    let why = match foreign_owner(path).or_else(|| read_only(path)) {
         Some(hint) => format!("{why} ({hint})"),
         None => why.to_owned(),
     };
@@ -303,8 +310,28 @@ fn foreign_owner(path: &Path) -> Option<String> {
     })
 }
 
+#[cfg(unix)]
+fn read_only(path: &Path) -> Option<String> {
+    use rustix::fs::{Access, access};
+    let files = COMPANIONS.iter().map(|ending| beside(path, ending)).filter(|file| file.exists());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut places = files.chain([folder.unwrap_or(Path::new(".")).to_owned()]);
+    let found = places
+        .find(|place| place.exists() && access(place.as_path(), Access::WRITE_OK).is_err())?
+        .display()
+        .to_string();
+    Some(format!(
+        "{found} is read-only: `chmod u+w {found}` changes that, unless its disk is mounted read-only"
+    ))
+}
+
 #[cfg(not(unix))]
 fn foreign_owner(_path: &Path) -> Option<String> {
+    None
+}
+
+#[cfg(not(unix))]
+fn read_only(_path: &Path) -> Option<String> {
     None
 }
 

@@ -11,6 +11,8 @@ mod book;
 mod configuration;
 #[cfg(unix)]
 mod doctor;
+#[cfg(unix)]
+mod files;
 mod http2;
 #[cfg(unix)]
 mod mail;

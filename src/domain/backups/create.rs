@@ -74,6 +74,11 @@ pub fn create(request: Request<'_>, progress: &mut Progress<'_>) -> Result<Backu
         return Err(BackupError::Exists((*path).to_owned()));
     }
     Database::check_exists(request.database)?;
+    if let Some(folder) = beside_target.parent().filter(|folder| !folder.as_os_str().is_empty())
+        && !folder.is_dir()
+    {
+        return Err(BackupError::NoFolder(folder.to_owned()));
+    }
     check_space(beside_target, request.database)?;
     let copy = Scratch::new(beside(beside_target, COPY))?;
     let mut report = |done, total| match progress.report(Stage::Copy, done, total) {

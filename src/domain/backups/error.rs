@@ -27,6 +27,9 @@ pub enum BackupError {
         /// MiB needed.
         needed: u64,
     },
+    /// The directory for the backup does not exist.
+    #[error("{0}: there is no such directory; create it, or mount its disk")]
+    NoFolder(PathBuf),
     /// There is a file of that name.
     #[error("{0} exists already; nothing was overwritten")]
     Exists(PathBuf),

@@ -54,7 +54,8 @@ pub fn write_file(
 /// Returns the name of a file or folder that must not exist, and the path under which it is written.
 pub(super) fn unfinished_name(path: &Path) -> Result<(String, PathBuf)> {
     if fs::symlink_metadata(path).is_ok() {
-        let exists = io::Error::new(ErrorKind::AlreadyExists, format!("{} exists", path.display()));
+        let exists =
+            io::Error::new(ErrorKind::AlreadyExists, format!("{} exists; name another file", path.display()));
         return Err(exists.into());
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

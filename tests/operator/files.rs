@@ -1,0 +1,108 @@
+//! Files and folders that a command cannot use: the error names them, with the remedy.
+
+use crate::program::{command, words};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
+/// A user without privileges, where the tests run as root: it may write everything.
+const NOBODY: u32 = 65_534;
+
+fn create_owner(db: &Path) {
+    let owner =
+        ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner", "--db"];
+    assert!(command(&owner).arg(db).output().unwrap().status.success());
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_directory_is_no_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let backup = folder.path().join("backup.zst");
+    let db = folder.path().join("chat.sqlite");
+    create_owner(&db);
+    assert!(command(&["backup", "--db"]).arg(&db).arg(&backup).output().unwrap().status.success());
+    let other = folder.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let backup = backup.to_str().unwrap();
+    let create = ["user", "create", "--email", "ada@example.com", "--full-name", "Ada"];
+    for arguments in
+        [&["serve", "--listen", "127.0.0.1:0"][..], &create, &["status"], &["check"], &["restore", backup]]
+    {
+        let (code, _, said) = words(&command(arguments).arg("--db").arg(&other).output().unwrap());
+        assert_eq!(code, if arguments[0] == "check" { 2 } else { 1 }, "{arguments:?}: {said}");
+        assert!(
+            said.contains("other cannot be the database: it is not a regular file"),
+            "{arguments:?}: {said}"
+        );
+    }
+    assert!(std::fs::read_dir(&other).unwrap().next().is_none());
+}
+
+#[test]
+fn a_backup_into_a_missing_folder_names_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    create_owner(&db);
+    let missing = folder.path().join("disk");
+    let output = command(&["backup", "--db"]).arg(&db).arg(missing.join("backup.zst")).output().unwrap();
+    let expected =
+        format!("error: {}: there is no such directory; create it, or mount its disk\n", missing.display());
+    assert_eq!(words(&output), (1, String::new(), expected));
+}
+
+#[test]
+fn read_only_files_and_folders_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = std::fs::canonicalize(folder.path()).unwrap();
+    let db = folder.join("chat.sqlite");
+    create_owner(&db);
+    // Only root can give files away.
+    let is_root = chown(&folder, Some(NOBODY), None).is_ok();
+    if is_root {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            chown(entry.unwrap().path(), Some(NOBODY), None).unwrap();
+        }
+    }
+    let run = |arguments: &[&str]| {
+        let mut command = command(arguments);
+        if is_root {
+            command.uid(NOBODY);
+        }
+        // The program may be in a folder that only root can enter.
+        command.arg("--db").arg(&db).output().ok().map(|output| words(&output))
+    };
+    let Some((0, ..)) = run(&["status"]) else {
+        assert!(is_root);
+        return;
+    };
+    set_mode(&db, 0o400);
+    for arguments in [&["status"][..], &["serve", "--listen", "127.0.0.1:0"], &["user", "list"]] {
+        let (code, _, said) = run(arguments).unwrap();
+        let expected = format!("{} is read-only: `chmod u+w {}` changes that", db.display(), db.display());
+        assert!(code == 1 && said.contains(&expected), "{arguments:?}: {said}");
+    }
+    set_mode(&db, 0o600);
+    set_mode(&folder, 0o500);
+    let (code, _, said) = run(&["user", "list"]).unwrap();
+    let expected = format!("{} is read-only: `chmod u+w {}`", folder.display(), folder.display());
+    assert!(code == 1 && said.contains(&expected), "{said}");
+    set_mode(&folder, 0o700);
+    assert_eq!(run(&["user", "list"]).unwrap().0, 0);
+}
+
+#[test]
+fn an_account_creates_only_a_database_that_was_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let create = ["user", "create", "--email", "ada@example.com", "--full-name", "Ada"];
+    let run = || words(&command(&create).current_dir(folder.path()).output().unwrap());
+    let error = "error: chat.sqlite does not exist here; to create it, name it with --db\n".to_owned();
+    assert_eq!(run(), (1, String::new(), error));
+    assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());
+    create_owner(&folder.path().join("chat.sqlite"));
+    let (code, _, said) = run();
+    assert!(code == 1 && said.contains("Email is already in use."), "{said}");
+}
