@@ -1,11 +1,14 @@
 //! `--listen`, socket activation, notifications, and restarts that refuse no connection.
 
-use crate::authority::{address_of, request, send_plain, with};
+use crate::authority::{address_of, exchange, request, send_plain, with};
 use crate::doctor::examine;
 use crate::program::{Serving, command, words};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use flate2::read::GzDecoder;
+use hyper::Version;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
@@ -417,4 +420,111 @@ async fn a_restart_refuses_no_connection_under_load() {
     }
     assert!(polled.load(Ordering::Relaxed) >= POLLS * RESTARTS);
     serving.stop();
+}
+
+fn unpack(packed: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+/// The first version with a kept file. Connections wait in the socket, which the parent keeps, while the tables change.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upgrade_of_the_tables_refuses_no_connection_under_load() {
+    const CLIENTS: usize = 16;
+    const MESSAGES: usize = 5;
+    let folder = tempfile::tempdir().unwrap();
+    let (db, saved) =
+        (folder.path().join("chat.sqlite"), folder.path().join("chat.sqlite.before-0010_sessions"));
+    let older = unpack(include_bytes!("../api/upgrades/0.1.0.sqlite.gz"));
+    std::fs::write(&db, &older).unwrap();
+    let kept: Value =
+        serde_json::from_slice(&unpack(include_bytes!("../api/upgrades/0.1.0.json.gz"))).unwrap();
+    let owner = &kept["people"][0];
+    let credentials = format!("{}:{}", owner["email"].as_str().unwrap(), owner["api_key"].as_str().unwrap());
+    let authorization = format!("Basic {}", STANDARD.encode(credentials));
+    let to = format!("[{}]", owner["user_id"]);
+
+    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap();
+    let api = format!("http://{address}/api/v1");
+    let (ended, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let connected = Arc::new(AtomicUsize::new(0));
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|client| {
+            let (ended, sent, connected) = (Arc::clone(&ended), Arc::clone(&sent), Arc::clone(&connected));
+            let (url, to, authorization) = (format!("{api}/messages"), to.clone(), authorization.clone());
+            tokio::spawn(async move {
+                let mut number = 0;
+                while number < MESSAGES || !ended.load(Ordering::Relaxed) {
+                    let stream =
+                        tokio::net::TcpStream::connect(address).await.expect("no connection is refused");
+                    connected.fetch_add(1, Ordering::Relaxed);
+                    let content = format!("client {client} sends {number}");
+                    let form = [("type", "direct"), ("to", to.as_str()), ("content", content.as_str())];
+                    let message = with(request("POST", &url, &form), "authorization", &authorization);
+                    let answer = exchange(stream, Version::HTTP_11, message).await;
+                    assert_eq!(answer.json()["result"], "success", "{}", answer.json());
+                    sent.fetch_add(1, Ordering::Relaxed);
+                    number += 1;
+                }
+                number
+            })
+        })
+        .collect();
+    while connected.load(Ordering::Relaxed) < CLIENTS {
+        tokio::task::yield_now().await;
+    }
+    let start = || {
+        let socket = OwnedFd::from(socket.try_clone().unwrap());
+        Serving::start_with(folder.path(), &mut activated(folder.path(), socket, &["--rate-limit", "off"]))
+    };
+    let serving = tokio::task::block_in_place(start);
+    let steps = |serving: &Serving| serving.log().matches("upgrading the file step=").count();
+    let upgraded = steps(&serving);
+    assert!(upgraded > 0 && serving.log().contains("step=\"0010_sessions\""), "{}", serving.log());
+    let after = sent.load(Ordering::Relaxed) + CLIENTS;
+    while sent.load(Ordering::Relaxed) < after {
+        tokio::task::yield_now().await;
+    }
+    // The next start finds tables of this version.
+    let serving = tokio::task::block_in_place(|| {
+        serving.stop();
+        start()
+    });
+    assert_eq!(steps(&serving), upgraded, "{}", serving.log());
+    ended.store(true, Ordering::Relaxed);
+    let mut expected = BTreeMap::new();
+    for (client, sending) in clients.into_iter().enumerate() {
+        let count = sending.await.unwrap();
+        expected.extend((0..count).map(|number| (format!("client {client} sends {number}"), 1)));
+    }
+    let mut found = BTreeMap::new();
+    let sender = json!([{"operator": "sender", "operand": owner["user_id"]}]).to_string();
+    let mut anchor = 0;
+    loop {
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("narrow", &sender)
+            .append_pair("anchor", &anchor.to_string())
+            .append_pair("num_before", "0")
+            .append_pair("num_after", "1000")
+            .append_pair("include_anchor", "false")
+            .append_pair("apply_markdown", "false")
+            .finish();
+        let fetch =
+            with(request("GET", &format!("{api}/messages?{query}"), &[]), "authorization", &authorization);
+        let page = send_plain(address, fetch).await.json();
+        for message in page["messages"].as_array().unwrap() {
+            anchor = message["id"].as_i64().unwrap();
+            *found.entry(message["content"].as_str().unwrap().to_owned()).or_insert(0) += 1;
+        }
+        if page["found_newest"] == true {
+            break;
+        }
+    }
+    found.retain(|content, _| content.starts_with("client "));
+    assert_eq!(found, expected, "each message that was acknowledged is there once");
+    tokio::task::block_in_place(|| serving.stop());
+    // The number of the schema, in the header of the file.
+    assert_eq!(std::fs::read(&saved).unwrap()[60..64], older[60..64]);
 }
