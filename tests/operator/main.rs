@@ -23,6 +23,7 @@ mod program;
 #[cfg(target_os = "linux")]
 mod proxies;
 mod requirements;
+mod scripts;
 mod secrets;
 #[cfg(unix)]
 mod sockets;
