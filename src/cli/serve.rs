@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use teamchat::app::{ClientFiles, MailOptions, Options, WebPush};
 use teamchat::commands::Command;
 use teamchat::domain::audit::DEFAULT_KEEP_DAYS;
@@ -33,6 +34,9 @@ pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9991";
 
 /// The share of the disk in use, in percent, from which on owners are warned.
 const DISK_WARNING: i64 = 80;
+
+/// The longest time for which a server that has stopped waits for its threads.
+const THREADS_GRACE: Duration = Duration::from_secs(2);
 
 #[derive(Args)]
 pub struct Serve {
@@ -174,7 +178,8 @@ impl Serve {
         if self.testing.is_test_server() {
             return self.run_test_server();
         }
-        runtime()?.block_on(async {
+        let runtime = runtime()?;
+        let done: Result<(), Failure> = runtime.block_on(async {
             let listeners = self.open_sockets()?;
             let metrics = match &self.metrics {
                 Some(address) => Some(Server::listen(address, self.unix_mode)?),
@@ -242,7 +247,10 @@ impl Serve {
             } else {
                 Ok(())
             }
-        })
+        });
+        // A folder of backups that does not respond holds up its thread.
+        runtime.shutdown_timeout(THREADS_GRACE);
+        done
     }
 
     /// Opens the sockets that systemd passes, and those of `--listen` that are not among them.

@@ -294,3 +294,25 @@ fn letters_that_are_dropped_are_a_warning() {
     );
     serving.stop();
 }
+
+/// A pipe keeps its reader waiting, as a folder of another machine that does not respond.
+#[cfg(unix)]
+#[test]
+fn a_server_stops_while_the_folder_of_backups_hangs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    create_owner(folder);
+    let to = folder.join("backups");
+    std::fs::create_dir(&to).unwrap();
+    let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();
+    let uuid: String = connection.query_row("SELECT uuid FROM realm", [], |row| row.get(0)).unwrap();
+    drop(connection);
+    let list = to.join(format!(".teamchat-backups-{uuid}.json"));
+    assert!(std::process::Command::new("mkfifo").arg(&list).status().unwrap().success());
+    let serving = Serving::start(folder, &["--listen", "127.0.0.1:0", "--backup-to", to.to_str().unwrap()]);
+    // Opens when the server reads the list.
+    let held = std::fs::File::options().write(true).open(&list).unwrap();
+    assert!(screen(folder).contains("  backup     none yet\n"), "{}", screen(folder));
+    serving.stop();
+    drop(held);
+}

@@ -13,6 +13,7 @@ use crate::store::{StoreError, Tx, beside, private_file};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// The longest delay after a failure, in seconds.
@@ -55,8 +56,10 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
         app.writer.run(operation::backup_overdue).await?;
     }
     let work = {
-        let (app, options) = (Arc::clone(&app), options.clone());
-        move || make(&app, &options, &list, records, now)
+        // Without the state of the server: a backup that hangs must not keep the writer from ending.
+        let (database, stop) = (app.writer.path().to_owned(), Arc::clone(&app.backups.stop));
+        let options = options.clone();
+        move || make(&database, stop, &options, &list, records, now)
     };
     app.backups.update(|status| status.running_since = Some(now));
     let made = app.pools.backups.run(None, work).await;
@@ -125,7 +128,8 @@ fn read_list(path: &Path) -> Option<Vec<BackupRecord>> {
 
 /// Makes a backup, and removes those that are not kept. Blocks.
 fn make(
-    app: &App,
+    database: &Path,
+    stop: Arc<AtomicBool>,
     options: &BackupOptions,
     list: &Path,
     mut records: Vec<BackupRecord>,
@@ -136,13 +140,8 @@ fn make(
     let keep: Keep = options.keep.parse().map_err(BackupError::Key)?;
     let name = name_of(now, !recipients.is_empty());
     let path = options.folder.join(&name);
-    let request = Request {
-        database: app.writer.path(),
-        target: Target::File(&path),
-        recipients: &recipients,
-        is_gentle: true,
-    };
-    let progress = &mut Progress { on_progress: &mut |_, _, _| (), stop: Arc::clone(&app.backups.stop) };
+    let request = Request { database, target: Target::File(&path), recipients: &recipients, is_gentle: true };
+    let progress = &mut Progress { on_progress: &mut |_, _, _| (), stop };
     let Backup { bytes, .. } = create(request, progress)?;
     let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let record = BackupRecord { name, time: now, bytes, milliseconds };
