@@ -148,7 +148,7 @@ fn check_log(path: &Path, serve: &Serve, findings: &mut Findings) {
     if log > limit { findings.warning("log", what, remedy) } else { findings.ok("log", what) }
 }
 
-/// The copies that upgrades and restores keep beside the database, and that nothing removes.
+/// The copies beside the database: those of the last two upgrades, and those of restores, which nothing removes.
 fn check_copies(path: &Path, folder: &Path, findings: &mut Findings) {
     let prefix = format!("{}.before-", path.file_name().unwrap_or_default().to_string_lossy());
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
