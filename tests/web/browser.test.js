@@ -199,6 +199,21 @@ describe("reading", () => {
     await ada.keyboard.press("Enter");
     await untilText(ada, ".header h1", "design");
   });
+
+  it("finds direct messages that include a person, and topics that are written in quotes", async () => {
+    await bench.server.direct("Bob", ["Ada", "Cleo"], "The three of us");
+    await bench.server.send("Bob", "design", "long run", "Forty kilometres");
+    const ada = await as("Ada", "#inbox");
+    await click(ada, "[aria-label='Card of Cleo']");
+    await clickText(ada, ".card button", "Direct messages including");
+    await untilText(ada, ".message-row", "The three of us");
+    await go(ada, "#inbox");
+    await ada.waitForSelector(".inbox__list");
+    await typeInto(ada, ".search input", 'channel:"design" topic:"long run" forty');
+    await untilAllEqual(ada, ".search .pill__text", (pills) => pills.map((pill) => pill.textContent), ["channel: design", "topic: long run"]);
+    await ada.keyboard.press("Enter");
+    await untilText(ada, ".message-row", "Forty kilometres");
+  });
 });
 
 describe("bad networks", () => {

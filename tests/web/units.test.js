@@ -10,7 +10,7 @@ import { channelChoices, channelText, topicChoices, userChoices } from "../../we
 import { emojiSections, findEmoji } from "../../web/js/selectors/emoji_choices.js";
 import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../../web/js/selectors/opening.js";
 import { inboxRows, isNew, recentRows } from "../../web/js/selectors/overview_rows.js";
-import { kindOf } from "../../web/js/selectors/narrow.js";
+import { kindOf, requestTerms } from "../../web/js/selectors/narrow.js";
 import { peopleOf, peopleRows } from "../../web/js/selectors/people_rows.js";
 import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from "../../web/js/selectors/routes.js";
 import { dayOfText, messageAt } from "../../web/js/selectors/dates.js";
@@ -632,6 +632,22 @@ describe("a search", () => {
     assert.deepEqual([await messageAt(load, 5, false), await messageAt(load, 5, true)], [7, null]);
     assert.deepEqual([await messageAt(load, 9_999_999, false), await messageAt(load, 9_999_999, true)], [null, all.at(-1).id]);
     assert.equal(await messageAt(async () => [], 5, false), null);
+  });
+
+  it("takes names of several words, and spaces in quotes", () => {
+    const terms = (text) => parseSearch(store, text).map(({ operator, operand }) => `${operator} ${operand}`);
+    assert.deepEqual(terms("sender:Bo Diddley soup"), ["sender 2", "search soup"]);
+    assert.deepEqual(terms("dm:bo derek,bo diddley soup"), ["dm 2,3", "search soup"]);
+    assert.deepEqual(terms("sender:cleo diddley"), ["sender 4", "search diddley"]);
+    assert.deepEqual(terms('channel:"general" topic:"long run" soup'), ["channel 10", "topic long run", "search soup"]);
+    assert.deepEqual(terms("streams:public soup"), ["channels public", "search soup"]);
+    assert.deepEqual(takeTerms(store, "sender:Bo Diddley ").rest, "");
+    assert.deepEqual(suggestions(store, "has:link dm:Bo D").map(({ text }) => text), ["has:link dm:Bo+Diddley ", "has:link dm:Bo+Derek "]);
+  });
+
+  it("asks for one person in each term, as the server takes them", () => {
+    const sent = requestTerms([{ operator: "dm-including", operand: [2, 3] }, { operator: "dm", operand: [2, 3] }, { operator: "near", operand: 5 }]);
+    assert.deepEqual(sent.map(({ operator, operand }) => [operator, operand]), [["dm-including", 2], ["dm-including", 3], ["dm", [2, 3]]]);
   });
 
   it("says what it does not understand, instead of looking for it as words", () => {

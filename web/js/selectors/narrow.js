@@ -14,7 +14,7 @@ import { userOf } from "../store/users.js";
 /** @typedef {import("../store/store.js").Store} Store */
 
 /** Older spellings of operators. @type {Record<string, string>} */
-const ALIASES = {
+export const ALIASES = {
   stream: "channel",
   streams: "channels",
   subject: "topic",
@@ -142,11 +142,15 @@ function userIds(store, text) {
   return found.every((user) => user !== undefined) ? found.map((user) => user.user_id) : null;
 }
 
-/** The parameter `narrow` of a request. Muted topics are left out of the combined feed by the server.
+/** The parameter `narrow` of a request. Muted topics are left out of the combined feed by the server, and `dm-including` takes one
+ * person in each term.
  * @param {Term[]} terms */
 export function requestTerms(terms) {
   const parts = terms.filter(({ operator }) => operator !== "near");
-  return parts.map(({ operator, operand, negated }) => ({ operator, operand, negated: negated ?? false }));
+  return parts.flatMap(({ operator, operand, negated }) => {
+    const operands = operator === "dm-including" ? /** @type {number[]} */ (operand) : [operand];
+    return operands.map((one) => ({ operator, operand: one, negated: negated ?? false }));
+  });
 }
 
 /** The terms that say which messages a narrow has, without the place in it. @param {Term[]} terms */

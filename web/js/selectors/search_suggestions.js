@@ -6,7 +6,7 @@
 import { t } from "../lib/words.js";
 import { dayOfText, textOfDay } from "./dates.js";
 import { ranked } from "./ranking.js";
-import { DATES, parseSearch, splitSearch } from "./search_terms.js";
+import { DATES, openName, parseSearch, splitSearch } from "./search_terms.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {{ text: string, label: string, detail: string }} Suggestion */
@@ -55,7 +55,8 @@ function days(value) {
 /** Suggestions for the last word of a search. @param {Store} store @param {string} text @returns {Suggestion[]} */
 export function suggestions(store, text) {
   const parts = splitSearch(text);
-  const last = /\s$/.test(text) ? "" : (parts.pop() ?? "");
+  const at = openName(store, parts);
+  const last = at >= 0 ? parts.splice(at).join("+") : /\s$/.test(text) ? "" : (parts.pop() ?? "");
   const before = parts.length > 0 ? `${parts.join(" ")} ` : "";
   const [sign, word] = last.startsWith("-") ? ["-", last.slice(1)] : ["", last];
   const colon = word.indexOf(":");

@@ -7,7 +7,7 @@ import { t } from "../lib/words.js";
 import { channelByName, channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { dayOfText, textOfDay } from "./dates.js";
-import { toTerm } from "./narrow.js";
+import { ALIASES, toTerm } from "./narrow.js";
 import { ranked } from "./ranking.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -15,6 +15,9 @@ import { ranked } from "./ranking.js";
 
 /** Operators of days, and what each is called here: the messages from a day on, and those before it. @type {Record<string, string>} */
 export const DATES = { date: "date", on: "date", after: "date", since: "date", during: "date", before: "before", until: "before" };
+
+/** Operators of what has a name, which may have several words. */
+const NAMED = ["channel", "sender", "dm", "dm-including"];
 
 /** Splits at spaces outside of quotes. @param {string} text @returns {string[]} */
 export function splitSearch(text) {
@@ -42,19 +45,48 @@ function termOf(store, operator, operand) {
   return name === null ? null : toTerm(store, operator, name);
 }
 
+/** What looks like an operator with its operand. */
+const OPERATOR = /^(-?)([a-z-]+):(.*)$/is;
+
+/** The term of a part of a search; null if it is words. @param {Store} store @param {string} part @returns {Term | null} */
+function termOfPart(store, part) {
+  const match = OPERATOR.exec(part);
+  if (!match) return null;
+  const name = match[2].toLowerCase();
+  const term = termOf(store, ALIASES[name] ?? name, match[3].replaceAll("+", " ").replaceAll('"', ""));
+  return term && match[1] ? { ...term, negated: true } : term;
+}
+
+/** Where a name begins that is not complete, followed by words only, as in `sender:Bo Did`; -1 if there is none.
+ * @param {Store} store @param {string[]} parts */
+export function openName(store, parts) {
+  const at = parts.findLastIndex((part) => OPERATOR.test(part));
+  const name = OPERATOR.exec(parts[at] ?? "")?.[2].toLowerCase() ?? "";
+  return NAMED.includes(ALIASES[name] ?? name) && !termOfPart(store, parts[at]) ? at : -1;
+}
+
+/** The parts of a search. The words of a name belong together where the first one is not enough. @param {Store} store @param {string} text */
+function searchParts(store, text) {
+  /** @type {string[]} */
+  const parts = [];
+  for (const part of splitSearch(text)) {
+    parts.push(part);
+    const at = OPERATOR.test(part) ? -1 : openName(store, parts);
+    const name = parts.slice(at).join("+");
+    if (at >= 0 && termOfPart(store, name)) parts.splice(at, parts.length, name);
+  }
+  return parts;
+}
+
 /** @param {Store} store @param {string} text @returns {Term[]} */
 export function parseSearch(store, text) {
   /** @type {Term[]} */
   const terms = [];
   /** @type {string[]} */
   const words = [];
-  for (const part of splitSearch(text)) {
-    const match = /^(-?)([a-z-]+):(.*)$/is.exec(part);
-    const operand = match?.[3].replaceAll("+", " ").replaceAll('"', "") ?? "";
-    const names = /** @type {Record<string, string>} */ ({ stream: "channel", from: "sender", "pm-with": "dm" });
-    const operator = match ? (names[match[2].toLowerCase()] ?? match[2].toLowerCase()) : "";
-    const term = match ? termOf(store, operator, operand) : null;
-    if (match && term) terms.push(match[1] ? { ...term, negated: true } : term);
+  for (const part of searchParts(store, text)) {
+    const term = termOfPart(store, part);
+    if (term) terms.push(term);
     else words.push(part);
   }
   if (words.length > 0) terms.push({ operator: "search", operand: words.join(" ") });
@@ -94,12 +126,11 @@ export function searchPills(store, terms) {
 /** What of a text looks like an operator and is none, in words; null if all of it is understood. @param {Store} store @param {string} text
  * @returns {string | null} */
 export function searchProblem(store, text) {
-  for (const part of splitSearch(text)) {
+  for (const part of searchParts(store, text)) {
     const match = /^-?([a-z-]+):(.*)$/is.exec(part);
     if (!match || part.startsWith('"') || /^(https?|mailto):/i.test(part)) continue;
     const [operator, operand] = [match[1].toLowerCase(), match[2].replaceAll("+", " ").replaceAll('"', "")];
-    const terms = parseSearch(store, part);
-    if (terms[0]?.operator !== "search") continue;
+    if (termOfPart(store, part)) continue;
     if (operand === "") return t("Please write something after “{operator}:”.", { operator: match[1] });
     if (DATES[operator])
       return t("“{operand}” is not a day. Write it as {day}, or today, yesterday, monday.", { operand, day: textOfDay(new Date()) });
@@ -119,9 +150,9 @@ export function takeTerms(store, text) {
   const terms = [];
   /** @type {string[]} */
   const words = [];
-  for (const part of splitSearch(text)) {
-    const [term] = parseSearch(store, part);
-    if (term && term.operator !== "search") terms.push(term);
+  for (const part of searchParts(store, text)) {
+    const term = termOfPart(store, part);
+    if (term) terms.push(term);
     else words.push(part);
   }
   return { terms, rest: words.join(" ") };

@@ -10,7 +10,7 @@ import { t } from "../lib/words.js";
 import { isComposing } from "../platform/keyboard.js";
 import { messageAt } from "../selectors/dates.js";
 import { requestTerms } from "../selectors/narrow.js";
-import { parseSearch, searchProblem, searchText, splitDate, takeTerms, termLabel } from "../selectors/search_terms.js";
+import { parseSearch, searchProblem, searchText, splitDate, splitSearch, takeTerms, termLabel } from "../selectors/search_terms.js";
 import { choiceText, createChoices } from "./choices.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -156,8 +156,9 @@ export function createSearch(app) {
   }
 
   input.addEventListener("input", () => {
-    // What is behind a space is understood, or words.
-    if (input.value.endsWith(" ") && takeTerms(store, input.value).terms.length > 0) terms.setText(terms.text());
+    // What is before a space is understood, or words, unless the space is in quotes.
+    const isInQuotes = splitSearch(input.value).at(-1)?.endsWith(" ");
+    if (input.value.endsWith(" ") && !isInQuotes && takeTerms(store, input.value).terms.length > 0) terms.setText(terms.text());
     update();
   });
   input.addEventListener("focus", () => void suggest());
