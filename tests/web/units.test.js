@@ -12,6 +12,7 @@ import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesT
 import { inboxRows, isNew, recentRows } from "../../web/js/selectors/overview_rows.js";
 import { kindOf, requestTerms } from "../../web/js/selectors/narrow.js";
 import { peopleOf, peopleRows } from "../../web/js/selectors/people_rows.js";
+import { mayResetPassword } from "../../web/js/selectors/roles.js";
 import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from "../../web/js/selectors/routes.js";
 import { dayOfText, messageAt } from "../../web/js/selectors/dates.js";
 import { suggestions } from "../../web/js/selectors/search_suggestions.js";
@@ -240,6 +241,19 @@ describe("routes", () => {
       return channelFragment(store, 10);
     });
     assert.deepEqual(leads, [`${all}/topic/new`, all, "topics/channel/10-general", `${all}/topic/old`]);
+  });
+});
+
+describe("links for new passwords", () => {
+  it("are made by administrators, while passwords can be used", () => {
+    const store = storeWith({ is_admin: true, is_owner: false });
+    const may = (id) => mayResetPassword(store, store.users.get(id));
+    assert.deepEqual([may(1), may(2)], [false, true]);
+    store.state.realm_password_auth_enabled = false;
+    assert.equal(may(2), false);
+    store.state.realm_password_auth_enabled = true;
+    store.state.is_admin = false;
+    assert.equal(may(2), false);
   });
 });
 

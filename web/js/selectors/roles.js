@@ -20,6 +20,7 @@ export const roleNames = () => ({
 /** Whether one may make a link with which somebody else sets a new password. @param {import("../store/store.js").Store} store @param {User} user */
 export const mayResetPassword = (store, user) =>
   Boolean(store.state.is_admin) &&
+  store.state.realm_password_auth_enabled !== false &&
   !user.is_bot &&
   user.is_active !== false &&
   user.user_id !== store.selfId &&
