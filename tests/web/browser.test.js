@@ -368,6 +368,29 @@ describe("tabs, drafts and recipients", () => {
     await compose(other, "");
     await until(ada, () => document.querySelectorAll(".message-row").length === 1);
   });
+
+  it("keeps the draft of a conversation when another text gets it as its recipient", async () => {
+    const ada = await as("Ada", await at("general", "lunch"));
+    await until(ada, () => document.querySelector(".composer .editor__text").placeholder.includes("lunch"));
+    await typeInto(ada, ".composer .editor__text", "Written long ago");
+    await go(ada, "#inbox");
+    await ada.waitForSelector(".inbox__list");
+    await pressOn(ada, "body", "c");
+    await untilFocus(ada, ".composer__to [aria-label=Channel]");
+    await ada.keyboard.type("general");
+    await untilText(ada, ".composer__to .completion__label", "general");
+    await ada.keyboard.press("Enter");
+    await untilFocus(ada, ".composer__to [aria-label=Topic]");
+    await typeInto(ada, ".composer .editor__text", "Written just now");
+    await typeInto(ada, ".composer__to [aria-label=Topic]", "lunches");
+    await go(ada, "#drafts");
+    const drafts = (page) => untilAllEqual(page, "dialog .row__text", (rows) => rows.map((row) => row.textContent).sort(), ["Written just now", "Written long ago"]);
+    await drafts(ada);
+    await clickText(ada, "dialog .row__main", "Written long ago");
+    await until(ada, () => document.querySelector(".composer .editor__text").value === "Written long ago");
+    await go(ada, "#drafts");
+    await drafts(ada);
+  });
 });
 
 describe("everybody", () => {

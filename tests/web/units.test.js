@@ -21,6 +21,7 @@ import { channelSections } from "../../web/js/selectors/sidebar_items.js";
 import { directRows, sectionRows, topicRows, viewRows } from "../../web/js/selectors/sidebar_rows.js";
 import { commandSettings, destinationOf, isSameDestination, manyMentioned, needsTopic, placeholderOf, problem, remark } from "../../web/js/selectors/writing.js";
 import { createComposition } from "../../web/js/store/composition.js";
+import { createDrafts, moving } from "../../web/js/store/drafts.js";
 import { topicKey } from "../../web/js/store/conversations.js";
 import { applyEvents } from "../../web/js/store/events.js";
 import { createFetching, createSubscriberLists, createTopicLists } from "../../web/js/store/fetching.js";
@@ -93,16 +94,12 @@ describe("writing", () => {
 describe("what is being written", () => {
   function bench() {
     const kept = new Map();
-    const key = ({ type, to, topic: name }) => `${type} ${to} ${name}`;
     const box = { text: "", saved: 0 };
-    const drafts = {
-      get: (to) => (kept.has(key(to)) ? { content: kept.get(key(to)) } : undefined),
-      set: (to, text) => (text.length < 3 ? kept.delete(key(to)) : kept.set(key(to), text)),
-      remove: (to) => kept.delete(key(to)),
-    };
+    const entries = { all: () => new Map(), set: (key, text) => (text === null ? kept.delete(key) : kept.set(key, JSON.parse(text).content)) };
+    const drafts = createDrafts({ entries, api: {}, isSynchronized: () => false });
     const composition = createComposition({ drafts: () => drafts, text: () => box.text, now: () => 1, onSaved: () => { box.saved += 1; } });
-    const open = (to) => { box.text = composition.open(to); };
-    return { composition, kept, box, open };
+    const open = (to, content) => { box.text = composition.open(to, content); };
+    return { composition, drafts, kept, box, open };
   }
 
   it("is a draft of its conversation, and comes back with it", () => {
@@ -110,14 +107,14 @@ describe("what is being written", () => {
     open(topic(10, "a"));
     box.text = "in a";
     open(topic(10, "b"));
-    assert.deepEqual([box.text, ...kept], ["", ["stream 10 a", "in a"]]);
+    assert.deepEqual([box.text, ...kept], ["", ["channel/10/a", "in a"]]);
     open(topic(10, "a"));
     assert.equal(box.text, "in a");
     composition.save(false);
     composition.change({ to: [11] });
     assert.deepEqual([[...kept], composition.destination], [[], topic(11, "a")]);
     open(null);
-    assert.deepEqual([...kept], [["stream 11 a", "in a"]]);
+    assert.deepEqual([...kept], [["channel/11/a", "in a"]]);
   });
 
   it("does not take the place of what is written elsewhere when it is put aside or sent", () => {
@@ -135,10 +132,37 @@ describe("what is being written", () => {
     composition.sent(direct(2), () => { box.text = ""; });
     assert.equal(composition.destination, null);
     open(composition.shown);
-    assert.deepEqual([box.text, [...kept]], ["for here", [["stream 10 here", "for here"]]]);
+    assert.deepEqual([box.text, [...kept]], ["for here", [["channel/10/here", "for here"]]]);
     composition.sent(topic(10, "here"), () => { box.text = ""; });
     assert.deepEqual([composition.destination, [...kept]], [topic(10, "here"), []]);
     assert.ok(box.saved > 0);
+  });
+
+  it("is kept beside the draft of a conversation that it gets as its recipient, or that it is opened for", () => {
+    const { composition, drafts, kept, box, open } = bench();
+    open(topic(10, "lunch"));
+    box.text = "the old draft";
+    open({ type: "stream", to: [], topic: "" });
+    box.text = "another text";
+    for (const name of ["l", "lunch", "lunches"]) {
+      composition.change({ to: [10], topic: name });
+      composition.save(false);
+      assert.equal(drafts.get(topic(10, "lunch")).content, "the old draft");
+    }
+    assert.deepEqual([...kept], [["channel/10/lunch", "the old draft"], ["channel/10/lunches", "another text"]]);
+    composition.change({ topic: "lunch" });
+    composition.save(false);
+    assert.deepEqual([...kept.values()], ["the old draft", "another text"]);
+    composition.moved(topic(10, "lunch"), topic(11, "tea"), drafts.move(moving(topic(10, "lunch"), topic(11, "tea")), false));
+    box.text = "another text, longer";
+    composition.save(false);
+    assert.deepEqual([drafts.get(topic(11, "tea")).content, ...drafts.all().map(({ content }) => content)], ["the old draft", "the old draft", "another text, longer"]);
+    composition.sent(topic(11, "tea"), () => { box.text = ""; });
+    assert.deepEqual([...kept], [["channel/11/tea", "the old draft"]]);
+    // A text that comes from elsewhere, such as a scheduled message.
+    open(topic(11, "tea"), "taken back");
+    composition.leave();
+    assert.deepEqual([...kept.values()], ["the old draft", "taken back"]);
   });
 
   it("stays while one writes to another on purpose, and goes along with a conversation that moves", () => {
@@ -153,9 +177,9 @@ describe("what is being written", () => {
     assert.equal(composition.show(topic(10, "c"), true), true, "written on purpose");
     assert.equal(composition.show(topic(10, "d"), false), false);
     open(topic(10, "d"));
-    assert.equal(composition.moved(topic(10, "d"), topic(11, "e")), true);
+    assert.equal(composition.moved(topic(10, "d"), topic(11, "e"), new Map()), true);
     assert.deepEqual([composition.destination, composition.shown], [topic(11, "e"), topic(11, "e")]);
-    assert.equal(composition.moved(topic(10, "d"), topic(11, "f")), false);
+    assert.equal(composition.moved(topic(10, "d"), topic(11, "f"), new Map()), false);
   });
 });
 

@@ -17,17 +17,19 @@ const isSame = (one, other) => one !== null && other !== null && draftKey(one) =
 const SAVE_DELAY = 300;
 const SYNC_DELAY = 3000;
 
-/** @param {{ drafts: () => Pick<import("./drafts.js").Drafts, "get" | "set" | "remove">, text: () => string, now: () => number, onSaved?: () => void }} how
+/** @param {{ drafts: () => Pick<import("./drafts.js").Drafts, "get" | "set" | "freeKey" | "removeKey">, text: () => string, now: () => number, onSaved?: () => void }} how
  *   `text`: what is in the box. */
 export function createComposition({ drafts, text, now, onSaved = () => {} }) {
   /** @type {Destination | null} */
   let destination = null;
   /** The conversation that is open. @type {Destination | null} */
   let shown = null;
+  /** Where the text is kept: beside the draft that its conversation has already. */
+  let key = "";
 
   /** Keeps the text as a draft. @param {boolean} sync Whether the server is told now. */
   function save(sync) {
-    if (destination) drafts().set(destination, text(), now(), sync);
+    if (destination) drafts().set(destination, text(), now(), sync, key);
     onSaved();
   }
   const saveSoon = debounce(() => save(false), SAVE_DELAY);
@@ -52,26 +54,31 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
       saveSoon();
       syncSoon();
     },
-    /** Writes to another from now on. @param {Destination | null} next @returns {string} its draft */
-    open(next) {
+    /** Writes to another from now on. @param {Destination | null} next @param {string} [content] What is written there, if not its draft.
+     * @returns {string} the text */
+    open(next, content) {
       if (destination) {
         cancel();
         save(true);
       }
       destination = next;
-      return (next && drafts().get(next)?.content) ?? "";
+      const draft = (next && drafts().get(next)?.content) ?? "";
+      const isOther = content !== undefined && content !== draft;
+      if (next) key = isOther ? drafts().freeKey(next, now()) : draftKey(next);
+      return content ?? draft;
     },
     /** The recipient changed, and the text goes with it. @param {Partial<Destination>} changes */
     change(changes) {
       if (!destination) return;
-      drafts().remove(destination);
+      drafts().removeKey(key);
       destination = { ...destination, ...changes };
+      key = drafts().freeKey(destination, now());
       saveSoon();
     },
     /** What was written is on its way. Where it was for another conversation than the one that is open, nothing is written any more.
      * @param {Destination} to @param {() => void} empty Empties the box. */
     sent(to, empty) {
-      drafts().remove(to);
+      drafts().removeKey(key);
       empty();
       cancel();
       onSaved();
@@ -91,11 +98,15 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
       shown = next;
       return isSame(destination, next) || (isElsewhere && isWriting);
     },
-    /** A conversation moved. @param {Destination} from @param {Destination} to @returns {boolean} whether it is the one that is written to */
-    moved(from, to) {
+    /** A conversation moved. @param {Destination} from @param {Destination} to @param {Map<string, string>} places Where its drafts are now.
+     * @returns {boolean} whether it is the one that is written to */
+    moved(from, to, places) {
       const goes = isSame(destination, from);
       if (isSame(shown, from)) shown = to;
-      if (goes) destination = to;
+      if (goes) {
+        destination = to;
+        key = places.get(key) ?? drafts().freeKey(to, now());
+      }
       return goes;
     },
   };

@@ -85,6 +85,14 @@ export function createDrafts({ entries, api, isSynchronized }) {
     });
   };
 
+  /** A key for another text of a conversation: that of the conversation, if it has no draft. @param {Destination} destination @param {number} now */
+  function freeKey(destination, now) {
+    const first = draftKey(destination);
+    let key = first;
+    for (let suffix = now; drafts.has(key); suffix++) key = `${first}#${suffix}`;
+    return key;
+  }
+
   /** @param {string} key */
   function removeKey(key) {
     const draft = drafts.get(key);
@@ -98,9 +106,9 @@ export function createDrafts({ entries, api, isSynchronized }) {
     /** @param {Destination} destination @returns {LocalDraft | undefined} */
     get: (destination) => drafts.get(draftKey(destination)),
     /** Keeps a text. A text that is too short removes the draft.
-     * @param {Destination} destination @param {string} content @param {number} now @param {boolean} sync Whether the server is told now. */
-    set(destination, content, now, sync) {
-      const key = draftKey(destination);
+     * @param {Destination} destination @param {string} content @param {number} now @param {boolean} sync Whether the server is told now.
+     * @param {string} [key] Where it is kept, if the conversation has another draft. */
+    set(destination, content, now, sync, key = draftKey(destination)) {
       if (content.trim().length < MIN_LENGTH) {
         removeKey(key);
         return;
@@ -111,8 +119,7 @@ export function createDrafts({ entries, api, isSynchronized }) {
       put(key, Object.assign(before ?? {}, { destination, content, timestamp: isSame ? before.timestamp : now, isChanged: true }));
       if (sync) push(key);
     },
-    /** @param {Destination} destination */
-    remove: (destination) => removeKey(draftKey(destination)),
+    freeKey,
     removeKey,
     /** Makes a draft the one that its conversation shows. @param {string} key */
     promote(key) {
@@ -123,18 +130,21 @@ export function createDrafts({ entries, api, isSynchronized }) {
       put(first, draft);
       put(key, other);
     },
-    /** A conversation moved: its draft goes along. What is written there already is kept beside it.
-     * @param {(destination: Destination) => Destination | null} moved @param {boolean} sync */
+    /** A conversation moved: its drafts go along. What is written there already is kept beside them.
+     * @param {(destination: Destination) => Destination | null} moved @param {boolean} sync
+     * @returns {Map<string, string>} where each of them is now */
     move(moved, sync) {
+      const places = new Map();
       for (const [key, draft] of [...drafts]) {
         const destination = moved(draft.destination);
         if (!destination) continue;
         put(key, undefined);
-        const wanted = draftKey(destination);
-        const next = drafts.has(wanted) ? `${wanted}#${draft.timestamp}` : wanted;
+        const next = freeKey(destination, draft.timestamp);
+        places.set(key, next);
         put(next, Object.assign(draft, { destination, isChanged: true }));
         if (sync) push(next);
       }
+      return places;
     },
     /** Another tab keeps other drafts. */
     readAgain: readEntries,

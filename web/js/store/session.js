@@ -38,7 +38,7 @@ export function createSession({ matches, requestTerms, tabs }) {
   const notices = signal([]);
   /** @type {Set<(message: Message, event: import("../../types/api.js").Event) => void>} */
   const messageListeners = new Set();
-  /** @type {Set<(from: Destination, to: Destination) => void>} */
+  /** @type {Set<(from: Destination, to: Destination, places: Map<string, string>) => void>} */
   const moveListeners = new Set();
   /** Counts how often the connection came back, for what failed meanwhile. */
   const recoveries = signal(0);
@@ -135,9 +135,9 @@ export function createSession({ matches, requestTerms, tabs }) {
   /** @param {Destination} from @param {Destination} to */
   function moved(from, to) {
     const change = moving(from, to);
-    drafts.move(change, tabs.isFirst());
+    const places = drafts.move(change, tabs.isFirst());
     outbox.move(change);
-    for (const listener of moveListeners) listener(from, to);
+    for (const listener of moveListeners) listener(from, to, places);
     store.touch("drafts");
   }
 
@@ -290,7 +290,7 @@ export function createSession({ matches, requestTerms, tabs }) {
       messageListeners.add(listener);
       return () => messageListeners.delete(listener);
     },
-    /** @param {(from: Destination, to: Destination) => void} listener */
+    /** @param {(from: Destination, to: Destination, places: Map<string, string>) => void} listener `places`: where its drafts are now. */
     onMove(listener) {
       moveListeners.add(listener);
     },

@@ -51,9 +51,9 @@ export function createComposer(app) {
   /** @param {Destination | null} next @param {{ content?: string, focus?: boolean }} [options] */
   function open(next, { content, focus = true } = {}) {
     typing.stop();
-    const draft = composition.open(next);
+    const text = composition.open(next, content);
     setContext();
-    editor.setValue(content ?? draft);
+    editor.setValue(text);
     render();
     if (!next) return;
     if (fields || composition.isHere()) {
@@ -269,8 +269,8 @@ export function createComposer(app) {
     isEmpty: () => editor.isEmpty(),
   };
 
-  session.onMove((from, to) => {
-    if (!composition.moved(from, to)) return;
+  session.onMove((from, to, places) => {
+    if (!composition.moved(from, to, places)) return;
     setContext();
     render();
   });

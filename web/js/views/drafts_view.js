@@ -73,6 +73,7 @@ export function showDrafts(app, _parts, onClose) {
       if (drafts.length === 0) return empty("draft", t("There are no drafts."));
       return drafts.map(({ key, destination, content, timestamp }) => {
         const write = () => {
+          app.composer.open(null);
           session.drafts.promote(key);
           dialog.close();
           app.goConversation(destination);
@@ -82,7 +83,7 @@ export function showDrafts(app, _parts, onClose) {
           session.drafts.removeKey(key);
           store.touch("drafts");
           const back = () => {
-            session.drafts.set(destination, content, timestamp, true);
+            session.drafts.set(destination, content, timestamp, true, session.drafts.freeKey(destination, timestamp));
             store.touch("drafts");
           };
           session.tell(t("The draft is deleted."), false, { label: t("Undo"), run: back });
