@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { click, clickButton, clickText, clickToast, countOf, eventually, focusOn, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilEqual, untilFocus, untilText } from "./harness.js";
+import { click, clickButton, clickText, clickToast, countOf, eventually, focusOn, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -168,10 +168,11 @@ describe("a message from elsewhere", () => {
 
 describe("words that run from right to left", () => {
   it("stand in their own order, with names and topics", async () => {
-    const { id } = await bench.server.send("Bob", "general", "שלום", "مرحبا Bob، كيف الحال.\n\nAnd in English.");
+    const { id } = await bench.server.send("Bob", "general", "שלום", "مرحبا Bob، كيف الحال.\n\nAnd in English.\n\n* قائمة\n\n> اقتباس");
     const ada = await as("Ada", await at("general", encodeURIComponent("שלום").replaceAll("%", ".")));
     await ada.waitForSelector(`[data-id="${id}"] p`);
-    await until(ada, (row) => [...document.querySelectorAll(`[data-id="${row}"] .content p`)].map((one) => getComputedStyle(one).direction).join() === "rtl,ltr", id);
+    await until(ada, (row) => [...document.querySelectorAll(`[data-id="${row}"] .content > p`)].map((one) => getComputedStyle(one).direction).join() === "rtl,ltr", id);
+    await untilAllEqual(ada, `[data-id="${id}"] :is(ul, blockquote)`, (blocks) => blocks.map((one) => getComputedStyle(one).direction), ["rtl", "rtl"]);
     await ada.waitForSelector(".composer .editor__text", { visible: true });
     await typeInto(ada, ".composer .editor__text", "مرحبا");
     await untilEqual(ada, ".composer .editor__text", (area) => getComputedStyle(area).direction, "rtl");

@@ -23,6 +23,9 @@ const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("message",
 /** What has a direction of its own. */
 const BLOCKS = "p, li, h1, h2, h3, h4, h5, h6, td, th, .spoiler-header, .spoiler-content";
 
+/** A text whose first letter is Hebrew, Arabic, or of another script from right to left. */
+const RIGHT_TO_LEFT = /^\P{L}*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u;
+
 /** Turns HTML of the server into nodes. @param {string} html @returns {DocumentFragment} */
 export function parseHtml(html) {
   const template = document.createElement("template");
@@ -63,6 +66,10 @@ function refine(app, root, message) {
   // Each paragraph runs in the direction of its first letter, whatever those around it do.
   each(BLOCKS, (element) => {
     element.dir = "auto";
+  });
+  // Blocks that contain others are at the side where their text begins: `auto` leaves out what has a direction of its own.
+  each("ul, ol, blockquote", (element) => {
+    element.dir = RIGHT_TO_LEFT.test(element.textContent ?? "") ? "rtl" : "ltr";
   });
   each(".katex-html", (element) => element.remove());
   each("span.emoji", (element) => {
