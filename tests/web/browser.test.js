@@ -384,7 +384,7 @@ describe("tabs, drafts and recipients", () => {
     await typeInto(ada, ".composer .editor__text", "Written just now");
     await typeInto(ada, ".composer__to [aria-label=Topic]", "lunches");
     await go(ada, "#drafts");
-    const drafts = (page) => untilAllEqual(page, "dialog .row__text", (rows) => rows.map((row) => row.textContent).sort(), ["Written just now", "Written long ago"]);
+    const drafts = (page) => untilAllEqual(page, "dialog .row__text", (rows) => rows.map((row) => row.textContent).filter((words) => words.startsWith("Written")).sort(), ["Written just now", "Written long ago"]);
     await drafts(ada);
     await clickText(ada, "dialog .row__main", "Written long ago");
     await until(ada, () => document.querySelector(".composer .editor__text").value === "Written long ago");
@@ -501,6 +501,27 @@ describe("everybody", () => {
       const { left, right, top, height } = button.getBoundingClientRect();
       return right <= innerWidth && button.contains(document.elementFromPoint((left + right) / 2, top + height / 2));
     }, true);
+  });
+
+  it("reads on a phone where recent conversations are, and has a box as high as its text", async () => {
+    await bench.server.channel("preparations for the summer", ["Ada", "Bob"]);
+    await bench.server.send("Bob", "preparations for the summer", "who brings the tent", "I do");
+    const ada = await as("Ada", "#recent", { width: 360, height: 640, touch: true });
+    const isWhole = (elements, name) => {
+      const element = elements.find((one) => one.textContent === name);
+      return element.scrollWidth <= element.clientWidth;
+    };
+    for (const [selector, name] of [[".conversation__place > span", "preparations for the summer"], [".conversation__name", "who brings the tent"]]) await untilAllEqual(ada, `.recent ${selector}`, isWhole, true, name);
+    const height = (page) => onElement(page, ".composer .editor__text", (area) => area.clientHeight);
+    await go(ada, await at("general", "x"));
+    await until(ada, () => document.querySelector(".composer .editor__text").placeholder.endsWith("> x"));
+    const least = await height(ada);
+    const { stream_id: id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "preparations for the summer" });
+    await go(ada, `#narrow/channel/${id}-x/topic/who.20brings.20the.20tent`);
+    await untilEqual(ada, ".composer .editor__text", (area) => area.placeholder.includes("tent") && area.scrollHeight <= area.clientHeight, true);
+    assert.ok((await height(ada)) > least, "two lines");
+    await go(ada, await at("general", "x"));
+    await untilEqual(ada, ".composer .editor__text", (area) => area.placeholder.endsWith("> x") && area.clientHeight, least);
   });
 });
 

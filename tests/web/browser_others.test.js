@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, clickButton, clickText, compose, countOf, eventually, intercept, onElement, onElements, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, wake } from "./harness.js";
+import { act, clickButton, clickText, compose, countOf, eventually, intercept, onElement, onElements, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -143,6 +143,36 @@ describe("what is written", () => {
     await ada.reload();
     await untilText(ada, ".message-row .content", "Frist of all");
     assert.equal(await countOf(ada, ".editor-form"), 0);
+  });
+
+  it("becomes a draft when the message that is edited is deleted", async () => {
+    const { id } = await bench.server.send("Ada", "general", "short-lived", "Not for long");
+    await bench.server.send("Bob", "general", "short-lived", "It stays");
+    const ada = await as("Ada", await at("general", "short-lived"));
+    await pressOn(ada, `[data-id="${id}"]`, "e");
+    await untilFocus(ada, ".editor-form textarea");
+    await ada.keyboard.type(", but better");
+    await bench.server.call("Ada", "DELETE", `/messages/${id}`);
+    await untilToast(ada, "Your text is among the drafts.");
+    await go(ada, "#drafts");
+    await untilText(ada, "dialog .row__text", "Not for long, but better");
+  });
+
+  it("asks before it replaces an edit from elsewhere", async () => {
+    const { id } = await bench.server.send("Ada", "general", "twice", "First");
+    const ada = await as("Ada", await at("general", "twice"));
+    ada.expected.push(/400/);
+    await pressOn(ada, `[data-id="${id}"]`, "e");
+    await untilFocus(ada, ".editor-form textarea");
+    await ada.keyboard.type(" of all");
+    await bench.server.call("Ada", "PATCH", `/messages/${id}`, { content: "Second" });
+    await clickText(ada, ".editor-form .button--primary", "Save");
+    await untilText(ada, "dialog h2", "Replace the other edit?");
+    await clickText(ada, "dialog button", "Cancel");
+    await until(ada, () => !document.querySelector("dialog") && document.querySelector(".editor-form textarea").value === "First of all");
+    await clickText(ada, ".editor-form .button--primary", "Save");
+    await clickText(ada, "dialog button", "Save");
+    await untilText(ada, ".message-row .content", "First of all");
   });
 });
 

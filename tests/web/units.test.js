@@ -19,10 +19,10 @@ import { suggestions } from "../../web/js/selectors/search_suggestions.js";
 import { parseSearch, searchPills, searchProblem, splitDate, takeTerms } from "../../web/js/selectors/search_terms.js";
 import { channelSections } from "../../web/js/selectors/sidebar_items.js";
 import { directRows, sectionRows, topicRows, viewRows } from "../../web/js/selectors/sidebar_rows.js";
-import { commandSettings, destinationOf, isSameDestination, manyMentioned, needsTopic, placeholderOf, problem, remark } from "../../web/js/selectors/writing.js";
+import { commandSettings, isSameDestination, manyMentioned, needsTopic, placeholderOf, problem, remark } from "../../web/js/selectors/writing.js";
 import { createComposition } from "../../web/js/store/composition.js";
 import { createDrafts, moving } from "../../web/js/store/drafts.js";
-import { topicKey } from "../../web/js/store/conversations.js";
+import { destinationOf, topicKey } from "../../web/js/store/conversations.js";
 import { applyEvents } from "../../web/js/store/events.js";
 import { createFetching, createSubscriberLists, createTopicLists } from "../../web/js/store/fetching.js";
 import { createReading } from "../../web/js/store/reading.js";
@@ -67,6 +67,8 @@ describe("writing", () => {
     const ready = { isOver: false, isUploading: false };
     const problems = [direct(), { type: "stream", to: [], topic: "a" }, topic(11, " "), topic(10, ""), topic(13, "a"), topic(14, "a"), direct(2)].map((to) => problem(store, to, ready));
     assert.deepEqual(problems, ["Please choose whom to write to.", "Please choose a channel.", "Please choose a topic.", null, "This channel is archived.", "You do not have permission to post in this channel.", null]);
+    store.users.get(3).is_active = false;
+    assert.deepEqual([direct(2, 3), direct(2)].map((to) => problem(store, to, ready)), ["You cannot send messages to deactivated users.", null]);
     assert.equal(problem(store, direct(2), { isOver: true, isUploading: false }), "The message is too long.");
     assert.equal(problem(store, direct(2), { isOver: false, isUploading: true }), "Please wait until the files are uploaded.");
     store.state.realm_topics_policy = "disable_empty_topic";
@@ -159,6 +161,12 @@ describe("what is being written", () => {
     assert.deepEqual([drafts.get(topic(11, "tea")).content, ...drafts.all().map(({ content }) => content)], ["the old draft", "the old draft", "another text, longer"]);
     composition.sent(topic(11, "tea"), () => { box.text = ""; });
     assert.deepEqual([...kept], [["channel/11/tea", "the old draft"]]);
+    // An empty box leaves a draft alone that came meanwhile.
+    open(topic(12, "coffee"));
+    drafts.move(moving(topic(11, "tea"), topic(12, "coffee")), false);
+    composition.save(true);
+    assert.deepEqual([...kept], [["channel/12/coffee", "the old draft"]]);
+    drafts.move(moving(topic(12, "coffee"), topic(11, "tea")), false);
     // A text that comes from elsewhere, such as a scheduled message.
     open(topic(11, "tea"), "taken back");
     composition.leave();

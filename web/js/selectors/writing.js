@@ -5,7 +5,6 @@
 
 import { t } from "../lib/words.js";
 import { channelOf } from "../store/channels.js";
-import { otherIds, recipientIds } from "../store/conversations.js";
 import { draftKey } from "../store/drafts.js";
 import { isInGroup } from "../store/lists.js";
 import { GUEST } from "../store/users.js";
@@ -13,7 +12,6 @@ import { namesOf } from "./sidebar_items.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../store/outbox.js").Destination} Destination */
-/** @typedef {import("../../types/api.js").Message} Message */
 
 /** How many subscribers a channel has before mentioning all of them needs a second thought. */
 const MANY = 15;
@@ -29,12 +27,6 @@ export const isComplete = (destination) => destination !== null && destination.t
 
 /** The channel that is chosen. @param {Destination | null} destination @returns {number | null} */
 export const channelOfDestination = (destination) => (destination?.type === "stream" ? (destination.to[0] ?? null) : null);
-
-/** The conversation that a reply to a message goes to. @param {Store} store @param {Message} message @returns {Destination} */
-export const destinationOf = (store, message) =>
-  message.type === "stream"
-    ? { type: "stream", to: [Number(message.stream_id)], topic: message.subject }
-    : { type: "direct", to: otherIds(store, recipientIds(message)), topic: "" };
 
 /** Whether messages of the chosen channel need a topic. @param {Store} store @param {Destination | null} destination */
 export function needsTopic(store, destination) {
@@ -55,7 +47,10 @@ export function placeholderOf(store, destination) {
 /** Why one may not write there; null if one may. @param {Store} store @param {Destination | null} destination @returns {string | null} */
 export function refusal(store, destination) {
   const id = channelOfDestination(destination);
-  if (id === null) return null;
+  if (id === null)
+    return destination?.to.some((user) => store.users.get(user)?.is_active === false)
+      ? t("You cannot send messages to deactivated users.")
+      : null;
   const channel = channelOf(store, id);
   if (channel.is_archived) return t("This channel is archived.");
   if (channel.can_send_message_group !== undefined && !isInGroup(store, store.selfId, channel.can_send_message_group))

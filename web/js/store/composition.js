@@ -24,13 +24,20 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
   let destination = null;
   /** The conversation that is open. @type {Destination | null} */
   let shown = null;
-  /** Where the text is kept: beside the draft that its conversation has already. */
-  let key = "";
+  /** Where the text is kept, if it is: beside a draft that the conversation has already. @type {string | null} */
+  let key = null;
 
   /** Keeps the text as a draft. @param {boolean} sync Whether the server is told now. */
   function save(sync) {
-    if (destination) drafts().set(destination, text(), now(), sync, key);
+    if (destination) {
+      const place = key ?? drafts().freeKey(destination, now());
+      key = drafts().set(destination, text(), now(), sync, place) ? place : null;
+    }
     onSaved();
+  }
+  function removeDraft() {
+    if (key !== null) drafts().removeKey(key);
+    key = null;
   }
   const saveSoon = debounce(() => save(false), SAVE_DELAY);
   const syncSoon = debounce(() => save(true), SYNC_DELAY);
@@ -63,22 +70,21 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
       }
       destination = next;
       const draft = (next && drafts().get(next)?.content) ?? "";
-      const isOther = content !== undefined && content !== draft;
-      if (next) key = isOther ? drafts().freeKey(next, now()) : draftKey(next);
-      return content ?? draft;
+      const result = content ?? draft;
+      key = next && draft && result === draft ? draftKey(next) : null;
+      return result;
     },
     /** The recipient changed, and the text goes with it. @param {Partial<Destination>} changes */
     change(changes) {
       if (!destination) return;
-      drafts().removeKey(key);
+      removeDraft();
       destination = { ...destination, ...changes };
-      key = drafts().freeKey(destination, now());
       saveSoon();
     },
     /** What was written is on its way. Where it was for another conversation than the one that is open, nothing is written any more.
      * @param {Destination} to @param {() => void} empty Empties the box. */
     sent(to, empty) {
-      drafts().removeKey(key);
+      removeDraft();
       empty();
       cancel();
       onSaved();
@@ -103,10 +109,8 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
     moved(from, to, places) {
       const goes = isSame(destination, from);
       if (isSame(shown, from)) shown = to;
-      if (goes) {
-        destination = to;
-        key = places.get(key) ?? drafts().freeKey(to, now());
-      }
+      if (goes) destination = to;
+      if (goes && key !== null) key = places.get(key) ?? key;
       return goes;
     },
   };

@@ -23,6 +23,12 @@ export function topicKey(streamId, topic) {
   return `channel/${streamId}/${topic.toLowerCase()}`;
 }
 
+/** The conversation that a reply to a message goes to. @param {Self} store @param {Message} message @returns {import("./outbox.js").Destination} */
+export const destinationOf = (store, message) =>
+  message.type === "stream"
+    ? { type: "stream", to: [Number(message.stream_id)], topic: message.subject }
+    : { type: "direct", to: otherIds(store, recipientIds(message)), topic: "" };
+
 /** The conversation that a message is in. @param {Self} store @param {Message} message */
 export function conversationKey(store, message) {
   if (message.type === "stream") return topicKey(Number(message.stream_id), message.subject);

@@ -107,17 +107,19 @@ export function createDrafts({ entries, api, isSynchronized }) {
     get: (destination) => drafts.get(draftKey(destination)),
     /** Keeps a text. A text that is too short removes the draft.
      * @param {Destination} destination @param {string} content @param {number} now @param {boolean} sync Whether the server is told now.
-     * @param {string} [key] Where it is kept, if the conversation has another draft. */
+     * @param {string} [key] Where it is kept, if the conversation has another draft.
+     * @returns {boolean} whether it is kept */
     set(destination, content, now, sync, key = draftKey(destination)) {
       if (content.trim().length < MIN_LENGTH) {
         removeKey(key);
-        return;
+        return false;
       }
       const before = drafts.get(key);
       const isSame = before?.content === content;
-      if (isSame && (!sync || !isUnknown(before))) return;
+      if (isSame && (!sync || !isUnknown(before))) return true;
       put(key, Object.assign(before ?? {}, { destination, content, timestamp: isSame ? before.timestamp : now, isChanged: true }));
       if (sync) push(key);
+      return true;
     },
     freeKey,
     removeKey,

@@ -10,6 +10,7 @@ import * as database from "../lib/database.js";
 import { signal } from "../lib/signal.js";
 import { keep, kept, names, whenKeptElsewhere } from "../lib/storage.js";
 import { t } from "../lib/words.js";
+import { destinationOf } from "./conversations.js";
 import { createDeletions } from "./deletions.js";
 import { createDrafts, moving } from "./drafts.js";
 import { applyEvents } from "./events.js";
@@ -99,6 +100,7 @@ export function createSession({ matches, requestTerms, tabs }) {
       recoveries.value += 1;
     },
     onEvents(events) {
+      for (const event of events) if (event.type === "delete_message") keepEdits(event.message_ids ?? [event.message_id]);
       applyEvents(store, events, {
         matches: (range, message) => matches(store, range.terms, message),
         onMessage(message, event) {
@@ -121,6 +123,21 @@ export function createSession({ matches, requestTerms, tabs }) {
       recoveries.value += 1;
     },
   });
+
+  /** Messages are deleted: what was written into one of them becomes a draft. @param {number[]} ids */
+  function keepEdits(ids) {
+    for (const id of ids) {
+      const text = edits.texts.get(String(id));
+      const message = store.messages.byId.get(id);
+      if (!text || !message) continue;
+      edits.set(String(id), null);
+      const now = Math.floor(Date.now() / 1000);
+      const destination = destinationOf(store, message);
+      drafts.set(destination, text, now, true, drafts.freeKey(destination, now));
+      store.touch("drafts");
+      tell(t("The message that you were editing was deleted. Your text is among the drafts."), true);
+    }
+  }
 
   /** A whole conversation moved: what is written to it goes along. @param {import("../../types/api.js").Event} event */
   function followMove(event) {

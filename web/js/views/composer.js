@@ -14,6 +14,7 @@ import { channelOfRoute } from "../selectors/narrow.js";
 import * as writing from "../selectors/writing.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
 import { createComposition } from "../store/composition.js";
+import { destinationOf } from "../store/conversations.js";
 import { createEditor } from "./editor.js";
 import { quotation } from "./message_actions.js";
 import { loadRecipients, showSendMenu, showSnippets, toggleResolved } from "./on_demand.js";
@@ -53,8 +54,9 @@ export function createComposer(app) {
     typing.stop();
     const text = composition.open(next, content);
     setContext();
-    editor.setValue(text);
+    // The box gets the height of its text, or else of its placeholder.
     render();
+    editor.setValue(text);
     if (!next) return;
     if (fields || composition.isHere()) {
       if (focus) focusFirst(next);
@@ -218,7 +220,7 @@ export function createComposer(app) {
 
   /** Writes to the conversation of a message. @param {Message} message */
   function openFor(message) {
-    const to = writing.destinationOf(store, message);
+    const to = destinationOf(store, message);
     if (!writing.isSameDestination(to, composition.destination)) open(to);
   }
 
@@ -229,7 +231,7 @@ export function createComposer(app) {
     open,
     close,
     save: composition.save,
-    destinationOf: (message) => writing.destinationOf(store, message),
+    destinationOf: (message) => destinationOf(store, message),
     get destination() {
       return composition.destination;
     },

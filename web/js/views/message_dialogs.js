@@ -3,6 +3,7 @@
  * @module
  */
 
+import { ApiError } from "../api/client.js";
 import { getMessage } from "../api/endpoints.js";
 import { messageHistory, readReceipts, reportMessage, updateMessage } from "../api/endpoints_on_demand.js";
 import { fill, h } from "../lib/dom.js";
@@ -15,10 +16,23 @@ import { createEditor } from "./editor.js";
 import { contentElement } from "./message_content.js";
 import { avatar, checkbox, field, form, select, submitButton } from "./parts.js";
 import { channelChooser, pickerField, topicChooser } from "./pickers.js";
-import { showDialog } from "./popover.js";
+import { confirm, showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Message} Message */
+
+/** The SHA-256 of a text, in hexadecimal digits. Over plain http from another machine browsers have none. @param {string} text */
+async function digestOf(text) {
+  const bytes = await globalThis.crypto.subtle?.digest("SHA-256", new TextEncoder().encode(text));
+  return bytes && Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Asks before an edit takes the place of one that was made meanwhile. @param {unknown} error @param {() => Promise<unknown>} replace */
+async function replaceOther(error, replace) {
+  if (!(error instanceof ApiError && error.code === "EXPECTATION_MISMATCH")) throw error;
+  const words = t("This message was edited elsewhere since you opened it. Your text would replace that edit.");
+  return (await confirm(t("Replace the other edit?"), words, t("Save"))) ? replace() : undefined;
+}
 
 /** Edits the content in the row. What is written is kept until it is saved or given up.
  * @param {App} app @param {Message} message @param {import("../../types/app.js").Timeline | null} timeline @param {{ isResumed?: boolean }} [how] */
@@ -40,7 +54,9 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
   const save = async () => {
     const text = editor.value();
     if (text.trim() === reply.message.content.trim()) return close();
-    const done = await session.attempt(updateMessage(message.id, { content: text }));
+    const prev_content_sha256 = await digestOf(reply.message.content);
+    const edit = updateMessage(message.id, { content: text, ...(prev_content_sha256 ? { prev_content_sha256 } : {}) });
+    const done = await session.attempt(edit.catch((error) => replaceOther(error, () => updateMessage(message.id, { content: text }))));
     if (done) close();
   };
   const editor = createEditor(app, {
