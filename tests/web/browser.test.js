@@ -458,6 +458,7 @@ describe("everybody", () => {
         "#organization/default-channels-list": "Organization|Default channels",
         "#organization/organization-level-user-defaults": "Organization|Defaults for new people",
         "#organization/playground-settings": "Organization|Code playgrounds",
+        "#organization/audit-log": "Organization|Audit log",
         "#channels/all": "Channels|All",
         "#channels/1/general/general": "Channels|General",
         "#groups/all": "Groups|",

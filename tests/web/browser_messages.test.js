@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { act, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
+import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -229,6 +229,21 @@ describe("messages", () => {
     await until(ada, (id) => !document.querySelector(`[data-id="${id}"]`), first.id);
     await eventually(async () => assert.equal((await bench.server.call("Bob", "GET", `/messages/${first.id}`)).message.subject, "there"));
     await eventually(async () => assert.equal((await bench.server.call("Bob", "GET", `/messages/${second.id}`)).message.subject, "here"));
+  });
+
+  it("move to another channel with their topic", async () => {
+    const { id } = await bench.server.send("Bob", "general", "whole", "One");
+    await bench.server.send("Bob", "general", "whole", "Two");
+    const ada = await as("Ada", await at("general", "whole"));
+    await untilText(ada, ".message-row", "Two");
+    await clickButton(ada, "Actions on the topic");
+    await clickText(ada, "[role=menu] [role=menuitem]", "Move messages");
+    await chooseFrom(ada, "Channel", "design", "design");
+    await clickText(ada, "dialog button[type=submit]", "Move");
+    await untilText(ada, ".header h1", "design");
+    await untilText(ada, ".message-row", "One");
+    const { message } = await bench.server.call("Bob", "GET", `/messages/${id}`);
+    assert.deepEqual([message.display_recipient, message.subject], ["design", "whole"]);
   });
 
   it("are linked to, and links lead to them", async () => {

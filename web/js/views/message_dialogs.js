@@ -105,8 +105,8 @@ export async function showSource(app, message) {
   ]);
 }
 
-/** Moves messages to another topic or channel. @param {App} app @param {Message} message */
-export function showMove(app, message) {
+/** Moves messages to another topic or channel. @param {App} app @param {Message} message @param {"change_later" | "change_all"} [mode] What is proposed. */
+export function showMove(app, message, mode = "change_later") {
   const { session } = app;
   const own = Number(message.stream_id);
   const channel = channelChooser(app, {
@@ -122,7 +122,7 @@ export function showMove(app, message) {
       ["change_later", t("This message and all later ones")],
       ["change_all", t("All messages of the topic")],
     ],
-    "change_later",
+    mode,
   );
   let notifiesOld = false;
   let notifiesNew = true;

@@ -44,7 +44,8 @@ export function showPanes(title, prefix, panes, parts, onClose) {
   const entries = panes.filter((pane) => pane !== null && pane !== false);
   const all = /** @type {Pane[]} */ (entries.filter((entry) => "key" in entry));
   const nav = h("nav", { class: "panes__nav", "aria-label": title });
-  const body = h("div", { class: "panes__body", tabindex: "-1" });
+  // It scrolls with keys also where it has nothing to focus, such as a log.
+  const body = h("div", { class: "panes__body", tabindex: "0" });
 
   /** @param {string[]} next */
   function draw(next) {

@@ -39,25 +39,33 @@ async function someMessage({ session }, streamId, topic) {
     { operator: "topic", operand: topic },
   ];
   const reply = await session.attempt(getMessages({ narrow, anchor: "newest", num_before: 1, num_after: 0 }));
-  return reply?.messages[0]?.id;
+  return reply?.messages[0];
+}
+
+/** @param {App} app @param {number} streamId @param {string} topic */
+async function moveTopic(app, streamId, topic) {
+  const message = await someMessage(app, streamId, topic);
+  if (message) (await import("./message_dialogs.js")).showMove(app, message, "change_all");
 }
 
 /** @param {App} app @param {number} streamId @param {string} topic */
 export async function toggleResolved(app, streamId, topic) {
-  const id = await someMessage(app, streamId, topic);
-  if (!id) return;
+  const message = await someMessage(app, streamId, topic);
+  if (!message) return;
   const next = topic.startsWith("✔ ") ? topic.replace(/^✔ [ ✔]*/, "") : `✔ ${topic}`;
-  await app.session.attempt(updateMessage(id, { topic: next, propagate_mode: "change_all", send_notification_to_old_thread: false }));
+  await app.session.attempt(
+    updateMessage(message.id, { topic: next, propagate_mode: "change_all", send_notification_to_old_thread: false }),
+  );
 }
 
 /** @param {App} app @param {number} streamId @param {string} topic */
 export async function renameTopic(app, streamId, topic) {
   const next = await ask(t("Rename topic"), topic, { maxlength: app.store.state.max_topic_length, action: t("Rename") });
   if (next === null || next === topic) return;
-  const id = await someMessage(app, streamId, topic);
-  if (id)
+  const message = await someMessage(app, streamId, topic);
+  if (message)
     await app.session.attempt(
-      updateMessage(id, {
+      updateMessage(message.id, {
         topic: next,
         propagate_mode: "change_all",
         send_notification_to_old_thread: false,
@@ -105,6 +113,7 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
         run: () => void toggleResolved(app, streamId, topic),
       },
       { label: t("Rename"), icon: "edit", run: () => void renameTopic(app, streamId, topic) },
+      { label: t("Move messages"), icon: "move", run: () => void moveTopic(app, streamId, topic) },
       {
         label: t("Copy link"),
         icon: "link",
