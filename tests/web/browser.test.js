@@ -367,6 +367,8 @@ describe("tabs, drafts and recipients", () => {
     await until(other, () => document.querySelector(".composer .editor__text").value === "Only for one");
     await compose(other, "");
     await until(ada, () => document.querySelectorAll(".message-row").length === 1);
+    // What was sent there is not sent here a second time.
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value, "");
   });
 
   it("keeps the draft of a conversation when another text gets it as its recipient", async () => {

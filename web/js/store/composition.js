@@ -104,6 +104,14 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
       shown = next;
       return isSame(destination, next) || (isElsewhere && isWriting);
     },
+    /** A draft was sent or deleted elsewhere. @param {string} gone @param {string} content
+     * @returns {boolean} whether it is what is in the box, which nobody changed since */
+    removed(gone, content) {
+      if (gone !== key || text() !== content) return false;
+      cancel();
+      key = null;
+      return true;
+    },
     /** A conversation moved. @param {Destination} from @param {Destination} to @param {Map<string, string>} places Where its drafts are now.
      * @returns {boolean} whether it is the one that is written to */
     moved(from, to, places) {

@@ -41,6 +41,8 @@ export function createSession({ matches, requestTerms, tabs }) {
   const messageListeners = new Set();
   /** @type {Set<(from: Destination, to: Destination, places: Map<string, string>) => void>} */
   const moveListeners = new Set();
+  /** @type {Set<(key: string, content: string) => void>} */
+  const draftListeners = new Set();
   /** Counts how often the connection came back, for what failed meanwhile. */
   const recoveries = signal(0);
   let isStarted = false;
@@ -109,6 +111,10 @@ export function createSession({ matches, requestTerms, tabs }) {
         },
       });
       fetching.note(events);
+      for (const event of events) {
+        const gone = event.type === "drafts" && event.op === "remove" ? drafts.known(event.draft_id) : undefined;
+        if (gone) for (const listener of draftListeners) listener(gone.key, gone.content);
+      }
       if (events.some((event) => event.type === "drafts")) drafts.adopt(store.state.drafts ?? []);
       for (const event of events) {
         followMove(event);
@@ -306,6 +312,10 @@ export function createSession({ matches, requestTerms, tabs }) {
     onMessage(listener) {
       messageListeners.add(listener);
       return () => messageListeners.delete(listener);
+    },
+    /** A draft was sent or deleted elsewhere. @param {(key: string, content: string) => void} listener */
+    onDraftGone(listener) {
+      draftListeners.add(listener);
     },
     /** @param {(from: Destination, to: Destination, places: Map<string, string>) => void} listener `places`: where its drafts are now. */
     onMove(listener) {
