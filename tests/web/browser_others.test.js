@@ -62,6 +62,22 @@ describe("a conversation that moves", () => {
     await untilText(cold, ".message-row", "Another plan");
   });
 
+  it("is found by the link that its menu copies", async () => {
+    const { id } = await bench.server.send("Bob", "general", "fence", "Green or brown?");
+    const ada = await as("Ada", await at("general", "fence"));
+    await untilText(ada, ".message-row", "Green or brown?");
+    await ada.evaluate(() => { navigator.clipboard.writeText = async (words) => { window.copied = words; }; });
+    await clickButton(ada, "Actions on the topic");
+    await clickText(ada, "[role=menuitem]", "Copy link");
+    await untilToast(ada, "Link copied.");
+    const link = await ada.evaluate(() => new URL(window.copied).hash);
+    await go(ada, "#inbox");
+    await rename("Bob", id, "paint");
+    await go(ada, link);
+    await untilText(ada, ".message-row", "Green or brown?");
+    await untilEqual(ada, ".header__topic", (topic) => topic.textContent, "paint");
+  });
+
   it("takes along what is being written", async () => {
     const { id } = await bench.server.send("Bob", "general", "menu", "Which one?");
     const ada = await as("Ada", await at("general", "menu"));

@@ -48,6 +48,18 @@ async function moveTopic(app, streamId, topic) {
   if (message) (await import("./message_dialogs.js")).showMove(app, message, "change_all");
 }
 
+/** Copies a link that leads to the topic also after it is renamed or moved, by one of its messages.
+ * @param {App} app @param {number} streamId @param {string} topic */
+async function copyTopicLink(app, streamId, topic) {
+  const message = await someMessage(app, streamId, topic);
+  const terms = [
+    { operator: "channel", operand: streamId },
+    { operator: "topic", operand: topic },
+    ...(message ? [{ operator: "with", operand: message.id }] : []),
+  ];
+  await app.copy(`${location.origin}/#${fragmentOf(app.store, terms)}`, t("Link copied."));
+}
+
 /** @param {App} app @param {number} streamId @param {string} topic */
 export async function toggleResolved(app, streamId, topic) {
   const message = await someMessage(app, streamId, topic);
@@ -117,7 +129,7 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
       {
         label: t("Copy link"),
         icon: "link",
-        run: () => void app.copy(`${location.origin}/#${fragmentOf(store, terms)}`, t("Link copied.")),
+        run: () => void copyTopicLink(app, streamId, topic),
       },
       store.state.is_admin &&
         may(store, "can_delete_any_message_group") && {
