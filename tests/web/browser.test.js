@@ -81,6 +81,17 @@ describe("a conversation", () => {
     await untilText(bob, ".widget__names", "Ada");
     await bench.server.send("Bob", "general", "poll", "/todo Shopping\nbread: fresh");
     await untilText(ada, ".widget__title", "Shopping");
+    // What is half written stays while others vote, and so does the focus.
+    await typeInto(ada, `[data-id="${id}"] .widget__add input`, "Bread");
+    await click(bob, `[data-id="${id}"] .widget__vote`);
+    await untilText(ada, ".widget__names", "Bob");
+    await untilFocus(ada, ".widget__add input");
+    await ada.keyboard.type(" and cheese");
+    await ada.keyboard.press("Enter");
+    await untilText(bob, ".widget__list", "Bread and cheese");
+    await pressOn(bob, `[data-id="${id}"] .widget__vote`, "Enter");
+    await until(bob, () => !document.querySelector(".widget__names").textContent.includes("Bob"));
+    await untilFocus(bob, ".widget__vote");
   });
 
   it("keeps its rows while people change what no row shows", async () => {

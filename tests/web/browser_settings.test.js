@@ -230,6 +230,17 @@ describe("channels", () => {
     await fillIn(ada, "Name", "pastry");
     await clickText(ada, "dialog button[type=submit]", "Save");
     await untilText(ada, ".sidebar", "pastry");
+    // Saving the description does not undo a new name from elsewhere.
+    await fillIn(ada, "Description", "Rye");
+    await bench.server.call("Ada", "PATCH", `/streams/${id}`, { new_name: "pies" });
+    await eventually(async () => assert.equal(await onField(ada, "Name", (input) => input.value), "pies"));
+    await clickText(ada, "dialog button[type=submit]", "Save");
+    await eventually(async () => {
+      const { streams } = await bench.server.call("Ada", "GET", "/streams");
+      assert.ok(streams.some(({ name, description }) => name === "pies" && description === "Rye"));
+    });
+    await bench.server.call("Ada", "PATCH", `/streams/${id}`, { new_name: "pastry" });
+    await untilText(ada, ".sidebar", "pastry");
     await go(ada, `#channels/${id}/pastry/personal`);
     await clickText(ada, "dialog .checkbox", "Pin to top");
     await untilText(ada, ".sidebar h2", "Pinned");

@@ -134,9 +134,26 @@ export function errorRow(id, isUnread) {
   );
 }
 
-/** Carries over what the user did in a row that is drawn anew: an edit under way, and what was unfolded.
+/** Controls of widgets that stand for themselves when a row is drawn anew. */
+const WIDGET_CONTROLS = [".widget__add input", ".widget__list :is(button, input)"];
+
+/** The control of a row that is drawn anew which stands for the one that has the focus. @param {HTMLElement} old @param {HTMLElement} next */
+function focusedControl(old, next) {
+  for (const selector of WIDGET_CONTROLS) {
+    const at = /** @type {(Element | null)[]} */ ([...old.querySelectorAll(selector)]).indexOf(document.activeElement);
+    if (at >= 0) return /** @type {HTMLElement | undefined} */ ([...next.querySelectorAll(selector)][at]);
+  }
+  return undefined;
+}
+
+/** Carries over what the user did in a row that is drawn anew: an edit under way, what is half written, and what was unfolded.
  * @param {HTMLElement} old @param {HTMLElement} next */
 export function carryOver(old, next) {
+  const [written, field] = [old, next].map((row) => row.querySelector(".widget__add input"));
+  if (written instanceof HTMLInputElement && field instanceof HTMLInputElement) {
+    field.value = written.value;
+    field.setSelectionRange(written.selectionStart, written.selectionEnd);
+  }
   const form = old.querySelector(".editor-form");
   const content = next.querySelector(".content");
   if (form && content instanceof HTMLElement) {
@@ -145,7 +162,8 @@ export function carryOver(old, next) {
     content.after(form);
     if (focused instanceof HTMLElement && form.contains(focused)) queueMicrotask(() => focused.focus({ preventScroll: true }));
   } else if (old.contains(document.activeElement)) {
-    queueMicrotask(() => next.focus({ preventScroll: true }));
+    const control = focusedControl(old, next) ?? next;
+    queueMicrotask(() => control.focus({ preventScroll: true }));
   }
   next.classList.toggle("is-expanded", old.classList.contains("is-expanded"));
   const spoilers = old.querySelectorAll("details");
