@@ -173,6 +173,10 @@ describe("the organization", () => {
     await fillIn(ada, "Name", "The bakery");
     await clickText(ada, "dialog button", "Save");
     await until(bob, () => document.title.includes("The bakery"));
+    // What others change is shown beside what is being written.
+    await fillIn(ada, "Description", "Bread for all");
+    await bench.server.call("Ada", "PATCH", "/realm", { name: "The mill" });
+    await eventually(async () => assert.deepEqual([await onField(ada, "Name", (input) => input.value), await onField(ada, "Description", (area) => area.value)], ["The mill", "Bread for all"]));
   });
 });
 

@@ -7,7 +7,6 @@ import { channelMembers, subscribe } from "../api/endpoints.js";
 import * as api from "../api/endpoints_on_demand.js";
 import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { parseJson } from "../lib/parse.js";
-import { effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
 import { channelOf } from "../store/channels.js";
@@ -17,7 +16,21 @@ import { groupSelect } from "./group_select.js";
 import { membersPicker } from "./members_picker.js";
 import { contentElement } from "./message_content.js";
 import { retentionField } from "./organization_rules.js";
-import { avatar, button, channelIcon, checkbox, field, form, lineForm, live, row, rows, select, submitButton } from "./parts.js";
+import {
+  avatar,
+  button,
+  channelIcon,
+  checkbox,
+  field,
+  followChanges,
+  form,
+  lineForm,
+  live,
+  row,
+  rows,
+  select,
+  submitButton,
+} from "./parts.js";
 import { confirm } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -136,15 +149,13 @@ function general({ app, id, channel, mayAdmin, change }) {
   const disabled = !mayAdmin();
   const name = h("input", { type: "text", value: channel().name, maxlength: store.state.max_stream_name_length ?? 60, disabled });
   const description = h("textarea", { rows: 3, value: channel().description, disabled });
-  // What others change is shown, so that saving does not undo it, unless it is being changed here as well.
-  let shown = { ...channel() };
-  effect(() => {
-    store.on("channels");
-    const now = channel();
-    if (name.value === shown.name) name.value = now.name;
-    if (description.value === shown.description) description.value = now.description;
-    shown = { ...now };
-  });
+  followChanges(
+    () => store.on("channels"),
+    [
+      [name, () => channel().name],
+      [description, () => channel().description],
+    ],
+  );
   const save = () =>
     change({
       ...(name.value.trim() !== channel().name ? { new_name: name.value.trim() } : {}),

@@ -7,7 +7,7 @@ import * as api from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { membersOf } from "../store/lists.js";
-import { button, field, form, live, ownPath, submitButton } from "./parts.js";
+import { button, field, followChanges, form, live, ownPath, submitButton } from "./parts.js";
 import { pictureInput } from "./setting_controls.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -85,6 +85,13 @@ export function organizationProfile(app, set) {
   const disabled = !store.state.is_admin;
   const name = h("input", { type: "text", value: store.state.realm_name, maxlength: 40, required: true, disabled });
   const description = h("textarea", { rows: 4, value: store.state.realm_description ?? "", maxlength: 1000, disabled });
+  followChanges(
+    () => store.on("realm"),
+    [
+      [name, () => store.state.realm_name],
+      [description, () => store.state.realm_description ?? ""],
+    ],
+  );
   const [icon, ...logos] = organizationPictures();
   return [
     pictureRow(app, icon),

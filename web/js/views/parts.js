@@ -174,6 +174,20 @@ export function keepFocus(host, draw) {
   if (at >= 0) controls()[at]?.focus({ preventScroll: true });
 }
 
+/** Shows in fields what others change, so that saving does not undo it, unless it is being changed here as well.
+ * @param {() => void} listen Reads what tells of changes. @param {[HTMLInputElement | HTMLTextAreaElement, () => string][]} fields With their current values. */
+export function followChanges(listen, fields) {
+  const shown = fields.map(([, current]) => current());
+  effect(() => {
+    listen();
+    for (const [index, [input, current]] of fields.entries()) {
+      const now = current();
+      if (input.value === shown[index]) input.value = now;
+      shown[index] = now;
+    }
+  });
+}
+
 /** A part of a page that is drawn anew when what it reads has changed; what is written in the fields around it stays.
  * @param {() => Child} render */
 export function live(render) {
