@@ -2,6 +2,7 @@
 
 use mail_parser::decoders::html::add_html_token;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// The length of a text, in bytes, after which nothing is read any more: a message has less.
 const MAX_LENGTH: usize = 200_000;
@@ -13,8 +14,8 @@ const MAX_HTML: usize = 4 << 20;
 const MAX_ATTRIBUTES: usize = 50;
 const MAX_LINKS: usize = 50;
 
-/// The most open elements that are remembered in one that is left out: each end looks for its beginning among them.
-const MAX_LEFT_OUT: usize = 100;
+/// The most open elements that are remembered in one that is left out.
+const MAX_LEFT_OUT: usize = 1000;
 
 /// Elements whose content is not text.
 const HIDDEN: [&str; 7] = ["head", "script", "style", "template", "title", "noscript", "object"];
@@ -212,6 +213,8 @@ struct Writer {
     out: String,
     /// Names of the open elements in one that is left out, from it on.
     left_out: Vec<String>,
+    /// How many of them have each name. An end without a beginning is not looked for among them, so that the work is linear.
+    left_out_names: HashMap<String, usize>,
     /// Line ends before the next text.
     line_ends: usize,
     /// True if white space came last.
@@ -265,19 +268,14 @@ impl Writer {
         let name = tag.name.as_str();
         if !self.left_out.is_empty() {
             if tag.is_end {
-                // An end closes what was opened after its element, too.
-                if let Some(at) = self.left_out.iter().rposition(|open| open == name) {
-                    self.left_out.truncate(at);
-                }
-            } else if !VOID.contains(&name) && self.left_out.len() < MAX_LEFT_OUT {
-                self.left_out.push(name.to_owned());
+                self.end_left_out(name);
+            } else if self.left_out.len() < MAX_LEFT_OUT {
+                self.leave_out(name);
             }
             return;
         }
         if !tag.is_end && (HIDDEN.contains(&name) || !keeps_quotes && tag.is_quote()) {
-            if !VOID.contains(&name) {
-                self.left_out.push(name.to_owned());
-            }
+            self.leave_out(name);
             return;
         }
         if BLOCKS.contains(&name) {
@@ -300,6 +298,31 @@ impl Writer {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Leaves an element out, until its end.
+    fn leave_out(&mut self, name: &str) {
+        if !VOID.contains(&name) {
+            self.left_out.push(name.to_owned());
+            *self.left_out_names.entry(name.to_owned()).or_default() += 1;
+        }
+    }
+
+    /// Ends an element in one that is left out, and what was opened after it.
+    fn end_left_out(&mut self, name: &str) {
+        while self.left_out_names.contains_key(name) {
+            let Some(open) = self.left_out.pop() else { return };
+            let is_it = open == name;
+            if let Entry::Occupied(mut count) = self.left_out_names.entry(open) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
+            if is_it {
+                return;
+            }
         }
     }
 
@@ -449,5 +472,7 @@ mod tests {
         assert_eq!(to_markdown(&"<".repeat(1000), false), "<".repeat(1000));
         let hidden = format!("<title>{}{}</title>text", "<a>".repeat(1000), "</b>".repeat(200_000));
         assert_eq!(to_markdown(&hidden, false), "text");
+        let unclosed = "<style><a><b><a></i></b></a>x</style><p>text</p>";
+        assert_eq!(to_markdown(unclosed, false), "text");
     }
 }
