@@ -479,15 +479,14 @@ impl Route {
             Some(shown) => find_row(app, shown).await?,
             None => None,
         };
-        let is_proven =
-            shown.is_some_and(|shown| login.as_ref().is_some_and(|login| login.is_proven_by(shown)));
         let authenticated = match shown {
-            Some(shown) => self.judge(app, shown, login, peer),
+            Some(shown) => self.judge(app, shown, login.as_deref(), peer),
             None => Ok(Authenticated::default()),
         };
         let admitted = authenticated
             .and_then(|authenticated| (self.admits)(authenticated.caller.clone()).map(|()| authenticated));
-        if admitted.as_ref().is_err_and(|error| error.status() == 401) && !is_proven {
+        let is_proven = || shown.zip(login).is_some_and(|(shown, login)| login.is_proven_by(shown));
+        if admitted.as_ref().is_err_and(|error| error.status() == 401) && !is_proven() {
             app.rate_limiter.count_wrong_key(peer, &app.clock)?;
         }
         admitted
@@ -498,11 +497,11 @@ impl Route {
         &self,
         app: &App,
         shown: Shown<'_>,
-        login: Option<Arc<CredentialRow>>,
+        login: Option<&CredentialRow>,
         peer: IpAddr,
     ) -> ApiResult<Authenticated> {
         let now = app.clock.seconds();
-        let caller = admit(shown, login.as_deref(), self.for_webhooks, now)?;
+        let caller = admit(shown, login, self.for_webhooks, now)?;
         let mut renews_session = false;
         if let Some((caller, login)) = caller.as_ref().zip(login) {
             let credential = caller.credential;
