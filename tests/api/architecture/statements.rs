@@ -70,6 +70,7 @@ const WALKS: &[(&str, &str)] = &[
         "after the commit of a message; people have few subscriptions",
     ),
     ("SELECT EXISTS (SELECT 1 FROM push_notification", "it ends at the first row"),
+    ("SELECT EXISTS (SELECT 1 FROM push_subscription", "the same"),
     ("SELECT NOT EXISTS (SELECT 1 FROM missed_batch", "the same"),
     (
         "DELETE FROM missed_message WHERE (batch_id, message_id) IN",
