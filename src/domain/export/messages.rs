@@ -20,7 +20,7 @@ use crate::types::{ClientId, MessageId, RecipientId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
 /// The number of messages of a file.
@@ -68,8 +68,8 @@ pub struct Exported {
     pub newest_time: i64,
     /// The numbers of rows.
     pub counts: Counts,
-    /// The messages that are to be sent later.
-    scheduled: BTreeSet<i64>,
+    /// The recipients of the messages that are to be sent later, by the id of the message.
+    scheduled: HashMap<i64, i64>,
     outside_of_mode: u64,
     with_bots: u64,
     scheduled_with_bots: u64,
@@ -83,7 +83,7 @@ impl Exported {
 
     /// True if a message that is to be sent later is in the archive.
     pub fn has_scheduled(&self, id: i64) -> bool {
-        self.scheduled.contains(&id)
+        self.scheduled.contains_key(&id)
     }
 
     /// Adds the messages that are to be sent later. Those to groups that the archive cannot have are left out.
@@ -103,8 +103,15 @@ impl Exported {
             if !scope.shares(sender.0) {
                 continue;
             }
-            match scheduled_recipient(recipients, sender, row.get(2)?, users.as_deref())? {
-                Some(_) => drop(self.scheduled.insert(id)),
+            let recipient = match (users, row.get(2)?) {
+                (Some(users), _) => {
+                    recipients.of_direct(&serde_json::from_str::<Vec<UserId>>(&users)?, sender)
+                }
+                (None, Some(stream_id)) => recipients.of_channel(stream_id),
+                (None, None) => None,
+            };
+            match recipient {
+                Some(recipient) => drop(self.scheduled.insert(id, recipient)),
                 None => self.scheduled_with_bots += 1,
             }
         }
@@ -474,33 +481,17 @@ fn edit_history(connection: &Connection, message: &Message) -> Result<Option<(St
     Ok(if edits.is_empty() { None } else { Some((serde_json::to_string(&edits)?, newest)) })
 }
 
-/// The recipient of a message that is to be sent later: to a channel, or to the users in a JSON list. `None` if its group is
-/// not exported.
-fn scheduled_recipient(
-    recipients: &Recipients,
-    sender: UserId,
-    stream_id: Option<StreamId>,
-    users: Option<&str>,
-) -> Result<Option<i64>> {
-    Ok(match (users, stream_id) {
-        (Some(users), _) => recipients.of_direct(&serde_json::from_str::<Vec<UserId>>(users)?, sender),
-        (None, Some(stream_id)) => recipients.of_channel(stream_id),
-        (None, None) => None,
-    })
-}
-
 /// Writes the messages that are to be sent later.
 pub fn write_scheduled(
     tables: &mut Tables<'_>,
     connection: &Connection,
     exported: &Exported,
-    recipients: &Recipients,
     clients: &Clients,
 ) -> Result<()> {
     tables.select(
         "zerver_scheduledmessage",
         connection,
-        "SELECT scheduled_message_id AS id, 1 AS realm, sender_id AS sender, stream_id AS stream, user_ids,
+        "SELECT scheduled_message_id AS id, 1 AS realm, sender_id AS sender, stream_id AS stream,
              topic AS subject, content, rendered_content, client, read_by_sender AS \"read_by_sender?\",
              scheduled_delivery_timestamp AS \"scheduled_timestamp@\", failed AS \"failed?\", 0 AS \"delivered?\",
              EXISTS (SELECT 1 FROM attachment_scheduled_message AS linked
@@ -508,15 +499,8 @@ pub fn write_scheduled(
              1 AS delivery_type, NULL AS delivered_message, NULL AS failure_message
          FROM scheduled_message WHERE NOT sent ORDER BY scheduled_message_id",
         |row| {
-            if !exported.has_scheduled(id_in(row, "id")) {
-                return Ok(false);
-            }
-            let sender = UserId(id_in(row, "sender"));
-            let users = row.shift_remove("user_ids");
-            let stream_id = row.get("stream").and_then(Value::as_i64).map(StreamId);
-            let users = users.as_ref().and_then(Value::as_str);
-            let recipient = scheduled_recipient(recipients, sender, stream_id, users)?;
-            row.insert("recipient".to_owned(), recipient.into());
+            let Some(recipient) = exported.scheduled.get(&id_in(row, "id")) else { return Ok(false) };
+            row.insert("recipient".to_owned(), (*recipient).into());
             let client = row.shift_remove("client");
             let client = client.as_ref().and_then(Value::as_str).unwrap_or_default();
             row.insert("sending_client".to_owned(), clients.named(client).into());

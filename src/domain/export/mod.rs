@@ -122,7 +122,7 @@ fn write_realm(
     groups.write(&mut tables, connection, scope, now)?;
     channels::write(&mut tables, connection, scope, recipients, exported, &groups)?;
     recipients.write(&mut tables, scope)?;
-    messages::write_scheduled(&mut tables, connection, exported, recipients, clients)?;
+    messages::write_scheduled(&mut tables, connection, exported, clients)?;
     messages::write_reactions(&mut tables, connection, exported)?;
     audit::write(&mut tables, connection, scope, exported, now)?;
     // The last one, because it has the clients that other rows refer to.
