@@ -39,7 +39,7 @@ pub(super) struct Import {
     /// email address.
     #[arg(long, env = "TEAMCHAT_EMAILS", value_name = "FILE")]
     emails: Option<PathBuf>,
-    /// For archives of Slack: a file with a token for Slack's API, to fetch files, emoji, images and email addresses.
+    /// For archives of Slack: a file with a token for Slack's API, to fetch files, emoji, names, images and email addresses.
     #[arg(long, env = "TEAMCHAT_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// The address of Slack's API, if it is not https://slack.com/api.

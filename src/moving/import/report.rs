@@ -82,6 +82,15 @@ impl Report {
         }
     }
 
+    /// Counts an image of a kind, or its file as left out.
+    pub fn add_image(&mut self, what: &'static str, is_stored: bool) {
+        if is_stored {
+            self.add(what, 1);
+        } else {
+            self.leave_out(what, 1, "the files are no images, or too large");
+        }
+    }
+
     /// Counts rows of a kind.
     pub fn add(&mut self, what: &'static str, count: usize) {
         if count > 0 {

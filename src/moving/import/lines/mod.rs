@@ -17,6 +17,7 @@ use crate::domain::groups::channel_settings;
 use crate::domain::groups::permission::StreamSetting;
 use crate::domain::groups::setting::Owner;
 use crate::domain::groups::system::SystemGroup;
+use crate::domain::images::realm::RealmImage;
 use crate::domain::limits::MAX_STREAM_DESCRIPTION_LENGTH;
 use crate::domain::messages::client_or_new;
 use crate::domain::messages::flags::bit;
@@ -26,7 +27,9 @@ use crate::domain::{bots, channels, groups, realm, subscriptions, users};
 use crate::moving::import::descriptions;
 use crate::moving::import::descriptions::{Described, Description};
 use crate::moving::import::error::{ImportError, ImportResult};
-use crate::moving::import::files::{NewEmoji, NewFile, Uploads, insert_avatar, insert_emoji};
+use crate::moving::import::files::{
+    NewEmoji, NewFile, Uploads, insert_avatar, insert_emoji, insert_realm_image,
+};
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::message::{BATCH, Emoji, NewMessage, Reaction, Renderer, insert_all, render_all};
 use crate::moving::import::receipts::{Receipts, Received};
@@ -48,7 +51,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The longest name of an organization, in characters.
-const MAX_ORGANIZATION_NAME: usize = 40;
+pub const MAX_ORGANIZATION_NAME: usize = 40;
 
 /// A channel that was inserted.
 struct KnownChannel {
@@ -174,6 +177,14 @@ impl<'a> Importer<'a> {
         })
     }
 
+    /// Gives the organization an icon, the file at a path of the archive.
+    pub fn add_icon(&mut self, path: &str) -> ImportResult<()> {
+        let file = self.archive.file(path)?;
+        let is_stored = insert_realm_image(self.target, RealmImage::Icon, &file)?;
+        self.report.add_image("images of the organization", is_stored);
+        Ok(())
+    }
+
     fn add_user(&mut self, line: UserLine) -> ImportResult<()> {
         let user_id = self.next_user;
         if self.users.insert(line.id.clone(), user_id).is_some() {
@@ -295,11 +306,7 @@ impl<'a> Importer<'a> {
         })?;
         for (user, path) in std::mem::take(&mut self.avatars) {
             let file = self.archive.file(&path)?;
-            if insert_avatar(self.target, user, 1, &file)? {
-                self.report.add("avatars", 1);
-            } else {
-                self.report.leave_out("avatars", 1, "the files are no images, or too large");
-            }
+            self.report.add_image("avatars", insert_avatar(self.target, user, 1, &file)?);
         }
         Ok(())
     }
@@ -374,11 +381,7 @@ impl<'a> Importer<'a> {
         let author = line.author.as_deref().map(|author| self.user(author)).transpose()?;
         let file = self.archive.file(&line.path)?;
         let new = NewEmoji { id: None, name: line.name, author, deactivated: false, file: None };
-        if insert_emoji(self.target, new, &file)? {
-            self.report.add("emoji", 1);
-        } else {
-            self.report.leave_out("emoji", 1, "the files are no images, or too large");
-        }
+        self.report.add_image("emoji", insert_emoji(self.target, new, &file)?);
         Ok(())
     }
 

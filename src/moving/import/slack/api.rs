@@ -1,10 +1,12 @@
-//! Slack's API, for what its export has only links to: custom emoji, images of people, and uploaded files.
+//! Slack's API, for what its export lacks or has only links to: the name and icon of the workspace, custom emoji, people of
+//! other workspaces, images of people, and uploaded files.
 
-use super::model::SlackUser;
+use super::model::{SlackBot, SlackUser};
 use crate::app::App;
 use crate::http_client;
 use crate::http_client::{Answer, Outgoing, Permission};
 use crate::moving::import::error::{ImportError, ImportResult};
+use crate::moving::import::json::nullable;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
 use crate::types::charset;
@@ -61,6 +63,50 @@ struct Emoji {
 }
 
 #[derive(Deserialize)]
+struct Person {
+    user: SlackUser,
+}
+
+#[derive(Deserialize)]
+struct Bot {
+    bot: SlackBot,
+}
+
+#[derive(Deserialize)]
+struct Workspace {
+    team: Team,
+}
+
+/// A workspace.
+#[derive(Deserialize)]
+pub struct Team {
+    /// The name.
+    #[serde(default, deserialize_with = "nullable")]
+    pub name: String,
+    #[serde(default, deserialize_with = "nullable")]
+    icon: Icon,
+}
+
+#[derive(Default, Deserialize)]
+struct Icon {
+    #[serde(default, deserialize_with = "nullable")]
+    image_default: bool,
+    image_original: Option<String>,
+    image_230: Option<String>,
+    image_132: Option<String>,
+    image_102: Option<String>,
+}
+
+impl Team {
+    /// The address of the largest icon, if the workspace has one of its own.
+    pub fn icon(&self) -> Option<&str> {
+        let icon = &self.icon;
+        let images = [&icon.image_original, &icon.image_230, &icon.image_132, &icon.image_102];
+        images.into_iter().flatten().next().map(String::as_str).filter(|_| !icon.image_default)
+    }
+}
+
+#[derive(Deserialize)]
 struct Status {
     #[serde(default)]
     ok: bool,
@@ -99,6 +145,21 @@ impl Api {
     /// The addresses of custom emoji, or `alias:` with another name, by name.
     pub fn emoji(&self) -> ImportResult<BTreeMap<String, String>> {
         Ok(self.call::<Emoji>("emoji.list", &[])?.emoji)
+    }
+
+    /// A person who is not in the list, because they are of another workspace.
+    pub fn person(&self, id: &str) -> ImportResult<SlackUser> {
+        Ok(self.call::<Person>("users.info", &[("user", id)])?.user)
+    }
+
+    /// A program that wrote without an account.
+    pub fn bot(&self, id: &str) -> ImportResult<SlackBot> {
+        Ok(self.call::<Bot>("bots.info", &[("bot", id)])?.bot)
+    }
+
+    /// The workspace.
+    pub fn team(&self) -> ImportResult<Team> {
+        Ok(self.call::<Workspace>("team.info", &[])?.team)
     }
 
     fn call<T: DeserializeOwned>(&self, method: &str, parameters: &[(&str, &str)]) -> ImportResult<T> {

@@ -12,22 +12,24 @@ mod text;
 
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::json;
-use crate::moving::import::lines::Importer;
 use crate::moving::import::lines::model::{
-    ChannelLine, Date, EmojiLine, FileLine, Line, MessageLine, ReactionLine, UserLine,
+    ChannelLine, Date, EmojiLine, FileLine, Line, MessageLine, OrganizationLine, ReactionLine, UserLine,
 };
 use crate::moving::import::lines::names;
 use crate::moving::import::lines::names::ChannelNames;
+use crate::moving::import::lines::{Importer, MAX_ORGANIZATION_NAME};
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::progress::Progress;
 use crate::moving::import::report::Report;
 use crate::moving::import::short_names;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
-use crate::types::{charset, fold, whole_seconds};
+use crate::types::{charset, fold, whole_seconds, without_forbidden};
 use api::Api;
 use days::DayFile;
-use model::{SlackAttachment, SlackChannel, SlackFile, SlackMessage, SlackUser, moment, seconds};
+use model::{
+    SlackAttachment, SlackChannel, SlackFile, SlackMessage, SlackProfile, SlackUser, moment, seconds,
+};
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -105,6 +107,7 @@ pub fn import(
         programs: HashSet::new(),
         bot_addresses: HashSet::new(),
     };
+    slack.add_team()?;
     slack.add_people(users, &emails)?;
     for field in fields {
         let account = |id: String| slack.aliases.get(&id).cloned().unwrap_or(id);
@@ -201,6 +204,30 @@ struct Slack<'a> {
 }
 
 impl Slack<'_> {
+    /// Gives the organization the name and the icon of the workspace.
+    fn add_team(&mut self) -> ImportResult<()> {
+        let Some(api) = &self.api else { return Ok(()) };
+        let team = match api.team() {
+            Ok(team) => team,
+            // The token may lack the scope, which is no reason to leave out all else.
+            Err(error) => {
+                self.importer.leave_out("name and icon of the workspace", 1, &error.to_string());
+                return Ok(());
+            }
+        };
+        let name = names::topic(&without_forbidden(&team.name), MAX_ORGANIZATION_NAME);
+        if !name.is_empty() {
+            let line = OrganizationLine { name: Some(name), description: None };
+            self.importer.add(Line::Organization(line))?;
+        }
+        if let Some(url) = team.icon()
+            && let Some(path) = self.fetch("icon of the workspace", url)?
+        {
+            self.importer.add_icon(&path)?;
+        }
+        Ok(())
+    }
+
     fn add_people(&mut self, users: Vec<SlackUser>, emails: &HashMap<String, String>) -> ImportResult<()> {
         let mut by_email: HashMap<String, String> = HashMap::new();
         let mut known: HashSet<String> = HashSet::new();
@@ -310,29 +337,40 @@ impl Slack<'_> {
         Ok(())
     }
 
-    /// The account of an id: that of the person with the same address, or a deactivated one for a stranger.
-    fn account(&mut self, id: &str) -> ImportResult<String> {
+    /// The account of an id: that of the person with the same address, or a deactivated one for a stranger, named as in
+    /// `profile`.
+    fn account(&mut self, id: &str, profile: Option<&SlackProfile>) -> ImportResult<String> {
         if let Some(first) = self.aliases.get(id) {
             return Ok(first.clone());
         }
         if !self.importer.has_user(id) {
-            let name = names::person(&format!("Slack user {id}"));
+            // The API refuses those who are gone.
+            let known = self.api.as_ref().and_then(|api| api.person(id).ok());
+            let known = known.as_ref();
+            let candidates = [
+                known.and_then(|user| user.profile.real_name.as_deref()),
+                known.map(|user| user.name.as_str()),
+                profile.and_then(|profile| profile.real_name.as_deref()),
+            ];
+            let name = candidates.into_iter().flatten().map(names::person).find(|name| !name.is_empty());
+            let name = name.unwrap_or_else(|| {
+                self.importer.leave_out("names", 1, "these people are in messages, but not in users.json");
+                names::person(&format!("Slack user {id}"))
+            });
             self.names.people.insert(id.to_owned(), name.clone());
-            let line = UserLine {
+            self.importer.add(Line::User(UserLine {
                 id: id.to_owned(),
                 email: Some(format!("{}@imported.invalid", id.to_lowercase())),
                 full_name: name,
                 active: false,
                 ..UserLine::default()
-            };
-            self.importer.leave_out("names", 1, "these people are in messages, but not in users.json");
-            self.importer.add(Line::User(line))?;
+            }))?;
         }
         Ok(id.to_owned())
     }
 
     fn accounts(&mut self, ids: &[String]) -> ImportResult<Vec<String>> {
-        ids.iter().map(|id| self.account(id)).collect()
+        ids.iter().map(|id| self.account(id, None)).collect()
     }
 
     /// Adds channels, and returns all conversations with their folders.
@@ -443,7 +481,7 @@ impl Slack<'_> {
             // Tones of skin are one emoji.
             let name = reaction.name.split("::").next().unwrap_or_default();
             for user in &reaction.users {
-                let user = self.account(user)?;
+                let user = self.account(user, None)?;
                 reactions.push(ReactionLine { user, emoji: emoji_name(name).to_owned() });
             }
         }
@@ -472,15 +510,23 @@ impl Slack<'_> {
         let of_file = message.file.as_ref().or(message.files.first()).and_then(|file| file.user.as_deref());
         let of_comment = message.comment.get("user").and_then(|user| user.as_str());
         if let Some(user) = message.user.as_deref().or(of_comment).or(of_file).filter(|user| *user != "U00") {
-            return Ok(Some(self.account(user)?));
+            return Ok(Some(self.account(user, message.user_profile.as_ref())?));
         }
         let Some(program) = message.bot_id.as_deref().or(message.username.as_deref()) else {
             return Ok(None);
         };
         let id = format!("program {program}");
         if self.programs.insert(id.clone()) {
-            let name = message.username.as_deref().map(names::person).filter(|name| !name.is_empty());
+            let known = self.api.as_ref().zip(message.bot_id.as_deref());
+            let known = known.and_then(|(api, bot)| api.bot(bot).ok());
+            let bot = known.as_ref().or(message.bot_profile.as_ref());
+            let candidates = [message.username.as_deref(), bot.map(|bot| bot.name.as_str())];
+            let name = candidates.into_iter().flatten().map(names::person).find(|name| !name.is_empty());
             let name = name.unwrap_or_else(|| names::person(&format!("Slack program {program}")));
+            let avatar = match bot.and_then(|bot| bot.icons.image_72.as_deref()) {
+                Some(url) => self.fetch("avatars", url)?,
+                None => None,
+            };
             let address: String =
                 program.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
             self.importer.add(Line::User(UserLine {
@@ -489,6 +535,7 @@ impl Slack<'_> {
                 full_name: name,
                 active: false,
                 bot: true,
+                avatar,
                 ..UserLine::default()
             }))?;
         }

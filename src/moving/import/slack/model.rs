@@ -90,6 +90,10 @@ pub struct SlackMessage {
     pub user: Option<String>,
     pub bot_id: Option<String>,
     pub username: Option<String>,
+    /// The program that sent it, in newer exports.
+    pub bot_profile: Option<SlackBot>,
+    /// The sender's profile, also of people who are not in `users.json`.
+    pub user_profile: Option<SlackProfile>,
     pub subtype: Option<String>,
     #[serde(default, deserialize_with = "nullable")]
     pub text: Option<String>,
@@ -107,6 +111,21 @@ pub struct SlackMessage {
     pub attachments: Vec<SlackAttachment>,
     #[serde(default, deserialize_with = "nullable")]
     pub comment: Value,
+}
+
+/// A program that sends messages.
+#[derive(Debug, Deserialize)]
+pub struct SlackBot {
+    #[serde(default, deserialize_with = "nullable")]
+    pub name: String,
+    #[serde(default, deserialize_with = "nullable")]
+    pub icons: BotIcons,
+}
+
+/// The images of a program.
+#[derive(Debug, Default, Deserialize)]
+pub struct BotIcons {
+    pub image_72: Option<String>,
 }
 
 /// The time of an edit.

@@ -16,8 +16,6 @@ use crate::moving::import::zulip::tables::{Attachment, FileRecord};
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-const NO_IMAGE: &str = "the files are no images, or too large";
-
 /// Inserts all of them.
 pub fn insert(
     target: &mut Target,
@@ -52,10 +50,6 @@ fn keep<K: Ord>(paths: &mut BTreeMap<K, String>, key: K, path: String, is_origin
     }
 }
 
-fn count_image(report: &mut Report, what: &'static str, is_stored: bool) {
-    if is_stored { report.add(what, 1) } else { report.leave_out(what, 1, NO_IMAGE) }
-}
-
 fn insert_avatars(
     target: &mut Target,
     archive: &Archive,
@@ -82,7 +76,7 @@ fn insert_avatars(
     for (user, path) in paths.iter().filter(|(user, _)| organization.avatars.contains(user)) {
         let file = archive.file(&format!("avatars/{path}"))?;
         let version = versions.get(user).copied().unwrap_or(1);
-        count_image(report, "avatars", insert_avatar(target, *user, version, &file)?);
+        report.add_image("avatars", insert_avatar(target, *user, version, &file)?);
     }
     Ok(())
 }
@@ -130,7 +124,7 @@ fn insert_all_emoji(
         if is_stored {
             organization.emoji_codes.insert(emoji.id.to_string());
         }
-        count_image(report, "emoji", is_stored);
+        report.add_image("emoji", is_stored);
     }
     Ok(())
 }
@@ -155,7 +149,7 @@ fn insert_realm_images(
     for kind in [RealmImage::Icon, RealmImage::Logo, RealmImage::NightLogo] {
         let Some(path) = paths.get(kind.name()) else { continue };
         let file = archive.file(&format!("realm_icons/{path}"))?;
-        count_image(report, "images of the organization", insert_realm_image(target, kind, &file)?);
+        report.add_image("images of the organization", insert_realm_image(target, kind, &file)?);
     }
     Ok(())
 }

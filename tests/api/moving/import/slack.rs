@@ -173,6 +173,30 @@ async fn bots_may_have_one_name() {
     assert_eq!(server.column("SELECT bot_type FROM user WHERE full_name = 'Slackbot'").await, ["1"]);
 }
 
+/// Newer exports repeat the names of senders in their messages.
+#[tokio::test]
+async fn strangers_and_programs_have_the_names_in_their_messages() {
+    let import = export();
+    let sent = json!([
+        {"user": "U8", "text": "one", "ts": "1709366400.000100", "user_profile": {"name": "eve", "real_name": "Eve Eder"}},
+        {"subtype": "bot_message", "bot_id": "B7", "text": "two", "ts": "1709366401.000100",
+            "bot_profile": {"id": "B7", "name": "Tide table", "icons": {"image_72": "https://a.slack-edge.com/b.png"}}},
+        {"user": "U7", "text": "three", "ts": "1709366402.000100", "user_profile": null, "bot_profile": null},
+    ]);
+    import.write("general/2024-03-02.json", sent.to_string());
+    let report = import.run(&[]);
+    let left = report["left_out"].as_array().unwrap().iter();
+    let nameless: Vec<&Value> = left.filter(|left| left["what"] == "names").collect();
+    // One is in a message of another day.
+    assert_eq!(nameless.len(), 1);
+    assert_eq!(nameless[0]["count"], 2);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    let names: Vec<&str> = seen.iter().map(|one| one["sender_full_name"].as_str().unwrap()).collect();
+    assert_eq!(names[names.len() - 3..], ["Eve Eder", "Tide table", "Slack user U7"]);
+}
+
 #[tokio::test]
 async fn messages_with_blocks_only_have_their_texts() {
     let import = export();

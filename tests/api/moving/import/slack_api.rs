@@ -46,7 +46,8 @@ fn start() -> (String, Seen) {
 
 fn answer(own: &str, path: &str, repeated: usize) -> (u16, &'static str, Vec<u8>) {
     let json = |value: Value| (200, "application/json", value.to_string().into_bytes());
-    match path {
+    match path.strip_prefix("/bare").unwrap_or(path) {
+        "/api/team.info" if path.starts_with("/bare") => json(json!({"ok": false, "error": "missing_scope"})),
         "/api/users.list?limit=200" if repeated == 0 => (429, "text/plain", Vec::new()),
         "/api/users.list?limit=200" => json(json!({"ok": true,
             "members": [{"id": "U3", "name": "cat", "profile": {"email": "cat@example.net"}}],
@@ -60,6 +61,18 @@ fn answer(own: &str, path: &str, repeated: usize) -> (u16, &'static str, Vec<u8>
             let utf_16 = list.to_string().encode_utf16().flat_map(u16::to_le_bytes).collect();
             (200, "application/json; charset=utf-16", utf_16)
         }
+        "/api/team.info" => {
+            json(json!({"ok": true, "team": {"id": "T1", "name": "The Boat Club", "domain": "boats",
+            "icon": {"image_102": format!("{own}/gone.png"), "image_230": format!("{own}/icon.png")}}}))
+        }
+        "/api/users.info?user=U9" => {
+            json(json!({"ok": true, "user": {"id": "U9", "name": "gus", "real_name": "x",
+            "profile": {"real_name": "Gus of the guild"}}}))
+        }
+        "/api/users.info?user=U2" => json(json!({"ok": false, "error": "user_not_found"})),
+        "/api/bots.info?bot=B7" => json(json!({"ok": true, "bot": {"id": "B7", "name": "Tide table",
+            "icons": {"image_36": "x", "image_72": format!("{own}/avatars/ada.png")}}})),
+        "/icon.png" => (200, "image/png", pictures::png(120, 120)),
         "/emoji/anchor.png" => (200, "image/png", pictures::png(64, 64)),
         "/avatars/ada.png" => (200, "image/png", pictures::png(90, 90)),
         "/files/list.txt?t=xoxe-secret" => (200, "text/plain", b"oars".to_vec()),
@@ -128,6 +141,43 @@ async fn a_token_fetches_what_the_export_lacks() {
     assert_eq!((file.status, file.bytes.as_slice()), (200, &b"oars"[..]));
     let me = cat.get(&format!("/users/{}", ada.user_id), json!({"client_gravatar": false})).await.ok();
     assert!(me["user"]["avatar_url"].as_str().unwrap().starts_with("/user_avatars/"), "{me}");
+}
+
+#[tokio::test]
+async fn a_token_names_the_workspace_and_strangers() {
+    let (own, _) = start();
+    let import = export(&own);
+    let sent = json!([{"type": "message", "subtype": "bot_message", "bot_id": "B7", "text": "low at noon",
+        "ts": "1709366400.000100"}]);
+    import.write("general/2024-03-02.json", sent.to_string());
+    let token = import.folder.path().join("archive-token");
+    std::fs::write(&token, TOKEN).unwrap();
+    let report = import.run(&["--token-file", token.to_str().unwrap(), "--slack-api", &format!("{own}/api")]);
+    assert_eq!(report["others"]["images of the organization"], 1, "{report}");
+    assert_eq!(report["others"]["avatars"], 2, "{report}");
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let state = ada.post("/register", json!({"fetch_event_types": r#"["realm"]"#})).await.ok();
+    assert_eq!(state["realm_name"], "The Boat Club");
+    assert_eq!(state["realm_icon_source"], "U");
+    let seen = messages(&ada, json!([{"operator": "channel", "operand": "general"}])).await;
+    let names: Vec<&str> = seen.iter().map(|one| one["sender_full_name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Ada", "Gus of the guild", "Slack user U2", "Tide table"]);
+}
+
+/// Tokens made before have fewer scopes.
+#[test]
+fn the_name_of_the_workspace_is_not_needed() {
+    let (own, _) = start();
+    let import = export(&own);
+    let token = import.folder.path().join("archive-token");
+    std::fs::write(&token, TOKEN).unwrap();
+    // The same API at another path, without this method.
+    let report =
+        import.run(&["--token-file", token.to_str().unwrap(), "--slack-api", &format!("{own}/bare/api")]);
+    let left = json!({"what": "name and icon of the workspace", "count": 1,
+        "why": "team.info of Slack failed: missing_scope"});
+    assert!(report["left_out"].as_array().unwrap().contains(&left), "{report}");
 }
 
 /// Methods of Slack's API can be called like files are fetched, and a token may delete messages.
