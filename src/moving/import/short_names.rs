@@ -30,6 +30,41 @@ pub fn canonical(name: &str) -> Option<&'static str> {
     Some(emoji::by_code(CODES.get(name)?)?.canonical_name())
 }
 
+/// Replaces names between colons that are those of other emoji here, or of none, and removes tones of skin. Colons within words
+/// and paths are none of emoji: `https://boats.example/:x:/`.
+pub fn in_text(text: &str) -> String {
+    let is_part = |character: char| character.is_alphanumeric() || character == '/';
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(':') {
+        let (before, after) = rest.split_at(start + 1);
+        let is_begin = !before[..start].ends_with(is_part) && (start > 0 || !out.ends_with(is_part));
+        out.push_str(before);
+        rest = after;
+        let length = rest.find(|character: char| !emoji::is_name_character(character)).unwrap_or(rest.len());
+        let name = &rest[..length];
+        let Some(after) = rest[length..].strip_prefix(':').filter(|after| !after.starts_with(is_part)) else {
+            continue;
+        };
+        if name.starts_with("skin-tone-") && out.ends_with("::") {
+            out.pop();
+            rest = after;
+        } else if let Some(known) = name_here(name).filter(|_| is_begin) {
+            out.extend([known, ":"]);
+            rest = after;
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The name here of an emoji that has another one in a text.
+fn name_here(name: &str) -> Option<&str> {
+    let plain = without_tone(name);
+    let is_known = || plain != name && emoji::by_name(plain).is_some();
+    canonical(name).or_else(|| canonical(plain)).or_else(|| is_known().then_some(plain))
+}
+
 /// The name without its tone of skin.
 pub fn without_tone(name: &str) -> &str {
     TONES.iter().find_map(|tone| name.strip_suffix(tone)).unwrap_or(name)
@@ -38,6 +73,25 @@ pub fn without_tone(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_in_texts_are_replaced() {
+        let puppy = "1f436";
+        assert_eq!(emoji::by_code(puppy).map(emoji::Emoji::canonical_name), Some("puppy"));
+        let cases = [
+            (":dog: (:dog::dog:)", ":puppy: (:puppy::puppy:)"),
+            (":tada: :wave::skin-tone-3:!", ":tada: :wave:!"),
+            (":wave_tone5: :dog::skin-tone-2::dog:", ":wave: :puppy::puppy:"),
+            (
+                "https://boats.example/:x:/a 10:dog:30 fe80::b:1 a:b:c",
+                "https://boats.example/:x:/a 10:dog:30 fe80::b:1 a:b:c",
+            ),
+            (":skin-tone-3: :no_such: :", ":skin-tone-3: :no_such: :"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(in_text(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn names_lead_to_emoji_that_have_others_here() {

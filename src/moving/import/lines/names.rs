@@ -1,6 +1,7 @@
 //! Names and mentions of other products, made into those that are allowed here.
 
 use crate::domain::limits::MAX_STREAM_NAME_LENGTH;
+use crate::moving::import::short_names;
 use crate::types::{fold, is_unprintable, without_forbidden};
 use std::collections::HashSet;
 
@@ -50,19 +51,46 @@ impl ChannelNames {
     }
 }
 
-/// Replaces `@username` by mentions of the display names that `name_of` has, and the words for all by theirs.
+/// Replaces `@username` by mentions of the display names that `name_of` has, and the words for all by theirs. Names of emoji
+/// become those that they have here.
 pub fn mentions(text: &str, name_of: impl Fn(&str) -> Option<String>) -> String {
-    replace_words(text, '@', |word| {
+    let mention_of = |word: &str| {
         let name = match word.to_lowercase().as_str() {
             "all" | "channel" | "here" => Some("all".to_owned()),
             lower => name_of(word).or_else(|| name_of(lower)),
         };
         name.map(|name| format!("@**{name}**"))
-    })
+    };
+    outside_code(text, |part| replace_words(&short_names::in_text(part), '@', &mention_of))
+}
+
+/// Replaces words that follow `#` by links to the channels that `link_of` has.
+pub fn channel_links(text: &str, link_of: impl Fn(&str) -> Option<String>) -> String {
+    outside_code(text, |part| replace_words(part, '#', &link_of))
+}
+
+/// Converts a text but for the code in it.
+fn outside_code(text: &str, convert: impl Fn(&str) -> String) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('`') {
+        let (before, code) = rest.split_at(at);
+        let (code, after) = code.split_at(code_length(code));
+        out.push_str(&convert(before));
+        out.push_str(code);
+        rest = after;
+    }
+    out.push_str(&convert(rest));
+    out
+}
+
+/// The length of the code at the beginning of a text, or of its backquotes if no others end it.
+fn code_length(text: &str) -> usize {
+    let marks = text.len() - text.trim_start_matches('`').len();
+    text[marks..].find(&text[..marks]).map_or(marks, |inner| inner + 2 * marks)
 }
 
 /// Replaces words that follow a mark at the beginning of a word, if there is a replacement.
-pub fn replace_words(text: &str, mark: char, replacement: impl Fn(&str) -> Option<String>) -> String {
+fn replace_words(text: &str, mark: char, replacement: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(mark) {
@@ -99,8 +127,14 @@ mod tests {
     #[test]
     fn words_after_a_mark_are_replaced() {
         let channel = |word: &str| (word == "a-b").then(|| "#**A**".to_owned());
-        assert_eq!(replace_words("#a-b, #a-b. x#a-b #c ##", '#', channel), "#**A**, #**A**. x#a-b #c ##");
+        assert_eq!(
+            channel_links("#a-b, #a-b. x#a-b #c ## `#a-b`", channel),
+            "#**A**, #**A**. x#a-b #c ## `#a-b`"
+        );
         let name = |word: &str| (word == "ada").then(|| "Ada".to_owned());
         assert_eq!(mentions("@ada: @Ada x@ada @here @eve", name), "@**Ada**: @**Ada** x@ada @**all** @eve");
+        assert_eq!(mentions(":dog: `:dog:`", name), ":puppy: `:dog:`");
+        let code = "`@ada` @ada ```\n@here\n```@ada ``@ada` `@ada";
+        assert_eq!(mentions(code, name), "`@ada` @**Ada** ```\n@here\n```@**Ada** ``@**Ada**` `@**Ada**");
     }
 }

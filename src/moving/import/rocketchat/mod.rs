@@ -493,7 +493,7 @@ impl Dump<'_> {
     fn channel_links(&self, document: &Value, content: &str) -> String {
         let listed =
             document.get("channels").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        names::replace_words(content, '#', |word| {
+        names::channel_links(content, |word| {
             let room = listed.iter().find(|room| text(room, "name") == word)?;
             match self.rooms.get(text(room, "_id"))? {
                 Room::Channel(channel, None) => Some(format!("#**{channel}**")),

@@ -2,6 +2,7 @@
 
 use super::text;
 use super::text::Names;
+use crate::moving::import::short_names;
 use serde_json::Value;
 use teamchat_markdown::{FlatList, nested_lists, unused_fence};
 
@@ -97,7 +98,7 @@ fn span(span: &Value, names: &Names) -> String {
             (label, url) if label.is_empty() || label == url => url.to_owned(),
             (label, url) => format!("[{}]({url})", label.replace(['[', ']'], "")),
         },
-        "emoji" => format!(":{}:", text(span, "name")),
+        "emoji" => short_names::in_text(&format!(":{}:", text(span, "name"))),
         "user" => {
             let id = text(span, "user_id");
             names.people.get(id).map_or_else(|| format!("<@{id}>"), |name| format!("@**{name}**"))
@@ -166,6 +167,7 @@ mod tests {
             json!({"type": "text", "text": " plans ", "style": {"bold": true}}),
             json!({"type": "link", "url": "https://x.example/a", "text": "a [page]"}),
             text(" in "),
+            json!({"type": "emoji", "name": "dog", "unicode": "1f436"}),
             json!({"type": "channel", "channel_id": "C1"}),
             text("\n"),
         ];
@@ -177,7 +179,7 @@ mod tests {
             {"type": "rich_text_quote", "elements": [text("said\nhe")]},
             {"type": "rich_text_preformatted", "elements": [text("a *b*")]},
         ]}]);
-        let expected = "@**Ada Abel** **plans** [a page](https://x.example/a) in #**random**\n\n1. one\n2. two\n  1. \
+        let expected = "@**Ada Abel** **plans** [a page](https://x.example/a) in :puppy:#**random**\n\n1. one\n2. two\n  1. \
                         inner\n3. three more\n\n> said\n> he\n\n```\na *b*\n```";
         assert_eq!(to_markdown(&blocks, &names).as_deref(), Some(expected));
         let without = json!([{"type": "rich_text", "elements": [section(vec![text("a")])]}]);

@@ -1,5 +1,6 @@
 //! Slack's markup as Markdown.
 
+use crate::moving::import::short_names;
 use std::collections::HashMap;
 
 /// Names for mentions and links.
@@ -40,7 +41,7 @@ fn of_words(text: &str, names: &Names) -> String {
     let text = marked(text, '*', "**");
     let text = marked(&text, '~', "~~");
     let text = marked(&text, '_', "*");
-    decode(&links(&text, names, true))
+    decode(&links(&short_names::in_text(&text), names, true))
 }
 
 fn decode(text: &str) -> String {
@@ -177,6 +178,7 @@ mod tests {
             ("1 &lt; 2 &amp;&amp; 3 &gt; 2", "1 < 2 && 3 > 2"),
             ("use `*a*` &amp; `x &lt; y`", "use `*a*` & `x < y`"),
             ("see ```let _a_ = *b*;```", "see \n```\nlet _a_ = *b*;\n```"),
+            ("*:dog:* `:dog:` <https://a.b/:x:/c>", "**:puppy:** `:dog:` https://a.b/:x:/c"),
             ("an unfinished ` one", "an unfinished ` one"),
         ];
         for (slack, markdown) in cases {
