@@ -1,4 +1,4 @@
-//! Mattermost's bulk export: lines of JSON, attachments in `data/`, emoji in `exported_emoji/`.
+//! Mattermost's bulk export: lines of JSON, attachments in `data/`, emoji in `exported_emoji/` or in `data/`.
 //!
 //! The file is read twice: first people, channels, and the places of posts; then each post and each reply from its place, by time.
 //! Replies have the topic of their post.
@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// The topic of posts without replies.
-const TOPIC: &str = "imported from Mattermost";
+const TOPIC: &str = "imported from mattermost";
 
 #[derive(Deserialize)]
 struct Team {
@@ -61,6 +61,12 @@ struct User {
     delete_at: Option<i64>,
     #[serde(default, deserialize_with = "nullable")]
     teams: Vec<Membership>,
+}
+
+impl User {
+    fn is_system_admin(&self) -> bool {
+        self.roles.contains("system_admin")
+    }
 }
 
 #[derive(Deserialize)]
@@ -177,6 +183,7 @@ pub fn import(
     progress.expect(2 * path.metadata()?.len());
     let mut export = Export {
         importer: Importer::new(target, archive, addresses, report, "Mattermost")?,
+        archive,
         name,
         path: &path,
         teams: Vec::new(),
@@ -198,6 +205,7 @@ fn is_lines(name: &str) -> bool {
 
 struct Export<'a> {
     importer: Importer<'a>,
+    archive: &'a Archive,
     name: &'a str,
     path: &'a PathBuf,
     teams: Vec<Team>,
@@ -247,6 +255,7 @@ impl Export<'_> {
         for (kind, count) in others {
             self.importer.leave_out(&format!("lines of the type {kind}"), count, "they have no place here");
         }
+        let has_owner = users.iter().any(|(_, user)| user.is_system_admin());
         let mut members: HashMap<(String, String), Vec<String>> = HashMap::new();
         for (line, user) in users {
             for team in &user.teams {
@@ -257,7 +266,7 @@ impl Export<'_> {
                         .push(user.username.clone());
                 }
             }
-            self.add_user(user).map_err(|error| ImportError::at(self.name, line, error))?;
+            self.add_user(user, has_owner).map_err(|error| ImportError::at(self.name, line, error))?;
         }
         for (line, bot) in bots {
             self.add_bot(bot).map_err(|error| ImportError::at(self.name, line, error))?;
@@ -286,15 +295,20 @@ impl Export<'_> {
             added.map_err(|error| ImportError::at(self.name, line, error))?;
         }
         for (line, row) in emoji {
-            let path = row.image.trim_start_matches("./").to_owned();
-            let added = self.importer.add(Line::Emoji(EmojiLine {
-                name: row.name.to_lowercase(),
-                path,
-                author: None,
-            }));
+            let name = row.name.to_lowercase();
+            let added = self
+                .path_of_emoji(row.image)
+                .and_then(|path| self.importer.add(Line::Emoji(EmojiLine { name, path, author: None })));
             added.map_err(|error| ImportError::at(self.name, line, error))?;
         }
         Ok(())
+    }
+
+    /// The path of the image of an emoji. Newer exports keep it with the attachments.
+    fn path_of_emoji(&self, image: String) -> ImportResult<String> {
+        let of_attachments = format!("data/{image}");
+        let is_there = self.archive.find(&of_attachments)?.is_some();
+        Ok(if is_there { of_attachments } else { image })
     }
 
     /// The name of a channel here: unique, with that of the team if there are several.
@@ -305,11 +319,13 @@ impl Export<'_> {
         taken.make(&name)
     }
 
-    fn add_user(&mut self, user: User) -> ImportResult<()> {
+    /// Adds a user. Without a system administrator, those of teams own the organization.
+    fn add_user(&mut self, user: User, has_owner: bool) -> ImportResult<()> {
         let roles: Vec<&str> = user.teams.iter().flat_map(|team| team.roles.split(' ')).collect();
-        let role = if user.roles.contains("system_admin") {
+        let is_team_admin = roles.contains(&"team_admin");
+        let role = if user.is_system_admin() || (is_team_admin && !has_owner) {
             "owner"
-        } else if roles.contains(&"team_admin") {
+        } else if is_team_admin {
             "administrator"
         } else if roles.contains(&"team_guest") {
             "guest"
@@ -417,7 +433,12 @@ impl Export<'_> {
             name: None,
             content_type: None,
         };
-        let text = if post.message.trim().is_empty() { text_of_blocks(&post.props) } else { post.message };
+        let text = match post.message.trim() {
+            "" => text_of_blocks(&post.props),
+            // Its text is written in italics.
+            text if post.kind == "me" => format!("/me {}", text.trim_matches('*')),
+            _ => post.message,
+        };
         MessageLine {
             sender: post.user,
             content: self.mentions(&text),

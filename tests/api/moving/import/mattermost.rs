@@ -57,7 +57,7 @@ async fn posts_become_messages_by_time_with_replies_in_topics() {
     let texts: Vec<(&str, &str)> =
         seen.iter().map(|one| (one["subject"].as_str().unwrap(), one["content"].as_str().unwrap())).collect();
     assert_eq!(texts[..2], [("", "psst"), ("When do we @bob row?", "When do we @**BOB X** row?")]);
-    assert_eq!(texts[2].0, "imported from Mattermost");
+    assert_eq!(texts[2].0, "imported from mattermost");
     assert!(
         texts[2].1.starts_with("hi @**all**, mail me at x@ada\n[list.txt](/user_uploads/1/"),
         "{texts:?}"
@@ -87,12 +87,13 @@ async fn posts_of_bots_are_kept_and_notices_left_out() {
         json!({"type": "bot", "bot": {"username": "gone", "display_name": null, "owner": "eve", "delete_at": 5}}),
         post("bob", 2, json!({"type": "system_join_channel", "message": "bob joined"})),
         post("bob", 3, json!({"message": "keep this", "flagged_by": ["ada", "eve"]})),
+        post("bob", 5, json!({"type": "me", "message": "*rows with `@ada`*"})),
         post("bob", 4, json!({"props": {}})),
         json!({"type": "direct_channel", "direct_channel": {"members": ["ada", "bob"]}}),
         json!({"type": "role", "role": {"name": "x"}}),
     ]);
     let report = import.run(&[]);
-    assert_eq!((&report["users"], &report["messages"]), (&json!(5), &json!(2)), "{report}");
+    assert_eq!((&report["users"], &report["messages"]), (&json!(5), &json!(3)), "{report}");
     let left: Vec<(&str, u64)> = report["left_out"]
         .as_array()
         .unwrap()
@@ -106,6 +107,7 @@ async fn posts_of_bots_are_kept_and_notices_left_out() {
     assert_eq!(seen[0]["content"], "Build\npassed for @**ADA X**\n\nmore");
     assert_eq!(seen[0]["sender_full_name"], "Deploy Bot");
     assert_eq!(seen[1]["flags"], json!(["read", "starred"]));
+    assert_eq!(seen[2]["content"], "/me rows with `@ada`");
     let users = ada.get("/users", ()).await.ok();
     let bots: Vec<(&str, bool, Option<i64>)> = users["members"]
         .as_array()
@@ -117,6 +119,21 @@ async fn posts_of_bots_are_kept_and_notices_left_out() {
         })
         .collect();
     assert_eq!(bots, [("Deploy Bot", true, Some(ada.user_id)), ("gone", false, None)]);
+}
+
+/// Exports of `mmctl` have images of emoji beside the attachments. Exports of one team may lack the system administrators.
+#[tokio::test]
+async fn exports_of_one_team_have_owners() {
+    let import = export(&[json!({"type": "emoji", "emoji": {"name": "buoy", "image": "emoji/1a/image"}})]);
+    let text = std::fs::read_to_string(import.archive().join("export.json")).unwrap();
+    let text = text.replacen("team_user", "team_admin", 1).replace("system_admin ", "");
+    import.write("export.json", text);
+    import.write("data/emoji/1a/image", pictures::png(64, 64));
+    let report = import.run(&[]);
+    assert_eq!(report["others"]["emoji"], 2, "{report}");
+    let server = import.serve().await;
+    let roles = server.column("SELECT role FROM user WHERE NOT is_system_bot ORDER BY user_id").await;
+    assert_eq!(roles, ["100", "400", "600"]);
 }
 
 /// Posts are read again, at their place in the file.
