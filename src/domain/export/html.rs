@@ -222,11 +222,14 @@ impl Archive<'_> {
     }
 }
 
-/// The search index: scripts, because pages of a folder may load those but no data. Each message has a number; files of words
-/// have the numbers by word, and files of messages what results show.
+/// The search index: scripts, because pages of a folder may load those but no data. Each message has a number, in the order in
+/// which pages are written, and a rank, by time. Files of words have the ranks by word, the file of the order has the numbers by
+/// rank, and files of messages have what results show.
 #[derive(Default)]
 struct Index {
     count: usize,
+    /// The times of messages, and their numbers.
+    times: Vec<(i64, u32)>,
     words: BTreeMap<String, Vec<u32>>,
     results: Vec<Value>,
 }
@@ -243,6 +246,7 @@ impl Index {
     ) -> Result<()> {
         let number = self.count as u32;
         self.count += 1;
+        self.times.push((timestamp, number));
         let text = format!("{sender} {place} {content}");
         let words: BTreeSet<String> = text
             .split(|character: char| !character.is_alphanumeric())
@@ -267,8 +271,18 @@ impl Index {
         if !self.results.is_empty() {
             self.write_results(folder)?;
         }
+        self.times.sort_unstable();
+        let order: Vec<u32> = self.times.iter().map(|(_, number)| *number).collect();
+        write_script(folder, "search/order-0.js", "order", 0, &order)?;
+        let mut ranks = vec![0; order.len()];
+        for (rank, number) in (0..).zip(order) {
+            ranks[number as usize] = rank;
+        }
         let mut shards: BTreeMap<u32, BTreeMap<String, Vec<u32>>> = BTreeMap::new();
-        for (word, numbers) in self.words {
+        for (word, mut numbers) in self.words {
+            for number in &mut numbers {
+                *number = ranks[*number as usize];
+            }
             let first = word.chars().next().map_or(0, u32::from);
             shards.entry(first % WORD_SHARDS).or_default().insert(word, numbers);
         }

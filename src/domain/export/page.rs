@@ -5,13 +5,13 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use regex::{Captures, Regex};
 use std::sync::LazyLock;
 
-/// Styles of all pages.
+/// Styles of all pages. Browsers show the MathML of a formula; its other form needs the fonts of the client.
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
     a{color:#1a5fb4}table{display:block;overflow-x:auto;border-collapse:collapse;margin:.5rem 0 2rem}\
     td,th{border:1px solid #ccc;padding:.2rem .5rem;text-align:left;vertical-align:top}td{overflow-wrap:break-word}\
     article{border-top:1px solid #ddd;padding:.5rem 0}\
     article header{color:#555;font-size:.9rem}img,video{max-width:100%}pre,code{background:#f4f4f4;overflow-x:auto}\
-    blockquote{border-left:3px solid #ccc;margin-left:0;padding-left:1rem}.emoji{font-style:normal}\
+    blockquote{border-left:3px solid #ccc;margin-left:0;padding-left:1rem}.emoji{font-style:normal}.katex-html{display:none}\
     @media (prefers-color-scheme:dark){body{color:#ddd;background:#1b1b1b}a{color:#8ab4f8}td,th,article{border-color:#444}\
     pre,code{background:#2a2a2a}article header{color:#aaa}}";
 

@@ -26,30 +26,33 @@ function load(name) {
   });
 }
 
-// The numbers of messages with a word that begins so.
+// The ranks of messages with a word that begins so.
 async function find(word) {
   const index = await load(`words-${word.codePointAt(0) % WORD_SHARDS}`);
-  const numbers = new Set();
+  const ranks = new Set();
   for (const known of Object.keys(index)) {
-    if (known.startsWith(word)) for (const number of index[known]) numbers.add(number);
+    if (known.startsWith(word)) for (const rank of index[known]) ranks.add(rank);
   }
-  return numbers;
+  return ranks;
 }
 
 async function search(text) {
   const words = (text.match(/[\p{Alphabetic}\p{N}]+/gu) ?? []).map((word) => word.toLowerCase());
   if (words.length === 0) return [];
   const sets = await Promise.all(words.map(find));
-  return [...sets[0]].filter((number) => sets.every((set) => set.has(number))).sort((a, b) => b - a);
+  // The newest first.
+  return [...sets[0]].filter((rank) => sets.every((set) => set.has(rank))).sort((a, b) => b - a);
 }
 
-async function show(numbers) {
+async function show(ranks) {
+  const order = await load("order-0");
   const results = document.getElementById("results");
   results.replaceChildren();
-  const one = numbers.length === 1;
-  const first = numbers.length > MAX_RESULTS ? `, the first ${MAX_RESULTS} are shown` : "";
-  document.getElementById("found").textContent = `${numbers.length} message${one ? "" : "s"} found${first}.`;
-  for (const number of numbers.slice(0, MAX_RESULTS)) {
+  const one = ranks.length === 1;
+  const first = ranks.length > MAX_RESULTS ? `, the first ${MAX_RESULTS} are shown` : "";
+  document.getElementById("found").textContent = `${ranks.length} message${one ? "" : "s"} found${first}.`;
+  for (const rank of ranks.slice(0, MAX_RESULTS)) {
+    const number = order[rank];
     const shard = await load(`messages-${Math.floor(number / PER_SHARD)}`);
     const [address, sender, place, time, excerpt] = shard[number % PER_SHARD];
     const article = document.createElement("article");

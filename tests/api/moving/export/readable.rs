@@ -131,7 +131,7 @@ async fn a_static_archive_has_the_chosen_channels() {
     for number in 0..201 {
         owner.send(harbour, "boats", &format!("boat number {number}")).await;
     }
-    ada.send(harbour, "<b>tides</b>", "<script>alert(1)</script> :tada: high **water**").await;
+    ada.send(harbour, "<b>tides</b>", "<script>alert(1)</script> :tada: high **water** $$x^2$$").await;
     owner.send(crew, "secret", "the treasure").await;
     owner.send_direct(&[&ada], "the password").await;
     let folder = tempfile::tempdir().unwrap();
@@ -151,6 +151,8 @@ async fn a_static_archive_has_the_chosen_channels() {
     let tides = pages.iter().map(|path| &found[*path]).find(|page| page.contains("tides")).unwrap();
     assert!(tides.contains("&lt;b&gt;tides&lt;/b&gt;") && !tides.contains("<script>alert"), "{tides}");
     assert!(tides.contains("🎉") && tides.contains("<strong>water</strong>"), "{tides}");
+    // A formula is there twice, and shown once.
+    assert!(tides.contains("<msup>") && tides.contains(".katex-html{display:none}"), "{tides}");
     let word = u32::from('w') % 64;
     assert!(found[&format!("search/words-{word}.js")].contains("\"water\""));
     assert!(found["search/messages-0.js"].starts_with("loaded(\"messages-0\", [["));
@@ -160,6 +162,38 @@ async fn a_static_archive_has_the_chosen_channels() {
     let found = files(&both);
     assert!(found.values().any(|text| text.contains("the treasure")));
     assert!(!found.values().any(|text| text.contains("boat number")));
+}
+
+/// Reads a script of the search index.
+fn script(files: &BTreeMap<String, String>, name: &str) -> Value {
+    let text = &files[&format!("search/{name}.js")];
+    let data = text.strip_prefix(&format!("loaded(\"{name}\", ")).unwrap();
+    serde_json::from_str(data.strip_suffix(");\n").unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_static_archive_finds_messages_by_time() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let mut channels = Vec::new();
+    for name in ["basin", "dock", "quay"] {
+        channels.push(server.channel(name, &[&owner]).await);
+    }
+    for (place, text) in [(1, "anchor one"), (2, "anchor two"), (0, "anchor three"), (1, "anchor four")] {
+        owner.send(channels[place], "ships", text).await;
+        server.clock.advance(60);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("house");
+    export(&server.database(), &["html", out.to_str().unwrap()]);
+    let found = files(&out);
+    let words = script(&found, &format!("words-{}", u32::from('a') % 64));
+    let mut ranks: Vec<usize> = serde_json::from_value(words["anchor"].clone()).unwrap();
+    ranks.sort_unstable();
+    let (order, messages) = (script(&found, "order-0"), script(&found, "messages-0"));
+    let number = |rank: usize| usize::try_from(order[rank].as_u64().unwrap()).unwrap();
+    let texts: Vec<&Value> = ranks.into_iter().map(|rank| &messages[number(rank)][4]).collect();
+    assert_eq!(texts, ["anchor one", "anchor two", "anchor three", "anchor four"]);
 }
 
 #[tokio::test]
