@@ -4,7 +4,7 @@ use super::error::Result;
 use super::report::LeftOut;
 use crate::domain::rows::user::UserRow;
 use crate::domain::{user_settings, users};
-use crate::types::{EmailVisibility, UserId, hex};
+use crate::types::{EmailVisibility, Role, UserId, hex};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde_json::Value;
@@ -132,6 +132,12 @@ impl Scope {
     /// Accounts and addresses that are not in the archive as they are.
     pub fn left_out(&self) -> Vec<LeftOut> {
         let placeholders = self.people.values().filter(|person| person.is_dummy && person.row.is_active);
+        let owners: Vec<&Person> = self
+            .people
+            .values()
+            .filter(|person| person.row.role == Role::Owner && !person.row.is_bot())
+            .collect();
+        let lost = if owners.iter().any(|owner| owner.is_active()) { 0 } else { owners.len() };
         vec![
             LeftOut {
                 what: "addresses",
@@ -142,6 +148,11 @@ impl Scope {
                 what: "accounts",
                 count: placeholders.count() as u64,
                 why: "they do not consent, so they are placeholders without settings",
+            },
+            LeftOut {
+                what: "owners",
+                count: lost as u64,
+                why: "none of them keeps an account, so nobody can administer the new organization",
             },
         ]
     }

@@ -69,6 +69,12 @@ fn users(archive: &Archive, table: &str, column: &str) -> BTreeSet<i64> {
     archive.table(table).iter().map(|row| row[column].as_i64().unwrap()).collect()
 }
 
+/// The number of owners if all of them lose their accounts.
+fn lost_owners(report: &Value) -> Option<u64> {
+    let mut left_out = report["left_out"].as_array().unwrap().iter();
+    left_out.find(|item| item["what"] == "owners")?["count"].as_u64()
+}
+
 #[tokio::test]
 async fn exports_with_consent_have_the_private_data_of_those_who_consent() {
     let house = House::new().await;
@@ -78,6 +84,7 @@ async fn exports_with_consent_have_the_private_data_of_those_who_consent() {
     let left_out =
         report["left_out"].as_array().unwrap().iter().find(|item| item["what"] == "messages").unwrap();
     assert!(left_out["count"].as_u64().unwrap() >= 5, "{left_out}");
+    assert_eq!(lost_owners(&report), Some(1));
     assert_eq!(users(&archive, "zerver_usermessage", "user_profile"), [house.ada.user_id].into());
     assert_eq!(users(&archive, "zerver_alertword", "user_profile"), [house.ada.user_id].into());
     assert_eq!(users(&archive, "zerver_userprofile", "id"), [house.ada.user_id].into());
@@ -96,8 +103,9 @@ async fn exports_with_consent_have_the_private_data_of_those_who_consent() {
 #[tokio::test]
 async fn public_exports_have_no_private_data() {
     let house = House::new().await;
-    let (_, archive) = export(&house.server, &["--public-only"]);
+    let (report, archive) = export(&house.server, &["--public-only"]);
     assert_eq!(house.exported(&archive), ["public"]);
+    assert_eq!(lost_owners(&report), None);
     for table in
         ["zerver_alertword", "zerver_huddle", "zerver_muteduser", "zerver_savedsnippet", "zerver_userstatus"]
     {
