@@ -2,10 +2,12 @@
 //! ask for is compared. What differs is in [`DIFFERENCES`], with the reason, and in `docs/moving.md`.
 //!
 //! - [`growth`], [`texts`]: random changes before, and on both servers after the move;
-//! - [`compare`]: answers, and where they differ.
+//! - [`compare`]: answers, and where they differ;
+//! - [`large`]: as many messages as the budget allows.
 
 mod compare;
 mod growth;
+mod large;
 mod texts;
 
 use super::export;
