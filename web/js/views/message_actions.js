@@ -23,7 +23,7 @@ import { toggleReaction } from "./reactions.js";
 
 export const editMessage = onDemand(async () => (await import("./message_dialogs.js")).editMessage);
 const showSource = onDemand(async () => (await import("./message_dialogs.js")).showSource);
-const showMove = onDemand(async () => (await import("./message_dialogs.js")).showMove);
+const showMove = onDemand(async () => (await import("./move_dialog.js")).showMove);
 const showReport = onDemand(async () => (await import("./message_dialogs.js")).showReport);
 const showHistory = onDemand(async () => (await import("./message_dialogs.js")).showHistory);
 const showReceipts = onDemand(async () => (await import("./message_dialogs.js")).showReceipts);

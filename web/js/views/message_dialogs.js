@@ -1,5 +1,5 @@
 /**
- * Editing, moving and reporting messages; their source, history and readers.
+ * Editing and reporting messages; their source, history and readers.
  * @module
  */
 
@@ -14,8 +14,7 @@ import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { createEditor } from "./editor.js";
 import { contentElement } from "./message_content.js";
-import { avatar, checkbox, field, form, select, submitButton } from "./parts.js";
-import { channelChooser, pickerField, topicChooser } from "./pickers.js";
+import { avatar, field, form, select, submitButton } from "./parts.js";
 import { confirm, showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -101,70 +100,6 @@ export async function showSource(app, message) {
       "div",
       { class: "dialog__buttons" },
       h("button", { type: "button", class: "button", onclick: () => void app.copy(reply.message.content, t("Copied.")) }, t("Copy")),
-    ),
-  ]);
-}
-
-/** Moves messages to another topic or channel. @param {App} app @param {Message} message @param {"change_later" | "change_all"} [mode] What is proposed. */
-export function showMove(app, message, mode = "change_later") {
-  const { session } = app;
-  const own = Number(message.stream_id);
-  const channel = channelChooser(app, {
-    chosen: own,
-    isWanted: ({ subscribed, stream_id }) => subscribed || stream_id === own,
-    onChange: () => topic.input.focus(),
-  });
-  const topic = topicChooser(app, { value: message.subject, streamId: channel.id, onChange: () => {} });
-  topic.input.autofocus = true;
-  const scope = select(
-    [
-      ["change_one", t("Only this message")],
-      ["change_later", t("This message and all later ones")],
-      ["change_all", t("All messages of the topic")],
-    ],
-    mode,
-  );
-  let notifiesOld = false;
-  let notifiesNew = true;
-  showDialog(t("Move messages"), (close) => [
-    h(
-      "form",
-      {
-        class: "form",
-        onsubmit: async (/** @type {Event} */ event) => {
-          event.preventDefault();
-          const isOtherChannel = channel.id() !== own;
-          const name = topic.value().trim();
-          const done = await session.attempt(
-            updateMessage(message.id, {
-              ...(name !== message.subject || !isOtherChannel ? { topic: name } : {}),
-              ...(isOtherChannel ? { stream_id: channel.id() } : {}),
-              propagate_mode: scope.value,
-              send_notification_to_old_thread: notifiesOld,
-              send_notification_to_new_thread: notifiesNew,
-            }),
-          );
-          if (done) {
-            close();
-            session.tell(t("The messages have been moved."));
-          }
-        },
-      },
-      pickerField(t("Channel"), channel),
-      pickerField(t("Topic"), topic),
-      field(t("What to move"), scope),
-      checkbox(t("Leave a notice in the old topic"), notifiesOld, (is) => {
-        notifiesOld = is;
-      }),
-      checkbox(t("Leave a notice in the new topic"), notifiesNew, (is) => {
-        notifiesNew = is;
-      }),
-      h(
-        "div",
-        { class: "dialog__buttons" },
-        h("button", { type: "button", class: "button", onclick: close }, t("Cancel")),
-        h("button", { type: "submit", class: "button button--primary" }, t("Move")),
-      ),
     ),
   ]);
 }

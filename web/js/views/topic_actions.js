@@ -45,7 +45,7 @@ async function someMessage({ session }, streamId, topic) {
 /** @param {App} app @param {number} streamId @param {string} topic */
 async function moveTopic(app, streamId, topic) {
   const message = await someMessage(app, streamId, topic);
-  if (message) (await import("./message_dialogs.js")).showMove(app, message, "change_all");
+  if (message) (await import("./move_dialog.js")).showMove(app, message, "change_all");
 }
 
 /** Copies a link that leads to the topic also after it is renamed or moved, by one of its messages.

@@ -1,0 +1,78 @@
+/**
+ * Moving messages, or a whole topic, to another topic or channel.
+ * @module
+ */
+
+import { updateMessage } from "../api/endpoints_on_demand.js";
+import { h } from "../lib/dom.js";
+import { t } from "../lib/words.js";
+import { checkbox, field, select } from "./parts.js";
+import { channelChooser, pickerField, topicChooser } from "./pickers.js";
+import { showDialog } from "./popover.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../../types/api.js").Message} Message */
+
+/** Moves messages to another topic or channel. @param {App} app @param {Message} message @param {"change_later" | "change_all"} [mode] What is proposed. */
+export function showMove(app, message, mode = "change_later") {
+  const { session } = app;
+  const own = Number(message.stream_id);
+  const channel = channelChooser(app, {
+    chosen: own,
+    isWanted: ({ subscribed, stream_id }) => subscribed || stream_id === own,
+    onChange: () => topic.input.focus(),
+  });
+  const topic = topicChooser(app, { value: message.subject, streamId: channel.id, onChange: () => {} });
+  topic.input.autofocus = true;
+  const scope = select(
+    [
+      ["change_one", t("Only this message")],
+      ["change_later", t("This message and all later ones")],
+      ["change_all", t("All messages of the topic")],
+    ],
+    mode,
+  );
+  let notifiesOld = false;
+  let notifiesNew = true;
+  showDialog(t("Move messages"), (close) => [
+    h(
+      "form",
+      {
+        class: "form",
+        onsubmit: async (/** @type {Event} */ event) => {
+          event.preventDefault();
+          const isOtherChannel = channel.id() !== own;
+          const name = topic.value().trim();
+          const done = await session.attempt(
+            updateMessage(message.id, {
+              ...(name !== message.subject || !isOtherChannel ? { topic: name } : {}),
+              ...(isOtherChannel ? { stream_id: channel.id() } : {}),
+              propagate_mode: scope.value,
+              send_notification_to_old_thread: notifiesOld,
+              send_notification_to_new_thread: notifiesNew,
+            }),
+          );
+          if (done) {
+            close();
+            session.tell(t("The messages have been moved."));
+          }
+        },
+      },
+      pickerField(t("Channel"), channel),
+      pickerField(t("Topic"), topic),
+      field(t("What to move"), scope),
+      checkbox(t("Leave a notice in the old topic"), notifiesOld, (is) => {
+        notifiesOld = is;
+      }),
+      checkbox(t("Leave a notice in the new topic"), notifiesNew, (is) => {
+        notifiesNew = is;
+      }),
+      h(
+        "div",
+        { class: "dialog__buttons" },
+        h("button", { type: "button", class: "button", onclick: close }, t("Cancel")),
+        h("button", { type: "submit", class: "button button--primary" }, t("Move")),
+      ),
+    ),
+  ]);
+}
