@@ -9,6 +9,7 @@ mod organization;
 mod purge;
 mod status;
 mod user;
+mod webhook_bot;
 mod work;
 
 use crate::app::{App, Probe};
@@ -18,7 +19,9 @@ pub use crate::commands::purge::Place;
 pub use crate::commands::purge::Purge;
 pub use crate::commands::purge::Purged;
 pub use crate::commands::status::{CERTIFICATE_END, DeliveryStatus, LARGE_LOG, LOW_DISK, Status};
-use crate::commands::user::{deactivate, find_user, is_only_owner};
+use crate::commands::user::{deactivate, find_bot_owner, find_user, is_only_owner};
+pub use crate::commands::webhook_bot::CreatedWebhookBot;
+use crate::commands::webhook_bot::{WebhookBot, create_webhook_bot};
 pub use crate::commands::work::Work;
 use crate::domain::accounts::create::{NewUser, create};
 use crate::domain::audit;
@@ -31,12 +34,12 @@ use crate::domain::notices::ownership::Actor;
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::realm::DUMMY_DOMAIN;
 use crate::domain::rows::user::UserRow;
+use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
-use crate::domain::users::{names, passwords};
-use crate::domain::{accounts, bots, channels, integrity, keys, notices, realm, space, users};
+use crate::domain::{accounts, bots, integrity, keys, notices, realm, space, users};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::{BotType, Role, UserId};
+use crate::types::{Role, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::PoisonError;
@@ -217,23 +220,6 @@ pub struct CreatedUser {
     pub is_without_password: bool,
 }
 
-/// The response to [`Command::CreateWebhookBot`].
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CreatedWebhookBot {
-    /// Identifies the bot in the API.
-    pub user_id: UserId,
-    /// The display name.
-    pub full_name: String,
-    /// The owner's display name.
-    pub owner: String,
-    /// The integration's display name.
-    pub integration: String,
-    /// The address for the other program, below that of the server.
-    pub path: String,
-    /// The address of the server, if it is configured.
-    pub public_url: Option<String>,
-}
-
 /// A user in the response to [`Command::ListUsers`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ListedUser {
@@ -253,8 +239,65 @@ pub struct ListedUser {
     pub keys: usize,
 }
 
-/// Hashes the password of a command and runs the command as one job.
+/// Runs a command: most as one job of the writer.
 pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
+    // The usual answer at a start, which does not wait for the writer.
+    if let Command::OwnerLink = command
+        && !app.readers.read(|snapshot| owner_link::is_due(snapshot)).await?
+    {
+        return Ok(Value::Null);
+    }
+    match command {
+        Command::GetRealm => app.readers.read(|snapshot| organization::get(snapshot)).await,
+        Command::SetRealm { name, value } => organization::set(app, name, value).await,
+        Command::Status => Ok(serde_json::to_value(status::status(app).await?)?),
+        Command::TestMail { address } => mail::test(app, &address).await,
+        Command::DeleteUser { email } => user::delete(app, email).await,
+        Command::ExpectProbe(token) => {
+            *app.probe.lock().unwrap_or_else(PoisonError::into_inner) = Probe { token, seen: None };
+            Ok(Value::Null)
+        }
+        Command::SeenProbe => {
+            let probe = std::mem::take(&mut *app.probe.lock().unwrap_or_else(PoisonError::into_inner));
+            Ok(serde_json::to_value(probe.seen)?)
+        }
+        Command::ListAudit(filter) => {
+            let read =
+                app.read_in(&app.pools.slow_reads, None, move |snapshot| audit::list(snapshot, &filter));
+            Ok(serde_json::to_value(read.await?)?)
+        }
+        Command::Purge(purge) => {
+            let email = purge.email.clone();
+            let user_id = app
+                .readers
+                .read(move |snapshot| find_user(snapshot, &email).map(|user| user.user_id))
+                .await?;
+            Ok(serde_json::to_value(purge.run(app, user_id).await?)?)
+        }
+        Command::DeactivateInvited { email, dry_run } => {
+            Ok(serde_json::to_value(user::deactivate_invited(app, email, dry_run).await?)?)
+        }
+        Command::Compact => {
+            let (before, after) = space::release(app).await?;
+            let (bytes_before, bytes_after) = (before.size.cast_unsigned(), after.size.cast_unsigned());
+            let job = move |tx: &mut Tx<'_>| {
+                as_operator(tx, |tx| work::record(tx, Work::Compact { bytes_before, bytes_after }))
+            };
+            app.writer.run(job).await?;
+            Ok(serde_json::to_value((before, after))?)
+        }
+        Command::SetActive { email, is_active: false } => {
+            let job = move |tx: &mut Tx<'_>| as_operator(tx, |tx| deactivate(tx, &email));
+            let deactivated = app.writer.run(job).await?;
+            app.hub.remove_of(&deactivated);
+            Ok(serde_json::json!({ "changed": !deactivated.is_empty() }))
+        }
+        command => run_as_job(app, command).await,
+    }
+}
+
+/// Hashes the password of a command, runs the command as one job, and does what follows from it outside of the file.
+async fn run_as_job(app: &App, command: Command) -> ApiResult<Value> {
     let password_hash = match &command {
         Command::CreateUser { password: Some(password), .. } | Command::SetPassword { password, .. } => {
             if !passwords::has_allowed_length(password) {
@@ -265,57 +308,6 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
         }
         _ => None,
     };
-    // The usual answer at a start, which does not wait for the writer.
-    if let Command::OwnerLink = command
-        && !app.readers.read(|snapshot| owner_link::is_due(snapshot)).await?
-    {
-        return Ok(Value::Null);
-    }
-    match command {
-        Command::GetRealm => return app.readers.read(|snapshot| organization::get(snapshot)).await,
-        Command::SetRealm { name, value } => return organization::set(app, name, value).await,
-        Command::Status => return Ok(serde_json::to_value(status::status(app).await?)?),
-        Command::TestMail { address } => return mail::test(app, &address).await,
-        Command::DeleteUser { email } => return user::delete(app, email).await,
-        Command::ExpectProbe(token) => {
-            *app.probe.lock().unwrap_or_else(PoisonError::into_inner) = Probe { token, seen: None };
-            return Ok(Value::Null);
-        }
-        Command::SeenProbe => {
-            let probe = std::mem::take(&mut *app.probe.lock().unwrap_or_else(PoisonError::into_inner));
-            return Ok(serde_json::to_value(probe.seen)?);
-        }
-        _ => {}
-    }
-    if let Command::ListAudit(filter) = command {
-        let read = app.read_in(&app.pools.slow_reads, None, move |snapshot| audit::list(snapshot, &filter));
-        return Ok(serde_json::to_value(read.await?)?);
-    }
-    if let Command::Purge(purge) = command {
-        let email = purge.email.clone();
-        let user_id =
-            app.readers.read(move |snapshot| find_user(snapshot, &email).map(|user| user.user_id)).await?;
-        return Ok(serde_json::to_value(purge.run(app, user_id).await?)?);
-    }
-    if let Command::DeactivateInvited { email, dry_run } = command {
-        return Ok(serde_json::to_value(user::deactivate_invited(app, email, dry_run).await?)?);
-    }
-    if let Command::Compact = command {
-        let (before, after) = space::release(app).await?;
-        let (bytes_before, bytes_after) = (before.size.cast_unsigned(), after.size.cast_unsigned());
-        let job = move |tx: &mut Tx<'_>| {
-            as_operator(tx, |tx| work::record(tx, Work::Compact { bytes_before, bytes_after }))
-        };
-        app.writer.run(job).await?;
-        return Ok(serde_json::to_value((before, after))?);
-    }
-    let public_url = app.options.public_url.clone();
-    if let Command::SetActive { email, is_active: false } = command {
-        let job = move |tx: &mut Tx<'_>| as_operator(tx, |tx| deactivate(tx, &email));
-        let deactivated = app.writer.run(job).await?;
-        app.hub.remove_of(&deactivated);
-        return Ok(serde_json::json!({ "changed": !deactivated.is_empty() }));
-    }
     // A new password, and an explicit command, forget the wrong ones.
     let unlocked = match &command {
         Command::UnlockUser { email } | Command::SetPassword { email, .. } => {
@@ -324,6 +316,7 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
         _ => None,
     };
     let creates_person = matches!(command, Command::CreateUser { bot_owner: None, .. });
+    let public_url = app.options.public_url.clone();
     let job = move |tx: &mut Tx<'_>| as_operator(tx, |tx| execute(tx, command, password_hash, public_url));
     let mut answer = app.writer.run(job).await?;
     if let Some(email) = unlocked {
@@ -353,6 +346,31 @@ fn set_role(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
     accounts::role::change(tx, user, role, Actor::Operator)
 }
 
+/// Creates a person, with a password if people log in with one, or a bot; and an API key.
+fn create_user(tx: &mut Tx<'_>, mut new: NewUser) -> ApiResult<CreatedUser> {
+    accounts::first_channel::create_if_new(tx)?;
+    let has_passwords: bool = realm::settings::PASSWORD_AUTH_ENABLED.get(tx)?;
+    new.password_hash = new.password_hash.filter(|_| has_passwords);
+    let is_bot = new.bot.is_some();
+    let (user, api_key) = if is_bot {
+        accounts::create::create_bot(tx, &new, DUMMY_DOMAIN, &NewBotRow::default())?
+    } else {
+        let user = create(tx, &new)?;
+        notices::welcome::send_hello(tx, &user)?;
+        let api_key = keys::mint(tx, user.user_id, "command line")?;
+        (user, api_key)
+    };
+    Ok(CreatedUser {
+        user_id: user.user_id,
+        email: user.email,
+        full_name: user.full_name,
+        role: new.role,
+        is_bot,
+        api_key,
+        is_without_password: !is_bot && !has_passwords,
+    })
+}
+
 fn execute(
     tx: &mut Tx<'_>,
     command: Command,
@@ -365,30 +383,9 @@ fn execute(
             serde_json::to_value(create_webhook_bot(tx, wanted, public_url)?)?
         }
         Command::CreateUser { email, full_name, role, bot_owner, .. } => {
-            accounts::first_channel::create_if_new(tx)?;
             let bot = bot_owner.map(|owner| find_bot_owner(tx, &owner)).transpose()?;
-            let is_bot = bot.is_some();
-            let has_passwords: bool = realm::settings::PASSWORD_AUTH_ENABLED.get(tx)?;
-            let password_hash = password_hash.filter(|_| has_passwords);
-            let is_without_password = !is_bot && !has_passwords;
             let new = NewUser { email, full_name, role, bot, password_hash };
-            let (user, api_key) = if is_bot {
-                accounts::create::create_bot(tx, &new, DUMMY_DOMAIN, &NewBotRow::default())?
-            } else {
-                let user = create(tx, &new)?;
-                notices::welcome::send_hello(tx, &user)?;
-                let api_key = keys::mint(tx, user.user_id, "command line")?;
-                (user, api_key)
-            };
-            serde_json::to_value(CreatedUser {
-                user_id: user.user_id,
-                email: user.email,
-                full_name: user.full_name,
-                role,
-                is_bot,
-                api_key,
-                is_without_password,
-            })?
+            serde_json::to_value(create_user(tx, new)?)?
         }
         Command::ListUsers => {
             let list = users::all(tx)?.into_iter().map(|user| {
@@ -494,97 +491,10 @@ fn execute(
         | Command::DeleteUser { .. }
         | Command::ExpectProbe(_)
         | Command::SeenProbe
-        | Command::Compact => {
+        | Command::Compact
+        | Command::Purge(_)
+        | Command::DeactivateInvited { .. } => {
             return Err(ApiError::internal("a command that is more than one job"));
         }
-        Command::Purge(_) => return Err(ApiError::internal("a purge is several jobs")),
-        Command::DeactivateInvited { .. } => {
-            return Err(ApiError::internal("a deactivation of several accounts is several jobs"));
-        }
     })
-}
-
-/// Properties of a bot for an incoming webhook.
-struct WebhookBot {
-    integration: String,
-    channel: String,
-    owner: Option<String>,
-    full_name: Option<String>,
-}
-
-/// Creates a bot for an incoming webhook, with the first free name and email.
-fn create_webhook_bot(
-    tx: &mut Tx<'_>,
-    wanted: WebhookBot,
-    public_url: Option<String>,
-) -> ApiResult<CreatedWebhookBot> {
-    let display_name = bots::rules::INTEGRATIONS.iter().find(|(name, _)| *name == wanted.integration);
-    let (integration, display_name) = display_name.ok_or_else(|| {
-        let names: Vec<&str> = bots::rules::INTEGRATIONS.iter().map(|(name, _)| *name).collect();
-        let msg = format!("unknown integration '{}'; available: {}", wanted.integration, names.join(", "));
-        ApiError::bad_request(msg)
-    })?;
-    let stream = channels::by_name(tx, wanted.channel.trim())?.filter(|stream| !stream.is_archived);
-    let stream = stream
-        .ok_or_else(|| ApiError::bad_request(format!("There is no channel '{}'", wanted.channel.trim())))?;
-    let owner = match &wanted.owner {
-        Some(email) => find_bot_owner(tx, email)?.1,
-        None => {
-            let mut owners = users::all(tx)?.into_iter();
-            let owner = owners.find(|user| user.role == Role::Owner && user.is_active && !user.is_bot());
-            let owner = owner.ok_or_else(|| ApiError::bad_request("no owner exists yet; pass --owner"))?;
-            owner.user_id
-        }
-    };
-    let full_name = match wanted.full_name {
-        Some(full_name) => full_name,
-        None => {
-            let mut name = (*display_name).to_owned();
-            let mut number = 1;
-            while bots::rules::is_name_in_use(tx, &name, None)? {
-                number += 1;
-                name = format!("{display_name} {number}");
-            }
-            name
-        }
-    };
-    let full_name = names::check_full_name(&full_name)?;
-    bots::rules::check_name(tx, &full_name, None)?;
-    let domain = realm::bot_domain(public_url.as_deref());
-    let mut number = 1;
-    let email = loop {
-        let short_name =
-            if number == 1 { (*integration).to_owned() } else { format!("{integration}-{number}") };
-        match bots::rules::bot_email(tx, &short_name, &domain) {
-            Err(error) if error.msg() == "Username already in use" => number += 1,
-            email => break email?,
-        }
-    };
-    let bot = NewBotRow {
-        service_name: Some((*integration).to_owned()),
-        default_sending_stream: Some(stream.stream_id),
-        ..NewBotRow::default()
-    };
-    let kind = Some((BotType::IncomingWebhook, owner));
-    let user =
-        NewUser { email, full_name: full_name.clone(), role: Role::Member, bot: kind, password_hash: None };
-    let (user, api_key) = accounts::create::create_bot(tx, &user, &domain, &bot)?;
-    let owner = users::all(tx)?.into_iter().find(|user| user.user_id == owner);
-    Ok(CreatedWebhookBot {
-        user_id: user.user_id,
-        full_name,
-        owner: owner.map(|owner| owner.full_name).unwrap_or_default(),
-        integration: (*display_name).to_owned(),
-        // The id stays when the channel is renamed.
-        path: format!("/api/v1/external/{integration}?api_key={api_key}&stream={}", stream.stream_id),
-        public_url,
-    })
-}
-
-fn find_bot_owner(tx: &Tx<'_>, email: &str) -> ApiResult<(BotType, UserId)> {
-    let owner = users::by_delivery_email(tx, email)?;
-    let owner = owner.filter(|owner| owner.is_active && !owner.is_bot());
-    let owner =
-        owner.ok_or_else(|| ApiError::bad_request(format!("No active person has the email '{email}'")))?;
-    Ok((BotType::Generic, owner.user_id))
 }

@@ -1,0 +1,105 @@
+//! `teamchat bot create`: bots for incoming webhooks.
+
+use super::user::find_bot_owner;
+use crate::domain::accounts::create::NewUser;
+use crate::domain::bots::NewBotRow;
+use crate::domain::users::names;
+use crate::domain::{accounts, bots, channels, realm, users};
+use crate::http::{ApiError, ApiResult};
+use crate::store::Tx;
+use crate::types::{BotType, Role, UserId};
+use serde::{Deserialize, Serialize};
+
+/// The response to `bot create`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CreatedWebhookBot {
+    /// Identifies the bot in the API.
+    pub user_id: UserId,
+    /// The display name.
+    pub full_name: String,
+    /// The owner's display name.
+    pub owner: String,
+    /// The integration's display name.
+    pub integration: String,
+    /// The address for the other program, below that of the server.
+    pub path: String,
+    /// The address of the server, if it is configured.
+    pub public_url: Option<String>,
+}
+
+/// Properties of a bot for an incoming webhook.
+pub(super) struct WebhookBot {
+    pub(super) integration: String,
+    pub(super) channel: String,
+    pub(super) owner: Option<String>,
+    pub(super) full_name: Option<String>,
+}
+
+/// Creates a bot for an incoming webhook, with the first free name and email.
+pub(super) fn create_webhook_bot(
+    tx: &mut Tx<'_>,
+    wanted: WebhookBot,
+    public_url: Option<String>,
+) -> ApiResult<CreatedWebhookBot> {
+    let display_name = bots::rules::INTEGRATIONS.iter().find(|(name, _)| *name == wanted.integration);
+    let (integration, display_name) = display_name.ok_or_else(|| {
+        let names: Vec<&str> = bots::rules::INTEGRATIONS.iter().map(|(name, _)| *name).collect();
+        let msg = format!("unknown integration '{}'; available: {}", wanted.integration, names.join(", "));
+        ApiError::bad_request(msg)
+    })?;
+    let stream = channels::by_name(tx, wanted.channel.trim())?.filter(|stream| !stream.is_archived);
+    let stream = stream
+        .ok_or_else(|| ApiError::bad_request(format!("There is no channel '{}'", wanted.channel.trim())))?;
+    let owner = match &wanted.owner {
+        Some(email) => find_bot_owner(tx, email)?.1,
+        None => {
+            let mut owners = users::all(tx)?.into_iter();
+            let owner = owners.find(|user| user.role == Role::Owner && user.is_active && !user.is_bot());
+            let owner = owner.ok_or_else(|| ApiError::bad_request("no owner exists yet; pass --owner"))?;
+            owner.user_id
+        }
+    };
+    let full_name = match wanted.full_name {
+        Some(full_name) => full_name,
+        None => {
+            let mut name = (*display_name).to_owned();
+            let mut number = 1;
+            while bots::rules::is_name_in_use(tx, &name, None)? {
+                number += 1;
+                name = format!("{display_name} {number}");
+            }
+            name
+        }
+    };
+    let full_name = names::check_full_name(&full_name)?;
+    bots::rules::check_name(tx, &full_name, None)?;
+    let domain = realm::bot_domain(public_url.as_deref());
+    let mut number = 1;
+    let email = loop {
+        let short_name =
+            if number == 1 { (*integration).to_owned() } else { format!("{integration}-{number}") };
+        match bots::rules::bot_email(tx, &short_name, &domain) {
+            Err(error) if error.msg() == "Username already in use" => number += 1,
+            email => break email?,
+        }
+    };
+    let bot = NewBotRow {
+        service_name: Some((*integration).to_owned()),
+        default_sending_stream: Some(stream.stream_id),
+        ..NewBotRow::default()
+    };
+    let kind = Some((BotType::IncomingWebhook, owner));
+    let user =
+        NewUser { email, full_name: full_name.clone(), role: Role::Member, bot: kind, password_hash: None };
+    let (user, api_key) = accounts::create::create_bot(tx, &user, &domain, &bot)?;
+    let owner = users::all(tx)?.into_iter().find(|user| user.user_id == owner);
+    Ok(CreatedWebhookBot {
+        user_id: user.user_id,
+        full_name,
+        owner: owner.map(|owner| owner.full_name).unwrap_or_default(),
+        integration: (*display_name).to_owned(),
+        // The id stays when the channel is renamed.
+        path: format!("/api/v1/external/{integration}?api_key={api_key}&stream={}", stream.stream_id),
+        public_url,
+    })
+}
