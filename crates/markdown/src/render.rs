@@ -59,7 +59,7 @@ pub fn render(message: &str, directory: &dyn Directory) -> Rendered {
     render_plain(message, || directory.linkifiers()).unwrap_or_else(|| render_markup(message, directory))
 }
 
-/// Renders a message that is the same whoever sends it: one without markup, which no linkifier matches. Returns `None` for others.
+/// Renders a message without markup, which no linkifier matches: it is the same for all senders. Returns `None` for others.
 /// `linkifiers` is called only if there is no markup.
 pub fn render_plain<'l>(message: &str, linkifiers: impl FnOnce() -> &'l [Linkifier]) -> Option<Rendered> {
     if !plain_text::is_plain(message) || linkifiers().iter().any(|linkifier| linkifier.is_match(message)) {

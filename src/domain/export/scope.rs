@@ -152,7 +152,7 @@ impl Scope {
             LeftOut {
                 what: "owners",
                 count: lost as u64,
-                why: "none of them keeps an account, so nobody can administer the new organization",
+                why: "none of them keeps an account, so the new organization has no administrator",
             },
         ]
     }

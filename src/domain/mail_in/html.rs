@@ -213,7 +213,7 @@ struct Writer {
     out: String,
     /// Names of the open elements in one that is left out, from it on.
     left_out: Vec<String>,
-    /// How many of them have each name. An end without a beginning is not looked for among them, so that the work is linear.
+    /// The number of them with each name. An end without a beginning is not looked for among them, so that the work is linear.
     left_out_names: HashMap<String, usize>,
     /// Line ends before the next text.
     line_ends: usize,

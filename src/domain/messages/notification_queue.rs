@@ -40,7 +40,7 @@ impl Queue {
 /// ([`Tx::kept`]).
 pub const TABLES: &[&str] = &["push_subscription", "mail_setup"];
 
-/// Whether each queue is used.
+/// The queues that are used, in the order of [`Queue::ALL`].
 #[derive(Clone, Copy)]
 struct UsedQueues([bool; Queue::ALL.len()]);
 

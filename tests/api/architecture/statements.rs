@@ -71,6 +71,7 @@ const WALKS: &[(&str, &str)] = &[
     ),
     ("SELECT EXISTS (SELECT 1 FROM push_notification", "it ends at the first row"),
     ("SELECT EXISTS (SELECT 1 FROM push_subscription", "the same"),
+    ("SELECT EXISTS (SELECT 1 FROM push_device", "the same"),
     ("SELECT NOT EXISTS (SELECT 1 FROM missed_batch", "the same"),
     (
         "DELETE FROM missed_message WHERE (batch_id, message_id) IN",

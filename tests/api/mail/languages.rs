@@ -127,7 +127,7 @@ async fn pages_that_end_letters_have_no_text_in_english() {
         ("login", "E-Mails über neue Anmeldungen bei deinem Konto."),
     ] {
         let path = format!("/accounts/unsubscribe/{kind}/{KEY}");
-        check(&server, &path, &["Diese E-Mails beenden", about, "Keine mehr davon senden"]).await;
+        check(&server, &path, &["Diese E-Mails abbestellen", about, "Keine mehr davon senden"]).await;
         has(
             &path,
             &submit(&server, &path, json!({})).await,

@@ -23,7 +23,7 @@ use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use teamchat_markdown::TopicLink;
 
-/// What a move to another channel costs in addition to its messages: it may store a set of receivers, which is read with the
+/// The cost of a move to another channel, added to that of its messages: it may store a set of receivers, which is read with the
 /// channel from then on.
 const COST_OF_OTHER_CHANNEL: u32 = 20;
 

@@ -49,8 +49,8 @@ pub struct Receipts {
     /// The messages by their receivers in the old channel.
     pub before: ReceiverGroups,
     /// The messages by their receivers in the new channel: those before who are subscribed there; and all active
-    /// subscribers, if the history of the new channel is protected. If there is no room for further sets of receivers in a
-    /// channel whose history is public, nobody receives them.
+    /// subscribers, if the history of the new channel is protected. A channel with public history stores a limited number
+    /// of sets of receivers; beyond it, the set is empty.
     pub after: ReceiverGroups,
     /// The new channel's subscribers, deactivated users too.
     pub subscribers: RoaringBitmap,

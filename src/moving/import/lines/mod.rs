@@ -400,7 +400,14 @@ impl<'a> Importer<'a> {
         for reaction in &line.reactions {
             reactions.extend(self.reaction(reaction, &reactions)?);
         }
-        let flags = self.users(&line.starred_by)?.iter().map(|user| (user, bit::STARRED)).collect();
+        let starring = self.users(&line.starred_by)?;
+        let starred = &starring & &receivers;
+        self.report.leave_out(
+            "stars",
+            starring.len() - starred.len(),
+            "their users did not receive the message",
+        );
+        let flags = starred.iter().map(|user| (user, bit::STARRED)).collect();
         let (content, attachments) = self.attach(&line, sender)?;
         let content = self.addresses.rewrite(&content).unwrap_or(content).replace('\0', "");
         let channel = |name: &str| self.channels.get(&fold(name)).map(|channel| channel.stream_id);

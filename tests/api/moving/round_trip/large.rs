@@ -1,4 +1,4 @@
-//! A large organization: it arrives as lines of JSON, moves as the published archive, and nobody misses a message.
+//! A large organization: it is imported from lines of JSON, moves as the published archive, and loses no message.
 
 use super::texts::{Names, text};
 use super::{Comparison, Move};
