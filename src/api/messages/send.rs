@@ -64,7 +64,7 @@ impl From<SentMessage> for SendReply {
 }
 
 /// A message as the request has it.
-struct Draft {
+struct Requested {
     kind: MessageType,
     to: JsonOrText,
     topic: Option<String>,
@@ -75,7 +75,7 @@ struct Draft {
     client: String,
 }
 
-impl Draft {
+impl Requested {
     fn find_destination(&self, ctx: Ctx<'_>) -> ApiResult<Destination> {
         destination::find(ctx, self.kind, &self.to, self.topic.as_deref())
     }
@@ -94,7 +94,7 @@ impl Draft {
 pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Reply<SendReply>> {
     let client = call.info.client.clone();
     let local_id = params.local_id.map(BoundedText::into_inner);
-    let draft = Draft {
+    let draft = Requested {
         kind: params.r#type,
         content: messages::rules::content(&params.content)?,
         widget: params.widget_content.as_deref().map(Widget::parse).transpose()?,
@@ -121,7 +121,7 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
 }
 
 /// Finds the destination and renders the message on a snapshot, and then sends it.
-async fn send_with_markup(call: Call<User>, draft: Draft) -> ApiResult<Reply<SendReply>> {
+async fn send_with_markup(call: Call<User>, draft: Requested) -> ApiResult<Reply<SendReply>> {
     let (now, origin) = (call.app.clock.seconds(), call.info.origin.clone());
     let caller = Caller::clone(&call.caller);
     let (text, to) = (draft.content.clone(), draft.to.clone());

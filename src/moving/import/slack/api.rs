@@ -84,11 +84,11 @@ pub struct Team {
     #[serde(default, deserialize_with = "nullable")]
     pub name: String,
     #[serde(default, deserialize_with = "nullable")]
-    icon: Icon,
+    icon: TeamIcon,
 }
 
 #[derive(Default, Deserialize)]
-struct Icon {
+struct TeamIcon {
     #[serde(default, deserialize_with = "nullable")]
     image_default: bool,
     image_original: Option<String>,
