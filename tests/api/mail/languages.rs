@@ -115,7 +115,7 @@ async fn pages_about_accounts_have_no_text_in_english() {
 }
 
 #[tokio::test]
-async fn pages_that_end_letters_have_no_text_in_english() {
+async fn pages_that_end_emails_have_no_text_in_english() {
     let (server, _sink) = start().await;
     let ada = server.member("ada").await;
     server
@@ -132,7 +132,7 @@ async fn pages_that_end_letters_have_no_text_in_english() {
             &path,
             &submit(&server, &path, json!({})).await,
             &[
-                "Diese E-Mails sind beendet",
+                "Du hast diese E-Mails abbestellt",
                 "Du bekommst diese E-Mails nicht mehr. In deinen Benachrichtigungseinstellungen schaltest du sie wieder ein.",
             ],
         );
