@@ -25,7 +25,10 @@ impl TableVersion {
 /// Values that were made of rows of counted tables and of nothing else, one of each type. A value is given out at the version of
 /// before its rows were read: it may be newer than that, but not older.
 #[derive(Debug, Default)]
-pub struct KeptValues(Mutex<HashMap<TypeId, (u64, Box<dyn Any + Send>)>>);
+pub struct KeptValues(Mutex<HashMap<TypeId, KeptValue>>);
+
+/// A value and its version.
+type KeptValue = (u64, Box<dyn Any + Send>);
 
 impl KeptValues {
     /// Returns the value as of a version.

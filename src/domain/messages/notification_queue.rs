@@ -36,7 +36,7 @@ impl Queue {
     }
 }
 
-/// The tables that are empty if a queue is not used, in the order of [`Queue::ALL`]. The writer has to notice their changes
+/// The tables that are empty if a queue is not used, in the order of the queues. The writer has to notice their changes
 /// ([`Tx::kept`]).
 pub const TABLES: &[&str] = &["push_subscription", "mail_setup"];
 

@@ -61,7 +61,7 @@ pub fn mentions(text: &str, name_of: impl Fn(&str) -> Option<String>) -> String 
         };
         name.map(|name| format!("@**{name}**"))
     };
-    outside_code(text, |part| replace_words(&short_names::in_text(part), '@', &mention_of))
+    outside_code(text, |part| replace_words(&short_names::in_text(part), '@', mention_of))
 }
 
 /// Replaces words that follow `#` by links to the channels that `link_of` has.

@@ -89,20 +89,24 @@ pub struct Team {
 
 #[derive(Default, Deserialize)]
 struct TeamIcon {
-    #[serde(default, deserialize_with = "nullable")]
-    image_default: bool,
-    image_original: Option<String>,
-    image_230: Option<String>,
-    image_132: Option<String>,
-    image_102: Option<String>,
+    #[serde(rename = "image_default", default, deserialize_with = "nullable")]
+    is_default: bool,
+    #[serde(rename = "image_original")]
+    original: Option<String>,
+    #[serde(rename = "image_230")]
+    large: Option<String>,
+    #[serde(rename = "image_132")]
+    medium: Option<String>,
+    #[serde(rename = "image_102")]
+    small: Option<String>,
 }
 
 impl Team {
     /// The address of the largest icon, if the workspace has one of its own.
     pub fn icon(&self) -> Option<&str> {
         let icon = &self.icon;
-        let images = [&icon.image_original, &icon.image_230, &icon.image_132, &icon.image_102];
-        images.into_iter().flatten().next().map(String::as_str).filter(|_| !icon.image_default)
+        let images = [&icon.original, &icon.large, &icon.medium, &icon.small];
+        images.into_iter().flatten().next().map(String::as_str).filter(|_| !icon.is_default)
     }
 }
 
