@@ -322,13 +322,13 @@ mod backups {
 
         // The folder hangs before a backup begins.
         let mut files = std::fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().path());
-        let list = files.find(|path| path.extension().is_some_and(|ending| ending == "json")).unwrap();
-        std::fs::remove_file(&list).unwrap();
-        make_pipe(&list);
+        let index = files.find(|path| path.extension().is_some_and(|ending| ending == "json")).unwrap();
+        std::fs::remove_file(&index).unwrap();
+        make_pipe(&index);
         pass(2 * HOUR + 1);
         assert!(nth_notice(5).await.starts_with("The backup of this server is overdue."));
         assert_eq!(backup_status(&server).await.1, [overdue(&at(due + 600), "")]);
-        release(&list);
+        release(&index);
         assert_eq!(nth_notice(6).await, succeeded);
     }
 }

@@ -38,8 +38,8 @@ fn lines(seed: u64, messages: usize) -> String {
         );
     }
     let mut names = Names::default();
-    let named = |all: &[&str]| all.iter().map(|name| (1, (*name).to_owned())).collect::<Vec<_>>();
-    names.learn(&named(&PEOPLE), &[], &named(&CHANNELS));
+    let numbered = |all: &[&str]| all.iter().map(|name| (1, (*name).to_owned())).collect::<Vec<_>>();
+    names.learn(&numbered(&PEOPLE), &[], &numbered(&CHANNELS));
     let begin = START - 2 * messages as i64;
     for number in 0..messages {
         let date = begin + 2 * number as i64;
@@ -69,7 +69,7 @@ fn lines(seed: u64, messages: usize) -> String {
         }
         lines.push(line);
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().map(|line| line.to_string() + "\n").collect()
 }
 
 /// The messages of a person after one, by id.
