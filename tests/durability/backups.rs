@@ -255,6 +255,10 @@ async fn damaged_backups_change_nothing() {
         for place in (0..whole.len()).step_by(whole.len() / 9) {
             let mut flipped = whole.clone();
             flipped[place] ^= 0x10;
+            // Some bits change nothing, such as the distance to one of many zeros.
+            if saved == &plain && zstd::decode_all(&flipped[..]).ok() == zstd::decode_all(&whole[..]).ok() {
+                continue;
+            }
             refuse(
                 &flipped,
                 if saved == &encrypted && (22..200).contains(&place) { "broken" } else { "is damaged" },
