@@ -117,17 +117,17 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     let (code, kind) = complete(tx, &name, params.emoji_code, params.reaction_type)?;
     // A reaction with an emoji that the message has already takes its name, which may be an alias or the name of a
     // deactivated emoji.
-    let (alike, others): (Vec<Reaction>, Vec<Reaction>) = messages::reactions(tx, message.id)?
+    let (same, others): (Vec<Reaction>, Vec<Reaction>) = messages::reactions(tx, message.id)?
         .into_iter()
         .partition(|there| there.emoji_code == code && there.reaction_type == kind);
-    if alike.iter().any(|there| there.user_id == caller.user_id) {
+    if same.iter().any(|there| there.user_id == caller.user_id) {
         return Err(ApiError::new(400, "REACTION_ALREADY_EXISTS", "Reaction already exists."));
     }
     let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
     accounts.check_counted("reactions", MAX_REACTIONS_OF_USER, |accounts| {
         others.iter().filter(|there| accounts.contains(there.user_id)).count() + 1
     })?;
-    let reaction = match alike.into_iter().next() {
+    let reaction = match same.into_iter().next() {
         Some(there) => Reaction { user_id: caller.user_id, ..there },
         None => {
             let kind = check(tx, &name, &code, &kind)?;

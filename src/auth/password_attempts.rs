@@ -109,7 +109,7 @@ struct Account {
     /// The places of attempts that are being judged.
     judged: Vec<Place>,
     /// Start of the last reported lock.
-    told: Option<i64>,
+    reported: Option<i64>,
 }
 
 #[derive(Default)]
@@ -326,11 +326,11 @@ impl Account {
 
     /// True if the account is locked for a place now, and no lock was reported within its duration.
     fn begins_lock(&mut self, place: Place, now: i64) -> bool {
-        let is_told = self.told.is_some_and(|told| now - told < ACCOUNT.window);
-        if is_told || !matches!(self.decide(place, now), Decision::Refuse(_)) {
+        let is_reported = self.reported.is_some_and(|start| now - start < ACCOUNT.window);
+        if is_reported || !matches!(self.decide(place, now), Decision::Refuse(_)) {
             return false;
         }
-        self.told = Some(now);
+        self.reported = Some(now);
         true
     }
 
@@ -524,8 +524,8 @@ mod tests {
             Ok(attempt) => attempt.wrong(wrong_password()).begins_lock,
             Err(_) => false,
         };
-        let told: Vec<bool> = (0..7).map(|_| begins_lock(HOME)).collect();
-        assert_eq!(told, [false, false, false, false, true, false, false]);
+        let reported: Vec<bool> = (0..7).map(|_| begins_lock(HOME)).collect();
+        assert_eq!(reported, [false, false, false, false, true, false, false]);
         assert!((0..40).all(|number| !begins_lock(&format!("203.0.113.{number}"))));
         case.clock.advance(30 * 60);
         assert_eq!((0..25).filter(|number| begins_lock(&format!("203.0.113.{number}"))).count(), 1);

@@ -250,8 +250,8 @@ impl<'a> Organization<'a> {
         if found.is_empty() && !name.is_ascii() {
             let wanted = name.to_lowercase();
             let names = self.names_with_other_letters()?;
-            let alike = names.iter().filter(|(_, known)| *known == wanted).take(2);
-            for (user_id, _) in alike {
+            let matching = names.iter().filter(|(_, known)| *known == wanted).take(2);
+            for (user_id, _) in matching {
                 found.extend(rows::user::by_id(&self.ctx, *user_id)?);
             }
         }

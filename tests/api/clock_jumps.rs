@@ -101,9 +101,9 @@ async fn events_keep_their_order() {
         server.restart().await;
     }
     let events = queue.expect_kinds(&["message"; 4]).await;
-    let told: Vec<i64> = events.iter().map(|event| event["message"]["id"].as_i64().unwrap()).collect();
+    let received: Vec<i64> = events.iter().map(|event| event["message"]["id"].as_i64().unwrap()).collect();
     let everything = json!({"anchor": "oldest", "num_before": 0, "num_after": 10, "narrow": []});
     let found = ada.get("/messages", everything).await.ok();
     let found = found["messages"].as_array().unwrap().iter().map(|message| message["id"].as_i64().unwrap());
-    assert_eq!((&told, &found.collect()), (&sent, &sent));
+    assert_eq!((&received, &found.collect()), (&sent, &sent));
 }

@@ -4,7 +4,7 @@ use crate::channels::channel;
 use crate::harness::TestServer;
 use serde_json::{Value, json};
 
-fn told(groups: &Value) -> Value {
+fn event(groups: &Value) -> Value {
     json!({"type": "default_stream_groups", "default_stream_groups": groups})
 }
 
@@ -25,30 +25,30 @@ async fn group_lists_are_emitted_to_members() {
         })
         .await;
     let mut science = json!({"name": "science", "id": 1, "description": "Labs", "streams": [one, two]});
-    of_ada.expect(&[told(&json!([science]))]).await;
+    of_ada.expect(&[event(&json!([science]))]).await;
     let arts = json!({"group_name": "arts", "description": "", "stream_names": []});
     admin.post("/default_stream_groups/create", arts).await.ok();
     let mut arts = json!({"name": "arts", "id": 2, "description": "", "streams": []});
-    of_ada.expect(&[told(&json!([arts, science]))]).await;
+    of_ada.expect(&[event(&json!([arts, science]))]).await;
 
     let change = json!({"new_group_name": "research", "new_description": "More"});
     admin.patch("/default_stream_groups/1", change).await.ok();
     (science["name"], science["description"]) = (json!("research"), json!("More"));
-    of_ada.expect(&[told(&json!([arts, science]))]).await;
+    of_ada.expect(&[event(&json!([arts, science]))]).await;
     let path = "/default_stream_groups/2/streams";
     admin.patch(path, json!({"op": "add", "stream_names": ["two"]})).await.ok();
     arts["streams"] = json!([two]);
-    of_ada.expect(&[told(&json!([arts, science]))]).await;
+    of_ada.expect(&[event(&json!([arts, science]))]).await;
     let remove = json!({"op": "remove", "stream_names": ["one"]});
     admin.patch("/default_stream_groups/1/streams", remove).await.ok();
     science["streams"] = json!([two]);
-    of_ada.expect(&[told(&json!([arts, science]))]).await;
+    of_ada.expect(&[event(&json!([arts, science]))]).await;
     // Archived channels get no new subscribers.
     admin.delete(&format!("/streams/{two}"), ()).await.ok();
     (arts["streams"], science["streams"]) = (json!([]), json!([]));
-    of_ada.expect(&[told(&json!([arts, science]))]).await;
+    of_ada.expect(&[event(&json!([arts, science]))]).await;
     admin.delete("/default_stream_groups/2", ()).await.ok();
-    of_ada.expect(&[told(&json!([science]))]).await;
+    of_ada.expect(&[event(&json!([science]))]).await;
     of_guest.expect_nothing().await;
     let fetch = json!({"fetch_event_types": ["default_stream_groups"]});
     let of_member = ada.post("/register", &fetch).await.ok();

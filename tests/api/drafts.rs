@@ -34,8 +34,9 @@ async fn drafts_are_created_listed_changed_and_removed() {
         "content": "  pizza", "timestamp": 100});
     let direct = json!({"id": ids[1], "type": "private", "to": [bob.user_id], "topic": "",
         "content": "hi", "timestamp": START});
-    let nobody = json!({"id": ids[2], "type": "", "to": [], "topic": "", "content": "what", "timestamp": 50});
-    assert_eq!(drafts(&ada).await, json!([direct, stream, nobody]));
+    let unaddressed =
+        json!({"id": ids[2], "type": "", "to": [], "topic": "", "content": "what", "timestamp": 50});
+    assert_eq!(drafts(&ada).await, json!([direct, stream, unaddressed]));
     assert_eq!(drafts(&bob).await, json!([]));
 
     let path = format!("/drafts/{}", ids[2]);
@@ -48,7 +49,7 @@ async fn drafts_are_created_listed_changed_and_removed() {
     assert_eq!(drafts(&ada).await, json!([stream, note]));
     events
         .expect(&[
-            json!({"type": "drafts", "op": "add", "drafts": [stream, direct, nobody]}),
+            json!({"type": "drafts", "op": "add", "drafts": [stream, direct, unaddressed]}),
             json!({"type": "drafts", "op": "update", "draft": note}),
             json!({"type": "drafts", "op": "remove", "draft_id": ids[1]}),
         ])
@@ -197,9 +198,9 @@ async fn a_registration_tells_the_newest_thousand() {
     let many: Vec<Value> = (1..=1001).map(draft).collect();
     ada.post("/drafts", json!({"drafts": many})).await.ok();
     let state = ada.post("/register", json!({"fetch_event_types": ["drafts"]})).await.ok();
-    let told = state["drafts"].as_array().unwrap();
-    let (first, last) = (told[0]["timestamp"].clone(), told.last().unwrap()["timestamp"].clone());
-    assert_eq!((told.len(), first, last), (1000, json!(1001), json!(2)));
+    let newest = state["drafts"].as_array().unwrap();
+    let (first, last) = (newest[0]["timestamp"].clone(), newest.last().unwrap()["timestamp"].clone());
+    assert_eq!((newest.len(), first, last), (1000, json!(1001), json!(2)));
     assert_eq!(drafts(&ada).await.as_array().unwrap().len(), 1001);
 }
 

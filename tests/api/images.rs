@@ -45,7 +45,7 @@ async fn avatars_redirect_by_id_and_email() {
         format!("/user_avatars/1/generated/{}.png?version=1", ada.user_id),
         format!("/user_avatars/1/generated/{}-medium.png?version=1", ada.user_id),
     );
-    let nobody = "/user_avatars/1/generated/0.png?version=1";
+    let unknown = "/user_avatars/1/generated/0.png?version=1";
     for (path, expected) in [
         (format!("/avatar/{}", ada.user_id), url.as_str()),
         (format!("/avatar/{}", ada.email), &url),
@@ -53,7 +53,7 @@ async fn avatars_redirect_by_id_and_email() {
         (format!("/avatar/{}/medium", ada.user_id), &medium),
         (format!("/avatar/{}/medium", ada.email), &medium),
         ("/avatar/999999".to_owned(), "/user_avatars/1/generated/999999.png?version=1"),
-        ("/avatar/nobody@example.com".to_owned(), nobody),
+        ("/avatar/nobody@example.com".to_owned(), unknown),
     ] {
         let answer = bob.request_outside(Method::GET, &path).send().await;
         assert_eq!((answer.status, answer.header("location")), (302, expected), "{path}");

@@ -76,8 +76,8 @@ async fn who_accepts_an_invitation_has_the_language_of_the_page() {
     let hello = newest(&ada, json!([{"operator": "is", "operand": "dm"}])).await;
     assert!(hello[0].starts_with("Hallo, en welkom bij **"), "{hello:?}");
     // The inviter reads it in their own language.
-    let told = newest(&owner, json!([{"operator": "is", "operand": "dm"}])).await;
-    assert!(told.iter().any(|text| text.ends_with(" accepted your invitation!")), "{told:?}");
+    let notices = newest(&owner, json!([{"operator": "is", "operand": "dm"}])).await;
+    assert!(notices.iter().any(|text| text.ends_with(" accepted your invitation!")), "{notices:?}");
 }
 
 #[tokio::test]
@@ -130,8 +130,11 @@ async fn bots_write_in_the_language_of_the_reader_and_to_many_in_that_of_the_org
     owner.patch(&format!("/messages/{}", ids[0]), params).await.ok();
     let narrow =
         json!([{"operator": "channel", "operand": stream_id}, {"operator": "topic", "operand": "here"}]);
-    let told = newest(&ada, narrow).await;
-    assert!(told[0].starts_with("Ten temat przeniesiono do #**{new}>elsewhere**; zmiana: @_**"), "{told:?}");
+    let notices = newest(&ada, narrow).await;
+    assert!(
+        notices[0].starts_with("Ten temat przeniesiono do #**{new}>elsewhere**; zmiana: @_**"),
+        "{notices:?}"
+    );
     // Errors of the interface stay as published.
     ada.get("/messages/0", json!({})).await.error(400, "BAD_REQUEST", "Invalid message(s)");
 }

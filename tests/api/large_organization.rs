@@ -152,7 +152,7 @@ async fn events_reach_only_affected_users() {
     let unknown = |channel: &&Channel| channel.is_private && !channel.subscribers.contains(&place);
     let unknown: BTreeSet<i64> =
         large.channels.iter().filter(unknown).map(|channel| channel.stream_id).collect();
-    let mut told = BTreeSet::new();
+    let mut received = BTreeSet::new();
     for (listener, queue) in &mut large.listening {
         for event in queue.take().await {
             assert_eq!(*listener, place, "{event}");
@@ -162,8 +162,8 @@ async fn events_reach_only_affected_users() {
             }
             assert_eq!(event["op"], "create", "{event}");
             let streams = event["streams"].as_array().unwrap();
-            told.extend(streams.iter().map(|stream| stream["stream_id"].as_i64().unwrap()));
+            received.extend(streams.iter().map(|stream| stream["stream_id"].as_i64().unwrap()));
         }
     }
-    assert_eq!(told, unknown);
+    assert_eq!(received, unknown);
 }

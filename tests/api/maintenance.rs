@@ -59,7 +59,7 @@ async fn owners_are_warned_before_the_quota_of_files_is_used_up() {
     assert!(
         owner.notices().await[3].starts_with("Hochgeladene Dateien belegen 100 % ihres Kontingents; 0 MiB")
     );
-    assert_eq!(ada.notices().await, [""; 0], "only owners are told");
+    assert_eq!(ada.notices().await, [""; 0], "only owners are notified");
 }
 
 #[tokio::test]
@@ -76,34 +76,34 @@ async fn people_are_warned_before_their_own_quota_is_used_up() {
         server.sql(&files).await;
         measure(server).await;
     };
-    let told = async |client: &Client| {
-        let mut told = client.notices().await;
-        told.retain(|text| text.starts_with("Your uploaded files"));
-        told
+    let notices = async |client: &Client| {
+        let mut notices = client.notices().await;
+        notices.retain(|text| text.starts_with("Your uploaded files"));
+        notices
     };
     let levels = "SELECT value FROM counter WHERE name LIKE 'told_upload_quota_of%' ORDER BY value";
     set(&server, &ada, 8).await;
     set(&server, &bot, 7).await;
-    assert_eq!(told(&ada).await, [""; 0]);
+    assert_eq!(notices(&ada).await, [""; 0]);
     set(&server, &bot, 8).await;
     let text = "Your uploaded files, with those of your bots, take 80 % of your quota; 4 MiB are left. When it is used up, \
                 you cannot upload. You can delete old files in the settings.";
-    assert_eq!(told(&ada).await, [text]);
+    assert_eq!(notices(&ada).await, [text]);
     set(&server, &bot, 9).await;
-    assert_eq!(told(&ada).await.len(), 1, "it is about the same");
+    assert_eq!(notices(&ada).await.len(), 1, "it is about the same");
     set(&server, &bot, 11).await;
-    assert!(told(&ada).await[1].contains("take 95 % of your quota; 1 MiB"));
+    assert!(notices(&ada).await[1].contains("take 95 % of your quota; 1 MiB"));
     // When it is over and comes back.
     set(&server, &bot, 1).await;
     assert_eq!(server.column(levels).await, [""; 0]);
     set(&server, &bot, 8).await;
-    assert_eq!((told(&ada).await.len(), told(&owner).await.len()), (3, 0), "others are not told");
+    assert_eq!((notices(&ada).await.len(), notices(&owner).await.len()), (3, 0), "others are not notified");
     set(&server, &owner, 19).await;
-    assert!(told(&owner).await[0].contains("95 %"));
+    assert!(notices(&owner).await[0].contains("95 %"));
     server.restart().await;
     measure(&server).await;
     assert_eq!(server.column(levels).await, ["80", "95"]);
-    assert_eq!((told(&ada).await.len(), told(&owner).await.len()), (3, 1), "not again after a start");
+    assert_eq!((notices(&ada).await.len(), notices(&owner).await.len()), (3, 1), "not again after a start");
 }
 
 #[tokio::test]
@@ -118,9 +118,9 @@ async fn members_are_warned_of_their_share_and_administrators_have_none() {
     server.sql("UPDATE attachment SET size = 18 << 20").await;
     server.sql("UPDATE upload_state SET space_used = 72 << 20").await;
     measure(&server).await;
-    let told = "SELECT name || ' ' || value FROM counter WHERE name LIKE 'told_upload%' ORDER BY name";
+    let statement = "SELECT name || ' ' || value FROM counter WHERE name LIKE 'told_upload%' ORDER BY name";
     let expected = ["told_upload_quota 80".to_owned(), format!("told_upload_quota_of_{} 80", ada.user_id)];
-    assert_eq!(server.column(told).await, expected);
+    assert_eq!(server.column(statement).await, expected);
 }
 
 #[tokio::test]

@@ -36,14 +36,14 @@ async fn muting_is_emitted_to_the_muting_user_only() {
     mute(&ada, &bot).await;
     unmute(&ada, &bob).await;
     let muted = |id: i64, after: i64| json!({"id": id, "timestamp": START + after});
-    let told = |list: Value| json!({"type": "muted_users", "muted_users": list});
+    let event = |list: Value| json!({"type": "muted_users", "muted_users": list});
     let all = json!([muted(gone.user_id, 0), muted(bot.user_id, 10)]);
     of_ada
         .expect(&[
-            told(json!([muted(gone.user_id, 0)])),
-            told(json!([muted(gone.user_id, 0), muted(bob.user_id, 10)])),
-            told(json!([muted(gone.user_id, 0), muted(bob.user_id, 10), muted(bot.user_id, 10)])),
-            told(all.clone()),
+            event(json!([muted(gone.user_id, 0)])),
+            event(json!([muted(gone.user_id, 0), muted(bob.user_id, 10)])),
+            event(json!([muted(gone.user_id, 0), muted(bob.user_id, 10), muted(bot.user_id, 10)])),
+            event(all.clone()),
         ])
         .await;
     of_bob.expect_nothing().await;
@@ -98,9 +98,9 @@ async fn messages_of_muted_users_are_read() {
             events.iter().map(|event| (event["message"]["id"].as_i64().unwrap(), event["flags"].clone()));
         flags.collect::<Vec<_>>()
     };
-    let told = of_ada.expect_kinds(&["message"; 4]).await;
+    let received = of_ada.expect_kinds(&["message"; 4]).await;
     assert_eq!(
-        flags(&told),
+        flags(&received),
         [
             (in_channel, json!(["read", "mentioned"])),
             (direct, json!(["read"])),
@@ -108,8 +108,8 @@ async fn messages_of_muted_users_are_read() {
             (of_others, json!([])),
         ]
     );
-    let told = of_cleo.expect_kinds(&["message"; 4]).await;
-    assert_eq!(flags(&told)[..3], [(in_channel, json!([])), (group, json!([])), (elsewhere, json!([]))]);
+    let received = of_cleo.expect_kinds(&["message"; 4]).await;
+    assert_eq!(flags(&received)[..3], [(in_channel, json!([])), (group, json!([])), (elsewhere, json!([]))]);
     assert_eq!(unread(&ada).await["count"], 1);
     assert_eq!(unread(&ada).await["mentions"], json!([]));
     of_ada.ignore();

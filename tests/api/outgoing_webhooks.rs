@@ -237,10 +237,10 @@ async fn replies_are_limited_by_the_bots_permission_to_mention() {
         ada.send(general, "lunch", "@**Hook** go on").await;
         hook.request();
         let said = messages(&mut queue, 3).await;
-        let (told, failure) = (&said[1], &said[2]);
+        let (notice, failure) = (&said[1], &said[2]);
         assert_eq!((failure.0, failure.2.clone()), (bot, format!("Failure! {reason}")));
-        assert_eq!(told.0, server.notification_bot().await);
-        assert!(told.2.contains(reason), "the owner is told: {}", told.2);
+        assert_eq!(notice.0, server.notification_bot().await);
+        assert!(notice.2.contains(reason), "the owner is notified: {}", notice.2);
         // The next failure is reported too.
         ada.patch(&format!("/bots/{bot}"), json!({"service_payload_url": hook.url()})).await.ok();
     }
@@ -330,8 +330,8 @@ async fn invalid_replies_are_reported() {
         hook.request();
         let said = messages(&mut of_bob, 2).await;
         assert_eq!((said[1].0, said[1].2.as_str()), (bot, reply));
-        let told = messages(&mut of_ada, 1).await;
-        assert_eq!(told, [(notifier, json!("Internal"), prefix(id) + &reasons)]);
+        let received = messages(&mut of_ada, 1).await;
+        assert_eq!(received, [(notifier, json!("Internal"), prefix(id) + &reasons)]);
         ada.patch(&format!("/bots/{bot}"), json!({"service_payload_url": hook.url()})).await.ok();
     }
 }
@@ -354,8 +354,8 @@ async fn a_server_that_is_down_is_tried_four_times() {
     }
     let said = messages(&mut of_bob, 2).await;
     assert_eq!((said[1].0, said[1].2.as_str()), (bot, "Failure! Bot is unavailable"));
-    let told = messages(&mut of_ada, 1).await;
-    assert!(told[0].2.ends_with("\nA connection error occurred. Is my bot server down?"), "{told:?}");
+    let received = messages(&mut of_ada, 1).await;
+    assert!(received[0].2.ends_with("\nA connection error occurred. Is my bot server down?"), "{received:?}");
     assert_eq!(server.clock.seconds(), START + 2 + 10 + 60);
 }
 

@@ -134,7 +134,7 @@ async fn returning_users_are_emitted_immediately() {
     let mut older = guest.register(json!({"event_types": ["presence"]})).await;
     let mut newer = guest.register(modern_client).await;
     let mut own = ada.register(json!({"event_types": ["presence"]})).await;
-    let told = |status: &str, now: i64| {
+    let event = |status: &str, now: i64| {
         json!({
             "type": "presence",
             "user_id": ada.user_id,
@@ -146,8 +146,8 @@ async fn returning_users_are_emitted_immediately() {
     ping(&ada, "idle").await;
     older.expect_nothing().await;
     ping(&ada, "active").await;
-    older.expect(&[told("active", START)]).await;
-    own.expect(&[told("active", START)]).await;
+    older.expect(&[event("active", START)]).await;
+    own.expect(&[event("active", START)]).await;
     let simplified =
         json!({"type": "presence", "presences": {ada.user_id.to_string(): modern(START, START)}});
     newer.expect(&[simplified]).await;
@@ -163,7 +163,7 @@ async fn returning_users_are_emitted_immediately() {
     server.clock.advance(51);
     older.expect_nothing().await;
     ping(&ada, "active").await;
-    older.expect(&[told("active", START + 801)]).await;
+    older.expect(&[event("active", START + 801)]).await;
     newer.ignore();
     own.ignore();
     // Nothing of it is kept for later.
@@ -299,8 +299,8 @@ async fn guests_receive_events_of_accessible_users() {
     let mut events = guest.register(json!({"event_types": ["presence"]})).await;
     ping(&ada, "active").await;
     ping(&bob, "active").await;
-    let told = events.expect_kinds(&["presence"]).await;
-    assert_eq!(told[0]["user_id"], ada.user_id);
+    let received = events.expect_kinds(&["presence"]).await;
+    assert_eq!(received[0]["user_id"], ada.user_id);
     let adas = json!({"ada@example.com": legacy("active", START)});
     assert_eq!(guest.get("/realm/presence", ()).await.ok()["presences"], adas);
     let state = guest.post("/register", json!({"fetch_event_types": ["presence"]})).await.ok();
@@ -330,6 +330,6 @@ async fn users_who_become_accessible_have_a_presence_of_the_last_14_days() {
         let add = json!({"subscriptions": [{"name": channel}], "principals": [guest.user_id]});
         client.post("/users/me/subscriptions", add).await.ok();
     }
-    let told = events.expect_kinds(&["presence"]).await;
-    assert_eq!(told[0]["user_id"], ada.user_id);
+    let received = events.expect_kinds(&["presence"]).await;
+    assert_eq!(received[0]["user_id"], ada.user_id);
 }

@@ -22,8 +22,8 @@ async fn said_to(server: &TestServer, client: &Client) -> String {
     let mut events = client.register(json!({"event_types": ["message"]})).await;
     server.clock.advance(3600);
     server.deliver_due().await;
-    let told = events.expect_kinds(&["message"]).await;
-    let message = &told[0]["message"];
+    let received = events.expect_kinds(&["message"]).await;
+    let message = &received[0]["message"];
     let bot = server.notification_bot().await;
     assert_eq!((&message["sender_id"], &message["type"]), (&json!(bot), &json!("private")));
     assert_eq!(message["display_recipient"].as_array().unwrap().len(), 2);
@@ -226,7 +226,7 @@ async fn reminders_quote_the_message_as_it_is() {
     let mut events = ada.register(json!({"event_types": ["reminders"]})).await;
     owner.delete(&format!("/messages/{plain}"), ()).await.ok();
     owner.delete(&format!("/messages/{noted}"), ()).await.ok();
-    let told = "You requested a reminder for a message that was deleted.";
+    let reminder_text = "You requested a reminder for a message that was deleted.";
     let listed = reminders(&ada).await;
     events
         .expect(&[
@@ -239,15 +239,15 @@ async fn reminders_quote_the_message_as_it_is() {
     events.ignore();
     assert_eq!(
         (&listed[0]["content"], &listed[0]["rendered_content"]),
-        (&json!(told), &json!(format!("<p>{told}</p>")))
+        (&json!(reminder_text), &json!(format!("<p>{reminder_text}</p>")))
     );
     let content = listed[1]["content"].as_str().unwrap();
     assert!(
-        content.starts_with(told) && content.contains("eat") && !content.contains("remember"),
+        content.starts_with(reminder_text) && content.contains("eat") && !content.contains("remember"),
         "{content}"
     );
     ada.delete(&format!("/reminders/{second}"), ()).await.ok();
-    assert_eq!(said_to(&server, &ada).await, told);
+    assert_eq!(said_to(&server, &ada).await, reminder_text);
     let edited = owner.send_direct(&[&ada], "before").await;
     let mut parameters = of(edited);
     // However late: it is not a scheduled message.

@@ -35,9 +35,9 @@ async fn reports_reach_the_moderators() {
     let mut events = moderator.register(json!({"event_types": ["message"]})).await;
     let mut others = ada.register(json!({"event_types": ["message"]})).await;
     report(&ada, id, json!({"report_type": "spam", "description": "an *ad*"})).await.ok();
-    let told = events.expect_kinds(&["message"]).await;
+    let received = events.expect_kinds(&["message"]).await;
     assert_eq!(
-        (&told[0]["message"]["sender_id"], &told[0]["message"]["stream_id"]),
+        (&received[0]["message"]["sender_id"], &received[0]["message"]["stream_id"]),
         (&json!(bot), &json!(requests))
     );
     others.expect_nothing().await;

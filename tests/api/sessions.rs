@@ -383,20 +383,20 @@ async fn logins_from_new_places_are_reported() {
     );
     server.clock.advance(60);
     log_in(&server, "evil**@**all**", "203.0.113.1", "correct horse").await.ok();
-    let told = ada.notices().await;
-    assert_eq!(told.len(), 1, "{told:?}");
+    let notices = ada.notices().await;
+    assert_eq!(notices.len(), 1, "{notices:?}");
     let expected = "There was a new login to your account.\n\n* **Client**: `evil**@**all**`\n";
-    assert!(told[0].starts_with(expected), "{told:?}");
-    assert!(told[0].contains("* **IP address**: `203.0.113.1`\n* **Time**: <time:"), "{told:?}");
-    assert!(told[0].contains("If this was not you, set a new password immediately"), "{told:?}");
+    assert!(notices[0].starts_with(expected), "{notices:?}");
+    assert!(notices[0].contains("* **IP address**: `203.0.113.1`\n* **Time**: <time:"), "{notices:?}");
+    assert!(notices[0].contains("If this was not you, set a new password immediately"), "{notices:?}");
     log_in(&server, "evil**@**all**", "203.0.113.1", "correct horse").await.ok();
     assert_eq!(ada.notices().await.len(), 1, "once");
     // A program that fetches a key is another client.
     let key = server.anonymous().request(Method::POST, "/fetch_api_key");
     let login = json!({"username": "ada@example.com", "password": "correct horse"});
     key.header("X-Forwarded-For", "198.51.100.1").form(login).send().await.ok();
-    let told = ada.notices().await;
-    assert!(told.len() == 2 && told[1].contains("* **Client**: teamchat-tests\n"), "{told:?}");
+    let notices = ada.notices().await;
+    assert!(notices.len() == 2 && notices[1].contains("* **Client**: teamchat-tests\n"), "{notices:?}");
     log_in(&server, CHROME, "203.0.113.1", "wrong").await;
     assert_eq!(ada.notices().await.len(), 2, "a wrong password is no login");
 }
@@ -412,11 +412,11 @@ async fn locks_are_reported_once() {
     // The answers do not wait for the notice, but this comes after it.
     server.sql("SELECT 1").await;
     queue.expect_kinds(&["message"]).await;
-    let told = ada.notices().await;
-    assert_eq!(told.len(), 1, "{told:?}");
+    let notices = ada.notices().await;
+    assert_eq!(notices.len(), 1, "{notices:?}");
     let expected = "There were too many wrong passwords for your account, most recently from `203.0.113.1`. For up \
                     to 30 minutes, logins from the addresses that they came from are refused";
-    assert!(told[0].starts_with(expected), "{told:?}");
+    assert!(notices[0].starts_with(expected), "{notices:?}");
     // Failed logins to an unknown account notify no one and return the usual error.
     for _ in 0..6 {
         let login = json!({"username": "nobody@example.com", "password": "wrong"});
@@ -431,17 +431,20 @@ async fn new_passwords_are_reported_with_their_setter() {
     let (server, ada) = with_ada().await;
     let change = json!({"old_password": "correct horse", "new_password": "battery staple"});
     ada.patch("/settings", change).await.ok();
-    let told = ada.notices().await;
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("The password of your account was changed in its settings."), "{told:?}");
+    let notices = ada.notices().await;
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert!(
+        notices[0].starts_with("The password of your account was changed in its settings."),
+        "{notices:?}"
+    );
     let email = || "ada@example.com".to_owned();
     server.command(Command::SetPassword { email: email(), password: "third one".to_owned() }).await;
     let key = server.command(Command::CreateKey { email: email(), client: "test".to_owned() }).await;
     let ada = ada.with_key(key["api_key"].as_str().unwrap());
-    let told = ada.notices().await;
-    assert_eq!(told.len(), 3, "{told:?}");
+    let notices = ada.notices().await;
+    assert_eq!(notices.len(), 3, "{notices:?}");
     assert!(
-        told[1].starts_with("The password of your account was set by the operator of this server."),
-        "{told:?}"
+        notices[1].starts_with("The password of your account was set by the operator of this server."),
+        "{notices:?}"
     );
 }

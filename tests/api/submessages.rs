@@ -79,17 +79,20 @@ async fn votes_are_emitted_to_receivers() {
     add(&bob, id, &vote).await.ok();
     add(&ada, id, &json!({"type": "question", "question": "Dinner?"})).await.ok();
     add(&eve, id, &vote).await.error(400, "BAD_REQUEST", "Invalid message(s)");
-    let told = events.expect_kinds(&["submessage", "submessage"]).await;
+    let received = events.expect_kinds(&["submessage", "submessage"]).await;
     let data = bob.message(id).await["submessages"].clone();
     assert_eq!(data.as_array().unwrap().len(), 3);
     assert_eq!(data[0], first[0]);
-    for (event, submessage) in told.iter().zip(&data.as_array().unwrap()[1..]) {
+    for (event, submessage) in received.iter().zip(&data.as_array().unwrap()[1..]) {
         let expected = json!({"id": event["id"], "type": "submessage", "msg_type": "widget", "message_id": id,
             "submessage_id": submessage["id"], "sender_id": submessage["sender_id"],
             "content": submessage["content"]});
         assert_eq!(*event, expected);
     }
-    assert_eq!((&told[0]["sender_id"], &told[0]["content"]), (&json!(bob.user_id), &json!(vote.to_string())));
+    assert_eq!(
+        (&received[0]["sender_id"], &received[0]["content"]),
+        (&json!(bob.user_id), &json!(vote.to_string()))
+    );
     outsiders.expect_nothing().await;
 }
 
@@ -147,12 +150,12 @@ async fn data_of_unknown_kinds_are_kept_as_they_are() {
         author.post("/submessage", parameters).await.ok();
     }
     let kept = ada.message(game).await["submessages"].clone();
-    let told = events.expect_kinds(&["submessage"; 4]).await;
+    let received = events.expect_kinds(&["submessage"; 4]).await;
     assert_eq!(kept.as_array().unwrap().len(), sent.len());
     for (index, (author, content)) in sent.into_iter().enumerate() {
         let expected = (&json!(author.user_id), &json!(content));
         assert_eq!((&kept[index]["sender_id"], &kept[index]["content"]), expected, "stored");
-        assert_eq!((&told[index]["sender_id"], &told[index]["content"]), expected, "told");
+        assert_eq!((&received[index]["sender_id"], &received[index]["content"]), expected, "received");
     }
 }
 

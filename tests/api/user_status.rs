@@ -17,7 +17,7 @@ async fn partial_statuses_reach_all_users() {
     let server = TestServer::start().await;
     let (ada, guest) = (server.member("ada").await, server.guest("guest").await);
     let mut events = guest.register(json!({"event_types": ["user_status"]})).await;
-    let told = |parts: Value| {
+    let changed = |parts: Value| {
         let mut event = json!({"type": "user_status", "user_id": ada.user_id});
         event.as_object_mut().unwrap().extend(parts.as_object().unwrap().clone());
         event
@@ -26,12 +26,12 @@ async fn partial_statuses_reach_all_users() {
     ada.post("/users/me/status", &[("status_text", "  out to lunch ")]).await.ok();
     // The same again is no change.
     ada.post("/users/me/status", &[("status_text", "out to lunch")]).await.ok();
-    events.expect(&[told(json!({"status_text": "out to lunch"}))]).await;
+    events.expect(&[changed(json!({"status_text": "out to lunch"}))]).await;
     assert_eq!(status(&guest, &ada).await, json!({"status_text": "out to lunch"}));
 
     ada.post("/users/me/status", &[("emoji_name", "car")]).await.ok();
     let car = json!({"emoji_name": "car", "emoji_code": "1f697", "reaction_type": "unicode_emoji"});
-    events.expect(&[told(car.clone())]).await;
+    events.expect(&[changed(car.clone())]).await;
     let mut whole = car.clone();
     whole["status_text"] = json!("out to lunch");
     assert_eq!(status(&guest, &ada).await, whole);
@@ -40,11 +40,11 @@ async fn partial_statuses_reach_all_users() {
     let zulip = json!({"status_text": "", "emoji_name": "zulip", "emoji_code": "zulip",
         "reaction_type": "zulip_extra_emoji"});
     ada.post("/users/me/status", &zulip).await.ok();
-    events.expect(&[told(zulip)]).await;
+    events.expect(&[changed(zulip)]).await;
 
     ada.post("/users/me/status", &[("emoji_name", "")]).await.ok();
     let none = json!({"emoji_name": "", "emoji_code": "", "reaction_type": "unicode_emoji"});
-    events.expect(&[told(none)]).await;
+    events.expect(&[changed(none)]).await;
     assert_eq!(status(&guest, &ada).await, json!({}));
     assert_eq!(state(&guest).await, json!({}));
 }
@@ -125,10 +125,10 @@ async fn administrators_set_the_status_of_others() {
     let set = json!({"status_text": "on vacation", "emoji_name": "car", "emoji_code": "1f697",
         "reaction_type": "unicode_emoji"});
     administrator.post(&path(ada.user_id), &set).await.ok();
-    let mut told = set.clone();
-    told["type"] = json!("user_status");
-    told["user_id"] = json!(ada.user_id);
-    events.expect(&[told]).await;
+    let mut event = set.clone();
+    event["type"] = json!("user_status");
+    event["user_id"] = json!(ada.user_id);
+    events.expect(&[event]).await;
     assert_eq!(status(&moderator, &ada).await, set);
     // Being away is not theirs to set.
     let answer = administrator.post(&path(ada.user_id), json!({"status_text": "", "away": true})).await;
@@ -187,8 +187,8 @@ async fn guests_receive_events_of_accessible_users() {
         client.post("/users/me/status", &[("status_text", "here")]).await.ok();
         client.post("/users/me/status", &[("away", "true")]).await.ok();
     }
-    let told = events.expect_kinds(&["user_status"; 2]).await;
-    assert_eq!([&told[0]["user_id"], &told[1]["user_id"]], [ada.user_id; 2]);
+    let received = events.expect_kinds(&["user_status"; 2]).await;
+    assert_eq!([&received[0]["user_id"], &received[1]["user_id"]], [ada.user_id; 2]);
     let adas = json!({ada.user_id.to_string(): {"away": true, "status_text": "here"}});
     assert_eq!(state(&guest).await, adas);
     assert_eq!(state(&ada).await.as_object().unwrap().len(), 2);

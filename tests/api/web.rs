@@ -97,9 +97,9 @@ async fn the_page_is_for_browsers_and_its_files_are_cached_under_their_hash() {
 async fn the_manifest_has_the_name_and_icon_of_the_organization() {
     let server = TestServer::start().await;
     let owner = server.user("olga", Role::Owner, None, None).await;
-    let nobody = server.anonymous();
+    let anonymous = server.anonymous();
     let load = async |path: &str| {
-        let answer = nobody.request_outside(Method::GET, path).send().await;
+        let answer = anonymous.request_outside(Method::GET, path).send().await;
         assert_eq!((answer.status, answer.header("cache-control")), (200, "no-cache"), "{path}");
         answer
     };
@@ -139,7 +139,7 @@ async fn the_manifest_has_the_name_and_icon_of_the_organization() {
         assert!(text.contains("href=\"data:image/png;base64,iVBOR"), "{text}");
         assert_eq!(text.contains("<rect"), has_margin, "{text}");
     }
-    let other = nobody.request_outside(Method::GET, "/manifest_icon/other.svg").send().await;
+    let other = anonymous.request_outside(Method::GET, "/manifest_icon/other.svg").send().await;
     other.error(404, "BAD_REQUEST", "Not found");
 }
 
@@ -158,34 +158,34 @@ async fn a_session_belongs_to_one_browser_and_ends_with_it() {
     let (server, ada) = with_ada().await;
     let session = Session::begin(&server).await;
     let other = Session::begin(&server).await;
-    let nobody = server.anonymous();
-    let me = session.request(&nobody, Method::GET, "/json/users/me").send().await.ok();
+    let anonymous = server.anonymous();
+    let me = session.request(&anonymous, Method::GET, "/json/users/me").send().await.ok();
     assert_eq!(me["user_id"], ada.user_id);
-    let sent = session.request(&nobody, Method::POST, "/json/messages");
+    let sent = session.request(&anonymous, Method::POST, "/json/messages");
     let sent = sent.form(json!({"type": "direct", "to": json!([ada.user_id]).to_string(), "content": "hi"}));
     let id = sent.send().await.ok()["id"].clone();
     let message = ada.get(&format!("/messages/{id}"), ()).await.ok()["message"].clone();
     assert_eq!((&message["client"], &message["flags"]), (&json!("website"), &json!(["read"])));
 
-    let keys = session.request(&nobody, Method::GET, "/json/users/me/api_keys").send().await.ok();
+    let keys = session.request(&anonymous, Method::GET, "/json/users/me/api_keys").send().await.ok();
     let clients = |name: &str| -> Vec<_> {
         keys[name].as_array().unwrap().iter().map(|one| one["client"].clone()).collect()
     };
     assert_eq!((clients("api_keys"), clients("sessions").len()), (vec![json!("command line")], 2));
     assert_eq!(keys["current_session_id"], keys["sessions"][0]["id"]);
 
-    session.request(&nobody, Method::POST, "/accounts/logout/").send().await.ok();
-    let answer = session.request(&nobody, Method::GET, "/json/users/me").send().await;
+    session.request(&anonymous, Method::POST, "/accounts/logout/").send().await.ok();
+    let answer = session.request(&anonymous, Method::GET, "/json/users/me").send().await;
     assert_eq!(answer.header("www-authenticate"), r#"Session realm="zulip""#);
     answer.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
-    other.request(&nobody, Method::GET, "/json/users/me").send().await.ok();
+    other.request(&anonymous, Method::GET, "/json/users/me").send().await.ok();
 
-    other.request(&nobody, Method::POST, "/json/users/me/api_keys/revoke_others").send().await.ok();
+    other.request(&anonymous, Method::POST, "/json/users/me/api_keys/revoke_others").send().await.ok();
     ada.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
-    let keys = other.request(&nobody, Method::GET, "/json/users/me/api_keys").send().await.ok();
+    let keys = other.request(&anonymous, Method::GET, "/json/users/me/api_keys").send().await.ok();
     let path = format!("/json/users/me/sessions/{}", keys["current_session_id"]);
-    other.request(&nobody, Method::DELETE, &path).send().await.ok();
-    assert_eq!(other.request(&nobody, Method::GET, "/json/users/me").send().await.status, 401);
+    other.request(&anonymous, Method::DELETE, &path).send().await.ok();
+    assert_eq!(other.request(&anonymous, Method::GET, "/json/users/me").send().await.status, 401);
 }
 
 // conformance: auth-24, auth-25
@@ -193,8 +193,8 @@ async fn a_session_belongs_to_one_browser_and_ends_with_it() {
 async fn cross_site_requests_are_recognized() {
     let (server, ada) = with_ada().await;
     let session = Session::begin(&server).await;
-    let nobody = server.anonymous();
-    let post = |path: &str| nobody.request_outside(Method::POST, path).header("Cookie", &session.cookies);
+    let anonymous = server.anonymous();
+    let post = |path: &str| anonymous.request_outside(Method::POST, path).header("Cookie", &session.cookies);
     let wrong_token = "CSRF error: The token is missing or incorrect.";
     let wrong_site = "CSRF error: The request comes from another site.";
     post("/json/drafts").send().await.error(403, "CSRF_FAILED", wrong_token);
@@ -205,14 +205,14 @@ async fn cross_site_requests_are_recognized() {
         let answer =
             post("/json/drafts").header("X-CSRFToken", &session.token).header(name, value).send().await;
         answer.error(403, "CSRF_FAILED", wrong_site);
-        let login = nobody.request_outside(Method::POST, "/json/fetch_api_key").header(name, value);
+        let login = anonymous.request_outside(Method::POST, "/json/fetch_api_key").header(name, value);
         login.send().await.error(403, "CSRF_FAILED", wrong_site);
     }
     // A cookie has no effect on the paths of API keys, and a form of another page is refused.
     let msg = "Not logged in: API authentication or user session required";
     post("/api/v1/drafts").header("X-CSRFToken", &session.token).send().await.error(401, "UNAUTHORIZED", msg);
     post("/accounts/logout/").send().await.error(401, "UNAUTHORIZED", msg);
-    session.request(&nobody, Method::GET, "/json/users/me").send().await.ok();
+    session.request(&anonymous, Method::GET, "/json/users/me").send().await.ok();
     // An API key is no session.
     ada.request_outside(Method::GET, "/json/users/me").send().await.error(401, "UNAUTHORIZED", msg);
 }

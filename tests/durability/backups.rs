@@ -429,7 +429,7 @@ async fn notices(owner: &Person, origin: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn scheduled_backups_are_made_and_failures_are_told_once() {
+async fn scheduled_backups_are_made_and_failures_are_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     let (db, to) = (folder.path().join("chat.sqlite"), folder.path().join("backups"));
     let owner = Person::create(&db, "owner", "owner");
@@ -455,13 +455,13 @@ async fn scheduled_backups_are_made_and_failures_are_told_once() {
         let health = run(&["health", "--url", &server.origin]);
         let said = String::from_utf8_lossy(&health.stderr);
         assert_eq!((health.status.code(), &*said), (Some(0), "warning: The last backup failed.\n"));
-        let told = loop {
-            let told = notices(&owner, &server.origin).await;
-            if !told.is_empty() {
-                break told;
+        let notices = loop {
+            let notices = notices(&owner, &server.origin).await;
+            if !notices.is_empty() {
+                break notices;
             }
         };
-        assert!(told.len() == 1 && told[0].contains("`/proc: the disk has 0 MiB left"), "{told:?}");
+        assert!(notices.len() == 1 && notices[0].contains("`/proc: the disk has 0 MiB left"), "{notices:?}");
         server.kill();
     }
     // Of another server, or of a person.
@@ -510,8 +510,8 @@ async fn scheduled_backups_are_made_and_failures_are_told_once() {
     std::fs::write(&list, late.to_string()).unwrap();
     let server = Server::start_with(&db, &variables);
     while notices(&owner, &server.origin).await.len() < 4 {}
-    let told = notices(&owner, &server.origin).await;
-    assert!(told[2].starts_with("The backup of this server is overdue"), "{told:?}");
-    assert_eq!(told[3], "The backup of this server succeeded again.");
+    let received = notices(&owner, &server.origin).await;
+    assert!(received[2].starts_with("The backup of this server is overdue"), "{received:?}");
+    assert_eq!(received[3], "The backup of this server succeeded again.");
     health_is(&server.origin, Value::Null).await;
 }

@@ -69,7 +69,7 @@ async fn a_server_reads_its_configuration() {
     let db = folder.path().join("named-in-the-file.sqlite");
     let path = folder.path().join("teamchat.toml");
     let text = format!(
-        "# Everything that serve can be told.\ndb = {db:?}\nlisten = [\"127.0.0.1:0\"]\n\
+        "# All settings of serve.\ndb = {db:?}\nlisten = [\"127.0.0.1:0\"]\n\
          public-url = \"https://chat.example.com\"\nmax-file-upload-size-mib = 7\nrate-limit = \"off\"\nno-web = true\n\
          trusted-proxy = [\"127.0.0.1\", \"10.0.0.0/8\"]\n"
     );

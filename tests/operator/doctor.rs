@@ -164,7 +164,7 @@ fn a_sound_server_has_no_findings() {
 }
 
 #[test]
-fn a_database_that_cannot_be_used_is_told_apart() {
+fn a_database_that_cannot_be_used_has_its_own_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let missing = examine(folder, &[]);
@@ -392,7 +392,7 @@ fn rows_of_the_future_and_a_long_log_are_named() {
 }
 
 #[test]
-fn copies_that_nobody_needs_are_named() {
+fn copies_that_are_not_needed_are_named() {
     let folder = folder_with_database();
     let folder = folder.path();
     assert!(!examine(folder, &[]).has("ok", "copies", &[]));

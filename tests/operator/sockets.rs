@@ -248,7 +248,7 @@ fn doctor_looks_at_the_sockets_of_a_running_server() {
 }
 
 #[test]
-fn systemd_is_told_about_the_start_life_and_end() {
+fn systemd_is_notified_of_the_start_life_and_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();

@@ -299,7 +299,7 @@ async fn a_hangup_does_not_end_a_server_without_tls() {
 }
 
 #[tokio::test]
-async fn a_silent_handshake_and_nonsense_harm_nobody() {
+async fn a_silent_handshake_and_nonsense_do_no_harm() {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new();
     let files = authority.issue(folder.path(), &[NAME], 90);

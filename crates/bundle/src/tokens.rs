@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn regular_expressions_are_told_from_divisions() {
+    fn regular_expressions_are_distinguished_from_divisions() {
         assert_eq!(regexes("x = /a\\/[/]b/gu.test(y)"), ["/a\\/[/]b/gu"]);
         assert_eq!(regexes("a / b / c"), [""; 0]);
         assert_eq!(regexes("f(x) / 2 / g[1] / 2"), [""; 0]);

@@ -125,7 +125,7 @@ fn update_channel(
                 tx.emit(update, audience.clone());
             }
             if new.name != old.name {
-                bots::events::emit_default_channel_anew(tx, new.stream_id, &seen_by)?;
+                bots::events::emit_default_channel_again(tx, new.stream_id, &seen_by)?;
             }
             Ok((new, notices))
         },

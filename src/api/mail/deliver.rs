@@ -149,11 +149,11 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
         now + scheduler::pause_after(&LETTER_PAUSES, due.attempts.unsigned_abs())
     };
     tracing::warn!(kind = due.kind, error = text, "an email was not sent and will be tried again");
-    let is_told = app.mail.deliveries.failing().is_some_and(|failing| now - failing.since >= TELL_AFTER);
+    let is_reported = app.mail.deliveries.failing().is_some_and(|failing| now - failing.since >= TELL_AFTER);
     let id = due.id;
     let job = move |tx: &mut Tx<'_>| {
         outbox::postpone(tx, id, next_try, &text)?;
-        if is_told { operation::mail_failed(tx, &text) } else { Ok(()) }
+        if is_reported { operation::mail_failed(tx, &text) } else { Ok(()) }
     };
     app.writer.run(job).await
 }

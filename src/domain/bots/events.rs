@@ -195,7 +195,7 @@ fn emit_default_channel_to(
 
 /// Emits a channel, as the default channel of bots, to those of some users who can administer the bots: they see it now, or no
 /// longer, or it has a new name.
-pub fn emit_default_channel_anew(
+pub fn emit_default_channel_again(
     tx: &mut Tx<'_>,
     stream_id: StreamId,
     user_ids: &RoaringBitmap,
@@ -227,11 +227,11 @@ pub fn emit_owner_changed(tx: &mut Tx<'_>, bot: &UserRow, before: &Administrator
     let kept = before.all() & after.all();
     emit_administrators_changed(tx, bot, before, &after)?;
     let lost_key = &before.full & &after.without_key;
-    let told = kept - lost_key;
-    emit_updated_to(tx, bot, BotChange::OwnerId(bot.bot_owner_id), told.clone());
+    let receivers = kept - lost_key;
+    emit_updated_to(tx, bot, BotChange::OwnerId(bot.bot_owner_id), receivers.clone());
     let kept_key = &before.full & &after.full;
     emit_key_to(tx, bot, kept_key.clone())?;
-    emit_service_to(tx, bot, &told - (&before.without_key & &after.full))
+    emit_service_to(tx, bot, &receivers - (&before.without_key & &after.full))
 }
 
 /// Emits a bot to those who can administer it now, or no longer, or may have its key now, or no longer.

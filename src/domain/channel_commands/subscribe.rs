@@ -159,11 +159,10 @@ fn emit_subscribed(
         });
         tx.emit(SubscriptionsAdded::new(subscriptions.collect(), defaults), Audience::users(users));
     }
-    let is_alike = |one: &(&StreamRow, &Vec<UserId>, RoaringBitmap),
-                    other: &(&StreamRow, &Vec<UserId>, _)| {
+    let is_same = |one: &(&StreamRow, &Vec<UserId>, RoaringBitmap), other: &(&StreamRow, &Vec<UserId>, _)| {
         one.1 == other.1 && one.2 == other.2 && one.0.is_archived == other.0.is_archived
     };
-    for group in peers.chunk_by(is_alike) {
+    for group in peers.chunk_by(is_same) {
         let Some((stream, users, seen_before)) = group.first() else { continue };
         let users = set(users);
         let stream_ids = group.iter().map(|(stream, ..)| stream.stream_id).collect();

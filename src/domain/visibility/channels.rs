@@ -119,7 +119,7 @@ pub(super) fn emit_gained(tx: &mut Tx<'_>, changes: &[Change]) -> ApiResult<()> 
 /// Emits the channels as those of bots, whose owners know them by name if they see them.
 pub(super) fn emit_of_bots(tx: &mut Tx<'_>, changes: &[Change]) -> ApiResult<()> {
     for Change { stream, gained, lost } in changes {
-        bots::events::emit_default_channel_anew(tx, stream.stream_id, &(gained | lost))?;
+        bots::events::emit_default_channel_again(tx, stream.stream_id, &(gained | lost))?;
     }
     Ok(())
 }

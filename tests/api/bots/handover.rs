@@ -131,9 +131,9 @@ async fn bots_leave_private_channels_in_a_handover() {
             give(&eve, helper.user_id, &olga).await;
         })
         .await;
-    let told = json!({"type": "subscription", "op": "peer_remove", "stream_ids": [of_eve],
+    let event = json!({"type": "subscription", "op": "peer_remove", "stream_ids": [of_eve],
         "user_ids": [helper.user_id]});
-    of_others.expect(&[told]).await;
+    of_others.expect(&[event]).await;
     assert_eq!(members(of_eve).await["subscribers"], json!([eve.user_id]));
     for stream_id in [shared, public] {
         let subscribers = members(stream_id).await["subscribers"].clone();
@@ -195,8 +195,8 @@ async fn bots_leave_groups_and_permissions_in_a_handover() {
         "BAD_REQUEST",
         "Invalid channel ID",
     );
-    let told = bob.notices().await.pop().unwrap();
-    assert!(told.ends_with(" It was removed from groups and permissions that you are not in."), "{told}");
+    let notice = bob.notices().await.pop().unwrap();
+    assert!(notice.ends_with(" It was removed from groups and permissions that you are not in."), "{notice}");
 }
 
 #[tokio::test]
@@ -237,8 +237,8 @@ async fn scheduled_messages_of_a_bot_end_with_its_owner() {
     server.clock.advance(3600);
     server.deliver_due().await;
     queue.expect_nothing().await;
-    let told = olga.notices().await.pop().unwrap();
-    assert!(told.ends_with(" Its scheduled messages were stopped."), "{told}");
+    let notice = olga.notices().await.pop().unwrap();
+    assert!(notice.ends_with(" Its scheduled messages were stopped."), "{notice}");
 }
 
 #[tokio::test]
@@ -258,14 +258,14 @@ async fn the_server_of_an_outgoing_webhook_is_asked_nothing_for_a_new_owner() {
     assert_eq!((&service["base_url"], &service["interface"]), (&json!(""), &json!(1)));
     assert_ne!(service["token"], token);
     let key = bob.get(&format!("{path}/api_key"), ()).await.ok()["api_key"].clone();
-    let told = |name: &str, value: Value| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, name: value}});
+    let event = |name: &str, value: Value| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, name: value}});
     let url = json!([{"base_url": "http://b.example/", "interface": 1, "token": token}]);
     of_olga
         .expect(&[
-            told("services", url),
-            told("owner_id", json!(bob.user_id)),
-            told("api_key", key),
-            told("services", json!([service])),
+            event("services", url),
+            event("owner_id", json!(bob.user_id)),
+            event("api_key", key),
+            event("services", json!([service])),
         ])
         .await;
     bob.patch(&path, json!({"service_payload_url": "http://c.example/"})).await.ok();

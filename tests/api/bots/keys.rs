@@ -33,10 +33,10 @@ async fn owners_and_administrators_read_and_renew_keys() {
     let (mut of_owner, mut of_ada) = (owner.register(&register).await, ada.register(&register).await);
     let mut of_bob = bob.register(&register).await;
     let renewed = ada.post(&renew, ()).await.ok()["api_key"].clone();
-    let told = json!({"type": "realm_bot", "op": "update",
+    let event = json!({"type": "realm_bot", "op": "update",
         "bot": {"user_id": helper.user_id, "api_key": renewed}});
-    of_owner.expect(std::slice::from_ref(&told)).await;
-    of_ada.expect(&[told]).await;
+    of_owner.expect(std::slice::from_ref(&event)).await;
+    of_ada.expect(&[event]).await;
     of_bob.expect_nothing().await;
     assert_ne!(renewed, made["api_key"]);
     helper.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
@@ -45,10 +45,10 @@ async fn owners_and_administrators_read_and_renew_keys() {
     // A bot may renew its own.
     let own = helper.post("/users/me/api_key/regenerate", ()).await.ok()["api_key"].clone();
     assert_eq!(owner.get(&path, ()).await.ok()["api_key"], own);
-    let told =
+    let event =
         json!({"type": "realm_bot", "op": "update", "bot": {"user_id": helper.user_id, "api_key": own}});
-    of_owner.expect(std::slice::from_ref(&told)).await;
-    of_ada.expect(&[told]).await;
+    of_owner.expect(std::slice::from_ref(&event)).await;
+    of_ada.expect(&[event]).await;
 
     // Its owner is notified of a new key that another user made, and of no other.
     assert_eq!(ada.notices().await, [""; 0]);
@@ -70,10 +70,10 @@ async fn guests_receive_no_bots() {
     let (path, given) = (format!("/bots/{id}/api_key"), format!("/bots/{other}"));
     let account = format!("/users/{}", ada.user_id);
     let mut queue = ada.register(json!({"event_types": ["realm_bot"]})).await;
-    let told = |op: &str, bot: Value| json!({"type": "realm_bot", "op": op, "bot": bot});
+    let event = |op: &str, bot: Value| json!({"type": "realm_bot", "op": op, "bot": bot});
 
     owner.patch(&account, json!({"role": 600})).await.ok();
-    queue.expect(&[told("delete", json!({"user_id": id}))]).await;
+    queue.expect(&[event("delete", json!({"user_id": id}))]).await;
     assert!(realm_bots(&ada).await.is_empty());
     ada.get(&path, ()).await.error(400, "BAD_REQUEST", "Not allowed for guest users");
     owner.post(&format!("{path}/regenerate"), ()).await.ok();
@@ -86,7 +86,7 @@ async fn guests_receive_no_bots() {
     owner.patch(&account, json!({"role": 400})).await.ok();
     let record = realm_bots(&ada).await.remove(0);
     assert_eq!(record["api_key"], ada.get(&path, ()).await.ok()["api_key"]);
-    queue.expect(&[told("add", record)]).await;
+    queue.expect(&[event("add", record)]).await;
 
     server
         .check_state_sync(&[&owner, &ada, &bob], async || {

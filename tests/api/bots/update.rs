@@ -25,15 +25,15 @@ async fn owners_change_their_bots_and_administrators_all() {
         "default_events_register_stream": "general", "default_all_public_streams": true,
         "bot_owner": "ada@example.com"});
     assert_eq!(answer, expected);
-    let told = |name: &str, value: Value| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, name: value}});
+    let change = |name: &str, value: Value| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, name: value}});
     let renamed =
         json!({"type": "realm_user", "op": "update", "person": {"user_id": id, "full_name": "Better"}});
     let all = [
         renamed.clone(),
-        told("full_name", json!("Better")),
-        told("default_sending_stream", json!("general")),
-        told("default_events_register_stream", json!("general")),
-        told("default_all_public_streams", json!(true)),
+        change("full_name", json!("Better")),
+        change("default_sending_stream", json!("general")),
+        change("default_events_register_stream", json!("general")),
+        change("default_all_public_streams", json!(true)),
     ];
     of_owner.expect(&all).await;
     of_ada.expect(&all).await;
@@ -43,7 +43,7 @@ async fn owners_change_their_bots_and_administrators_all() {
     assert_eq!(answer["config_data"], json!({"a": "1", "b": "2"}));
     assert_eq!(answer["default_sending_stream"], Value::Null);
     for queue in [&mut of_owner, &mut of_ada] {
-        queue.expect(&[told("default_sending_stream", Value::Null)]).await;
+        queue.expect(&[change("default_sending_stream", Value::Null)]).await;
     }
     // Unchanged values emit no event.
     ada.patch(&path, json!({"full_name": "Better", "bot_owner_id": ada.user_id, "role": 400})).await.ok();
@@ -175,11 +175,11 @@ async fn bots_given_to_guests_become_guests() {
     let refused = owner.patch(&format!("/bots/{other}"), both).await;
     refused.error(400, "BAD_REQUEST", "The bot of a guest is a guest.");
     owner.patch(&format!("/bots/{other}"), json!({"bot_owner_id": guest.user_id})).await.ok();
-    let told = |person: Value| json!({"type": "realm_user", "op": "update", "person": person});
+    let event = |person: Value| json!({"type": "realm_user", "op": "update", "person": person});
     queue
         .expect(&[
-            told(json!({"user_id": other, "bot_owner_id": guest.user_id})),
-            told(json!({"user_id": other, "role": 600})),
+            event(json!({"user_id": other, "bot_owner_id": guest.user_id})),
+            event(json!({"user_id": other, "role": 600})),
         ])
         .await;
     assert_eq!(role(other).await, 600);
@@ -254,12 +254,12 @@ async fn hidden_default_channels_are_not_sent_to_owners() {
     let (mut of_owner, mut of_ada) = (owner.register(&register).await, ada.register(&register).await);
     let mut of_bob = bob.register(&register).await;
     owner.patch(&path, json!({"default_sending_stream": "merger"})).await.ok();
-    let told = |name: Value| {
+    let event = |name: Value| {
         let bot = json!({"user_id": id, "default_sending_stream": name});
         json!({"type": "realm_bot", "op": "update", "bot": bot})
     };
-    of_owner.expect(&[told(json!("merger"))]).await;
-    of_ada.expect(&[told(Value::Null)]).await;
+    of_owner.expect(&[event(json!("merger"))]).await;
+    of_ada.expect(&[event(Value::Null)]).await;
     owner.patch(&path, json!({"bot_owner_id": bob.user_id})).await.ok();
     let added = of_bob.expect_kinds(&["realm_bot/add"]).await;
     assert_eq!(channels(&added[0]["bot"]), hidden);
@@ -288,16 +288,16 @@ async fn bots_are_deactivated_and_reactivated() {
     ada.delete(&path, ()).await.ok();
     ada.delete(&path, ()).await.ok();
     helper.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Account is deactivated");
-    let told = |active: bool| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, "is_active": active}});
+    let event = |active: bool| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, "is_active": active}});
     let person = |active: bool| json!({"type": "realm_user", "op": "update", "person": {"user_id": id, "is_active": active}});
-    of_ada.expect(&[told(false)]).await;
+    of_ada.expect(&[event(false)]).await;
     of_bob.expect(&[person(false)]).await;
     assert_eq!(ada.get("/bots", ()).await.ok()["bots"], json!([]));
     assert_eq!(realm_bots(&ada).await[0]["is_active"], false);
     owner.post(&format!("/users/{id}/reactivate"), ()).await.ok();
     let key = ada.get(&format!("{path}/api_key"), ()).await.ok()["api_key"].clone();
-    let told_key = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, "api_key": key}});
-    of_ada.expect(&[told(true), told_key]).await;
+    let key_change = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, "api_key": key}});
+    of_ada.expect(&[event(true), key_change]).await;
     of_bob.expect(&[person(true)]).await;
     helper.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
 }
@@ -313,13 +313,13 @@ async fn bots_of_deactivated_users_can_be_taken_over() {
     owner.patch(&format!("/bots/{id}"), json!({"full_name": "Orphan"})).await.ok();
     let mut queue = owner.register(json!({"event_types": ["realm_bot"]})).await;
     owner.post(&format!("/users/{id}/reactivate"), ()).await.ok();
-    let told = |name: &str, value: Value| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, name: value}});
+    let event = |name: &str, value: Value| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, name: value}});
     let key = owner.get(&format!("/bots/{id}/api_key"), ()).await.ok()["api_key"].clone();
     queue
         .expect(&[
-            told("is_active", json!(true)),
-            told("owner_id", json!(owner.user_id)),
-            told("api_key", key),
+            event("is_active", json!(true)),
+            event("owner_id", json!(owner.user_id)),
+            event("api_key", key),
         ])
         .await;
     assert_eq!(owner.get("/bots", ()).await.ok()["bots"][0]["full_name"], "Orphan");

@@ -277,17 +277,17 @@ async fn new_channels_reach_exactly_users_who_can_see_them() {
     let created = json!({"type": "stream", "op": "create", "streams": "*"});
     let added = json!({"type": "subscription", "op": "add", "subscriptions": "*"});
     // The notification bot's word about the channel is its first message.
-    let told = |id: i64, name: &str| {
+    let event = |id: i64, name: &str| {
         json!({
             "type": "stream", "op": "update", "stream_id": id, "name": name, "property": "first_message_id",
             "value": "*",
         })
     };
     for queue in [&mut owners, &mut bobs, &mut cleos] {
-        queue.expect(&[created.clone(), peers.clone(), told(id, "public")]).await;
+        queue.expect(&[created.clone(), peers.clone(), event(id, "public")]).await;
     }
     for queue in [&mut adas, &mut guests] {
-        let events = queue.expect(&[created.clone(), added.clone(), told(id, "public")]).await;
+        let events = queue.expect(&[created.clone(), added.clone(), event(id, "public")]).await;
         assert_eq!(events[0]["streams"][0]["stream_id"], json!(id));
         assert_eq!(events[1]["subscriptions"][0]["subscribers"], json!([ada.user_id, guest.user_id]));
     }
@@ -300,9 +300,9 @@ async fn new_channels_reach_exactly_users_who_can_see_them() {
     let peers =
         json!({"type": "subscription", "op": "peer_add", "stream_ids": [id], "user_ids": [bob.user_id]});
     for queue in [&mut owners, &mut adas, &mut cleos] {
-        queue.expect(&[created.clone(), peers.clone(), told(id, "private")]).await;
+        queue.expect(&[created.clone(), peers.clone(), event(id, "private")]).await;
     }
-    bobs.expect(&[created, added, told(id, "private")]).await;
+    bobs.expect(&[created, added, event(id, "private")]).await;
     guests.expect_nothing().await;
 }
 

@@ -18,8 +18,8 @@ async fn default_channels_are_emitted_to_members() {
     }
     owner.delete("/default_streams", json!({"stream_id": two})).await.ok();
     owner.delete("/default_streams", json!({"stream_id": two})).await.ok();
-    let told = |ids: &[i64]| json!({"type": "default_streams", "default_streams": ids});
-    queue.expect(&[told(&[two]), told(&[one, two]), told(&[one])]).await;
+    let event = |ids: &[i64]| json!({"type": "default_streams", "default_streams": ids});
+    queue.expect(&[event(&[two]), event(&[one, two]), event(&[one])]).await;
     guests.expect_nothing().await;
     for (client, expected) in [(&ada, json!([one])), (&guest, json!([]))] {
         let queue = client.register(json!({"fetch_event_types": ["default_streams"]})).await;

@@ -263,10 +263,10 @@ async fn privacy_brings_and_takes_the_channel() {
     let (mut owners, mut bobs) = (owner.register(&types).await, bob.register(&types).await);
     let mut guests = guest.register(&types).await;
     change(&ada, id, json!({"is_private": false})).await.ok();
-    let mut told = updated(id, "invite_only", &json!(false));
-    told["history_public_to_subscribers"] = json!(true);
-    told["is_web_public"] = json!(false);
-    owners.expect(&[told]).await;
+    let mut event = updated(id, "invite_only", &json!(false));
+    event["history_public_to_subscribers"] = json!(true);
+    event["is_web_public"] = json!(false);
+    owners.expect(&[event]).await;
     let peers =
         json!({"type": "subscription", "op": "peer_add", "stream_ids": [id], "user_ids": [ada.user_id]});
     bobs.expect(&[json!({"type": "stream", "op": "create", "streams": "*"}), peers]).await;

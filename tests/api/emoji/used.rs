@@ -127,8 +127,8 @@ async fn statuses_are_custom_emoji_by_name_or_by_id() {
     let mut events = ada.register(json!({"event_types": ["user_status"]})).await;
     bob.post("/users/me/status", json!({"emoji_name": "green_tick"})).await.ok();
     let mut status = emoji("green_tick", "1");
-    let told = bob.get(&format!("/users/{}/status", bob.user_id), ()).await.ok();
-    assert_eq!(told["status"], status);
+    let answer = bob.get(&format!("/users/{}/status", bob.user_id), ()).await.ok();
+    assert_eq!(answer["status"], status);
     (status["type"], status["user_id"]) = (json!("user_status"), json!(bob.user_id));
     events.expect(&[status]).await;
 }

@@ -230,8 +230,8 @@ fn routes() {
             request.form(parameters.as_slice())
         };
         let answer = runtime.block_on(request.send());
-        let is_told = matches!(answer.status, 501 | 503) && answer["result"] == "error";
-        assert!(answer.status < 500 || is_told, "{answer}");
+        let is_reported = matches!(answer.status, 501 | 503) && answer["result"] == "error";
+        assert!(answer.status < 500 || is_reported, "{answer}");
         // The owner's key was revoked or the organization deactivated: start a new server.
         if answer.status == 401 || matches!(path.as_str(), "/api/v1/realm/deactivate" | "/api/v1/users/me") {
             place = start();

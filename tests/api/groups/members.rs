@@ -36,24 +36,24 @@ async fn membership_changes_are_emitted_and_reported() {
     of_guest.expect(&[event("add_members", crew, &added), event("remove_members", crew, &[&eve])]).await;
     assert_eq!(seen(&bob, crew).await["members"], json!(super::ids(&added)));
     // The user who made the change and bots are not notified.
-    let told = of_bob.expect_kinds(&["message"]).await;
+    let received = of_bob.expect_kinds(&["message"]).await;
     let text = format!("@_**Ada|{}** added you to the group @_*crew*.", ada.user_id);
     assert_eq!(
-        bob.get(&format!("/messages/{}", told[0]["message"]["id"]), json!({"apply_markdown": false}))
+        bob.get(&format!("/messages/{}", received[0]["message"]["id"]), json!({"apply_markdown": false}))
             .await
             .ok()["raw_content"],
         text
     );
-    assert_eq!(told[0]["message"]["sender_id"], server.notification_bot().await);
-    assert_eq!(told[0]["message"]["type"], "private");
+    assert_eq!(received[0]["message"]["sender_id"], server.notification_bot().await);
+    assert_eq!(received[0]["message"]["type"], "private");
     bot_queue.expect_nothing().await;
     of_ada.expect_nothing().await;
 
     ada.post(&path(crew, "/members"), json!({"delete": [bob.user_id]})).await.ok();
-    let told = of_bob.expect_kinds(&["message"]).await;
+    let received = of_bob.expect_kinds(&["message"]).await;
     let text = format!("@_**Ada|{}** removed you from the group @_*crew*.", ada.user_id);
     assert_eq!(
-        bob.get(&format!("/messages/{}", told[0]["message"]["id"]), json!({"apply_markdown": false}))
+        bob.get(&format!("/messages/{}", received[0]["message"]["id"]), json!({"apply_markdown": false}))
             .await
             .ok()["raw_content"],
         text

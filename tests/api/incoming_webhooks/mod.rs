@@ -137,11 +137,11 @@ async fn the_owner_learns_of_a_missing_channel_at_most_once_an_hour() {
     let missing = json!({"api_key": api_key, "stream": "no*where"});
     // The sender cannot do anything about it.
     tell(&server, missing.clone(), "1").await.ok();
-    let told = format!(
+    let notice = format!(
         "Your bot `{bot}` tried to send a message to channel #**`no*where`**, but that channel does not exist. Click \
          [here](#channels/new) to create it."
     );
-    assert_eq!(ada.notices().await, std::slice::from_ref(&told));
+    assert_eq!(ada.notices().await, std::slice::from_ref(&notice));
     tell(&server, missing.clone(), "1").await.ok();
     server.clock.advance(3599);
     tell(&server, missing.clone(), "1").await.ok();
@@ -151,7 +151,7 @@ async fn the_owner_learns_of_a_missing_channel_at_most_once_an_hour() {
     let by_id = format!(
         "Your bot `{bot}` tried to send a message to channel ID 999, but there is no channel with that ID."
     );
-    assert_eq!(ada.notices().await, [told, by_id]);
+    assert_eq!(ada.notices().await, [notice, by_id]);
 }
 
 // conformance: bot-24
@@ -160,26 +160,26 @@ async fn undelivered_messages_of_bots_are_reported() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bot = server.bot("robot", &ada).await;
-    let to_nobody = json!({"type": "channel", "to": "[999]", "topic": "a", "content": "hi"});
-    let answer = bot.post("/messages", to_nobody.clone()).await;
+    let to_unknown = json!({"type": "channel", "to": "[999]", "topic": "a", "content": "hi"});
+    let answer = bot.post("/messages", to_unknown.clone()).await;
     answer.error(400, "STREAM_DOES_NOT_EXIST", "Channel with ID '999' does not exist");
     let email = &bot.email;
-    let told = format!(
+    let notice = format!(
         "Your bot `{email}` tried to send a message to channel ID 999, but there is no channel with that ID."
     );
-    assert_eq!(ada.notices().await, [told]);
+    assert_eq!(ada.notices().await, [notice]);
     server.clock.advance(3600);
     server.channel("empty", &[&ada]).await;
     ada.delete("/users/me/subscriptions", json!({"subscriptions": ["empty"]})).await.ok();
     let to_empty = json!({"type": "channel", "to": "empty", "topic": "a", "content": "hi"});
     bot.post("/messages", to_empty).await.ok();
-    let told = format!(
+    let notice = format!(
         "Your bot `{email}` tried to send a message to channel #**empty**. The channel exists but does not have any \
          subscribers."
     );
-    assert_eq!(ada.notices().await[1], told);
+    assert_eq!(ada.notices().await[1], notice);
     // Users get the error, without a notice.
-    ada.post("/messages", to_nobody).await.error(
+    ada.post("/messages", to_unknown).await.error(
         400,
         "STREAM_DOES_NOT_EXIST",
         "Channel with ID '999' does not exist",
@@ -273,11 +273,11 @@ async fn the_owner_learns_why_a_delivery_failed() {
     let mut count = 0;
     for (integration, query, body, status, code, msg, notice) in cases {
         deliver(integration, query, body).await.error(status, code, msg);
-        let told = ada.notices().await;
+        let notices = ada.notices().await;
         count += usize::from(notice.is_some());
-        assert_eq!(told.len(), count, "{integration} {body}");
+        assert_eq!(notices.len(), count, "{integration} {body}");
         if let Some(notice) = notice {
-            assert!(told[count - 1].contains(notice), "{}", told[count - 1]);
+            assert!(notices[count - 1].contains(notice), "{}", notices[count - 1]);
         }
     }
 }

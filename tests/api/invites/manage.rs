@@ -114,7 +114,7 @@ async fn invitations_go_with_their_inviter() {
 
 // conformance: invite-16
 #[tokio::test]
-async fn the_first_owners_link_is_nobodys_to_manage() {
+async fn the_first_owners_link_cannot_be_managed() {
     let server = TestServer::start().await;
     let link = server.command(teamchat::commands::Command::OwnerLink).await;
     assert!(link.as_str().unwrap().starts_with("/join/"), "{link}");

@@ -163,10 +163,10 @@ async fn many_links_come_in_several_messages() {
     let ada = server.owner().await;
     let many: Vec<String> = (0..41).map(|number| format!("person{number}@example.com")).collect();
     ada.post("/invites", json!({"invitee_emails": many.join(","), "stream_ids": []})).await.ok();
-    let told = ada.notices().await;
-    assert_eq!(told.len(), 2);
-    assert_eq!(told[0].matches("/join/").count(), 40);
-    assert!(told[1].contains("person40@example.com"), "{}", told[1]);
+    let notices = ada.notices().await;
+    assert_eq!(notices.len(), 2);
+    assert_eq!(notices[0].matches("/join/").count(), 40);
+    assert!(notices[1].contains("person40@example.com"), "{}", notices[1]);
 }
 
 // conformance: invite-19
@@ -187,9 +187,9 @@ async fn links_of_others_invitations_go_to_the_administrators() {
         ada.user_id
     );
     for administrator in [&owner, &admin] {
-        let told = administrator.notices().await;
-        let link = links_in(&told[0], origin).remove(0);
-        assert_eq!(told, [format!("{intro}\n\n* `new@example.com`: {link}")]);
+        let notices = administrator.notices().await;
+        let link = links_in(&notices[0], origin).remove(0);
+        assert_eq!(notices, [format!("{intro}\n\n* `new@example.com`: {link}")]);
     }
     let passed_on = "This server does not send email. The administrators have the invitation links of these people, and \
                      one of them passes the links on:\n\n* `new@example.com`";

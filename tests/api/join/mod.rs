@@ -365,9 +365,9 @@ async fn the_bots_greet_and_tell() {
     let ada = join(json!({}), "Ada").await;
     let ada_id = ada.get("/users/me", ()).await.ok()["user_id"].clone();
     let (bot, welcome) = (json!("notification-bot@zulip.com"), json!("welcome-bot@zulip.com"));
-    let told = newest(&owner).await;
+    let notices = newest(&owner).await;
     assert_eq!(
-        told,
+        notices,
         [
             (bot.clone(), json!(""), format!("@_**Ada|{ada_id}** accepted your invitation!")),
             (bot, json!("signups"), format!("@_**Ada|{ada_id}** joined this organization.")),

@@ -219,7 +219,7 @@ impl Simulation {
         let Some(listeners) = &self.listeners[person] else { return };
         let known = (0..self.rules.channels.len()).filter(|place| self.rules.knows(person, *place));
         let expected: BTreeSet<i64> = known.map(|place| self.rules.channels[place].stream_id).collect();
-        self.assert_same(&listeners.known, &expected, &format!("the channels that {person} was told of"));
+        self.assert_same(&listeners.known, &expected, &format!("the channels that {person} was informed of"));
     }
 
     /// New messages reached exactly their receivers, once.
@@ -253,16 +253,16 @@ impl Simulation {
         let queues = [("", Some(&heard.all)), (" with all public channels", heard.public.as_ref())];
         for (which, events) in queues {
             let Some(events) = events else { continue };
-            let is_told = |rules: &Rules, id| {
+            let is_informed = |rules: &Rules, id| {
                 if which.is_empty() { rules.hears(person, id) } else { rules.hears_in_public(person, id) }
             };
             let must = match expected {
                 Expected::Message(_) => true,
-                Expected::Event(kind, id) => !is_told(&self.rules, *id) || names(events, kind, *id),
-                Expected::Deleted(id) => !is_told(before, *id) || names(events, "delete_message", *id),
+                Expected::Event(kind, id) => !is_informed(&self.rules, *id) || names(events, kind, *id),
+                Expected::Deleted(id) => !is_informed(before, *id) || names(events, "delete_message", *id),
                 Expected::Moved(id) => {
                     let kind = if self.rules.sees(person, *id) { "update_message" } else { "delete_message" };
-                    !is_told(before, *id) || names(events, kind, *id)
+                    !is_informed(before, *id) || names(events, kind, *id)
                 }
                 Expected::AboutChannel(place, word) => {
                     !self.rules.knows(person, *place) || events.iter().any(|event| has(event, word))

@@ -71,7 +71,7 @@ impl Simulation {
             for word in words(&answer.json.to_string()) {
                 let secret = self.rules.secrets.get(&word);
                 let why = format!("a visitor read {word} ({secret:?}) in {path}: {answer}");
-                self.assert_same(self.rules.is_told_to_all(&word), true, &why);
+                self.assert_same(self.rules.is_public_word(&word), true, &why);
             }
             answer
         };
@@ -105,7 +105,7 @@ impl Simulation {
         self.assert_same(state.status == 200, is_open, &format!("the state of a visitor: {state}"));
         for word in words(&state.json.to_string()) {
             let why = format!("a visitor registered and read {word}: {state}");
-            self.assert_same(self.rules.is_told_to_all(&word), true, &why);
+            self.assert_same(self.rules.is_public_word(&word), true, &why);
         }
         let files = self.server.anonymous();
         for File { url, message, .. } in &self.files {

@@ -221,7 +221,7 @@ impl Rules {
     }
 
     /// True if a visitor may read a word.
-    pub fn is_told_to_all(&self, word: &str) -> bool {
+    pub fn is_public_word(&self, word: &str) -> bool {
         match self.secrets.get(word) {
             Some(Secret::AboutChannel(channel)) => self.is_public(*channel),
             Some(Secret::InMessages(ids) | Secret::File(_, ids)) => {

@@ -434,7 +434,7 @@ async fn announced_lengths_are_enforced() {
     let channel = server.channel("channel", &[&owner]).await;
     let message_id = owner.send(channel, "topic", "hello").await;
     let state = owner.post("/register", json!({"fetch_event_types": ["realm"]})).await.ok();
-    let told = |name: &str| usize::try_from(state[name].as_i64().unwrap()).unwrap();
+    let announced = |name: &str| usize::try_from(state[name].as_i64().unwrap()).unwrap();
     let later = START + 3600;
     let requests: [(&str, usize, &str, Form, &str); 5] = [
         (
@@ -474,7 +474,7 @@ async fn announced_lengths_are_enforced() {
         ),
     ];
     for (name, published, path, form, msg) in requests {
-        assert_eq!(told(name), published, "{name}");
+        assert_eq!(announced(name), published, "{name}");
         let request = |length: usize| {
             let mut form = form(&"é".repeat(length), message_id);
             if path == "/reminders" {
@@ -489,7 +489,7 @@ async fn announced_lengths_are_enforced() {
     for (name, published, ending) in
         [("max_topic_length", 60, "..."), ("max_message_length", 10_000, "\n[message truncated]")]
     {
-        assert_eq!(told(name), published, "{name}");
+        assert_eq!(announced(name), published, "{name}");
         for length in [published, published + 1] {
             let (long, field) = ("é".repeat(length), if published == 60 { "topic" } else { "content" });
             let mut message = json!({"type": "channel", "to": channel, "topic": "topic", "content": "hello"});
@@ -507,7 +507,7 @@ async fn announced_lengths_are_enforced() {
         ("max_icon_file_size_mib", "/realm/icon"),
         ("max_logo_file_size_mib", "/realm/logo"),
     ] {
-        assert_eq!(told(name), 5, "{name}");
+        assert_eq!(announced(name), 5, "{name}");
         let picture = crate::harness::pictures::png(8, 8);
         for (length, fits) in [(5 << 20, true), ((5 << 20) + 1, false)] {
             // Data after the last chunk of a PNG is not part of the image.

@@ -100,9 +100,9 @@ async fn changes_of_roles_are_notices_that_another_person_causes() {
         let role = if number % 2 == 0 { 300 } else { 400 };
         owner.patch(&format!("/users/{}", ada.user_id), json!({"role": role})).await.ok();
     }
-    let told = ada.notices().await;
-    assert_eq!(told.len(), MAX_CAUSED_NOTICES as usize + 1);
-    assert!(told.last().unwrap().starts_with(&last_of(&owner)), "{told:?}");
+    let notices = ada.notices().await;
+    assert_eq!(notices.len(), MAX_CAUSED_NOTICES as usize + 1);
+    assert!(notices.last().unwrap().starts_with(&last_of(&owner)), "{notices:?}");
 }
 
 #[tokio::test]
@@ -172,9 +172,9 @@ async fn links_of_email_invitations_are_limited() {
     }
     ada.post("/invites", invite("new@example.com")).await.ok();
     let limit = MAX_CAUSED_NOTICES as usize;
-    let told = owner.notices().await;
-    assert_eq!(told.len(), limit + 1);
-    assert!(told[limit].starts_with(&last_of(&ada)), "{told:?}");
+    let notices = owner.notices().await;
+    assert_eq!(notices.len(), limit + 1);
+    assert!(notices[limit].starts_with(&last_of(&ada)), "{notices:?}");
     let refused = ada.post("/invites", invite("other@example.com")).await;
     let msg = "To protect users, Zulip limits the number of invitations you can send in one day. Because you have \
                reached the limit, no invitations were sent. Try again in 24 hours.";
@@ -205,7 +205,7 @@ async fn an_invitation_is_sent_again_once_a_day() {
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let invite = json!({"invitee_emails": "one@example.com,two@example.com", "stream_ids": []});
     ada.post("/invites", invite).await.ok();
-    let told = owner.notices().await.len();
+    let count = owner.notices().await.len();
     let refuse = async |path: &str, wait: &str| {
         let msg = format!("This invitation has been sent again within a day. Try again in {wait}.");
         ada.post(path, ()).await.error(400, "BAD_REQUEST", &msg);
@@ -213,7 +213,7 @@ async fn an_invitation_is_sent_again_once_a_day() {
     ada.post("/invites/1/resend", ()).await.ok();
     refuse("/invites/1/resend", "24 hours").await;
     ada.post("/invites/2/resend", ()).await.ok();
-    assert_eq!(owner.notices().await.len(), told + 2);
+    assert_eq!(owner.notices().await.len(), count + 2);
     server.clock.advance(DAY - HOUR);
     refuse("/invites/1/resend", "an hour").await;
     server.clock.advance(HOUR);
@@ -276,8 +276,8 @@ async fn incoming_webhooks_report_to_their_owner_without_a_budget() {
         }
         server.clock.advance(HOUR);
     }
-    let told = ada.notices().await;
-    assert_eq!(told.len(), hours * bots.len());
+    let notices = ada.notices().await;
+    assert_eq!(notices.len(), hours * bots.len());
     let reports = |text: &String| text.contains("tried to send a message to channel #**missing ");
-    assert!(told.iter().all(reports), "{told:?}");
+    assert!(notices.iter().all(reports), "{notices:?}");
 }

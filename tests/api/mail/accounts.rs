@@ -234,9 +234,9 @@ async fn an_address_changes_by_the_page_of_the_link_in_the_letter_to_it() {
         ])
         .await;
     assert_eq!(submit(&server, &link, json!({})).await.status, 404, "it works once");
-    let told = sink.next().await;
+    let email = sink.next().await;
     assert_eq!(
-        (told.to.as_str(), told.subject().as_str()),
+        (email.to.as_str(), email.subject().as_str()),
         ("ada@example.com", "Email changed for Team chat")
     );
     settle(&server).await;
@@ -503,7 +503,7 @@ async fn logins_are_reported_unless_the_person_does_not_want_it() {
 }
 
 #[tokio::test]
-async fn people_are_told_that_their_account_was_created_or_deactivated() {
+async fn people_are_notified_that_their_account_was_created_or_deactivated() {
     let (server, mut sink) = start().await;
     let owner = server.owner().await;
     owner
@@ -546,7 +546,7 @@ async fn people_are_told_that_their_account_was_created_or_deactivated() {
 }
 
 #[tokio::test]
-async fn owners_are_told_that_the_organization_was_deactivated() {
+async fn owners_are_notified_that_the_organization_was_deactivated() {
     let (server, mut sink) = start().await;
     let owner = server.owner().await;
     server.user("other", Role::Owner, None, None).await;

@@ -97,15 +97,18 @@ async fn owners_hear_once_of_a_mail_server_that_fails_and_that_it_works_again() 
         server.clock.advance(15 * 60);
         settle(&server).await;
     }
-    let told = owner.notices().await;
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("This server has not been able to send email for some time: "), "{told:?}");
+    let notices = owner.notices().await;
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert!(
+        notices[0].starts_with("This server has not been able to send email for some time: "),
+        "{notices:?}"
+    );
     let server = server.with_options(sink.options()).await;
     server.clock.advance(15 * 60);
     settle(&server).await;
-    let told = owner.notices().await;
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert_eq!(told[1], "This server sends email again.");
+    let notices = owner.notices().await;
+    assert_eq!(notices.len(), 2, "{notices:?}");
+    assert_eq!(notices[1], "This server sends email again.");
 }
 
 #[tokio::test]

@@ -158,7 +158,7 @@ async fn unread(client: &Client) -> Value {
 }
 
 /// The messages marked as read by this number of events, a list for each. Some arrive after the answer.
-async fn told_read(queue: &mut Queue, count: usize) -> Vec<Vec<i64>> {
+async fn read_events(queue: &mut Queue, count: usize) -> Vec<Vec<i64>> {
     let mut events = Vec::new();
     while events.len() < count {
         events.append(&mut queue.wait().await);
@@ -179,7 +179,7 @@ async fn the_newest_messages_of_a_muted_user_become_read() {
     let mut queue = ada.register(json!({"event_types": ["update_message_flags"]})).await;
     ada.post(&format!("/users/me/muted_users/{}", bob.user_id), ()).await.ok();
     let expected: Vec<i64> = (first + 1..=first + limit).collect();
-    assert_eq!(told_read(&mut queue, 1).await, [expected]);
+    assert_eq!(read_events(&mut queue, 1).await, [expected]);
     assert_eq!(unread(&ada).await, 1);
 }
 
@@ -192,7 +192,7 @@ async fn marking_a_channel_as_read_lists_the_newest_messages() {
     let mut queue = ada.register(json!({"event_types": ["update_message_flags"]})).await;
     ada.post("/mark_stream_as_read", json!({"stream_id": garden})).await.ok();
     let expected: Vec<i64> = (first + 1..=first + limit).collect();
-    assert_eq!(told_read(&mut queue, 1).await, [expected]);
+    assert_eq!(read_events(&mut queue, 1).await, [expected]);
     assert_eq!(unread(&ada).await, 0);
 }
 
@@ -204,7 +204,7 @@ async fn a_large_topic_is_marked_as_read_in_several_jobs() {
     let mut queue = ada.register(json!({"event_types": ["update_message_flags"]})).await;
     ada.post("/mark_topic_as_read", json!({"stream_id": garden, "topic_name": "lunch"})).await.ok();
     let newest: Vec<i64> = (first + 1..=first + 5_000).collect();
-    assert_eq!(told_read(&mut queue, 2).await, [newest, vec![first]]);
+    assert_eq!(read_events(&mut queue, 2).await, [newest, vec![first]]);
     assert_eq!(unread(&ada).await, 0);
 }
 
@@ -229,7 +229,7 @@ async fn leaving_a_large_channel_lists_the_newest_messages() {
     let newest: Vec<i64> = (first + 2..first + 2 + limit).collect();
     let of_cleo: Vec<i64> = (first + 1..first + 2 + limit).filter(|id| *id != first + 10).collect();
     for (queue, expected) in queues.iter_mut().zip([&newest, &newest, &of_cleo]) {
-        assert_eq!(told_read(queue, 1).await, std::slice::from_ref(expected));
+        assert_eq!(read_events(queue, 1).await, std::slice::from_ref(expected));
     }
     let events = "SELECT count(*) FROM event WHERE type = 'update_message_flags'";
     assert_eq!(server.column(events).await, ["2"]);
@@ -267,7 +267,7 @@ async fn read_events_of_many_users_take_several_jobs() {
     assert_eq!(seen.unwrap(), 1);
     for (queue, (_, read)) in queues.iter_mut().zip(users) {
         let expected: Vec<i64> = (i64::from(first + read)..=i64::from(last)).collect();
-        assert_eq!(told_read(queue, 1).await, [expected]);
+        assert_eq!(read_events(queue, 1).await, [expected]);
     }
     assert_eq!(server.column(events).await, ["3"]);
 }

@@ -252,6 +252,6 @@ async fn edit_permission_is_checked_first() {
     answer.error(400, "BAD_REQUEST", "stream_id is not valid JSON");
     let unknown = edit(&owner, id, json!({"topic": "tea", "subtopic": "x"})).await;
     unknown.ok_ignoring(&["subtopic"]);
-    let nobody = server.anonymous().patch(&format!("/messages/{id}"), json!({"topic": "x"})).await;
-    nobody.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
+    let answer = server.anonymous().patch(&format!("/messages/{id}"), json!({"topic": "x"})).await;
+    answer.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
 }

@@ -169,8 +169,8 @@ async fn empty_topics_depend_on_capabilities() {
     let (unread, read) = (json!([]), json!(["read"]));
     of_newer.expect(&[event("", "tea", unread.clone()), event("tea", "", unread.clone())]).await;
     for (queue, flags) in of_older.iter_mut().zip([&unread, &read, &read, &unread]) {
-        let told = [("general chat", "tea"), ("tea", "general chat")];
-        queue.expect(&told.map(|(before, after)| event(before, after, flags.clone()))).await;
+        let topics = [("general chat", "tea"), ("tea", "general chat")];
+        queue.expect(&topics.map(|(before, after)| event(before, after, flags.clone()))).await;
     }
     of_outsider.expect_nothing().await;
 }

@@ -264,8 +264,8 @@ async fn policies_move_with_visible_topics() {
     // Ada sees no other message: to her it is the whole topic, and nothing may show that it is not.
     edit(&ada, after, json!({"topic": "tea"})).await.ok();
     let events = queue.expect_kinds(&["user_topic", "user_topic"]).await;
-    let told: Vec<_> = events.iter().map(|one| (&one["topic_name"], &one["visibility_policy"])).collect();
-    assert_eq!(told, [(&json!("lunch"), &json!(0)), (&json!("tea"), &json!(3))]);
+    let received: Vec<_> = events.iter().map(|one| (&one["topic_name"], &one["visibility_policy"])).collect();
+    assert_eq!(received, [(&json!("lunch"), &json!(0)), (&json!("tea"), &json!(3))]);
     // Two topics that become one are seen as the one that was seen more.
     subscribe(&owner, "garden", &[&bob]).await;
     for (from, to, merged) in [(1, 2, 2), (1, 0, 0), (2, 3, 3), (1, 1, 1), (3, 1, 3)] {
@@ -311,8 +311,8 @@ async fn a_move_in_a_channel_writes_nothing_for_its_subscribers() {
     };
     let before = rows().await;
     edit(&owner, id, json!({"topic": "tea", "propagate_mode": "change_all"})).await.ok();
-    let told = json!({"topic": "dinner", "send_notification_to_old_thread": true});
-    owner.patch(&format!("/messages/{id}"), told).await.ok();
+    let change = json!({"topic": "dinner", "send_notification_to_old_thread": true});
+    owner.patch(&format!("/messages/{id}"), change).await.ok();
     assert_eq!(rows().await, before);
 }
 

@@ -299,8 +299,8 @@ async fn notices_are_read_for_the_acting_user() {
     retitle(&owner, ids[1], "✔ lunch").await.ok();
     for (queue, flags) in queues.iter_mut().zip([json!(["read"]), json!([])]) {
         let notice = json!({"type": "message", "message": "*", "flags": flags});
-        let told = queue.expect(&[notice.clone(), notice.clone(), notice]).await;
-        let topics: Vec<_> = told.iter().map(|one| one["message"]["subject"].as_str().unwrap()).collect();
+        let received = queue.expect(&[notice.clone(), notice.clone(), notice]).await;
+        let topics: Vec<_> = received.iter().map(|one| one["message"]["subject"].as_str().unwrap()).collect();
         assert_eq!(topics, ["tea", "lunch", "✔ lunch"], "the new place first");
     }
 }

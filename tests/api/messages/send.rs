@@ -488,8 +488,8 @@ async fn message_events_equal_fetched_messages() {
     third["display_recipient"] = json!([person(&ada), person(&bob)]);
     let event =
         |message: &Value, flags: Value| json!({"type": "message", "message": message, "flags": flags});
-    let told = [event(&first, json!(["mentioned"])), event(&second, json!([])), event(&third, json!([]))];
-    of_bob.expect(&told).await;
+    let expected = [event(&first, json!(["mentioned"])), event(&second, json!([])), event(&third, json!([]))];
+    of_bob.expect(&expected).await;
     let mut fetched = first.clone();
     fetched["flags"] = json!(["mentioned"]);
     let answer = bob.get(&format!("/messages/{in_garden}"), ()).await.ok();
@@ -499,7 +499,7 @@ async fn message_events_equal_fetched_messages() {
         message["content"] = json!(content);
         message["content_type"] = json!("text/x-markdown");
     }
-    let mut in_raw = told.clone();
+    let mut in_raw = expected.clone();
     for (event, message) in in_raw.iter_mut().zip([&first, &second, &third]) {
         event["message"] = message.clone();
     }
@@ -508,7 +508,7 @@ async fn message_events_equal_fetched_messages() {
     // Users without a subscription receive messages of public channels only with `all_public_streams`, and without
     // flags.
     of_eve.expect_nothing().await;
-    all_of_eve.expect(&[event(&told[0]["message"], json!([]))]).await;
+    all_of_eve.expect(&[event(&expected[0]["message"], json!([]))]).await;
     of_guest.expect_nothing().await;
 }
 

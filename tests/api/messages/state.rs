@@ -77,8 +77,9 @@ async fn unread_messages_go_where_messages_go() {
     let far = server.channel("far", &[&owner]).await;
     let topics = async || {
         let found = unread(&ada).await["streams"].clone();
-        let told = found.as_array().unwrap().iter();
-        told.map(|entry| json!([entry["stream_id"], entry["topic"], entry["unread_message_ids"]]))
+        let entries = found.as_array().unwrap().iter();
+        entries
+            .map(|entry| json!([entry["stream_id"], entry["topic"], entry["unread_message_ids"]]))
             .collect::<Vec<Value>>()
     };
     let mut sent = Vec::new();
@@ -117,21 +118,21 @@ async fn muted_messages_are_listed_but_not_counted() {
         let parameters = json!({"stream_id": garden, "topic": "T", "visibility_policy": policy});
         ada.post("/user_topics", parameters).await.ok();
     };
-    let told = async || {
+    let summary = async || {
         let unread = unread(&ada).await;
         let ids = unread["streams"][0]["unread_message_ids"].clone();
         json!([unread["count"], ids, unread["mentions"]])
     };
-    assert_eq!(told().await, json!([2, [named, all], [named, all]]));
+    assert_eq!(summary().await, json!([2, [named, all], [named, all]]));
     // A mention by name counts everywhere; a wildcard does not count where it is muted.
     mute(1).await;
-    assert_eq!(told().await, json!([0, [named, all], [named]]));
+    assert_eq!(summary().await, json!([0, [named, all], [named]]));
     mute(0).await;
     let data = json!([{"stream_id": garden, "property": "is_muted", "value": true}]);
     ada.post("/users/me/subscriptions/properties", json!({"subscription_data": data})).await.ok();
-    assert_eq!(told().await, json!([0, [named, all], [named]]));
+    assert_eq!(summary().await, json!([0, [named, all], [named]]));
     mute(3).await;
-    assert_eq!(told().await, json!([2, [named, all], [named, all]]));
+    assert_eq!(summary().await, json!([2, [named, all], [named, all]]));
 }
 
 // conformance: flag-44
@@ -144,22 +145,22 @@ async fn unread_messages_are_limited_to_the_newest() {
     let first = say(&bob, garden, "t", "x").await;
     server.add_copies(first, 50_000).await;
     let newest = bob.send_direct(&[&ada], "@**Ada**").await;
-    let told = async || {
-        let told = unread(&ada).await;
-        let ids = &told["streams"][0]["unread_message_ids"];
+    let summary = async || {
+        let summary = unread(&ada).await;
+        let ids = &summary["streams"][0]["unread_message_ids"];
         json!([
-            told["count"],
-            told["old_unreads_missing"],
+            summary["count"],
+            summary["old_unreads_missing"],
             ids[0],
-            told["pms"][0]["unread_message_ids"],
-            told["mentions"]
+            summary["pms"][0]["unread_message_ids"],
+            summary["mentions"]
         ])
     };
-    assert_eq!(told().await, json!([50_000, true, first + 2, [newest], [newest]]));
+    assert_eq!(summary().await, json!([50_000, true, first + 2, [newest], [newest]]));
     mark(&ada, "add", "read", &[first + 2, first + 3]).await;
-    assert_eq!(told().await, json!([50_000, true, first, [newest], [newest]]));
+    assert_eq!(summary().await, json!([50_000, true, first, [newest], [newest]]));
     mark(&ada, "add", "read", &[first]).await;
-    assert_eq!(told().await, json!([50_000, false, first + 1, [oldest, newest], [oldest, newest]]));
+    assert_eq!(summary().await, json!([50_000, false, first + 1, [oldest, newest], [oldest, newest]]));
 }
 
 // conformance: flag-47
@@ -170,9 +171,9 @@ async fn the_newest_message_is_the_newest_that_the_user_received() {
     let eve = server.member("eve").await;
     let garden = server.channel("garden", &[&ada, &bob]).await;
     let newest = async |client: &Client| {
-        let told = state(client).await["max_message_id"].clone();
-        assert_eq!(client.get("/users/me", ()).await.ok()["max_message_id"], told);
-        told
+        let max_id = state(client).await["max_message_id"].clone();
+        assert_eq!(client.get("/users/me", ()).await.ok()["max_message_id"], max_id);
+        max_id
     };
     assert_eq!(newest(&ada).await, -1);
     let first = say(&bob, garden, "t", "x").await;
@@ -201,10 +202,10 @@ async fn starred_messages_and_recent_conversations_are_listed() {
     let to_bob = ada.send_direct(&[&bob], "x").await;
     mark(&ada, "add", "starred", &[group, first, from_bob]).await;
     mark(&ada, "remove", "starred", &[from_bob]).await;
-    let told = state(&ada).await;
-    assert_eq!(told["starred_messages"], json!([first, group]));
+    let found = state(&ada).await;
+    assert_eq!(found["starred_messages"], json!([first, group]));
     assert_eq!(
-        told["recent_private_conversations"],
+        found["recent_private_conversations"],
         json!([
             {"max_message_id": to_bob, "user_ids": [bob.user_id]},
             {"max_message_id": notes, "user_ids": []},

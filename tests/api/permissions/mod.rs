@@ -218,11 +218,11 @@ impl WrongDoor {
     fn request(self, caller: &Client, method: Method, path: &str) -> crate::harness::Request {
         let key = caller.api_key.clone().unwrap_or_default();
         let secret = session_secret(caller.user_id);
-        let nobody = caller.in_browser(None);
+        let anonymous = caller.in_browser(None);
         match self {
             Self::KeyAsSession => caller.in_browser(Some(key)).request(method, path),
             Self::SessionAsKey => caller.with_key(&secret).request(method, path),
-            Self::KeyInQuery => nobody.request_outside(method, &format!("/api/v1{path}?api_key={key}")),
+            Self::KeyInQuery => anonymous.request_outside(method, &format!("/api/v1{path}?api_key={key}")),
             Self::SessionBelowApi => {
                 caller.in_browser(Some(secret)).request_outside(method, &format!("/api/v1{path}"))
             }
@@ -286,10 +286,10 @@ async fn webhook_urls_and_the_login_page_admit_the_right_callers() {
         let caller = organization.caller(&server, &situation);
         let key = caller.api_key.clone().unwrap();
         let path = format!("/api/v1/external/json?api_key={key}&stream={}", ChannelKind::Public.name());
-        let nobody = server.anonymous();
-        let hook = nobody.request_outside(Method::POST, &path).body("application/json", "{}").send().await;
+        let anonymous = server.anonymous();
+        let hook = anonymous.request_outside(Method::POST, &path).body("application/json", "{}").send().await;
         let login = json!({"username": caller.email, "password": "correct horse"});
-        let login = nobody.request_outside(Method::POST, "/accounts/login/").form(login).send().await;
+        let login = anonymous.request_outside(Method::POST, "/accounts/login/").form(login).send().await;
         let code = |answer: &Answer| answer["code"].as_str().unwrap_or_default().to_owned();
         let expected = match who {
             Who::Deactivated => ((401, "USER_DEACTIVATED"), (401, "USER_DEACTIVATED")),

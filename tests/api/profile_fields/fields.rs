@@ -52,11 +52,11 @@ async fn fields_of_all_types_are_created_and_emitted() {
     let found = fields(&guest).await;
     let data: Value = serde_json::from_str(found[2]["field_data"].as_str().unwrap()).unwrap();
     assert_eq!(data, choices());
-    let told: Vec<Value> = (1..=expected.len())
+    let changes: Vec<Value> = (1..=expected.len())
         .map(|count| json!({"type": "custom_profile_fields", "fields": expected[..count]}))
         .collect();
-    let told = events.expect(&told).await;
-    assert_eq!(told[7]["fields"], found);
+    let received = events.expect(&changes).await;
+    assert_eq!(received[7]["fields"], found);
 }
 
 // conformance: profile-4, profile-6, profile-7, profile-8

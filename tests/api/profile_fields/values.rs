@@ -221,7 +221,7 @@ async fn some_fields_are_filled_in_by_administrators() {
 
 // conformance: profile-12
 #[tokio::test]
-async fn a_choice_that_is_gone_is_nobodys() {
+async fn a_deleted_choice_is_removed_from_all_profiles() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);

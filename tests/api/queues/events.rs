@@ -88,8 +88,8 @@ async fn a_queue_is_its_owners_alone() {
     let refusal = format!("Bad event queue ID: {}", queue.queue_id);
     let error = owner.get("/events", queue.poll(true)).await.error(400, "BAD_EVENT_QUEUE_ID", &refusal);
     assert_eq!(error["queue_id"], queue.queue_id);
-    let nobody = server.anonymous().get("/events", queue.poll(true)).await;
-    nobody.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
+    let answer = server.anonymous().get("/events", queue.poll(true)).await;
+    answer.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
     ada.get("/events", queue.poll(true)).await.ok();
     let unknown = ada.get("/events", &[("queue_id", "…"), ("dont_block", "true")]).await;
     unknown.error(400, "BAD_EVENT_QUEUE_ID", "Bad event queue ID: …");

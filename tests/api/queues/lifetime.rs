@@ -131,12 +131,12 @@ async fn clients_register_again_after_a_restored_backup() {
             server.ping(&[&ada], number, true).await;
         }
         queue.expect_gone(&ada).await;
-        let mut anew = ada.register(()).await;
+        let mut later = ada.register(()).await;
         server.ping(&[&ada], 5, true).await;
-        anew.expect(&[ping(5)]).await;
+        later.expect(&[ping(5)]).await;
         server.restart().await;
         server.ping(&[&ada], 6, true).await;
-        anew.expect(&[ping(6)]).await;
+        later.expect(&[ping(6)]).await;
     }
 }
 
@@ -381,14 +381,14 @@ async fn events_from_the_log_equal_live_events() {
     owner.delete(&format!("/streams/{general}"), ()).await.ok();
     owner.delete("/realm/icon", ()).await.ok();
 
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     for (live, _) in &mut pairs {
-        told.push(live.events().await);
+        received.push(live.events().await);
     }
     server.restart().await;
-    for ((_, later), told) in pairs.iter_mut().zip(told) {
-        assert!(told.len() > 30, "{}", json!(told));
-        assert_eq!(json!(later.events().await), json!(told));
+    for ((_, later), received) in pairs.iter_mut().zip(received) {
+        assert!(received.len() > 30, "{}", json!(received));
+        assert_eq!(json!(later.events().await), json!(received));
     }
 }
 

@@ -1,6 +1,6 @@
 //! `GET`, `POST` and `DELETE /realm/icon`.
 
-use super::{changed, load, told, upload};
+use super::{announced, changed, load, upload};
 use crate::harness::TestServer;
 use crate::harness::pictures::{self, BLUE, Looks};
 use image::ImageFormat;
@@ -14,13 +14,13 @@ async fn administrators_change_the_icon_for_all_users() {
     let (ada, eve) = (server.administrator("ada").await, server.guest("eve").await);
     let mut events = eve.register(json!({"event_types": ["realm"]})).await;
     let default = json!("/static/images/organization.png");
-    assert_eq!(told(&eve, "icon").await, (default.clone(), json!("G")));
+    assert_eq!(announced(&eve, "icon").await, (default.clone(), json!("G")));
     let icon = pictures::png(600, 300);
     let answer = upload(&ada, "/realm/icon", json!({}), &[("file", "icon.png", &icon)]).await.ok();
     let url = json!("/user_avatars/1/realm/icon.png?version=2");
     assert_eq!(answer["icon_url"], url);
     events.expect(&[changed("icon", &url, "U")]).await;
-    assert_eq!(told(&eve, "icon").await, (url.clone(), json!("U")));
+    assert_eq!(announced(&eve, "icon").await, (url.clone(), json!("U")));
     let settings = server.anonymous().get("/server_settings", ()).await.ok();
     assert_eq!(settings["realm_icon"], url);
     let image = load(&server, &url).await;
@@ -32,7 +32,7 @@ async fn administrators_change_the_icon_for_all_users() {
     let answer = ada.delete("/realm/icon", ()).await.ok();
     assert_eq!(answer["icon_url"], default);
     events.expect(&[changed("icon", &default, "G")]).await;
-    assert_eq!(told(&eve, "icon").await, (default.clone(), json!("G")));
+    assert_eq!(announced(&eve, "icon").await, (default.clone(), json!("G")));
     load(&server, &url).await.error(404, "BAD_REQUEST", "Not found");
     let way = eve.request(Method::GET, "/realm/icon").send().await;
     assert_eq!((way.status, json!(way.header("location"))), (302, default));
@@ -66,7 +66,7 @@ async fn invalid_icons_and_callers_are_refused() {
     upload(&ada, "/realm/icon", json!({}), &[("a", "a.svg", &png)]).await.error(400, "BAD_IMAGE", msg);
     let msg = "Could not decode image; did you upload an image file?";
     upload(&ada, "/realm/icon", json!({}), &[("a", "a.png", b"hello")]).await.error(400, "BAD_IMAGE", msg);
-    assert_eq!(told(&ada, "icon").await.1, "G");
+    assert_eq!(announced(&ada, "icon").await.1, "G");
     let anonymous = server.anonymous();
     let msg = "Not logged in: API authentication or user session required";
     for method in [Method::GET, Method::POST, Method::DELETE] {

@@ -1,6 +1,6 @@
 //! `GET`, `POST` and `DELETE /realm/logo`.
 
-use super::{changed, load, told, upload};
+use super::{announced, changed, load, upload};
 use crate::harness::TestServer;
 use crate::harness::pictures::{self, BLUE, Looks};
 use image::ImageFormat;
@@ -19,23 +19,23 @@ async fn there_are_logos_for_light_and_for_dark_themes() {
         (false, "logo", pictures::png(1000, 100), (800, 80)),
         (true, "night_logo", pictures::png(40, 20), (40, 20)),
     ] {
-        assert_eq!(told(&eve, name).await, (default.clone(), json!("D")));
+        assert_eq!(announced(&eve, name).await, (default.clone(), json!("D")));
         let night = json!({"night": night});
         upload(&ada, "/realm/logo", night.clone(), &[("file", "logo.png", &file)]).await.ok();
         let url = json!(format!("/user_avatars/1/realm/{name}.png?version=2"));
         events.expect(&[changed(name, &url, "U")]).await;
-        assert_eq!(told(&eve, name).await, (url.clone(), json!("U")));
+        assert_eq!(announced(&eve, name).await, (url.clone(), json!("U")));
         let image = load(&server, &url).await;
         assert_eq!(pictures::look(&image.bytes), Looks(ImageFormat::Png, width, height, false, BLUE));
         let way = eve.request(Method::GET, "/realm/logo").query(&night).send().await;
         assert_eq!((way.status, json!(way.header("location"))), (302, url));
     }
     for (night, name, other) in [(true, "night_logo", "logo"), (false, "logo", "icon")] {
-        let before = told(&eve, other).await;
+        let before = announced(&eve, other).await;
         ada.delete("/realm/logo", json!({"night": night})).await.ok();
         events.expect(&[changed(name, &default, "D")]).await;
-        assert_eq!(told(&eve, name).await, (default.clone(), json!("D")));
-        assert_eq!(told(&eve, other).await, before);
+        assert_eq!(announced(&eve, name).await, (default.clone(), json!("D")));
+        assert_eq!(announced(&eve, other).await, before);
     }
 }
 
@@ -74,7 +74,7 @@ async fn invalid_logos_and_callers_are_refused() {
     upload(&ada, path, light.clone(), &[("a", "a.svg", &png)]).await.error(400, "BAD_IMAGE", msg);
     let msg = "Could not decode image; did you upload an image file?";
     upload(&ada, path, light.clone(), &[("a", "a.png", b"hello")]).await.error(400, "BAD_IMAGE", msg);
-    assert_eq!(told(&ada, "logo").await.1, "D");
+    assert_eq!(announced(&ada, "logo").await.1, "D");
     let msg = "Not logged in: API authentication or user session required";
     for method in [Method::GET, Method::POST, Method::DELETE] {
         server.anonymous().request(method, path).query(&light).send().await.error(401, "UNAUTHORIZED", msg);

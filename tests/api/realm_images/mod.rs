@@ -22,7 +22,7 @@ fn changed(name: &str, url: &Value, source: &str) -> Value {
 }
 
 /// URL and source of an image in the state.
-async fn told(client: &Client, name: &str) -> (Value, Value) {
+async fn announced(client: &Client, name: &str) -> (Value, Value) {
     let state = client.post("/register", json!({"fetch_event_types": ["realm"]})).await.ok();
     (state[format!("realm_{name}_url")].clone(), state[format!("realm_{name}_source")].clone())
 }

@@ -78,8 +78,8 @@ async fn registering_fails_as_published() {
     refused.error(400, "BAD_REQUEST", "User not authorized for this query");
     assert_eq!(server.app().hub.len(), 0, "a refused registration leaves no queue");
     assert_eq!(server.column("SELECT queue_id FROM event_queue").await, [""; 0]);
-    let nobody = server.anonymous().post("/register", ()).await;
-    nobody.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
+    let answer = server.anonymous().post("/register", ()).await;
+    answer.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
 }
 
 // conformance: queue-33

@@ -45,18 +45,18 @@ async fn state_and_events_fit_together_whenever_a_client_registers() {
     let mut partial = 0;
     for mut queue in queues {
         let state = &queue.state["unread_msgs"]["pms"];
-        let told: Vec<i64> = state
+        let in_state: Vec<i64> = state
             .as_array()
             .unwrap()
             .iter()
             .flat_map(|conversation| ids(&conversation["unread_message_ids"]))
             .collect();
-        partial += usize::from(!told.is_empty() && told.len() < SENDERS * MESSAGES);
+        partial += usize::from(!in_state.is_empty() && in_state.len() < SENDERS * MESSAGES);
         let heard: Vec<i64> =
             queue.events().await.iter().map(|event| event["message"]["id"].as_i64().unwrap()).collect();
         assert!(heard.is_sorted_by(|one, other| one < other), "events come in order: {heard:?}");
-        let all: BTreeSet<i64> = told.iter().chain(&heard).copied().collect();
-        assert_eq!(told.len() + heard.len(), SENDERS * MESSAGES, "nothing is lost, nothing comes twice");
+        let all: BTreeSet<i64> = in_state.iter().chain(&heard).copied().collect();
+        assert_eq!(in_state.len() + heard.len(), SENDERS * MESSAGES, "nothing is lost, nothing comes twice");
         assert_eq!(all.len(), SENDERS * MESSAGES, "nothing is lost, nothing comes twice");
     }
     assert!(partial > 0, "none of {REGISTRATIONS} registrations was in the middle: nothing was tested");

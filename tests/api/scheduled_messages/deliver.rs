@@ -34,10 +34,10 @@ async fn a_message_is_sent_at_its_time_and_not_before() {
     pass(&server, 3599).await;
     own.expect_nothing().await;
     pass(&server, 1).await;
-    let told = own.expect_kinds(&["message", "scheduled_messages/remove"]).await;
-    assert_eq!(told[1]["scheduled_message_id"], id);
-    assert_eq!(told[0]["flags"], json!(["read"]));
-    let message = &told[0]["message"];
+    let received = own.expect_kinds(&["message", "scheduled_messages/remove"]).await;
+    assert_eq!(received[1]["scheduled_message_id"], id);
+    assert_eq!(received[0]["flags"], json!(["read"]));
+    let message = &received[0]["message"];
     assert_eq!((&message["timestamp"], &message["subject"]), (&json!(LATER), &json!("plans")));
     assert_eq!((&message["sender_id"], &message["client"]), (&json!(ada.user_id), &json!("teamchat-tests")));
     let mention = format!("data-user-id=\"{}\"", cleo.user_id);
@@ -66,8 +66,8 @@ async fn messages_are_sent_in_the_order_of_their_times() {
     }
     let mut events = bob.register(json!({"event_types": ["message"]})).await;
     pass(&server, 3602).await;
-    let told = events.expect_kinds(&["message"; 3]).await;
-    let contents: Vec<&Value> = told.iter().map(|event| &event["message"]["content"]).collect();
+    let received = events.expect_kinds(&["message"; 3]).await;
+    let contents: Vec<&Value> = received.iter().map(|event| &event["message"]["content"]).collect();
     assert_eq!(contents, ["first", "second", "third"]);
     assert_eq!(scheduled(&ada).await[0]["content"], "not yet");
 }
@@ -91,8 +91,8 @@ async fn the_sender_has_not_read_a_bots_message_nor_a_note_to_oneself() {
     schedule(&ada, parameters).await;
     schedule(&ada, to_people(&[bob.user_id], "to others by a script")).await;
     pass(&server, 3600).await;
-    let told = events.expect_kinds(&["message"; 5]).await;
-    let flags: Vec<&Value> = told.iter().map(|event| &event["flags"]).collect();
+    let received = events.expect_kinds(&["message"; 5]).await;
+    let flags: Vec<&Value> = received.iter().map(|event| &event["flags"]).collect();
     assert_eq!(flags, [&json!([]), &json!(["read"]), &json!([]), &json!(["read"]), &json!([])]);
 }
 
@@ -115,10 +115,10 @@ async fn messages_due_during_downtime_are_sent_within_a_limit() {
     let heard = others.expect_kinds(&["message"]).await;
     assert_eq!(heard[0]["message"]["content"], "<p>late</p>");
     let kinds = ["scheduled_messages/update", "message", "message", "scheduled_messages/remove"];
-    let told = own.expect_kinds(&kinds).await;
-    let failed = &told[0]["scheduled_message"];
+    let received = own.expect_kinds(&kinds).await;
+    let failed = &received[0]["scheduled_message"];
     assert_eq!((&failed["scheduled_message_id"], &failed["failed"]), (&json!(too_late), &json!(true)));
-    let notice = &told[1]["message"];
+    let notice = &received[1]["message"];
     assert_eq!((&notice["sender_id"], &notice["type"]), (&json!(bot), &json!("private")));
     let raw = ada.get(&format!("/messages/{}", notice["id"]), ()).await.ok();
     assert_eq!(
@@ -144,8 +144,8 @@ async fn permissions_are_asked_again() {
     change(&server, left, ada.user_id).await;
     let (mut own, mut others) = (hear(&ada).await, hear(&bob).await);
     pass(&server, 3600).await;
-    let told = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
-    let notice = told[1]["message"]["content"].as_str().unwrap();
+    let received = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
+    let notice = received[1]["message"]["content"].as_str().unwrap();
     assert!(notice.contains(&format!("Channel with ID '{general}' does not exist")), "{notice}");
     others.expect_nothing().await;
     assert_eq!(scheduled(&ada).await[0]["failed"], true);
@@ -175,8 +175,8 @@ async fn concurrent_changes_are_checked_again() {
         }
         let mut own = hear(&ada).await;
         pass(&server, 3600).await;
-        let told = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
-        let notice = told[1]["message"]["content"].as_str().unwrap();
+        let received = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
+        let notice = received[1]["message"]["content"].as_str().unwrap();
         assert!(notice.contains(reason), "{notice}");
     }
 }
@@ -208,8 +208,8 @@ async fn wildcard_permission_is_checked_on_write_change_and_delivery() {
     owner.patch("/realm", json!({"can_mention_many_users_group": nobody})).await.ok();
     let mut own = hear(&ada).await;
     pass(&server, 3600).await;
-    let told = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
-    let notice = told[1]["message"]["content"].as_str().unwrap();
+    let received = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
+    let notice = received[1]["message"]["content"].as_str().unwrap();
     assert!(notice.contains(msg), "{notice}");
 }
 
@@ -223,8 +223,8 @@ async fn users_who_left_receive_no_messages() {
     change(&server, "UPDATE user SET is_active = 0 WHERE user_id = ?1", bob.user_id).await;
     let mut own = hear(&ada).await;
     pass(&server, 3600).await;
-    let told = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
-    let notice = told[1]["message"]["content"].as_str().unwrap();
+    let received = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
+    let notice = received[1]["message"]["content"].as_str().unwrap();
     assert!(notice.contains("'Bob' is no longer using this organization."), "{notice}");
 }
 
@@ -291,8 +291,8 @@ async fn the_waiting_task_is_woken_when_something_is_scheduled() {
     // Nothing here says that the time has come but the timetable, which the next message rings.
     let mut next = to_people(&[bob.user_id], "again");
     next["scheduled_delivery_timestamp"] = json!(LATER + 60);
-    let (told, _) = tokio::join!(events.wait(), schedule(&ada, next));
-    assert_eq!(told[0]["message"]["content"], "hello");
+    let (received, _) = tokio::join!(events.wait(), schedule(&ada, next));
+    assert_eq!(received[0]["message"]["content"], "hello");
 }
 
 /// Runs the task. Returns true if all due messages were processed.
@@ -333,8 +333,8 @@ async fn a_message_that_cannot_be_sent_stops_no_other() {
     server.sql(&format!("{broken}{bad} BEGIN SELECT RAISE(FAIL, 'broken'); END")).await;
     server.clock.advance(3600);
     assert!(!deliver(&server).await);
-    let told = events.expect_kinds(&["message", "scheduled_messages/remove"]).await;
-    assert_eq!(told[0]["message"]["content"], "<p>good</p>");
+    let received = events.expect_kinds(&["message", "scheduled_messages/remove"]).await;
+    assert_eq!(received[0]["message"]["content"], "<p>good</p>");
     let left = scheduled(&ada).await;
     assert_eq!((&left[0]["scheduled_message_id"], left.as_array().unwrap().len()), (&json!(bad), 1));
 }

@@ -19,12 +19,12 @@ async fn every_part_can_be_changed() {
     let id = schedule(&ada, to_channel(general, "one")).await;
     let mut events = ada.register(json!({"event_types": ["scheduled_messages"]})).await;
     let mut expected = scheduled(&ada).await[0].clone();
-    let mut told = Vec::new();
+    let mut updates = Vec::new();
     let mut change = async |parameters: Value, change: &dyn Fn(&mut Value)| {
         patch(&ada, id, parameters).await.ok();
         change(&mut expected);
         assert_eq!(scheduled(&ada).await, json!([expected]));
-        told.push(json!({"type": "scheduled_messages", "op": "update", "scheduled_message": expected}));
+        updates.push(json!({"type": "scheduled_messages", "op": "update", "scheduled_message": expected}));
     };
     change(json!({"content": "*two*"}), &|message| {
         message["content"] = json!("*two*");
@@ -53,7 +53,7 @@ async fn every_part_can_be_changed() {
         message["topic"] = json!("back");
     })
     .await;
-    events.expect(&told).await;
+    events.expect(&updates).await;
 }
 
 // conformance: schedule-26, schedule-27, schedule-28, schedule-30, schedule-32, schedule-33, schedule-34

@@ -58,7 +58,7 @@ async fn deactivated_accounts_are_named_on_the_login_page() {
 
 // conformance: auth-50
 #[tokio::test]
-async fn a_deactivated_organization_logs_nobody_in() {
+async fn a_deactivated_organization_logs_no_one_in() {
     let (provider, server, owner) = with_owner(true).await;
     server.member("ada").await;
     let mut browser = Browser::of(&server);

@@ -77,7 +77,7 @@ async fn tokens_that_prove_nothing_are_refused() {
 
 // conformance: auth-48
 #[tokio::test]
-async fn providers_that_misbehave_log_nobody_in() {
+async fn providers_that_misbehave_log_no_one_in() {
     for (path, form) in [
         ("/token", Form::Redirect),
         ("/token", Form::Failure),

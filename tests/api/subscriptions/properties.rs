@@ -12,7 +12,7 @@ async fn choices_are_stored_and_emitted_to_the_user() {
     let id = channel(&ada, "verona").await;
     let mut queue = ada.register(json!({"event_types": ["subscription"]})).await;
     let mut bobs = bob.register(json!({"event_types": ["subscription"]})).await;
-    let told = |property: &str, value: serde_json::Value| json!({"type": "subscription", "op": "update", "stream_id": id, "property": property, "value": value});
+    let event = |property: &str, value: serde_json::Value| json!({"type": "subscription", "op": "update", "stream_id": id, "property": property, "value": value});
     let switches = [
         "pin_to_top",
         "desktop_notifications",
@@ -22,13 +22,13 @@ async fn choices_are_stored_and_emitted_to_the_user() {
         "wildcard_mentions_notify",
     ];
     let mut changes = vec![json!({"stream_id": id, "property": "color", "value": "#F00F00"})];
-    let mut events = vec![told("color", json!("#f00f00"))];
+    let mut events = vec![event("color", json!("#f00f00"))];
     for name in switches {
         changes.push(json!({"stream_id": id, "property": name, "value": true}));
-        events.push(told(name, json!(true)));
+        events.push(event(name, json!(true)));
     }
     changes.push(json!({"stream_id": id, "property": "in_home_view", "value": false}));
-    events.extend([told("in_home_view", json!(false)), told("is_muted", json!(true))]);
+    events.extend([event("in_home_view", json!(false)), event("is_muted", json!(true))]);
     ada.post("/users/me/subscriptions/properties", json!({"subscription_data": changes})).await.ok();
     queue.expect(&events).await;
     let own = ada.get("/users/me/subscriptions", ()).await.ok()["subscriptions"][0].clone();
@@ -45,9 +45,9 @@ async fn choices_are_stored_and_emitted_to_the_user() {
     ada.patch(&path, json!({"property": "color", "value": "#abc"})).await.ok();
     queue
         .expect(&[
-            told("in_home_view", json!(true)),
-            told("is_muted", json!(false)),
-            told("color", json!("#aabbcc")),
+            event("in_home_view", json!(true)),
+            event("is_muted", json!(false)),
+            event("color", json!("#aabbcc")),
         ])
         .await;
     bobs.expect_nothing().await;

@@ -72,8 +72,8 @@ async fn a_channel_that_is_there_stays_as_it_is() {
     // The parameters are understood: a channel of the same request has them.
     let streams = owner.get("/streams", ()).await.ok();
     let rome = streams["streams"].as_array().unwrap().iter().find(|stream| stream["name"] == "rome").unwrap();
-    let told = ["invite_only", "message_retention_days", "topics_policy"].map(|name| rome[name].clone());
-    assert_eq!(told, [json!(true), json!(7), json!("disable_empty_topic")]);
+    let values = ["invite_only", "message_retention_days", "topics_policy"].map(|name| rome[name].clone());
+    assert_eq!(values, [json!(true), json!(7), json!("disable_empty_topic")]);
     for name in &groups {
         assert_eq!(rome[name], json!(group), "{name}");
     }
@@ -311,15 +311,15 @@ async fn nulls_are_filled_in_for_clients_that_do_not_know_them() {
         "email_notifications",
         "wildcard_mentions_notify",
     ];
-    let told = filled.expect_kinds(&["subscription/add"]).await[0]["subscriptions"][0].clone();
+    let added = filled.expect_kinds(&["subscription/add"]).await[0]["subscriptions"][0].clone();
     let state = ada.register(&types).await.state["subscriptions"][0].clone();
     for (name, value) in names.into_iter().zip([false, false, true, false, false]) {
-        assert_eq!((&told[name], &state[name]), (&json!(value), &json!(value)), "{name}");
+        assert_eq!((&added[name], &state[name]), (&json!(value), &json!(value)), "{name}");
     }
-    let told = empty.expect_kinds(&["subscription/add"]).await[0]["subscriptions"][0].clone();
+    let added = empty.expect_kinds(&["subscription/add"]).await[0]["subscriptions"][0].clone();
     let state = ada.register(&nulls).await.state["subscriptions"][0].clone();
     for name in names {
-        assert_eq!((&told[name], &state[name]), (&json!(null), &json!(null)), "{name}");
+        assert_eq!((&added[name], &state[name]), (&json!(null), &json!(null)), "{name}");
     }
 }
 

@@ -75,9 +75,9 @@ async fn nothing_in_the_file_gives_access() {
     secrets.extend([token, key[..32].to_owned(), "correct horse".to_owned()]);
     server.post("/invites", IAGO, json!({"invitee_emails": "one@example.com", "stream_ids": "[]"})).await;
     let fetch = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "apply_markdown": false});
-    let told = server.request(Method::GET, "/messages", IAGO).query(&fetch).send().await.unwrap();
-    let told = text_of(&told.json::<Value>().await.unwrap()["messages"][0], "content");
-    secrets.push(told.split_once("/join/").unwrap().1[..24].to_owned());
+    let fetched = server.request(Method::GET, "/messages", IAGO).query(&fetch).send().await.unwrap();
+    let content = text_of(&fetched.json::<Value>().await.unwrap()["messages"][0], "content");
+    secrets.push(content.split_once("/join/").unwrap().1[..24].to_owned());
 
     // Addresses of files that need no login.
     let file = reqwest::multipart::Part::bytes(b"a file".as_slice()).file_name("a.txt");

@@ -28,8 +28,8 @@ async fn readers_of_messages_can_load_their_files() {
             let expected = readers.iter().any(|reader| reader.user_id == client.user_id);
             assert_eq!(may_load(client, url).await, expected, "{why}: {}", client.full_name);
         }
-        let nobody = load(&server.anonymous(), url).await.status;
-        assert_eq!(nobody, 401, "{why}: nobody");
+        let status = load(&server.anonymous(), url).await.status;
+        assert_eq!(status, 401, "{why}: without an account");
     };
     let general = server.channel("general", &[&ada, &guest]).await;
     let open = server.channel("open", &[&ada]).await;

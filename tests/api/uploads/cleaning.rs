@@ -32,8 +32,8 @@ async fn unused_files_are_deleted_after_five_weeks() {
     server.clock.advance(1);
     clean(&server).await;
     assert_eq!((load(&ada, &lost).await.status, load(&ada, &linked).await.status), (404, 200));
-    let told = events.expect_kinds(&["attachment/remove"]).await;
-    assert_eq!(told[0]["upload_space_used"], 6);
+    let received = events.expect_kinds(&["attachment/remove"]).await;
+    assert_eq!(received[0]["upload_space_used"], 6);
     // The retention starts again when the last link is removed.
     server
         .sql(&format!("UPDATE message SET timestamp = timestamp + {} WHERE id = {message}", 5 * WEEK))

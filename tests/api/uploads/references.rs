@@ -33,8 +33,11 @@ async fn messages_claim_files_and_let_them_go() {
     let both =
         json!([{"id": first, "date_sent": START * 1000}, {"id": second, "date_sent": (START + 5) * 1000}]);
     assert_eq!(attachments(&ada).await[0]["messages"], both);
-    let told = events.expect_kinds(&["attachment/update"; 2]).await;
-    assert_eq!((&told[1]["attachment"]["messages"], &told[1]["upload_space_used"]), (&both, &json!(5)));
+    let received = events.expect_kinds(&["attachment/update"; 2]).await;
+    assert_eq!(
+        (&received[1]["attachment"]["messages"], &received[1]["upload_space_used"]),
+        (&both, &json!(5))
+    );
     others.expect_nothing().await;
     assert!(has_attachment(&bob, first).await && has_attachment(&ada, second).await);
 
@@ -52,8 +55,8 @@ async fn messages_claim_files_and_let_them_go() {
     events.expect_kinds(&["attachment/update"]).await;
     // The last link decides: only the uploader has access.
     assert_eq!(edit(&bob, second, "nothing").await, json!([]));
-    let told = events.expect_kinds(&["attachment/update"]).await;
-    assert_eq!(told[0]["attachment"]["messages"], json!([]));
+    let received = events.expect_kinds(&["attachment/update"]).await;
+    assert_eq!(received[0]["attachment"]["messages"], json!([]));
     assert_eq!(edit(&ada, first, &link(&url)).await, json!([]));
     assert!(has_attachment(&ada, first).await);
     let detached = edit(&ada, first, "nothing again").await;
@@ -80,8 +83,8 @@ async fn a_file_is_deleted_with_the_last_message_that_links_to_it() {
     ada.delete(&format!("/messages/{second}"), ()).await.ok();
     assert_eq!(attachments(&ada).await, json!([]));
     assert_eq!(load(&ada, &url).await.status, 404);
-    let told = events.expect_kinds(&["attachment/update", "attachment/remove"]).await;
-    assert_eq!(told[1]["upload_space_used"], 0);
+    let received = events.expect_kinds(&["attachment/update", "attachment/remove"]).await;
+    assert_eq!(received[1]["upload_space_used"], 0);
     // A whole topic.
     let url = upload(&bob, "b.txt", b"hello").await;
     for _ in 0..3 {

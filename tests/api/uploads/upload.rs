@@ -49,8 +49,8 @@ async fn a_file_is_uploaded_listed_loaded_and_deleted() {
             json!({"type": "attachment", "op": "remove", "attachment": {"id": id}, "upload_space_used": 3}),
         ])
         .await;
-    let told = others.expect_kinds(&["attachment/add"]).await;
-    assert_eq!(told[0]["upload_space_used"], 700_003);
+    let received = others.expect_kinds(&["attachment/add"]).await;
+    assert_eq!(received[0]["upload_space_used"], 700_003);
     assert_eq!(load(&bob, &other).await.bytes, b"123");
 }
 

@@ -69,7 +69,7 @@ async fn a_time_zone_is_a_setting_and_part_of_the_user() {
     ada.patch("/settings", json!({"timezone": "Asia/Kolkata"})).await.ok();
     ada.patch("/settings", json!({"timezone": "Asia/Kolkata"})).await.ok();
     let person = json!({"user_id": ada.user_id, "email": ada.email, "timezone": "Asia/Kolkata"});
-    let told = json!({"type": "realm_user", "op": "update", "person": person});
+    let event = json!({"type": "realm_user", "op": "update", "person": person});
     let setting =
         json!({"type": "user_settings", "op": "update", "property": "timezone", "value": "Asia/Kolkata"});
     let older = json!({
@@ -78,8 +78,8 @@ async fn a_time_zone_is_a_setting_and_part_of_the_user() {
         "setting_name": "timezone",
         "setting": "Asia/Kolkata",
     });
-    own.expect(&[setting, older, told.clone()]).await;
-    other.expect(&[told]).await;
+    own.expect(&[setting, older, event.clone()]).await;
+    other.expect(&[event]).await;
 }
 
 // conformance: setting-12

@@ -134,10 +134,12 @@ async fn consents_are_emitted_to_administrators() {
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let types = json!({"event_types": ["realm_export_consent"]});
-    let (mut told, mut not_told) = (owner.register(types.clone()).await, bob.register(types).await);
+    let (mut of_owner, mut of_bob) = (owner.register(types.clone()).await, bob.register(types).await);
     ada.patch("/settings", json!({"allow_private_data_export": true})).await.ok();
-    told.expect(&[json!({"type": "realm_export_consent", "user_id": ada.user_id, "consented": true})]).await;
-    not_told.expect_nothing().await;
+    of_owner
+        .expect(&[json!({"type": "realm_export_consent", "user_id": ada.user_id, "consented": true})])
+        .await;
+    of_bob.expect_nothing().await;
 }
 
 // conformance: setting-5, typing-27
@@ -149,9 +151,9 @@ async fn typing_setting_is_at_the_top_level_for_older_clients() {
     let mut events = ada.register(&older).await;
     assert_eq!(events.state["receives_typing_notifications"], true);
     ada.patch("/settings", json!({"receives_typing_notifications": false})).await.ok();
-    let told = json!({"type": "update_display_settings", "user": ada.email,
+    let event = json!({"type": "update_display_settings", "user": ada.email,
         "setting_name": "receives_typing_notifications", "setting": false});
-    events.expect(&[told]).await;
+    events.expect(&[event]).await;
     assert_eq!(ada.register(&older).await.state["receives_typing_notifications"], false);
     let mut newer = older;
     newer["client_capabilities"] = json!({"user_settings_object": true});

@@ -68,8 +68,8 @@ async fn older_clients_receive_muted_topics() {
     ];
     for (types, muted, policies) in asked {
         let state = ada.register(&[("fetch_event_types", types), ("event_types", "[]")]).await.state.clone();
-        let told = (state.get("muted_topics").is_some(), state.get("user_topics").is_some());
-        assert_eq!(told, (muted, policies), "{types}");
+        let present = (state.get("muted_topics").is_some(), state.get("user_topics").is_some());
+        assert_eq!(present, (muted, policies), "{types}");
     }
     let state = ada.register(&[("event_types", "[\"muted_topics\"]")]).await.state.clone();
     assert_eq!(state["muted_topics"], json!([["lunch", "general chat", START]]));

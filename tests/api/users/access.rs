@@ -199,12 +199,12 @@ async fn inaccessible_emails_behave_like_unknown_ones() {
     bob.post("/users/me/presence", json!({"status": "active", "ping_only": true})).await.ok();
     bob.send(general, "greetings", "hello").await;
     restrict(&server).await;
-    let nobody = answers_about(&guest, "nobody@example.com").await;
+    let of_unknown = answers_about(&guest, "nobody@example.com").await;
     for email in ["bob@example.com", "Bob@EXAMPLE.com"] {
-        assert_eq!(answers_about(&guest, email).await, nobody);
+        assert_eq!(answers_about(&guest, email).await, of_unknown);
     }
     // All of these distinguish known from unknown emails.
-    for (known, unknown) in answers_about(&guest, "ada@example.com").await.iter().zip(&nobody) {
+    for (known, unknown) in answers_about(&guest, "ada@example.com").await.iter().zip(&of_unknown) {
         assert_ne!(known, unknown);
     }
 }
@@ -223,11 +223,11 @@ async fn guests_receive_presence_of_accessible_users_only() {
         "client_capabilities": {"user_list_incomplete": true},
     });
     let (mut queue, mut partial) = (guest.register(register).await, guest.register(partial).await);
-    for (user, is_told) in [(&bob, false), (&ada, true)] {
+    for (user, is_notified) in [(&bob, false), (&ada, true)] {
         user.patch("/settings", json!({"full_name": "Another", "timezone": "Europe/Berlin"})).await.ok();
         user.patch("/settings", json!({"email_address_visibility": 3})).await.ok();
         let kinds = ["realm_user/update"; 4];
-        queue.expect_kinds(&kinds[..if is_told { 4 } else { 0 }]).await;
+        queue.expect_kinds(&kinds[..if is_notified { 4 } else { 0 }]).await;
     }
     partial.events().await;
     // A new user.

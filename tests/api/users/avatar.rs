@@ -40,8 +40,8 @@ async fn an_uploaded_image_is_everywhere_until_it_is_deleted() {
     for id in [id, sent] {
         assert_eq!(eve.message(id).await["avatar_url"], url);
     }
-    let told = events.events().await;
-    assert_eq!(told[0]["message"]["avatar_url"], url);
+    let received = events.events().await;
+    assert_eq!(received[0]["message"]["avatar_url"], url);
     assert_eq!(eve.get(&format!("/users/{}", ada.user_id), ()).await.ok()["user"]["avatar_url"], url);
     let own = ada.get("/users/me", ()).await.ok();
     assert_eq!((&own["avatar_url"], &own["avatar_version"]), (&url, &json!(2)));

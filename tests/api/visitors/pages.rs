@@ -116,8 +116,11 @@ async fn search_engines_stay_away_unless_the_operator_wants_them() {
         let id = place.ada.send(place.web, "t", "x").await;
         let visitor = place.server.anonymous();
         let answer = get(&visitor, &format!("/public/{}-web/{id}-t", place.web)).await;
-        let is_told = answer.header("x-robots-tag") == "noindex, nofollow";
-        assert_eq!((is_told, text(&answer).contains("name=\"robots\"")), (!search_engines, !search_engines));
+        let is_refused = answer.header("x-robots-tag") == "noindex, nofollow";
+        assert_eq!(
+            (is_refused, text(&answer).contains("name=\"robots\"")),
+            (!search_engines, !search_engines)
+        );
         let robots = async || {
             let answer = visitor.request_outside(Method::GET, "/robots.txt").send().await;
             String::from_utf8(answer.bytes).unwrap()

@@ -159,7 +159,7 @@ async fn narrows_of_visitors_have_only_terms_that_are_the_same_for_all() {
 
 // conformance: visit-4
 #[tokio::test]
-async fn messages_show_what_the_public_is_told() {
+async fn messages_show_public_members_only() {
     let place = Place::new().await;
     let Place { visitor, ada, web, .. } = &place;
     ada.patch("/settings", json!({"email_address_visibility": 1})).await.ok();
@@ -183,7 +183,7 @@ async fn messages_show_what_the_public_is_told() {
 
 // conformance: visit-5
 #[tokio::test]
-async fn one_message_is_refused_alike_whatever_the_reason() {
+async fn one_message_is_refused_the_same_way_for_each_reason() {
     let place = Place::new().await;
     let Place { visitor, ada, web, secret, old, .. } = &place;
     let shown = ada.send(*web, "t", "shown").await;
@@ -322,7 +322,11 @@ async fn images_of_people_are_found_by_id() {
             get(&visitor, format!("/avatar/{name}{size}")).await.error(401, "UNAUTHORIZED", CHALLENGE);
         }
     }
-    assert_eq!(get(&visitor, "/avatar/9999".to_owned()).await.status, 302, "nobody is told from somebody");
+    assert_eq!(
+        get(&visitor, "/avatar/9999".to_owned()).await.status,
+        302,
+        "users and unknown ids look the same"
+    );
     place.set_access(false).await;
     get(&visitor, format!("/avatar/{id}")).await.error(401, "UNAUTHORIZED", CHALLENGE);
     assert_eq!(get(&place.ada, format!("/avatar/{id}")).await.status, 302);

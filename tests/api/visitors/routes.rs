@@ -98,24 +98,24 @@ async fn programs_have_a_key() {
 
 // conformance: visit-12
 #[tokio::test]
-async fn clients_are_told_whether_there_is_anything_to_read() {
+async fn settings_announce_if_there_is_anything_to_read() {
     let place = Place::new().await;
-    let told = async || {
+    let is_announced = async || {
         let settings = place.server.anonymous().get("/server_settings", ()).await.ok();
         let register = place.ada.post("/register", json!({"fetch_event_types": ["realm"]})).await.ok();
         assert_eq!(register["server_web_public_streams_enabled"], true);
         settings["realm_web_public_access_enabled"].as_bool().unwrap()
     };
-    assert!(told().await);
+    assert!(is_announced().await);
     place.archive(place.old).await;
     let path = format!("/streams/{}", place.web);
     place.owner.patch(&path, json!({"is_web_public": false})).await.ok();
-    assert!(!told().await, "without a channel");
+    assert!(!is_announced().await, "without a channel");
     place.owner.patch(&path, json!({"is_web_public": true})).await.ok();
-    assert!(told().await);
+    assert!(is_announced().await);
     let mut events = place.ada.register(json!({"event_types": ["realm"]})).await;
     place.set_access(false).await;
-    assert!(!told().await, "while it is off");
+    assert!(!is_announced().await, "while it is off");
     events
         .expect(&[
             json!({"type": "realm", "op": "update", "property": "enable_spectator_access", "value": false}),

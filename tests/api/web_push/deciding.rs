@@ -7,7 +7,11 @@ use teamchat::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
 use teamchat::scheduler;
 
 /// Title and body of what the service got, once all is sent.
-async fn told(server: &TestServer, service: &mut PushService, browser: &Browser) -> Vec<(String, String)> {
+async fn notified(
+    server: &TestServer,
+    service: &mut PushService,
+    browser: &Browser,
+) -> Vec<(String, String)> {
     let pushed = service.all(server).await;
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let read = pushed.iter().map(|one| browser.read(one));
@@ -54,80 +58,87 @@ async fn settings_and_muting_decide() {
     ada.send_direct(&[&ada], "note to myself").await;
     bob.send(channel, "silent", "@_**Ada**").await;
     bob.send(elsewhere, "x", "@**Ada** is not here").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
 
     bob.send_direct(&[&ada], "a *direct* message").await;
-    assert_eq!(told(&server, &mut service, &browser).await, one("Bob", "a direct message"));
+    assert_eq!(notified(&server, &mut service, &browser).await, one("Bob", "a direct message"));
     bob.send(channel, "named", "@**Ada** hello").await;
     assert_eq!(
-        told(&server, &mut service, &browser).await,
+        notified(&server, &mut service, &browser).await,
         one("#general > named", "Bob mentioned you:\n@Ada hello")
     );
     bob.send(channel, "all", "@**all** hello").await;
     assert_eq!(
-        told(&server, &mut service, &browser).await,
+        notified(&server, &mut service, &browser).await,
         one("#general > all", "Bob mentioned everyone:\n@all hello")
     );
     set("wildcard_mentions_notify", false).await;
     bob.send(channel, "all2", "@**all** hello").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
     set_channel("wildcard_mentions_notify", json!(true)).await;
     bob.send(channel, "all3", "@**all** hello").await;
-    assert_eq!(told(&server, &mut service, &browser).await.len(), 1);
+    assert_eq!(notified(&server, &mut service, &browser).await.len(), 1);
 
     set_channel("push_notifications", json!(true)).await;
     bob.send(channel, "plain", "now something").await;
-    assert_eq!(told(&server, &mut service, &browser).await, one("#general > plain", "Bob: now something"));
+    assert_eq!(
+        notified(&server, &mut service, &browser).await,
+        one("#general > plain", "Bob: now something")
+    );
     set_topic("muted", 1).await;
     bob.send(channel, "muted", "nothing").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
     bob.send(channel, "muted", "@**Ada** all the same").await;
-    assert_eq!(told(&server, &mut service, &browser).await.len(), 1, "muting does not matter for mentions");
+    assert_eq!(
+        notified(&server, &mut service, &browser).await.len(),
+        1,
+        "muting does not matter for mentions"
+    );
     set_channel("is_muted", json!(true)).await;
     bob.send(channel, "quiet", "nothing").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
     set_topic("loud", 2).await;
     bob.send(channel, "loud", "unmuted").await;
-    assert_eq!(told(&server, &mut service, &browser).await.len(), 1);
+    assert_eq!(notified(&server, &mut service, &browser).await.len(), 1);
     set_topic("followed", 3).await;
     bob.send(channel, "followed", "followed").await;
-    assert_eq!(told(&server, &mut service, &browser).await, one("#general > followed", "Bob: followed"));
+    assert_eq!(notified(&server, &mut service, &browser).await, one("#general > followed", "Bob: followed"));
     set("enable_followed_topic_push_notifications", false).await;
     bob.send(channel, "followed", "not any more").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
 
     set_channel("is_muted", json!(false)).await;
     server.sql("UPDATE subscription SET push_notifications = NULL").await;
     bob.send(channel, "default", "nothing by default").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
     set("enable_stream_push_notifications", true).await;
     bob.send(channel, "default", "something now").await;
-    assert_eq!(told(&server, &mut service, &browser).await.len(), 1);
+    assert_eq!(notified(&server, &mut service, &browser).await.len(), 1);
     set("enable_stream_push_notifications", false).await;
     set("enable_offline_push_notifications", false).await;
     bob.send_direct(&[&ada], "switched off").await;
     bob.send(channel, "named", "@**Ada** switched off").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
 
     set("enable_offline_push_notifications", true).await;
     ada.post(&format!("/users/me/muted_users/{}", bob.user_id), ()).await.ok();
     bob.send_direct(&[&ada], "muted sender").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
 }
 
 // conformance: push-6
 #[tokio::test]
-async fn participants_are_told_of_mentions_of_the_topic() {
+async fn participants_are_notified_of_mentions_of_the_topic() {
     let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
     let channel = server.channel("general", &[&ada, &bob]).await;
     bob.send(channel, "lunch", "@**topic** anyone?").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
     ada.send(channel, "lunch", "me").await;
     bob.send(channel, "lunch", "@**topic** come").await;
     assert_eq!(
-        told(&server, &mut service, &browser).await,
+        notified(&server, &mut service, &browser).await,
         one("#general > lunch", "Bob mentioned everyone:\n@topic come")
     );
 }
@@ -151,20 +162,20 @@ async fn groups_and_conversations_are_named() {
     make_group("pilots", vec![ada.user_id]).await;
     bob.send(channel, "ships", "@*crew* and @*pilots*: ready?").await;
     assert_eq!(
-        told(&server, &mut service, &browser).await,
+        notified(&server, &mut service, &browser).await,
         one("#general > ships", "Bob mentioned @pilots:\n@crew and @pilots: ready?"),
         "the smallest group"
     );
     bob.send(channel, "ships", "@*crew* and @**Ada**").await;
-    assert_eq!(told(&server, &mut service, &browser).await[0].1, "Bob mentioned you:\n@crew and @Ada");
+    assert_eq!(notified(&server, &mut service, &browser).await[0].1, "Bob mentioned you:\n@crew and @Ada");
     bob.send_direct(&[&ada, &cleo], "three of us").await;
-    assert_eq!(told(&server, &mut service, &browser).await, one("Bob, Cleo", "Bob: three of us"));
+    assert_eq!(notified(&server, &mut service, &browser).await, one("Bob, Cleo", "Bob: three of us"));
     ada.patch("/settings", json!({"pm_content_in_desktop_notifications": false})).await.ok();
     cleo.send_direct(&[&ada], "a secret").await;
-    assert_eq!(told(&server, &mut service, &browser).await, one("Cleo", "New direct message from Cleo"));
+    assert_eq!(notified(&server, &mut service, &browser).await, one("Cleo", "New direct message from Cleo"));
     let no_topic = json!({"type": "channel", "to": channel, "topic": "", "content": "@**Ada** no topic"});
     bob.post("/messages", no_topic).await.ok();
-    assert_eq!(told(&server, &mut service, &browser).await[0].0, "#general > general chat");
+    assert_eq!(notified(&server, &mut service, &browser).await[0].0, "#general > general chat");
 }
 
 // conformance: push-9
@@ -175,7 +186,7 @@ async fn content_can_be_hidden() {
     let browser = Browser::subscribed(&server, &ada, &service).await;
     server.set_realm_setting("message_content_allowed_in_email_notifications", json!(false)).await;
     bob.send_direct(&[&ada], "a secret").await;
-    assert_eq!(told(&server, &mut service, &browser).await, one("New message", ""));
+    assert_eq!(notified(&server, &mut service, &browser).await, one("New message", ""));
     server.set_realm_setting("message_content_allowed_in_email_notifications", json!(true)).await;
     let mut hidden = browser.subscription(&service);
     hidden["shows_content"] = json!(false);
@@ -191,7 +202,7 @@ async fn content_can_be_hidden() {
 
 // conformance: push-7
 #[tokio::test]
-async fn who_is_active_is_told_unless_they_do_not_want_it() {
+async fn active_people_are_notified_unless_they_do_not_want_it() {
     let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
@@ -199,40 +210,44 @@ async fn who_is_active_is_told_unless_they_do_not_want_it() {
     let active = || ada.post("/users/me/presence", json!({"status": "active"}));
     active().await.ok();
     bob.send_direct(&[&ada], "one").await;
-    assert_eq!(told(&server, &mut service, &browser).await.len(), 1, "the default");
+    assert_eq!(notified(&server, &mut service, &browser).await.len(), 1, "the default");
 
     ada.patch("/settings", json!({"enable_online_push_notifications": false})).await.ok();
     bob.send_direct(&[&ada], "two").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
     assert_eq!(server.column("SELECT count(*) FROM push_held").await, ["1"]);
     // Her client acknowledges the events, and no notification follows later.
     queue.wait().await;
     queue.expect_nothing().await;
     server.clock.advance(61);
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
     assert_eq!(server.column("SELECT count(*) FROM push_held").await, ["0"]);
 
     // Her clients were not used for some time, although one still has a queue.
     server.clock.advance(PRESENCE_OFFLINE_THRESHOLD_SECONDS);
     bob.send_direct(&[&ada], "three").await;
-    assert_eq!(told(&server, &mut service, &browser).await.len(), 1, "idle by presence");
+    assert_eq!(notified(&server, &mut service, &browser).await.len(), 1, "idle by presence");
     server.set_realm_setting("presence_disabled", json!(true)).await;
     bob.send_direct(&[&ada], "four").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing(), "nobody is idle without presence");
+    assert_eq!(
+        notified(&server, &mut service, &browser).await,
+        nothing(),
+        "without presence, no one is idle"
+    );
     server.set_realm_setting("presence_disabled", json!(false)).await;
 
     // She shuts the laptop right after she was active. Its queue ends.
     active().await.ok();
     queue.wait().await;
     bob.send_direct(&[&ada], "five").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
     server.clock.advance(61);
-    assert_eq!(told(&server, &mut service, &browser).await, nothing(), "its queue may still deliver it");
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing(), "its queue may still deliver it");
     server.app().hub.expire_of(None);
     server.clock.advance(61);
-    assert_eq!(told(&server, &mut service, &browser).await.last().unwrap().1, "five");
+    assert_eq!(notified(&server, &mut service, &browser).await.last().unwrap().1, "five");
     bob.send_direct(&[&ada], "six").await;
-    assert_eq!(told(&server, &mut service, &browser).await.last().unwrap().1, "six", "without any queue");
+    assert_eq!(notified(&server, &mut service, &browser).await.last().unwrap().1, "six", "without any queue");
 }
 
 // conformance: push-8
@@ -248,30 +263,30 @@ async fn edits_tell_those_whom_they_mention_first() {
     };
     let id = bob.send(channel, "edits", "nothing").await;
     edit(id, "still nothing").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
     edit(id, "@**Ada** look").await;
     assert_eq!(
-        told(&server, &mut service, &browser).await,
+        notified(&server, &mut service, &browser).await,
         one("#general > edits", "Bob mentioned you:\n@Ada look")
     );
     edit(id, "@**Ada** look again").await;
     edit(id, "@**Ada** and @**all**").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing(), "known from before");
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing(), "known from before");
     let id = bob.send(channel, "edits", "@**all** hello").await;
-    assert_eq!(told(&server, &mut service, &browser).await.len(), 1);
+    assert_eq!(notified(&server, &mut service, &browser).await.len(), 1);
     edit(id, "@**all** and @**Ada**").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing(), "all were mentioned");
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing(), "all were mentioned");
     let id = bob.send(channel, "moves", "plain").await;
     bob.patch(&format!("/messages/{id}"), json!({"topic": "moved"})).await.ok();
-    assert_eq!(told(&server, &mut service, &browser).await, nothing(), "a move");
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing(), "a move");
     let id = ada.send(channel, "edits", "mine").await;
     ada.patch(&format!("/messages/{id}"), json!({"content": "@**Ada** mine"})).await.ok();
-    assert_eq!(told(&server, &mut service, &browser).await, nothing(), "her own edit");
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing(), "her own edit");
     // Users who are notified of all messages are not notified of edits.
     ada.patch("/settings", json!({"enable_stream_push_notifications": true})).await.ok();
     let id = bob.send(channel, "all", "plain").await;
-    assert_eq!(told(&server, &mut service, &browser).await.len(), 1);
+    assert_eq!(notified(&server, &mut service, &browser).await.len(), 1);
     edit(id, "@**Ada** edited").await;
-    assert_eq!(told(&server, &mut service, &browser).await, nothing());
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
     scheduler::settle(server.app()).await;
 }

@@ -87,7 +87,7 @@ async fn a_conversation_has_one_notification() {
 }
 
 #[tokio::test]
-async fn every_browser_of_a_person_is_told() {
+async fn every_browser_of_a_person_is_notified() {
     let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let phone = Browser::subscribed(&server, &ada, &service).await;
@@ -239,7 +239,7 @@ async fn a_restart_loses_nothing() {
 
 // conformance: push-15
 #[tokio::test]
-async fn hostile_services_hold_up_nobody() {
+async fn hostile_services_delay_no_others() {
     let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let mut hostile = Vec::new();

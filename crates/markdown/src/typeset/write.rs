@@ -150,7 +150,7 @@ fn write_nodes(nodes: &[HtmlDomNode], place: Place, output: &mut String) -> Opti
         };
         let mut combined = first.clone();
         while let Some((HtmlDomNode::Symbol(next), following)) = rest.split_first()
-            && looks_alike(&combined, next)
+            && looks_same(&combined, next)
             && (place.is_text
                 || !(combined.text.chars().any(is_operator) || next.text.chars().any(is_operator)))
         {
@@ -163,7 +163,7 @@ fn write_nodes(nodes: &[HtmlDomNode], place: Place, output: &mut String) -> Opti
     Some(())
 }
 
-fn looks_alike(one: &SymbolNode, other: &SymbolNode) -> bool {
+fn looks_same(one: &SymbolNode, other: &SymbolNode) -> bool {
     // Binary operators keep their own space.
     one.classes == other.classes
         && !one.classes.iter().eq(["mbin"])

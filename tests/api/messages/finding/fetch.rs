@@ -59,9 +59,9 @@ async fn a_page_is_around_its_anchor() {
         let answer = page(&ada, parameters.clone()).await;
         assert_eq!(ids(&answer), sent[range], "{parameters}");
         let flags = (found.0, found.1, found.2);
-        let told =
+        let ends_found =
             ["found_anchor", "found_oldest", "found_newest"].map(|name| answer[name].as_bool().unwrap());
-        assert_eq!((told[0], told[1], told[2]), flags, "{parameters}");
+        assert_eq!((ends_found[0], ends_found[1], ends_found[2]), flags, "{parameters}");
         assert_eq!((&answer["anchor"], &answer["history_limited"]), (&json!(resolved), &json!(false)));
     }
 }

@@ -146,7 +146,7 @@ async fn flags_change_over_a_narrow() {
         "flag": "read"}))
         .await
         .ok();
-    let told = |answer: &Value| {
+    let summary = |answer: &Value| {
         let names = [
             "processed_count",
             "updated_count",
@@ -157,31 +157,31 @@ async fn flags_change_over_a_narrow() {
         ];
         json!(names.map(|name| answer[name].clone()))
     };
-    assert_eq!(told(&answer), json!([1, 1, ids[0], ids[0], true, false]));
+    assert_eq!(summary(&answer), json!([1, 1, ids[0], ids[0], true, false]));
     assert_eq!(answer.get("ignored_because_not_subscribed_channels"), None);
     let answer = change(json!({"anchor": ids[0], "include_anchor": true, "num_before": 5, "num_after": 5,
         "narrow": soup, "op": "add", "flag": "read"}))
     .await
     .ok();
-    assert_eq!(told(&answer), json!([2, 1, ids[0], ids[2], true, true]));
+    assert_eq!(summary(&answer), json!([2, 1, ids[0], ids[2], true, true]));
     let answer = change(json!({"anchor": ids[0], "include_anchor": false, "num_before": 0, "num_after": 5,
         "narrow": soup, "op": "remove", "flag": "read"}))
     .await
     .ok();
-    assert_eq!(told(&answer), json!([1, 1, ids[2], ids[2], false, true]));
+    assert_eq!(summary(&answer), json!([1, 1, ids[2], ids[2], false, true]));
     assert_eq!(answer["ignored_because_not_subscribed_channels"], json!([]));
     let answer =
         change(json!({"anchor": "newest", "num_before": 9, "num_after": 0, "narrow": [["is", "starred"]],
         "op": "remove", "flag": "starred"}))
         .await
         .ok();
-    assert_eq!(told(&answer), json!([0, 0, null, null, true, true]));
+    assert_eq!(summary(&answer), json!([0, 0, null, null, true, true]));
     let answer =
         change(json!({"anchor": "first_unread", "num_before": 0, "num_after": 100_000, "narrow": [],
         "op": "add", "flag": "starred"}))
         .await
         .ok();
-    assert_eq!(told(&answer), json!([4, 4, ids[1], ids[4], false, true]));
+    assert_eq!(summary(&answer), json!([4, 4, ids[1], ids[4], false, true]));
     queue
         .expect_kinds(&[
             "update_message_flags/add",

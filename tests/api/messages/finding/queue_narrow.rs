@@ -94,8 +94,8 @@ async fn senders_have_the_email_that_a_guest_is_shown() {
         queues.push(reader.register(parameters).await);
     }
     let sent = send(&bob, "general", "greetings", "hello").await;
-    for ((reader, sender, is_told), queue) in cases.iter().zip(&mut queues) {
-        let expected = if *is_told { vec![sent] } else { Vec::new() };
+    for ((reader, sender, is_delivered), queue) in cases.iter().zip(&mut queues) {
+        let expected = if *is_delivered { vec![sent] } else { Vec::new() };
         assert_eq!(heard(queue).await, expected, "{sender} for {}", reader.full_name);
     }
 }

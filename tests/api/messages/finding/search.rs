@@ -219,7 +219,7 @@ async fn words_are_indexed_after_the_answer_and_before_a_search() {
 
 /// The words of a message are found as soon as sending or editing it is acknowledged.
 #[tokio::test]
-async fn nobody_misses_a_word_that_was_acknowledged() {
+async fn searches_find_every_acknowledged_word() {
     const SENDERS: usize = 6;
     const ROUNDS: usize = 30;
     let server = TestServer::start().await;

@@ -485,7 +485,7 @@ async fn scheduled_messages_and_linkifiers_arrive() {
 }
 
 #[tokio::test]
-async fn passwords_are_kept_and_hashed_anew_at_login() {
+async fn passwords_are_kept_and_hashed_again_at_login() {
     let import = Import::new("zulip");
     let rounds = std::num::NonZeroU32::new(1000).unwrap();
     let mut hash = [0; 32];

@@ -243,34 +243,34 @@ const POINT: &str = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm
 
 /// Requests to a route of [`NOT_FOR_ROLES`], with credentials of a user.
 fn without_a_rule(server: &TestServer, path: &str, caller: &Client) -> Vec<Request> {
-    let (nobody, password) = (server.anonymous(), "correct horse");
+    let (anonymous, password) = (server.anonymous(), "correct horse");
     let login = json!({"username": caller.email, "password": password});
     let post = |form| vec![caller.request(Method::POST, path).form(form)];
     match path {
-        "/fetch_api_key" => vec![nobody.request(Method::POST, path).form(login)],
+        "/fetch_api_key" => vec![anonymous.request(Method::POST, path).form(login)],
         "/dev_fetch_api_key" => post(json!({"username": caller.email})),
-        "/accounts/login/" => vec![nobody.request_outside(Method::POST, path).form(login)],
+        "/accounts/login/" => vec![anonymous.request_outside(Method::POST, path).form(login)],
         "/accounts/logout/" => {
             let browser = caller.in_browser(Some(session_secret(caller.user_id)));
             vec![browser.request_outside(Method::POST, path)]
         }
         "/accounts/find/" | "/accounts/home/" | "/accounts/password/reset/" | "/register/" => {
             let form = json!({"email": caller.email, "emails": caller.email});
-            vec![nobody.request_outside(Method::POST, path).form(form)]
+            vec![anonymous.request_outside(Method::POST, path).form(form)]
         }
         "/accounts/unsubscribe/{kind}/{key}" => {
             let path = "/accounts/unsubscribe/digest/abcdefghijklmnopqrstuvwx";
-            vec![nobody.request_outside(Method::POST, path).form(())]
+            vec![anonymous.request_outside(Method::POST, path).form(())]
         }
         "/join/{key}/" | "/join/password/{key}/" | "/accounts/confirm_new_email/{key}" => {
             let form = json!({"full_name": "New", "email": "new@example.com", "password": password});
             let path = path.replace("{key}", "abcdefghijklmnopqrstuvwx");
-            vec![nobody.request_outside(Method::POST, &path).form(form)]
+            vec![anonymous.request_outside(Method::POST, &path).form(form)]
         }
         "/external/{integration}" => {
             let (key, channel) = (caller.api_key.clone().unwrap_or_default(), ChannelKind::Public.name());
             let path = format!("/api/v1/external/json?api_key={key}&stream={channel}");
-            vec![nobody.request_outside(Method::POST, &path).body("application/json", "{}")]
+            vec![anonymous.request_outside(Method::POST, &path).body("application/json", "{}")]
         }
         "/users/me/android_gcm_reg_id" | "/users/me/apns_device_token" => {
             let form = json!({"token": "aaaa", "appid": "org.example"});

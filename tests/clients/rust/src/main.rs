@@ -178,12 +178,12 @@ async fn log_in(anyone: &Client, email: &str, password: &str) -> Outcome<Client>
 }
 
 async fn errors(bot: &Client) -> Outcome {
-    let nobody = Client::new(
+    let anonymous = Client::new(
         bot.base_url().parse()?,
         User::from("nobody@chat.example"),
         ApiKey::from("x".repeat(32)),
     )?;
-    let refused = nobody.send_message(&to_channel().with_content("hello")).await?;
+    let refused = anonymous.send_message(&to_channel().with_content("hello")).await?;
     failed(refused, ErrorCode::InvalidApiKey, "Invalid API key")?;
 
     let nowhere = to_channel().with_to(MessageTo::channel_name("nowhere")).with_content("hello");
@@ -442,8 +442,8 @@ async fn files(bot: &Client, owner: &Client) -> Outcome {
         .with_realm_id(uploaded.realm_id()?)
         .with_filename(uploaded.filename_path()?);
     let temporary = succeeded(owner.get_file_temporary_url(&request).await?)?;
-    let nobody = Client::new(owner.base_url().parse()?, User::new(), ApiKey::new())?;
-    let content = nobody.load_page(temporary.url().unwrap_or_default().trim_start_matches('/')).await?;
+    let anonymous = Client::new(owner.base_url().parse()?, User::new(), ApiKey::new())?;
+    let content = anonymous.load_page(temporary.url().unwrap_or_default().trim_start_matches('/')).await?;
     expect("the file", content.as_str(), LOG)?;
     expect("the file with a login", owner.load_page(url.trim_start_matches('/')).await?.as_str(), LOG)?;
 
@@ -490,12 +490,12 @@ async fn events(owner: &Client, queue: &str, sent: [u64; 3]) -> Outcome {
         flags("add", "read", &[link]),
         flags("remove", "read", &[report]),
     ];
-    expect("the first events", events.iter().map(told).take(expected.len()).collect(), expected.to_vec())?;
-    expect("the last event", events.last().map(told), Some(format!("delete_message {link}")))
+    expect("the first events", events.iter().map(summary).take(expected.len()).collect(), expected.to_vec())?;
+    expect("the last event", events.last().map(summary), Some(format!("delete_message {link}")))
 }
 
 /// An event in a few words.
-fn told(event: &Value) -> String {
+fn summary(event: &Value) -> String {
     let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
     match event["type"].as_str() {
         Some("message") => format!("message {}", event["message"]["id"]),
