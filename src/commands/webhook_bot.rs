@@ -3,6 +3,7 @@
 use super::user::find_bot_owner;
 use crate::domain::accounts::create::NewUser;
 use crate::domain::bots::NewBotRow;
+use crate::domain::bots::integrations::IntegrationName;
 use crate::domain::users::names;
 use crate::domain::{accounts, bots, channels, realm, users};
 use crate::http::{ApiError, ApiResult};
@@ -41,12 +42,12 @@ pub(super) fn create_webhook_bot(
     wanted: WebhookBot,
     public_url: Option<String>,
 ) -> ApiResult<CreatedWebhookBot> {
-    let display_name = bots::rules::INTEGRATIONS.iter().find(|(name, _)| *name == wanted.integration);
-    let (integration, display_name) = display_name.ok_or_else(|| {
-        let names: Vec<&str> = bots::rules::INTEGRATIONS.iter().map(|(name, _)| *name).collect();
+    let name = IntegrationName::find(&wanted.integration).ok_or_else(|| {
+        let names: Vec<&str> = IntegrationName::ALL.iter().map(|name| name.as_str()).collect();
         let msg = format!("unknown integration '{}'; available: {}", wanted.integration, names.join(", "));
         ApiError::bad_request(msg)
     })?;
+    let (integration, display_name) = (name.as_str(), name.display_name());
     let stream = channels::by_name(tx, wanted.channel.trim())?.filter(|stream| !stream.is_archived);
     let stream = stream
         .ok_or_else(|| ApiError::bad_request(format!("There is no channel '{}'", wanted.channel.trim())))?;
@@ -62,7 +63,7 @@ pub(super) fn create_webhook_bot(
     let full_name = match wanted.full_name {
         Some(full_name) => full_name,
         None => {
-            let mut name = (*display_name).to_owned();
+            let mut name = display_name.to_owned();
             let mut number = 1;
             while bots::rules::is_name_in_use(tx, &name, None)? {
                 number += 1;
@@ -76,15 +77,14 @@ pub(super) fn create_webhook_bot(
     let domain = realm::bot_domain(public_url.as_deref());
     let mut number = 1;
     let email = loop {
-        let short_name =
-            if number == 1 { (*integration).to_owned() } else { format!("{integration}-{number}") };
+        let short_name = if number == 1 { integration.to_owned() } else { format!("{integration}-{number}") };
         match bots::rules::bot_email(tx, &short_name, &domain) {
             Err(error) if error.msg() == "Username already in use" => number += 1,
             email => break email?,
         }
     };
     let bot = NewBotRow {
-        service_name: Some((*integration).to_owned()),
+        service_name: Some(integration.to_owned()),
         default_sending_stream: Some(stream.stream_id),
         ..NewBotRow::default()
     };
@@ -97,7 +97,7 @@ pub(super) fn create_webhook_bot(
         user_id: user.user_id,
         full_name,
         owner: owner.map(|owner| owner.full_name).unwrap_or_default(),
-        integration: (*display_name).to_owned(),
+        integration: display_name.to_owned(),
         // The id stays when the channel is renamed.
         path: format!("/api/v1/external/{integration}?api_key={api_key}&stream={}", stream.stream_id),
         public_url,

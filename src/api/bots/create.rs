@@ -3,6 +3,7 @@
 use crate::domain::accounts::avatar;
 use crate::domain::accounts::avatar::AvatarImage;
 use crate::domain::accounts::create::NewUser;
+use crate::domain::bots::integrations::IntegrationName;
 use crate::domain::bots::record::OwnBotRecord;
 use crate::domain::bots::{NewBotRow, Service};
 use crate::domain::limits::organization;
@@ -104,7 +105,7 @@ fn create(
         BotType::IncomingWebhook => {
             bot.service_name = params.service_name.map(Trimmed::into_inner).filter(|name| !name.is_empty());
             if let Some(name) = &bot.service_name {
-                bots::rules::check_integration(name)?;
+                IntegrationName::check(name)?;
             }
             bot.config_data = serde_json::to_string(&params.config_data)?;
             bots::rules::check_config_data(&bot.config_data)?;

@@ -24,7 +24,7 @@ mod text;
 
 use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::auth::Ctx;
-use crate::domain::bots::rules::INTEGRATIONS;
+use crate::domain::bots::integrations::IntegrationName;
 use crate::domain::messages::create::{OutgoingMessage, send};
 use crate::domain::messages::destination;
 use crate::domain::messages::destination::{Destination, MessageType};
@@ -80,14 +80,14 @@ struct IntegrationRecord {
 
 /// State part `realm_incoming_webhook_bots`: the integrations of incoming webhook bots.
 fn incoming_webhook_bots(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let record = |(name, display_name): &(&'static str, &'static str)| {
-        let integration = table::find(name);
-        let events = integration.map(|integration| integration.events);
-        let all_event_types = events.filter(|events| !events.is_empty());
-        let url_options = integration.map_or(&[][..], |integration| integration.url_options);
-        IntegrationRecord { name, display_name, all_event_types, config_options: [], url_options }
+    let record = |integration: &Integration| IntegrationRecord {
+        name: integration.name.as_str(),
+        display_name: integration.name.display_name(),
+        all_event_types: Some(integration.events).filter(|events| !events.is_empty()),
+        config_options: [],
+        url_options: integration.url_options,
     };
-    let integrations: Vec<IntegrationRecord> = INTEGRATIONS.iter().map(record).collect();
+    let integrations: Vec<IntegrationRecord> = table::TABLE.iter().map(record).collect();
     state.set::<Vec<IntegrationRecord>>("realm_incoming_webhook_bots", &integrations)
 }
 
@@ -180,7 +180,7 @@ impl Failure {
                          usually indicates a configuration issue, where you either entered the URL for a different \
                          integration, or are running an older version of the third-party service that doesn't \
                          provide that header.",
-                        integration.name
+                        integration.name.as_str()
                     )),
                     Refusal::Anomalous | Refusal::Misconfigured => Some(format!(
                         "Hi there! Your bot {{bot}} just received a {title} payload that is missing some data that \
@@ -261,7 +261,7 @@ struct Account {
 
 /// The reply to a delivery. Programs that know Slack look for `ok`.
 fn success(integration: &Integration) -> ApiResult<Reply<DeliveryReply>> {
-    let ok = (integration.name == "slack_incoming").then_some(true);
+    let ok = (integration.name == IntegrationName::SlackIncoming).then_some(true);
     Reply::data(&DeliveryReply { ok, account: None })
 }
 
@@ -346,7 +346,7 @@ impl Delivery {
     fn read(&self) -> Result<Option<Vec<Post>>, Refusal> {
         let payload = body::read(self.integration.body, self.content_type.as_deref(), &self.body)?;
         let payload = Payload(&payload);
-        if self.integration.name == "zapier" && payload.find_text("/type") == Some("auth") {
+        if self.integration.name == IntegrationName::Zapier && payload.find_text("/type") == Some("auth") {
             return Ok(None);
         }
         let params = &self.params;

@@ -2,6 +2,7 @@
 
 use super::payload::{Options, Payload, Posts};
 use super::{gitea, github, gitlab, grafana, media, monitors, plain, sentry, slack};
+use crate::domain::bots::integrations::IntegrationName;
 use serde::Serialize;
 
 /// Format of a body.
@@ -38,8 +39,8 @@ const IGNORE_PRIVATE_REPOSITORIES: UrlOption = UrlOption {
 
 /// A program whose webhooks are converted to messages, at `/external/{name}`.
 pub struct Integration {
-    /// Its name in the address, as in `domain::bots::rules::INTEGRATIONS`.
-    pub name: &'static str,
+    /// Its name, in URLs and for people.
+    pub name: IntegrationName,
     /// Its name in texts of errors, and within the name of the client of its messages.
     pub title: &'static str,
     /// Format of the body.
@@ -59,7 +60,7 @@ pub struct Integration {
 
 impl Integration {
     const fn new(
-        name: &'static str,
+        name: IntegrationName,
         title: &'static str,
         posts: fn(Payload<'_>, &Options<'_>) -> Posts,
     ) -> Self {
@@ -79,73 +80,86 @@ impl Integration {
 }
 
 /// All integrations, by name.
-static TABLE: &[Integration] = &[
-    Integration::new("alertmanager", "Alertmanager", grafana::alertmanager),
+pub static TABLE: &[Integration] = &[
+    Integration::new(IntegrationName::Alertmanager, "Alertmanager", grafana::alertmanager),
     Integration {
         headers: &[gitea::FORGEJO_HEADER, gitea::GITEA_HEADER],
         events: gitea::EVENTS,
         url_options: &[BRANCHES],
-        ..Integration::new("forgejo", "Forgejo", gitea::forgejo)
+        ..Integration::new(IntegrationName::Forgejo, "Forgejo", gitea::forgejo)
     },
     Integration {
         headers: &[gitea::GITEA_HEADER, gitea::FORGEJO_HEADER],
         events: gitea::EVENTS,
         url_options: &[BRANCHES],
-        ..Integration::new("gitea", "Gitea", gitea::gitea)
+        ..Integration::new(IntegrationName::Gitea, "Gitea", gitea::gitea)
     },
     Integration {
         headers: &[github::HEADER],
         events: github::EVENTS,
         url_options: &[BRANCHES, IGNORE_PRIVATE_REPOSITORIES],
-        ..Integration::new("github", "GitHub", github::posts)
+        ..Integration::new(IntegrationName::Github, "GitHub", github::posts)
     },
     Integration {
         headers: &[gitlab::HEADER],
         events: gitlab::EVENTS,
         url_options: &[BRANCHES],
-        ..Integration::new("gitlab", "GitLab", gitlab::posts)
+        ..Integration::new(IntegrationName::Gitlab, "GitLab", gitlab::posts)
     },
-    Integration { events: grafana::EVENTS, ..Integration::new("grafana", "Grafana", grafana::grafana) },
+    Integration {
+        events: grafana::EVENTS,
+        ..Integration::new(IntegrationName::Grafana, "Grafana", grafana::grafana)
+    },
     Integration {
         events: monitors::HEALTHCHECKS_EVENTS,
-        ..Integration::new("healthchecks", "Healthchecks", monitors::healthchecks)
+        ..Integration::new(IntegrationName::Healthchecks, "Healthchecks", monitors::healthchecks)
     },
-    Integration::new("homeassistant", "HomeAssistant", plain::homeassistant).of_members(),
-    Integration::new("ifttt", "IFTTT", plain::topic_and_content).of_members(),
-    Integration::new("json", "JSON", plain::json).of_members(),
+    Integration::new(IntegrationName::Homeassistant, "HomeAssistant", plain::homeassistant).of_members(),
+    Integration::new(IntegrationName::Ifttt, "IFTTT", plain::topic_and_content).of_members(),
+    Integration::new(IntegrationName::Json, "JSON", plain::json).of_members(),
     Integration {
         events: monitors::PROXMOX_EVENTS,
-        ..Integration::new("proxmox", "Proxmox", monitors::proxmox)
+        ..Integration::new(IntegrationName::Proxmox, "Proxmox", monitors::proxmox)
     },
-    Integration { events: media::RADARR_EVENTS, ..Integration::new("radarr", "Radarr", media::radarr) },
-    Integration { events: sentry::EVENTS, ..Integration::new("sentry", "Sentry", sentry::posts) },
-    Integration::new("slack_incoming", "SlackIncoming", slack::posts).of_members(),
-    Integration { events: media::SONARR_EVENTS, ..Integration::new("sonarr", "Sonarr", media::sonarr) },
-    Integration { body: Body::Text, ..Integration::new("text", "Text", plain::text).of_members() },
+    Integration {
+        events: media::RADARR_EVENTS,
+        ..Integration::new(IntegrationName::Radarr, "Radarr", media::radarr)
+    },
+    Integration {
+        events: sentry::EVENTS,
+        ..Integration::new(IntegrationName::Sentry, "Sentry", sentry::posts)
+    },
+    Integration::new(IntegrationName::SlackIncoming, "SlackIncoming", slack::posts).of_members(),
+    Integration {
+        events: media::SONARR_EVENTS,
+        ..Integration::new(IntegrationName::Sonarr, "Sonarr", media::sonarr)
+    },
+    Integration {
+        body: Body::Text,
+        ..Integration::new(IntegrationName::Text, "Text", plain::text).of_members()
+    },
     Integration {
         events: monitors::UPTIMEKUMA_EVENTS,
-        ..Integration::new("uptimekuma", "UptimeKuma", monitors::uptimekuma)
+        ..Integration::new(IntegrationName::Uptimekuma, "UptimeKuma", monitors::uptimekuma)
     },
-    Integration::new("zabbix", "Zabbix", monitors::zabbix),
-    Integration::new("zapier", "Zapier", plain::topic_and_content).of_members(),
+    Integration::new(IntegrationName::Zabbix, "Zabbix", monitors::zabbix),
+    Integration::new(IntegrationName::Zapier, "Zapier", plain::topic_and_content).of_members(),
 ];
 
 /// Finds an integration by its name in the address; `None` if there is none.
 pub fn find(name: &str) -> Option<&'static Integration> {
-    TABLE.iter().find(|integration| integration.name == name)
+    TABLE.iter().find(|integration| integration.name.as_str() == name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::bots::rules::INTEGRATIONS;
 
     #[test]
-    fn the_table_has_the_integrations_that_bots_can_be_for() {
-        let names: Vec<&str> = TABLE.iter().map(|integration| integration.name).collect();
-        let known: Vec<&str> = INTEGRATIONS.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, known);
-        assert!(names.is_sorted());
+    fn each_name_has_a_row() {
+        let names: Vec<IntegrationName> = TABLE.iter().map(|integration| integration.name).collect();
+        assert_eq!(names, IntegrationName::ALL);
+        assert!(names.is_sorted_by_key(|name| name.as_str()));
         assert!(find("nothing").is_none());
         assert_eq!(find("slack_incoming").unwrap().client(), "ZulipSlackIncomingWebhook");
     }

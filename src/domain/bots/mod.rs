@@ -4,6 +4,7 @@ pub mod administrators;
 pub mod change;
 pub mod default_channels;
 pub mod events;
+pub mod integrations;
 pub mod record;
 pub mod rules;
 mod sql;

@@ -20,29 +20,6 @@ use serde_json::Value;
 /// The payload formats of outgoing webhooks: the published one, and one like another chat's.
 pub const INTERFACES: [i64; 2] = [1, 2];
 
-/// The integrations for bots of type [`BotType::IncomingWebhook`]: names and display names.
-pub const INTEGRATIONS: &[(&str, &str)] = &[
-    ("alertmanager", "Prometheus Alertmanager"),
-    ("forgejo", "Forgejo"),
-    ("gitea", "Gitea"),
-    ("github", "GitHub"),
-    ("gitlab", "GitLab"),
-    ("grafana", "Grafana"),
-    ("healthchecks", "Healthchecks"),
-    ("homeassistant", "Home Assistant"),
-    ("ifttt", "IFTTT"),
-    ("json", "JSON formatter"),
-    ("proxmox", "Proxmox"),
-    ("radarr", "Radarr"),
-    ("sentry", "Sentry"),
-    ("slack_incoming", "Slack-compatible webhook"),
-    ("sonarr", "Sonarr"),
-    ("text", "Plain text"),
-    ("uptimekuma", "Uptime Kuma"),
-    ("zabbix", "Zabbix"),
-    ("zapier", "Zapier"),
-];
-
 /// Checks that the caller is neither a guest nor a bot.
 pub fn check_can_own_bots(caller: &Caller) -> ApiResult<()> {
     if caller.is_guest() {
@@ -227,14 +204,6 @@ pub fn find_default_channel(ctx: Ctx<'_>, name: &str) -> ApiResult<Option<Stream
         return Ok(Some(stream.stream_id));
     }
     Err(ApiError::bad_request(format!("Invalid channel name '{name}'")))
-}
-
-/// Checks that an integration exists.
-pub fn check_integration(name: &str) -> ApiResult<()> {
-    if INTEGRATIONS.iter().any(|(known, _)| *known == name) {
-        return Ok(());
-    }
-    Err(ApiError::bad_request(format!("Invalid integration '{name}'.")))
 }
 
 #[cfg(test)]
