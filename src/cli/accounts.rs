@@ -103,6 +103,7 @@ pub(super) struct DeleteCommand {
     yes: bool,
 }
 
+// `user sessions` is kept for scripts; `user session` and `user key` have the same.
 #[derive(Args)]
 pub(super) struct SessionsCommand {
     #[command(flatten)]
@@ -159,13 +160,10 @@ impl DeleteCommand {
 
 impl SessionsCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let Account { file, email, output } = self.account;
         if self.end_all {
-            let _done: Value = run_command(&file.db, Command::EndSessions { email: email.clone() }, false)?;
-            let value = json!({ "email": email, "ended_all": true });
-            return output
-                .print(&file.db, &value, |out, _| writeln!(out, "{email} has to log in again everywhere."));
+            return self.account.end_all_sessions();
         }
+        let Account { file, email, output } = self.account;
         let sessions: Vec<SessionRecord> =
             run_command(&file.db, Command::ListSessions { email: email.clone() }, false)?;
         let keys: Vec<KeyRecord> = run_command(&file.db, Command::ListKeys { email }, false)?;
@@ -178,6 +176,13 @@ impl SessionsCommand {
 }
 
 impl Account {
+    pub(super) fn end_all_sessions(self) -> Result<(), Failure> {
+        let Self { file, email, output } = self;
+        let _done: Value = run_command(&file.db, Command::EndSessions { email: email.clone() }, false)?;
+        let value = json!({ "email": email, "ended_all": true });
+        output.print(&file.db, &value, |out, _| writeln!(out, "{email} has to log in again everywhere."))
+    }
+
     pub(super) fn unlock(self) -> Result<(), Failure> {
         let Self { file, email, output } = self;
         let done: Value = run_command(&file.db, Command::UnlockUser { email: email.clone() }, false)?;

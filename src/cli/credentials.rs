@@ -1,7 +1,9 @@
 //! `teamchat user key` and `teamchat user session`: what logs a person in, without their password.
 
 use super::common::{Account, Failure, Style, run_command};
+use super::test_flags::UsageError;
 use clap::Subcommand;
+use clap::builder::BoolishValueParser;
 use serde_json::{Value, json};
 use std::io::Write;
 use teamchat::commands::Command;
@@ -60,12 +62,15 @@ impl KeyCommand {
 pub(super) enum SessionCommand {
     /// List the sessions of a user: id, start, last use, address and browser.
     List(Account),
-    /// End a session. Only the browser that has it is logged out.
+    /// End a session, or log the user out everywhere.
     End {
         #[command(flatten)]
         account: Account,
-        /// The id of the session, as listed.
-        id: i64,
+        /// The id of the session, as listed. Only the browser that has it is logged out.
+        id: Option<i64>,
+        /// End all sessions and revoke all API keys.
+        #[arg(long, env = "TEAMCHAT_ALL", value_parser = BoolishValueParser::new())]
+        all: bool,
     },
 }
 
@@ -77,7 +82,14 @@ impl SessionCommand {
                     run_command(&file.db, Command::ListSessions { email }, false)?;
                 output.print(&file.db, &sessions, |out, style| list_sessions(out, style, &sessions))
             }
-            Self::End { account: Account { file, email, output }, id } => {
+            Self::End { account, id: None, all: true } => account.end_all_sessions(),
+            Self::End { id: None, all: false, .. } => {
+                Err(UsageError("name the id of a session, or --all".to_owned()).into())
+            }
+            Self::End { id: Some(_), all: true, .. } => {
+                Err(UsageError("name the id of a session or --all, not both".to_owned()).into())
+            }
+            Self::End { account: Account { file, email, output }, id: Some(id), all: false } => {
                 let command = Command::EndSession { email: email.clone(), id };
                 let _done: Value = run_command(&file.db, command, false)?;
                 let value = json!({ "email": email, "id": id, "ended": true });

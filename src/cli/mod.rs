@@ -215,7 +215,8 @@ enum UserCommand {
     /// Messages, files, channels, groups, emoji, reactions and votes stay. Their author is then shown as "Deleted user" with a
     /// number. To delete them too, use `user purge` first. The bots of the user are deactivated. This cannot be undone.
     Delete(DeleteCommand),
-    /// List the sessions and API keys of a user, or end them all.
+    /// List the sessions and API keys of a user, or end them all. Kept for scripts; `user session` has the same.
+    #[command(hide = true)]
     Sessions(SessionsCommand),
     /// Delete the content that a user and their bots created.
     ///

@@ -159,7 +159,7 @@ pub enum Command {
         /// The user's real email.
         email: String,
     },
-    /// `user sessions --end-all`.
+    /// `user session end --all`.
     EndSessions {
         /// The user's real email.
         email: String,

@@ -1,4 +1,4 @@
-//! `user rename`, `user email`, `user delete` and `user sessions --end-all`.
+//! `user rename`, `user email`, `user delete` and `user session end --all`.
 
 use super::operator::as_operator;
 use super::purge::{Purge, remove_personal};

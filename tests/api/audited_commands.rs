@@ -106,7 +106,7 @@ async fn walk(is_running: bool) {
         (of(&["user", "session", "end"], &["SESSION"]), false, "session_ended"),
         (of(&["user", "password"], &[]), false, "password_set"),
         (of(&["user", "key", "mint"], &[]), false, "key_created"),
-        (of(&["user", "sessions"], &["--end-all"]), false, "key_revoked"),
+        (of(&["user", "session", "end"], &["--all"]), false, "key_revoked"),
         (of(&["user", "role"], &["--role", "moderator"]), false, "role_changed"),
         (of(&["user", "rename"], &["--full-name", "Robert"]), false, "name_changed"),
         (

@@ -60,8 +60,16 @@ fn change_accounts(db: &Path) {
     let key = sessions["api_keys"][0]["id"].to_string();
     let revoked = done(db, &[&["user", "key", "revoke", &key], &email[..]].concat());
     assert_eq!(revoked["revoked"], true);
-    let ended = done(db, &[&["user", "sessions", "--end-all"], &email[..]].concat());
-    assert_eq!(ended, json!({"email": "robert@example.com", "ended_all": true}));
+    for command in [&["user", "session", "end", "--all"][..], &["user", "sessions", "--end-all"]] {
+        done(db, &[&["user", "key", "mint"], &email[..]].concat());
+        let ended = done(db, &[command, &email[..]].concat());
+        assert_eq!(ended, json!({"email": "robert@example.com", "ended_all": true}));
+        assert_eq!(done(db, &[&["user", "key", "list"], &email[..]].concat()), json!([]));
+    }
+    let error = refused(db, &[&["user", "session", "end"], &email[..]].concat());
+    assert!(error.contains("name the id of a session, or --all"), "{error}");
+    let error = refused(db, &[&["user", "session", "end", "--all", "1"], &email[..]].concat());
+    assert!(error.contains("name the id of a session or --all, not both"), "{error}");
     let role = done(db, &[&["user", "role", "--role", "moderator"], &email[..]].concat());
     assert_eq!(role, json!({"email": "robert@example.com", "role": 300}));
     for (command, is_active, words) in [("deactivate", false, "deactivated"), ("reactivate", true, "active")]

@@ -75,7 +75,6 @@ fn commands_print_the_members_that_the_page_lists() {
         ("user key mint", bob),
         ("user key list", bob),
         ("user key revoke", "--email bob@example.com 3"),
-        ("user sessions", bob),
         ("export person", "bob@example.com bob.tar.gz"),
         ("user deactivate", bob),
         ("user purge", "--email bob@example.com --all --yes"),
