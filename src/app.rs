@@ -116,12 +116,16 @@ impl App {
 
     /// The environment of requests to providers of OpenID Connect.
     pub fn sign_on_environment(&self) -> Environment<'_> {
-        Environment { tls: &self.tls_client, timeout: self.options.outgoing_timeout, clock: &self.clock }
+        Environment {
+            tls: &self.tls_client,
+            timeout: self.options.overrides.outgoing_timeout,
+            clock: &self.clock,
+        }
     }
 
     /// Number of bytes that changes leave free on the disk; uploads leave four times as much.
     fn disk_reserve(&self) -> u64 {
-        self.options.disk_reserve_mib.unwrap_or(DISK_RESERVE_MIB).saturating_mul(1 << 20) / 4
+        self.options.overrides.disk_reserve_mib.unwrap_or(DISK_RESERVE_MIB).saturating_mul(1 << 20) / 4
     }
 
     /// True if the disk has space for this number of bytes, and as much beside it as uploads leave.
@@ -172,8 +176,6 @@ pub struct Options {
     pub trusted_proxies: Vec<Network>,
     /// True if successful requests are limited, as on the published server.
     pub rate_limit: bool,
-    /// The most connections of one address, this machine included; `None` means 256, and no limit for this machine.
-    pub connections_per_address: Option<usize>,
     /// Hosts to which outgoing webhooks may post: `name`, `name:port`, `name:*`, or `*` for the public internet.
     pub webhook_hosts: Vec<String>,
     /// Web Push.
@@ -184,22 +186,14 @@ pub struct Options {
     pub oidc: Vec<Provider>,
     /// The addresses at which the server receives mail; `None` if it receives none.
     pub mail_pattern: Option<MailPattern>,
-    /// Maximum duration of a poll; `None` means 45 to 49.5 seconds.
-    pub heartbeat: Option<Duration>,
-    /// Maximum duration of a request to a webhook, a push service or a provider of OpenID Connect; `None` means 10 seconds.
-    pub outgoing_timeout: Option<Duration>,
     /// The largest file that can be uploaded, in MiB; `None` means 100.
     pub max_file_upload_size_mib: Option<u64>,
     /// Limit on the size of all uploaded files, in MiB; `None` means no limit.
     pub upload_quota_mib: Option<u64>,
     /// The same for each person with their bots; `None` means a share by role, as in `domain::upload_quota`.
     pub upload_quota_per_person_mib: Option<u64>,
-    /// The space that uploads leave on the disk, in MiB; `None` means 256. Other changes leave a quarter of it.
-    pub disk_reserve_mib: Option<u64>,
     /// Number of days for which the audit log is kept; `None` means 400.
     pub audit_keep_days: Option<u32>,
-    /// The share of the disk in use, in percent, from which on owners are warned; `None` means never.
-    pub disk_warning: Option<i64>,
     /// Mail; `None` means that this server sends none.
     pub mail: Option<MailOptions>,
     /// The scheduled backups; `None` means that there are none.
@@ -212,6 +206,28 @@ pub struct Options {
     pub search_engines: bool,
     /// True if API keys are issued without passwords, for developers of clients.
     pub dev_login: bool,
+    /// Replaced constants.
+    pub overrides: Overrides,
+}
+
+/// Replacements for constants of the program. No flag sets them: they are for tests, and for databases in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// Maximum duration of a poll; `None` means 45 to 49.5 seconds.
+    pub heartbeat: Option<Duration>,
+    /// Maximum duration of a request to a webhook, a push service or a provider of OpenID Connect; `None` means 10 seconds.
+    pub outgoing_timeout: Option<Duration>,
+    /// The most connections of one address, this machine included; `None` means 256, and no limit for this machine.
+    pub connections_per_address: Option<usize>,
+    /// The space that uploads leave on the disk, in MiB; `None` means 256. Other changes leave a quarter of it.
+    pub disk_reserve_mib: Option<u64>,
+    /// The share of the disk in use, in percent, from which on owners are warned; `None` means 80.
+    pub disk_warning: Option<i64>,
+}
+
+impl Overrides {
+    /// A share of the disk that is never in use.
+    pub const NO_DISK_WARNING: i64 = 101;
 }
 
 /// The way in which mail is sent.

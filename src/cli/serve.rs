@@ -14,7 +14,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use teamchat::app::{ClientFiles, MailOptions, Options, WebPush};
+use teamchat::app::{ClientFiles, MailOptions, Options, Overrides, WebPush};
 use teamchat::commands::Command;
 use teamchat::domain::audit::DEFAULT_KEEP_DAYS;
 use teamchat::domain::limits::{MAX_FILE_UPLOAD_SIZE_MIB, UPLOAD_QUOTA_MIB};
@@ -31,9 +31,6 @@ use url::Url;
 
 /// The address on which a server listens by default.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9991";
-
-/// The share of the disk in use, in percent, from which on owners are warned.
-const DISK_WARNING: i64 = 80;
 
 /// The longest time for which a server that has stopped waits for its threads.
 const THREADS_GRACE: Duration = Duration::from_secs(2);
@@ -308,16 +305,11 @@ impl Serve {
             rate_limit: self
                 .rate_limit
                 .map_or(self.limits_requests(listeners), |switch| switch == Switch::On),
-            connections_per_address: None,
             oidc: self.oidc.clone(),
-            heartbeat: None,
-            outgoing_timeout: None,
             max_file_upload_size_mib: Some(self.max_file_upload_size_mib),
             upload_quota_mib: Some(self.upload_quota_mib),
             upload_quota_per_person_mib: self.upload_quota_per_person_mib,
-            disk_reserve_mib: None,
             audit_keep_days: Some(self.audit_keep),
-            disk_warning: Some(DISK_WARNING),
             mail: self.mail_options(listeners)?,
             backups: self.keeping.backups()?,
             is_replicated: self.keeping.replicated,
@@ -327,6 +319,7 @@ impl Serve {
                 None => ClientFiles::Embedded,
             },
             dev_login: self.testing.dev,
+            overrides: Overrides::default(),
         })
     }
 

@@ -33,7 +33,7 @@ impl UploadLimits {
     /// The limits of a caller.
     pub fn of(options: &Options, caller: &Caller) -> Self {
         let file_mib = options.max_file_upload_size_mib.unwrap_or(MAX_FILE_UPLOAD_SIZE_MIB);
-        let reserve_mib = options.disk_reserve_mib.unwrap_or(DISK_RESERVE_MIB);
+        let reserve_mib = options.overrides.disk_reserve_mib.unwrap_or(DISK_RESERVE_MIB);
         let (quota_owner, role) = (caller.quota_owner(), caller.role);
         Self { quota_owner, role, file_mib, quota: UploadQuota::of(options), reserve_mib }
     }

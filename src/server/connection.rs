@@ -87,7 +87,7 @@ impl Connections {
             raise_descriptor_limit(),
             memory::limit(),
             &options.trusted_proxies,
-            options.connections_per_address,
+            options.overrides.connections_per_address,
         );
         Self { service, limits: Arc::new(limits), secure }
     }

@@ -21,7 +21,7 @@ use self::connection_limits::ConnectionLimits;
 pub use self::listeners::{ListenAddress, Listener, inherited};
 use self::redirect::Redirect;
 use self::tls::Tls;
-use crate::app::{App, Backups, Deliveries, Mail, Options};
+use crate::app::{App, Backups, Deliveries, Mail, Options, Overrides};
 use crate::auth::{CredentialCache, CredentialRow, RateLimiter};
 use crate::domain::mail::Setup;
 use crate::domain::messages::{notification_queue, serialize};
@@ -131,8 +131,8 @@ impl Engine {
     pub async fn on(database: Database, clock: Clock, mut options: Options) -> Result<Self, StartError> {
         if database.is_ephemeral() {
             // Its file is in memory, which may be small; there is nothing to delete.
-            options.disk_reserve_mib.get_or_insert(0);
-            options.disk_warning = None;
+            options.overrides.disk_reserve_mib.get_or_insert(0);
+            options.overrides.disk_warning = Some(Overrides::NO_DISK_WARNING);
         }
         let readers = Arc::new(Readers::open(&database, reader_count(), Pools::READERS));
         // Beside the readers, which are being opened on other threads.

@@ -5,7 +5,7 @@ use crate::moving::export::archive::Archive;
 use crate::moving::export::checker::{assert_sound, hex};
 use hyper::Method;
 use serde_json::{Value, json};
-use teamchat::app::Options;
+use teamchat::app::{Options, Overrides};
 use teamchat::scheduler;
 
 async fn settled(server: &TestServer) {
@@ -187,8 +187,11 @@ async fn an_owner_has_to_be_able_to_log_in_after_the_import() {
 #[tokio::test]
 async fn exports_fail_without_space_and_with_a_stop() {
     // More than any disk has.
-    let server =
-        TestServer::start_with(Options { disk_reserve_mib: Some(1 << 40), ..Options::default() }).await;
+    let server = TestServer::start_with(Options {
+        overrides: Overrides { disk_reserve_mib: Some(1 << 40), ..Overrides::default() },
+        ..Options::default()
+    })
+    .await;
     let owner = server.owner().await;
     let mut queue = owner.register(json!({"event_types": ["realm_export"]})).await;
     server

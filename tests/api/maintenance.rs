@@ -3,7 +3,7 @@
 use crate::harness::{Client, TestServer};
 use crate::uploads::upload;
 use serde_json::json;
-use teamchat::app::Options;
+use teamchat::app::{Options, Overrides};
 use teamchat::commands::Command;
 use teamchat::scheduler;
 
@@ -127,10 +127,20 @@ async fn members_are_warned_of_their_share_and_administrators_have_none() {
 async fn owners_are_warned_of_a_full_disk() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
-    let server = server.with_options(Options { disk_warning: Some(101), ..Options::default() }).await;
+    let server = server
+        .with_options(Options {
+            overrides: Overrides { disk_warning: Some(Overrides::NO_DISK_WARNING), ..Overrides::default() },
+            ..Options::default()
+        })
+        .await;
     measure(&server).await;
     assert_eq!(owner.notices().await, [""; 0]);
-    let server = server.with_options(Options { disk_warning: Some(1), ..Options::default() }).await;
+    let server = server
+        .with_options(Options {
+            overrides: Overrides { disk_warning: Some(1), ..Overrides::default() },
+            ..Options::default()
+        })
+        .await;
     scheduler::settle(server.app()).await;
     let warned = owner.notices().await;
     assert!(warned.len() == 1 && warned[0].starts_with("The disk of this server is "), "{warned:?}");

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use teamchat::app::Options;
+use teamchat::app::{Options, Overrides};
 use teamchat::domain::groups::system::SystemGroup;
 use teamchat::domain::limits;
 use teamchat::scheduler;
@@ -71,7 +71,11 @@ impl Hook {
 
 fn options() -> Options {
     let webhook_hosts = vec!["127.0.0.1:*".to_owned()];
-    Options { webhook_hosts, outgoing_timeout: Some(OUTGOING_TIMEOUT), ..Options::default() }
+    Options {
+        webhook_hosts,
+        overrides: Overrides { outgoing_timeout: Some(OUTGOING_TIMEOUT), ..Overrides::default() },
+        ..Options::default()
+    }
 }
 
 async fn server() -> TestServer {

@@ -115,7 +115,7 @@ async fn hand_over(
 ) -> Result<String, Refusal> {
     let connection = match open {
         Some(connection) => connection,
-        None => open.insert(Connection::open(&options.server, app.options.outgoing_timeout).await?),
+        None => open.insert(Connection::open(&options.server, app.options.overrides.outgoing_timeout).await?),
     };
     connection.send(&options.sender, &due.message).await
 }

@@ -16,6 +16,9 @@ use std::sync::atomic::Ordering;
 /// Seconds between two measurements.
 const INTERVAL: u64 = 10 * 60;
 
+/// The share of the disk in use, in percent, from which on owners are warned.
+const DISK_WARNING: i64 = 80;
+
 /// Retention of a scheduled message that was sent, in seconds: until then, changing it gets the right error.
 const SENT_RETENTION: i64 = 30 * 24 * 60 * 60;
 
@@ -33,7 +36,8 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
         return Ok(None);
     }
     let quota = UploadQuota::of(&app.options);
-    let disk = app.options.disk_warning.zip(app.writer.disk_usage());
+    let disk_warning = app.options.overrides.disk_warning.unwrap_or(DISK_WARNING);
+    let disk = app.writer.disk_usage().map(|usage| (disk_warning, usage));
     let still_known = operation::still_known_from(ALMOST_FULL);
     let measure = move |snapshot: &Snapshot<'_>| Ok(quota.people_above(snapshot, still_known)?);
     let people = app.read_in(&app.pools.slow_reads, None, measure).await?;

@@ -65,7 +65,7 @@ pub async fn post(address: &str, payload: &Payload, options: &Options) -> Result
         permission,
         headers,
         body,
-        timeout: options.outgoing_timeout.unwrap_or(TIMEOUT),
+        timeout: options.overrides.outgoing_timeout.unwrap_or(TIMEOUT),
         answer_limit: Some(ANSWER_LIMIT),
         file: None,
         tls: None,

@@ -114,7 +114,7 @@ async fn wait(
     let (user_id, quota_owner) = (caller.user_id, caller.quota_owner());
     let poller = Poller { user_id, quota_owner, pool: &app.pools.slow_reads };
     let heartbeat = || heartbeat::wait(app.clock.monotonic(), &queue_id, app.hub.len());
-    let mut timeout = (!dont_block).then(|| app.options.heartbeat.unwrap_or_else(heartbeat));
+    let mut timeout = (!dont_block).then(|| app.options.overrides.heartbeat.unwrap_or_else(heartbeat));
     loop {
         let delivery = app.hub.poll(&queue_id, poller, last_event_id, timeout, &app.clock).await;
         match delivery.map_err(refused)? {

@@ -143,7 +143,7 @@ pub async fn ask(
             ("User-Agent", format!("ZulipServer/{VERSION}")),
         ],
         body: Bytes::from(body),
-        timeout: app.options.outgoing_timeout.unwrap_or(TIMEOUT),
+        timeout: app.options.overrides.outgoing_timeout.unwrap_or(TIMEOUT),
         answer_limit: Some(ANSWER_LIMIT),
         file: None,
         tls: Some(&app.tls_client),

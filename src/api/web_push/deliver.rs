@@ -286,7 +286,7 @@ async fn post(app: &App, ready: &Ready, url: &Url, plaintext: &[u8]) -> ApiResul
         permission: permission_of(url, &app.options.web_push),
         headers,
         body: Bytes::from(body),
-        timeout: app.options.outgoing_timeout.unwrap_or(TIMEOUT),
+        timeout: app.options.overrides.outgoing_timeout.unwrap_or(TIMEOUT),
         answer_limit: None,
         file: None,
         tls: Some(&app.tls_client),

@@ -37,10 +37,10 @@ pub async fn serve(listener: Listener, app: Arc<App>, stopped: watch::Receiver<b
 /// The limits of connections for mail: 128 in all, which is the least that [`ConnectionLimits`] has.
 fn limits(app: &App) -> ConnectionLimits {
     let mut exempt = app.options.trusted_proxies.clone();
-    if app.options.connections_per_address.is_none() {
+    if app.options.overrides.connections_per_address.is_none() {
         exempt.extend(Network::LOOPBACK);
     }
-    let per_address = app.options.connections_per_address.unwrap_or(PER_ADDRESS);
+    let per_address = app.options.overrides.connections_per_address.unwrap_or(PER_ADDRESS);
     ConnectionLimits::new(0, None, &exempt, Some(per_address))
 }
 

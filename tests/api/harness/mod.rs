@@ -44,7 +44,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
 use std::time::Duration;
-use teamchat::app::{App, Options};
+use teamchat::app::{App, Options, Overrides};
 use teamchat::commands;
 use teamchat::commands::{Command, CreatedUser};
 use teamchat::domain::accounts::create::NewUser;
@@ -115,7 +115,9 @@ impl TestServer {
     }
 
     async fn run(&mut self) {
-        let (path, clock, options) = (self.database(), self.clock.clone(), self.options.clone());
+        let (path, clock, mut options) = (self.database(), self.clock.clone(), self.options.clone());
+        // Notices must not depend on the disk of the machine.
+        options.overrides.disk_warning.get_or_insert(Overrides::NO_DISK_WARNING);
         let started = RUNTIME.spawn(async move {
             let engine = Engine::open(&path, clock, options).await.unwrap();
             Server::start(engine, "127.0.0.1:0".parse().unwrap()).unwrap()

@@ -4,12 +4,15 @@ use crate::harness::TestServer;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::mpsc;
-use teamchat::app::Options;
+use teamchat::app::{Options, Overrides};
 
 // conformance: conv-43
 #[tokio::test]
 async fn one_address_has_so_many_connections() {
-    let options = Options { connections_per_address: Some(3), ..Options::default() };
+    let options = Options {
+        overrides: Overrides { connections_per_address: Some(3), ..Overrides::default() },
+        ..Options::default()
+    };
     let server = TestServer::start_with(options).await;
     let mut open: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
     let mut answer = String::new();
@@ -36,7 +39,10 @@ async fn one_address_has_so_many_connections() {
 /// Each head may be as long, and all of them together may not.
 #[tokio::test]
 async fn unfinished_heads_of_an_address_have_a_budget() {
-    let options = Options { connections_per_address: Some(100), ..Options::default() };
+    let options = Options {
+        overrides: Overrides { connections_per_address: Some(100), ..Overrides::default() },
+        ..Options::default()
+    };
     let server = TestServer::start_with(options).await;
     let head = format!("GET /api/v1/server_settings HTTP/1.1\r\nHost: x\r\nX-A: {}", "a".repeat(60_000));
     let (answered, answers) = mpsc::channel();

@@ -3,7 +3,7 @@
 use crate::harness::TestServer;
 use reqwest::Method;
 use serde_json::{Value, json};
-use teamchat::app::Options;
+use teamchat::app::{Options, Overrides};
 use teamchat::commands::Command;
 use teamchat::store::StoreError;
 
@@ -43,7 +43,10 @@ async fn disk_reserve_is_for_deletions() {
     let id = ada.send(general, "soup", "hello").await;
     let draft = json!({"type": "stream", "to": [general], "topic": "a", "content": "b"});
     let made = ada.post("/drafts", json!({"drafts": [draft]})).await.ok();
-    let options = Options { disk_reserve_mib: Some(u64::MAX >> 20), ..Options::default() };
+    let options = Options {
+        overrides: Overrides { disk_reserve_mib: Some(u64::MAX >> 20), ..Overrides::default() },
+        ..Options::default()
+    };
     let server = server.with_options(options).await;
     let health = server.anonymous().request_outside(Method::GET, "/health").send().await.ok();
     assert_eq!(health["warnings"], json!(["The disk is almost full: changes are refused."]));

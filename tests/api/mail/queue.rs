@@ -6,7 +6,7 @@ use crate::harness::{ReservedPort, TestServer};
 use serde_json::json;
 use std::net::TcpListener;
 use std::time::Duration;
-use teamchat::app::Options;
+use teamchat::app::{Options, Overrides};
 
 async fn waiting(server: &TestServer) -> Vec<String> {
     server
@@ -142,7 +142,10 @@ async fn a_mail_server_that_does_not_answer_delays_nothing_else() {
     let sink = MailSink::start();
     let mut options = sink.options();
     options.mail.as_mut().unwrap().server.port = silent.local_addr().unwrap().port();
-    let options = Options { outgoing_timeout: Some(Duration::from_millis(200)), ..options };
+    let options = Options {
+        overrides: Overrides { outgoing_timeout: Some(Duration::from_millis(200)), ..Overrides::default() },
+        ..options
+    };
     let server = TestServer::start_with(options).await;
     let owner = server.owner().await;
     owner.post("/invites", invitation("a@example.com")).await.ok();

@@ -2,7 +2,7 @@
 
 use super::{Mailer, address_of, bare, last, mail, options, send, start, start_with};
 use serde_json::json;
-use teamchat::app::Options;
+use teamchat::app::{Options, Overrides};
 
 // conformance: channel-78
 #[tokio::test]
@@ -65,7 +65,11 @@ async fn a_mail_has_fifty_recipients_at_most() {
 
 #[tokio::test]
 async fn an_address_has_few_connections() {
-    let (_server, listener) = start_with(Options { connections_per_address: Some(2), ..options() }).await;
+    let (_server, listener) = start_with(Options {
+        overrides: Overrides { connections_per_address: Some(2), ..Overrides::default() },
+        ..options()
+    })
+    .await;
     let (first, _second) = (Mailer::connect(listener).await, Mailer::connect(listener).await);
     let mut third = Mailer::begin(listener).await;
     assert_eq!(third.reply().await, "421 4.7.0 Too many connections");

@@ -3,7 +3,7 @@
 use crate::harness::TestServer;
 use serde_json::json;
 use std::time::Duration;
-use teamchat::app::Options;
+use teamchat::app::{Options, Overrides};
 
 // conformance: queue-4
 #[tokio::test]
@@ -15,7 +15,10 @@ async fn idle_polls_receive_heartbeats() {
 }
 
 async fn hear_heartbeats(heartbeat: Duration) {
-    let options = Options { heartbeat: Some(heartbeat), ..Options::default() };
+    let options = Options {
+        overrides: Overrides { heartbeat: Some(heartbeat), ..Overrides::default() },
+        ..Options::default()
+    };
     let mut server = TestServer::start_with(options).await;
     let ada = server.member("ada").await;
     let mut quiet = ada.register(json!({"event_types": []})).await;
@@ -39,7 +42,10 @@ async fn hear_heartbeats(heartbeat: Duration) {
 // conformance: queue-12
 #[tokio::test]
 async fn registration_parameters_create_a_queue_at_the_first_poll() {
-    let options = Options { heartbeat: Some(Duration::ZERO), ..Options::default() };
+    let options = Options {
+        overrides: Overrides { heartbeat: Some(Duration::ZERO), ..Overrides::default() },
+        ..Options::default()
+    };
     let server = TestServer::start_with(options).await;
     let ada = server.member("ada").await;
     let parameters = [

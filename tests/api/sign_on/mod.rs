@@ -10,7 +10,7 @@ use provider::{CLIENT_ID, CLIENT_SECRET, Form, Signer, TestProvider};
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use teamchat::app::Options;
+use teamchat::app::{Options, Overrides};
 use teamchat::types::Role;
 
 const LOGIN: &str = "/accounts/login/social/test";
@@ -18,7 +18,11 @@ const LOGIN: &str = "/accounts/login/social/test";
 /// A server with the provider. The first account is that of an owner, so that the server is set up.
 async fn server_with(provider: &TestProvider, auto_create: bool) -> TestServer {
     let oidc = vec![provider.configured(auto_create)];
-    let options = Options { oidc, outgoing_timeout: Some(OUTGOING_TIMEOUT), ..Options::default() };
+    let options = Options {
+        oidc,
+        overrides: Overrides { outgoing_timeout: Some(OUTGOING_TIMEOUT), ..Overrides::default() },
+        ..Options::default()
+    };
     let server = TestServer::start_with(options).await;
     server.owner().await;
     server

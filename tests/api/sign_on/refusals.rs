@@ -4,7 +4,7 @@ use super::{Browser, Form, LOGIN, Signer, TestProvider, parameters, redirected, 
 use crate::harness::{START, TestServer};
 use serde_json::{Value, json};
 use std::time::Duration;
-use teamchat::app::Options;
+use teamchat::app::{Options, Overrides};
 
 /// Ada's browser, after the answers of the provider were changed.
 async fn try_with(change: impl FnOnce(&TestProvider)) -> (TestServer, TestProvider, Browser, String) {
@@ -125,7 +125,7 @@ async fn a_silent_provider_is_given_up() {
     provider.answers().forms.insert("/.well-known/openid-configuration", Form::Silence);
     let options = Options {
         oidc: vec![provider.configured(false)],
-        outgoing_timeout: Some(Duration::from_millis(1)),
+        overrides: Overrides { outgoing_timeout: Some(Duration::from_millis(1)), ..Overrides::default() },
         ..Options::default()
     };
     let server = TestServer::start_with(options).await;

@@ -5,7 +5,7 @@ use crate::harness::{Client, START, TestServer};
 use reqwest::Method;
 use serde_json::json;
 use teamchat::api::uploads::cleaning;
-use teamchat::app::Options;
+use teamchat::app::{Options, Overrides};
 
 // conformance: upload-1
 #[tokio::test]
@@ -144,7 +144,10 @@ async fn the_published_limits_are_those_without_options() {
 // conformance: upload-19
 #[tokio::test]
 async fn uploads_leave_the_disk_reserve() {
-    let options = Options { disk_reserve_mib: Some(u64::MAX >> 20), ..Options::default() };
+    let options = Options {
+        overrides: Overrides { disk_reserve_mib: Some(u64::MAX >> 20), ..Overrides::default() },
+        ..Options::default()
+    };
     let server = TestServer::start_with(options).await;
     let ada = server.member("ada").await;
     let upload =

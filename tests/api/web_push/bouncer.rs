@@ -9,7 +9,7 @@ use std::io::{BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use teamchat::app::{Options, PushBouncer};
+use teamchat::app::{Options, Overrides, PushBouncer};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 pub const ORG_ID: &str = "6b9b4a3e-0c67-4f6c-9c2b-8d5c1f8a2e01";
@@ -92,7 +92,7 @@ impl Bouncer {
         Options {
             push_bouncer: Some(bouncer),
             public_url: Some(ORIGIN.to_owned()),
-            outgoing_timeout: Some(OUTGOING_TIMEOUT),
+            overrides: Overrides { outgoing_timeout: Some(OUTGOING_TIMEOUT), ..Overrides::default() },
             ..Options::default()
         }
     }

@@ -6,7 +6,7 @@ use crate::harness::{ReservedPort, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
-use teamchat::app::{Options, PushBouncer};
+use teamchat::app::{Options, Overrides, PushBouncer};
 use teamchat::domain::limits::MAX_PUSH_DEVICES;
 
 const TEST: &str = "/mobile_push/test_notification";
@@ -136,7 +136,10 @@ async fn failures_of_the_bouncer_have_the_published_errors() {
         "ConnectionError while trying to connect to push notification bouncer",
     );
     bouncer.always(Some(Reply::Silence));
-    let options = Options { outgoing_timeout: Some(Duration::ZERO), ..bouncer.options() };
+    let options = Options {
+        overrides: Overrides { outgoing_timeout: Some(Duration::ZERO), ..Overrides::default() },
+        ..bouncer.options()
+    };
     let server = server.with_options(options).await;
     ada.post(GOOGLE, json!({"token": "google"})).await.error(
         502,

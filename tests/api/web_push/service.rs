@@ -17,7 +17,7 @@ use std::io::{BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use teamchat::app::{Options, WebPush};
+use teamchat::app::{Options, Overrides, WebPush};
 use teamchat::domain::logins::known::LoginSource;
 use teamchat::domain::logins::sessions;
 use teamchat::types::UserId;
@@ -103,7 +103,11 @@ impl PushService {
     pub fn options(&self) -> Options {
         let (hosts, authorities) = (vec!["127.0.0.1:*".to_owned()], Some(self.certificate.clone()));
         let web_push = WebPush { is_off: false, hosts, authorities };
-        Options { web_push, outgoing_timeout: Some(OUTGOING_TIMEOUT), ..Options::default() }
+        Options {
+            web_push,
+            overrides: Overrides { outgoing_timeout: Some(OUTGOING_TIMEOUT), ..Overrides::default() },
+            ..Options::default()
+        }
     }
 
     /// Waits for the next request.
