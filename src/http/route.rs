@@ -204,7 +204,8 @@ impl<C> Read<'_, C> {
     }
 
     /// True on a request thread. A slow operation [aborts](Self::abort_quick_read) there, and is repeated in the pool of
-    /// slow reads.
+    /// slow reads. Most handlers do not ask: the store counts the steps of their statements. It cannot count the bytes of a
+    /// reply, so handlers of long replies (`GET /messages`) have a smaller limit here.
     pub fn is_quick(&self) -> bool {
         self.snapshot.is_quick()
     }
@@ -525,6 +526,9 @@ impl Route {
         match &self.handler {
             Handler::Read(handler) => Box::pin(async move {
                 let app = Arc::clone(&request.app);
+                // The length of most reads is known only when they are done. Handing each of them to another thread would cost
+                // more than a short one takes, so a long one is repeated in the pool instead. A handler only reads its
+                // snapshot, so that it can run twice; the first run ends after about ten milliseconds.
                 if !(self.is_slow)(&request.form) {
                     let read = app.readers.read_quickly(|snapshot| handler(snapshot, &request)).await?;
                     if let Some(reply) = read {

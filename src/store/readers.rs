@@ -159,9 +159,10 @@ impl Readers {
         self.read_until(DEADLINE, NO_LIMIT, work)
     }
 
-    /// Like [`read`](Self::read), for work that can be repeated. `None` if it takes more than about ten milliseconds in
-    /// SQLite, or [aborts](Snapshot::abort_quick_read): it belongs on a thread that may block, since the next reads wait
-    /// for the place.
+    /// Like [`read`](Self::read), for work that can be repeated: it has no effect outside of its snapshot. `None` if it takes
+    /// more than about ten milliseconds in SQLite, or [aborts](Snapshot::abort_quick_read). The caller repeats it on a thread
+    /// that may block, since the next reads wait for the place. A read cannot move to another thread while it runs, because
+    /// its statements borrow the connection.
     pub async fn read_quickly<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
