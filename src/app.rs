@@ -407,7 +407,7 @@ impl Deliveries {
 /// The state of mail since the server started.
 #[derive(Default)]
 pub struct Mail {
-    /// The results.
+    /// The results of deliveries.
     pub deliveries: Deliveries,
     /// Number of attempts in a row in which the mail server failed.
     pub failures_in_a_row: AtomicU64,

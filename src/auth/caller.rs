@@ -211,7 +211,7 @@ pub const VISITOR: Access<Visitor> = Access(PhantomData);
 pub const USER: Access<User> = Access(PhantomData);
 /// Administrators and owners.
 pub const ADMINISTRATOR: Access<Administrator> = Access(PhantomData);
-/// Owners.
+/// Routes for owners of the organization.
 pub const OWNER: Access<Owner> = Access(PhantomData);
 
 /// A client with or without credentials, even wrong ones: some clients send credentials before they are verified.

@@ -11,7 +11,7 @@ pub const MINUTE: i64 = 60 * 1000;
 pub struct Rule {
     /// The attempts that are allowed.
     pub attempts: u32,
-    /// Milliseconds.
+    /// Length of the window in milliseconds.
     pub window: i64,
 }
 

@@ -25,7 +25,7 @@ const KEYS: [&str; 7] = [ID, NAME, ISSUER, CLIENT_ID, CLIENT_SECRET, CLIENT_SECR
 pub struct Table {
     /// Its first line.
     pub line: usize,
-    /// Its values.
+    /// The values of the table.
     pub provider: Provider,
 }
 

@@ -11,7 +11,7 @@ const NEWEST_MESSAGES: i64 = 50_000;
 /// The database at one moment.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Statistics {
-    /// Active people.
+    /// Active people, without bots.
     pub people: i64,
     /// Active bots, without those of the server.
     pub bots: i64,

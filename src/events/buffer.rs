@@ -36,7 +36,7 @@ pub struct BufferedEvent {
     pub id: EventId,
     /// Its `type` on the wire.
     pub event_type: Cow<'static, str>,
-    /// The receivers.
+    /// The users to whom the event is delivered.
     pub audience: Audience,
     /// The event; `None` for a row of the log that this program cannot read.
     event: Option<SerializedEvent>,

@@ -30,7 +30,7 @@ pub struct LogRow {
     pub name: String,
     /// The version of the event type.
     pub version: u32,
-    /// The receivers.
+    /// The users to whom the event is delivered.
     pub audience: Audience,
     /// The members of the event, as JSON.
     pub payload: Box<str>,
@@ -328,7 +328,7 @@ pub struct StoredEvent {
     pub name: String,
     /// The version of the event type.
     pub version: u32,
-    /// The receivers.
+    /// The users to whom the event is delivered.
     pub audience: Audience,
     /// The members of the event, as JSON.
     pub payload: String,

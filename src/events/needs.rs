@@ -21,7 +21,7 @@ pub struct Need {
     pub after: EventId,
     /// The owner.
     pub user_id: UserId,
-    /// The parameters.
+    /// The options of its registration.
     pub registration: Arc<Registration>,
     /// The name of the queue, if it was not polled for longer than usual.
     pub idle: Option<QueueId>,

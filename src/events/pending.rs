@@ -6,7 +6,7 @@ use crate::types::{EventId, MessageId};
 
 /// An event that has no number yet.
 pub struct PendingEvent {
-    /// The receivers.
+    /// The users to whom the event is delivered.
     pub audience: Audience,
     /// The event.
     pub event: SerializedEvent,
@@ -18,7 +18,7 @@ pub struct PendingEvent {
 
 /// An event with its number, ready to be published.
 pub struct CommittedEvent {
-    /// Its number.
+    /// Number of the event in the log.
     pub id: EventId,
     /// The receivers.
     pub audience: Audience,

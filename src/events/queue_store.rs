@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 /// A stored queue.
 pub struct StoredQueue {
-    /// Its name.
+    /// Identifies the queue in requests.
     pub queue_id: QueueId,
     /// The owner.
     pub user_id: UserId,

@@ -33,7 +33,7 @@ pub struct NewQueue {
     pub queue_id: QueueId,
     /// The owner.
     pub user_id: UserId,
-    /// The parameters.
+    /// The options of its registration.
     pub registration: Arc<Registration>,
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// any capacity.
 #[derive(Clone, Debug)]
 pub struct SerializedEvent {
-    /// Its type.
+    /// The type of the event.
     pub kind: &'static EventKind,
     /// Its members, as JSON.
     pub payload: Box<str>,

@@ -65,7 +65,7 @@ pub struct Connections {
 /// TLS on all TCP sockets.
 #[derive(Clone)]
 pub struct Secure {
-    /// The certificate.
+    /// The certificate of the listeners.
     pub tls: Arc<Tls>,
     /// Answers requests over plain HTTP.
     pub redirect: Arc<Redirect>,

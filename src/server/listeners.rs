@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-/// A place to listen on.
+/// The address of a listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListenAddress {
     /// An address and a port. With port 0 the system picks one.

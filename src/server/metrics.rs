@@ -38,7 +38,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// The text format that all versions of Prometheus read.
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// The parts of a server that have figures.
+/// The parts of a server whose figures the metrics show.
 #[derive(Clone)]
 pub struct Measured {
     /// The state of queues, pools and the file.

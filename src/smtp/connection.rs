@@ -119,7 +119,7 @@ impl Connection {
         Ok(Refusal::server(&format!("{} {}", answer.code(), words.join(" "))).text)
     }
 
-    /// Says goodbye.
+    /// Ends the session with `QUIT`.
     pub async fn close(mut self) {
         // The emails are with the mail server already.
         let _answer = timeout(QUIT_TIMEOUT, self.smtp.command(Quit)).await;

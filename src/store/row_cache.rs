@@ -55,7 +55,7 @@ impl Hash for RowKey {
     }
 }
 
-/// The cache.
+/// Values that were made of rows, shared by all readers.
 #[derive(Default)]
 pub struct RowCache(Mutex<State>);
 

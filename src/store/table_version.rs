@@ -65,7 +65,7 @@ pub(super) struct UpdateHook {
 }
 
 impl UpdateHook {
-    /// Watches tables.
+    /// Installs a hook that counts the changes of the watched tables.
     pub(super) fn install(
         connection: &Connection,
         tables: WatchedTables,

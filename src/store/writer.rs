@@ -175,7 +175,7 @@ impl Writer {
         disk_usage(self.identity.path())
     }
 
-    /// The figures.
+    /// Counters and histograms of the writer.
     pub fn metrics(&self) -> &WriterMetrics {
         &self.metrics
     }

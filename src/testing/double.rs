@@ -102,7 +102,7 @@ struct Baseline {
 /// The state of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClockState {
-    /// The time.
+    /// The time of the server's clock.
     pub now: Date,
     /// The same in UNIX seconds.
     pub timestamp: f64,

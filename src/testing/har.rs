@@ -63,7 +63,7 @@ struct Writing {
     is_empty: bool,
 }
 
-/// An exchange.
+/// A request and its response.
 pub struct Exchange<'a> {
     /// When it began, UNIX milliseconds.
     pub started: i64,

@@ -81,7 +81,7 @@ fn matches_glob(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// The log.
+/// The requests of a test server, the oldest first.
 #[derive(Default)]
 pub struct RequestLog {
     entries: Mutex<Entries>,

@@ -8,7 +8,7 @@ use crate::http::ApiResult;
 use crate::scheduler;
 use crate::store::{Budget, Snapshot, Tx};
 
-/// The task.
+/// Emits the changes of `is_recently_active` that time brings.
 pub const BACKGROUND: Background = |app, stopped| {
     Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { emit_silent_channels(&app).await })))
 };

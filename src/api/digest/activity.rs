@@ -12,9 +12,9 @@ pub struct TopicActivity {
     pub topic_id: TopicId,
     /// Its key.
     pub key: String,
-    /// Its channel.
+    /// The channel that was active.
     pub stream_id: StreamId,
-    /// The channel's messages are those to this recipient.
+    /// The recipient of the channel's messages.
     pub recipient_id: RecipientId,
     /// The number of people who wrote.
     pub senders: i64,

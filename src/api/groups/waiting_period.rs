@@ -6,7 +6,7 @@ use crate::domain::visibility::waiting_period;
 use crate::http::ApiResult;
 use crate::scheduler;
 
-/// The task.
+/// Emits the events of members whose waiting period has ended.
 pub const BACKGROUND: Background = |app, stopped| {
     Box::pin(scheduler::run(app, stopped, |app| {
         Box::pin(async move { emit_ended_waiting_periods(&app).await })

@@ -37,7 +37,7 @@ pub struct Joined {
 
 /// A form with errors.
 pub struct InvalidForm {
-    /// The invitation.
+    /// The invitation whose form it is.
     pub invite: InviteRow,
     /// The errors.
     pub errors: FieldErrors,

@@ -26,7 +26,7 @@ const OWN: i64 = 1;
 pub struct Payload {
     /// The media type.
     pub content_type: &'static str,
-    /// The text.
+    /// The content, in the format of the media type.
     pub body: String,
 }
 

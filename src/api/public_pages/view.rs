@@ -41,7 +41,7 @@ pub struct Page {
     pub above: Vec<(String, String)>,
     /// Channels or topics.
     pub entries: Vec<Entry>,
-    /// Messages.
+    /// The messages of the page, the oldest first.
     pub posts: Vec<Post>,
     /// The link of the page before.
     pub previous: Option<String>,
@@ -57,7 +57,7 @@ pub struct Entry {
     pub link: String,
     /// Its name.
     pub name: String,
-    /// A description.
+    /// The description below the link; empty for none.
     pub about: String,
 }
 

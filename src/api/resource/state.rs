@@ -25,11 +25,11 @@ pub struct StatePart {
 
 /// Input of a [`StatePart`].
 pub struct StateRequest<'a> {
-    /// The snapshot.
+    /// The snapshot that all parts of the state are read from.
     pub connection: &'a Connection,
     /// The user whose state it is.
     pub caller: &'a Caller,
-    /// The server.
+    /// The server whose state is read.
     pub app: &'a App,
     /// Facts about the request.
     pub info: &'a RequestInfo,

@@ -55,7 +55,7 @@ pub enum Refusal {
 
 /// A new account.
 pub struct Created {
-    /// The account.
+    /// The account that was created.
     pub user: UserRow,
     /// The welcome text of the invitation, if it has one of its own.
     pub welcome_text: Option<String>,

@@ -7,7 +7,7 @@ use crate::store::Tx;
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// A phone.
+/// A phone that is registered for notifications.
 #[derive(Clone, Debug)]
 pub struct Device {
     /// Identifies the row.
@@ -92,7 +92,7 @@ pub fn end(tx: &Tx<'_>, user_id: UserId, kind: DeviceKind, token: &str) -> rusql
 /// A phone that has ended, and that the bouncer is to forget.
 #[derive(Clone, Debug)]
 pub struct EndedDevice {
-    /// The phone.
+    /// The phone that was unregistered.
     pub device: Device,
     /// Number of failed attempts.
     pub failed_tries: i64,

@@ -52,7 +52,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// The conversation.
+    /// The conversation, by which notifications are grouped.
     pub fn tag(&self) -> &str {
         &self.tag
     }

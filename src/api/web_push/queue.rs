@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 /// The transports that the operator has turned on. Rows of the others wait, and are outdated after a day.
 #[derive(Clone, Copy, Debug)]
 pub struct Transports {
-    /// Web Push.
+    /// True if browsers get the notification.
     pub browsers: bool,
     /// The push bouncer.
     pub phones: bool,
@@ -107,7 +107,7 @@ pub struct NotificationKey {
 /// A notification that waits for the push service.
 #[derive(Clone, Debug)]
 pub struct DueNotification {
-    /// Names it.
+    /// Identifies the notification.
     pub key: NotificationKey,
     /// The address at the push service; `None` for phones.
     pub endpoint: Option<String>,

@@ -138,7 +138,7 @@ impl<'a> Viewer<'a> {
         Self { ctx, membership: OnceCell::new() }
     }
 
-    /// Their groups.
+    /// The groups that the caller is in, directly and by subgroups.
     pub fn membership(&self) -> ApiResult<&Membership> {
         if let Some(known) = self.membership.get() {
             return Ok(known);

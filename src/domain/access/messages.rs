@@ -49,7 +49,7 @@ impl ConversationAccess {
 pub struct MessageAccess<'a> {
     /// The snapshot, or the writer's connection.
     pub connection: &'a Connection,
-    /// The user.
+    /// The user whose access is computed.
     pub caller: &'a Caller,
     /// UNIX seconds.
     pub now: i64,

@@ -20,7 +20,7 @@ use rusqlite::Connection;
 /// The name shown for users whom the reader cannot access.
 pub const UNKNOWN_USER: &str = "Unknown user";
 
-/// Their image.
+/// The image of users whom the caller cannot access.
 pub const UNKNOWN_AVATAR_URL: &str = "/static/images/unknown-user-avatar.png";
 
 /// Their API email, and that of all users for visitors. It contains the id, which the reader has anyway.

@@ -41,7 +41,7 @@ pub struct RealmAdministrators {
 }
 
 impl RealmAdministrators {
-    /// Loads them.
+    /// Loads the active users who administer bots, by their roles.
     pub fn load(connection: &Connection) -> ApiResult<Self> {
         let (owners, all) = (user_ids::owner_ids(connection)?, user_ids::administrator_ids(connection)?);
         Ok(Self { owners, all })

@@ -46,7 +46,7 @@ impl BotRow {
 /// A default channel of a bot, with its name now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefaultChannel {
-    /// The channel.
+    /// Id of the default channel.
     pub stream_id: StreamId,
     /// Its name.
     pub name: String,

@@ -82,9 +82,9 @@ pub fn all_private(connection: &Connection) -> rusqlite::Result<Vec<StreamRow>> 
 pub struct NewStreamRow<'a> {
     /// Checked by [`name`](crate::domain::channels::rules::name).
     pub name: &'a str,
-    /// Markdown.
+    /// The description as Markdown.
     pub description: &'a str,
-    /// HTML.
+    /// The description as HTML.
     pub rendered_description: &'a str,
     /// UNIX seconds.
     pub date_created: i64,

@@ -21,7 +21,7 @@ const MAX_FOLDER: usize = 64;
 /// A written archive.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArchiveFile {
-    /// The file.
+    /// The path of the complete file.
     pub path: PathBuf,
     /// The size, the digest and the contents.
     #[serde(flatten)]

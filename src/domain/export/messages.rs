@@ -58,7 +58,7 @@ const STORED_FLAGS: [(i64, i64); 6] = [
 /// The messages of an archive.
 #[derive(Default)]
 pub struct Exported {
-    /// Their ids.
+    /// Ids of the exported messages.
     pub ids: RoaringBitmap,
     /// The first message of each conversation.
     pub first_of: HashMap<RecipientId, MessageId>,

@@ -9,7 +9,7 @@ pub struct LeftOut {
     pub what: &'static str,
     /// The number of items.
     pub count: u64,
-    /// The reason.
+    /// The reason why it is left out.
     pub why: &'static str,
 }
 
@@ -35,7 +35,7 @@ pub struct Written {
     pub size: u64,
     /// The SHA-256 digest, hexadecimal.
     pub sha256: String,
-    /// The contents.
+    /// Counts of the contents, and what was left out.
     #[serde(flatten)]
     pub report: Report,
 }

@@ -50,7 +50,7 @@ impl Person {
 
 /// The data of one export.
 pub struct Scope {
-    /// The extent.
+    /// The extent of the export: everything, public data, or with consent.
     pub mode: Mode,
     /// All users but the server's own bots.
     pub people: BTreeMap<UserId, Person>,

@@ -70,7 +70,7 @@ pub fn set_creator(connection: &Connection, stream_id: StreamId, creator: UserId
 pub struct Settings(Vec<(StreamSetting, GroupSetting)>);
 
 impl Settings {
-    /// Loads them.
+    /// Loads the settings of a channel.
     pub fn load(connection: &Connection, stream_id: StreamId) -> ApiResult<Self> {
         let stored = crate::domain::groups::sql::settings(connection, "stream", stream_id.0)?;
         let value = |setting: StreamSetting| {

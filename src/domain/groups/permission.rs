@@ -159,7 +159,7 @@ macro_rules! permissions {
             /// All of them, in the order of the interface's lists.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$permission),*];
 
-            /// The row.
+            /// The row of the table that describes the setting.
             pub const fn permission(self) -> Permission {
                 match self {
                     $(Self::$permission => Permission { name: $name, about: $about, ..$rule },)*

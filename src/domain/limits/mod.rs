@@ -73,7 +73,7 @@ pub const MAX_SHOWN_UNREAD: usize = 50_000;
 /// Number of their uploaded files that users receive, the newest. Empty ones do not count against the quota.
 pub const MAX_SHOWN_ATTACHMENTS: u32 = 10_000;
 
-/// Number of messages that link to an uploaded file and that its owner receives, the newest.
+/// Maximum number of messages in the list of those that link to an uploaded file: the newest.
 pub const MAX_SHOWN_LINKING_MESSAGES: u32 = 100;
 
 /// Maximum number of stored edits of a message, and of moves: the newest, and the edit with the original version. Bots

@@ -131,7 +131,7 @@ pub fn reply_address(
     Ok(Some(pattern.address(&format!("{REPLY_PREFIX}{token}"))))
 }
 
-/// Counts an answer by mail.
+/// Counts a reply that arrived by mail at an address.
 pub fn count_use(tx: &Tx<'_>, parts: &Parts) -> rusqlite::Result<()> {
     let Some(token) = parts.token.strip_prefix(REPLY_PREFIX) else { return Ok(()) };
     tx.prepare_cached("UPDATE reply_email SET times_used = times_used + 1 WHERE digest = ?1")?

@@ -401,7 +401,7 @@ impl Cursor for Intersection<'_> {
     }
 }
 
-/// Known ids.
+/// Iterates over ids that are known in advance.
 pub struct IdCursor {
     ids: Vec<u32>,
     direction: Direction,

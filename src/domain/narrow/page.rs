@@ -48,7 +48,7 @@ pub fn count(name: &str, number: i64) -> ApiResult<usize> {
 /// The messages that a request asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
-    /// The position.
+    /// The position in the list at which the page begins.
     pub anchor: Anchor,
     /// True if the anchor itself may be returned.
     pub include_anchor: bool,

@@ -56,7 +56,7 @@ pub const COLUMNS: &str = "stream_id, recipient_id, name, is_archived, descripti
     topics_policy, folder_id";
 
 impl StreamRow {
-    /// Reads [`COLUMNS`].
+    /// Reads a row of a statement that selects [`COLUMNS`].
     pub fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             stream_id: row.get(0)?,

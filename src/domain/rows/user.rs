@@ -98,7 +98,7 @@ pub const COLUMNS: &str =
          WHERE user_setting.user_id = user.user_id AND property = 'email_address_visibility' AND bot_type IS NULL)";
 
 impl UserRow {
-    /// Reads [`COLUMNS`].
+    /// Reads a row of a statement that selects [`COLUMNS`].
     pub fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             user_id: row.get(0)?,

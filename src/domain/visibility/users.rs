@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub(super) struct AccessSnapshot(BTreeMap<UserId, RoaringBitmap>);
 
 impl AccessSnapshot {
-    /// Loads it.
+    /// Loads the users whom each viewer of a scope can access.
     pub(super) fn load(connection: &Connection, scope: Scope<'_>) -> ApiResult<Self> {
         let mut snapshot = Self::default();
         for viewer in viewers(connection, scope)?.into_iter().map(UserId::from) {

@@ -43,7 +43,7 @@ pub struct NewFile {
     pub content_type: Option<String>,
     /// UNIX seconds.
     pub create_time: i64,
-    /// The content.
+    /// The file with the content, in the unpacked archive.
     pub path: PathBuf,
 }
 

@@ -72,7 +72,7 @@ pub fn nullable<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
 /// A line of a file: its number, from 1, and the offset of its text.
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
-    /// The number.
+    /// The number of the line, from 1.
     pub line: usize,
     /// The offset.
     pub offset: u64,

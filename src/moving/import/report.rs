@@ -44,9 +44,9 @@ pub struct Report {
 pub struct LeftOut {
     /// The kind of data.
     pub what: String,
-    /// The number.
+    /// Number of rows that are left out.
     pub count: u64,
-    /// The reason.
+    /// The reason why they are left out.
     pub why: String,
 }
 

@@ -43,7 +43,7 @@ const RENEWED_PART: i64 = 3;
 /// Settings for certificates from an ACME server.
 #[derive(Clone, Debug)]
 pub struct AcmeOptions {
-    /// The names, at least one.
+    /// The names of the certificate, at least one.
     pub domains: Vec<String>,
     /// The address for warnings of the ACME server.
     pub email: Option<String>,

@@ -26,9 +26,9 @@ const UNDO_SECONDS: i64 = 60;
 /// Notices that a request asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestedNotices {
-    /// `send_notification_to_old_thread`.
+    /// True if a notice goes to the old topic: `send_notification_to_old_thread`.
     pub in_old_topic: bool,
-    /// `send_notification_to_new_thread`.
+    /// True if a notice goes to the new topic: `send_notification_to_new_thread`.
     pub in_new_topic: bool,
     /// True if the request only resolves or unresolves a topic, which then gets a notice.
     pub of_resolving: bool,

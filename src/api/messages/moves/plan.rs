@@ -93,9 +93,9 @@ impl Move {
 /// Destination of a move.
 #[derive(Clone, Debug)]
 pub struct MoveTarget {
-    /// Another topic.
+    /// The new topic, if it changes.
     pub topic: Option<Topic>,
-    /// Another channel.
+    /// The new channel, if it changes.
     pub stream_id: Option<StreamId>,
     /// The selected messages.
     pub propagate_mode: PropagateMode,

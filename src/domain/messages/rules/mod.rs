@@ -94,7 +94,7 @@ pub struct EditFacts {
     pub editing_allowed: bool,
     /// `message_content_edit_limit_seconds`; `None`: no limit.
     pub limit_seconds: Option<i64>,
-    /// UNIX seconds.
+    /// The current time in UNIX seconds.
     pub now: i64,
 }
 
