@@ -103,7 +103,7 @@ enum MainCommand {
     ///
     /// The database gets its name when it is complete. If the archive has an error, no file remains.
     Import(import::Import),
-    /// Create, list and change users, and manage their API keys.
+    /// Create, list and change users, and manage their API keys and sessions.
     ///
     /// Works whether the server is running or not.
     #[command(subcommand)]
@@ -126,7 +126,7 @@ enum MainCommand {
     /// Works whether the server is running or not.
     #[command(subcommand)]
     Organization(organization::OrganizationCommand),
-    /// Write the whole organization to an archive, for another server.
+    /// Write the organization, the data of one person, or channels to files.
     ///
     /// Works whether the server is running or not.
     #[command(subcommand)]
