@@ -76,7 +76,7 @@ async function withBot(work) {
 
 beforeEach(() => server.reset());
 
-test('the bot answers and waits when it is told to', () => withBot(async () => {
+test('the bot answers, and waits after a rate limit', () => withBot(async () => {
   await server.fault({ path: '/messages', user: BOT, status: 429, headers: { 'Retry-After': '0.01' }, times: 2 });
   await say('echo one');
   assert.deepEqual(await sent(3), [['echo one', 429], ['echo one', 429], ['echo one', 200]]);

@@ -182,13 +182,13 @@ def main():
                 if any("Failure" in answer for answer in answers()):
                     raise AssertionError(answers())
 
-        with steps.step("a bot server that is gone is told to the owner"):
+        with steps.step("the owner is notified of a bot server that is gone"):
             running.pop().end()
             bot = bots["helloworld"]
             sent = succeeded(olga.send_message({"type": "private", "to": [bot["user_id"]], "content": "hello?"}))["id"]
             narrow = [{"operator": "sender", "operand": "notification-bot@zulip.com"}]
 
-            def told():
+            def received():
                 found = olga.get_messages(
                     {"anchor": sent, "num_before": 0, "num_after": 100, "narrow": narrow, "apply_markdown": False}
                 )
@@ -196,10 +196,10 @@ def main():
 
             # The last retry comes after more than a minute.
             end = time.monotonic() + 2 * STUCK_AFTER
-            while not told() and time.monotonic() < end:
+            while not received() and time.monotonic() < end:
                 time.sleep(1)
-            if "triggered an outgoing webhook" not in "".join(told()):
-                raise AssertionError(told())
+            if "triggered an outgoing webhook" not in "".join(received()):
+                raise AssertionError(received())
     finally:
         for program in running:
             program.end()

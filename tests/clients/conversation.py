@@ -178,7 +178,7 @@ def converse(server, js, steps):
         )
         expect([olga.news(), jonas.news()], [[], []])
 
-    with step("zulip: creates a channel and subscribes both; each hears of its own subscription"):
+    with step("zulip: creates a channel and subscribes both; each receives its own subscription"):
         streams = [{"name": "kitchen", "description": "What is for lunch"}]
         answer = succeeded(python.add_subscriptions(streams, principals=[olga_id, jonas_id]))
         expect(answer["subscribed"], {str(olga_id): ["kitchen"], str(jonas_id): ["kitchen"]})
@@ -186,17 +186,17 @@ def converse(server, js, steps):
         kitchen_id = succeeded(python.get_stream_id("kitchen"))["stream_id"]
         for queue in (olga, jonas):
             added = [event for event in queue.news() if event["type"] == "subscription"]
-            told = [(event["op"], [(sub["stream_id"], sub["name"]) for sub in event["subscriptions"]]) for event in added]
-            expect(told, [("add", [(kitchen_id, "kitchen")])])
+            received = [(event["op"], [(sub["stream_id"], sub["name"]) for sub in event["subscriptions"]]) for event in added]
+            expect(received, [("add", [(kitchen_id, "kitchen")])])
 
-    with step("zulip-js: subscribes to a channel that this makes; the other hears of the subscriber"):
+    with step("zulip-js: subscribes to a channel that this makes; the other receives the subscriber"):
         answer = succeeded(js.call("users.me.subscriptions.add", subscriptions=[{"name": "garden"}]))
         expect(answer["subscribed"], {str(jonas_id): ["garden"]})
         garden_id = succeeded(js.call("streams.getStreamId", stream="garden"))["stream_id"]
         added = [event for event in jonas.news() if event["type"] == "subscription"]
         expect([[sub["stream_id"] for sub in event["subscriptions"]] for event in added], [[garden_id]])
-        told = [event for event in olga.news() if event["type"] == "subscription"]
-        expect(told, [{"type": "subscription", "op": "peer_add", "stream_ids": [garden_id], "user_ids": [jonas_id]}])
+        received = [event for event in olga.news() if event["type"] == "subscription"]
+        expect(received, [{"type": "subscription", "op": "peer_add", "stream_ids": [garden_id], "user_ids": [jonas_id]}])
 
     with step("zulip-js: sends to the channel; both get the message, whole"):
         sent = js.call("messages.send", type="stream", to="kitchen", topic="lunch", content="Soup, **hot**")
@@ -214,7 +214,7 @@ def converse(server, js, steps):
         expect(olga.news(), [{"type": "message", "message": salad, "flags": []}])
         expect(jonas.news(), [{"type": "message", "message": salad, "flags": ["mentioned"]}])
 
-    with step("zulip: edits; both are told what was and what is"):
+    with step("zulip: edits; both receive the old and the new text"):
         succeeded(python.update_message({"message_id": salad_id, "content": "Salad *and* bread?"}))
         edited = {
             "type": "update_message",
@@ -237,7 +237,7 @@ def converse(server, js, steps):
             # Members that the documentation leaves open (deprecated forms of the above) are not compared.
             expect([{key: event.get(key) for key in edited} for event in news], [edited])
 
-    with step("zulip-js: reacts and takes it back; both are told"):
+    with step("zulip-js: reacts and removes the reaction; both receive it"):
         for op, call in (("add", "reactions.add"), ("remove", "reactions.remove")):
             succeeded(js.call(call, message_id=salad_id, emoji_name="tada"))
             reaction = {"emoji_name": "tada", "emoji_code": "1f389", "reaction_type": "unicode_emoji"}
@@ -247,7 +247,7 @@ def converse(server, js, steps):
                 events = [{key: value for key, value in event.items() if key != "user"} for event in queue.news()]
                 expect(events, [reaction])
 
-    with step("zulip: marks messages read and one starred; nobody else is told"):
+    with step("zulip: marks messages read and one starred; no one else receives it"):
         for flag, ids in (("read", [soup_id, salad_id]), ("starred", [soup_id])):
             succeeded(python.update_message_flags({"messages": ids, "op": "add", "flag": flag}))
             flags = {"op": "add", "operation": "add", "flag": flag, "messages": ids, "all": False}
@@ -261,11 +261,11 @@ def converse(server, js, steps):
         details = {str(soup_id): {"type": "stream", "stream_id": kitchen_id, "topic": "lunch"}}
         [event] = jonas.news()
         expect([event["op"], event["messages"]], ["remove", [soup_id]])
-        told = event["message_details"][str(soup_id)]
-        expect({key: told.get(key) for key in details[str(soup_id)]}, details[str(soup_id)])
+        received = event["message_details"][str(soup_id)]
+        expect({key: received.get(key) for key in details[str(soup_id)]}, details[str(soup_id)])
         expect(olga.news(), [])
 
-    with step("direct messages by id and by email reach the two, and nobody else"):
+    with step("direct messages by id and by email reach the two, and no one else"):
         outsider = zulip.Client(email=MIA[0], api_key=users["mia"]["api_key"], site=server.url)
         mia = Queue(outsider.register(EVENT_TYPES, []), outsider.get_events)
         sent = python.send_message({"type": "private", "to": [jonas_id], "content": "by id"})
@@ -325,7 +325,7 @@ def converse(server, js, steps):
     with step("zulip-js: has heard the question and the answer"):
         expect([event["message"]["content"] for event in jonas.news()], [f"@**{BOT[1]}** one", "echo: one"])
 
-    with step("zulip: deletes a message; both are told"):
+    with step("zulip: deletes a message; both receive it"):
         succeeded(python.delete_message(salad_id))
         deleted = {"message_type": "stream", "stream_id": kitchen_id, "topic": "lunch"}
         deleted = {"type": "delete_message", "message_id": salad_id, **deleted}
@@ -333,7 +333,7 @@ def converse(server, js, steps):
         gone = {"result": "error", "msg": "Invalid message(s)", "code": "BAD_REQUEST"}
         expect(python.get_raw_message(salad_id), gone)
 
-    with step("zulip: moves what is left of the topic; both are told, and the notification bot says so"):
+    with step("zulip: moves what is left of the topic; both receive it, and the notification bot says so"):
         move = {"message_id": soup_id, "topic": "supper", "propagate_mode": "change_all"}
         succeeded(python.update_message(move))
         moved = {
@@ -355,13 +355,13 @@ def converse(server, js, steps):
         for queue in (olga, jonas):
             [event, said] = queue.news()
             expect({key: event.get(key) for key in moved}, moved)
-            told = [said["message"][key] for key in ("sender_full_name", "subject", "content")]
-            expect(told, ["Notification Bot", "supper", notice])
+            received = [said["message"][key] for key in ("sender_full_name", "subject", "content")]
+            expect(received, ["Notification Bot", "supper", notice])
 
     def heard(queue):
         return [event["message"]["content"] for event in queue.news()]
 
-    with step("zulip: uploads a file; who gets a message that links to it can load it, and nobody else"):
+    with step("zulip: uploads a file; only receivers of a message that links to it can load it"):
         content = bytes(range(256)) * 5000
         with tempfile.NamedTemporaryFile(suffix=".dat") as file:
             file.write(content)

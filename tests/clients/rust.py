@@ -162,10 +162,10 @@ def main():
             found = succeeded(people["olga"].get_messages({**page, "apply_markdown": False}))["messages"]
             return [[message["subject"], message["content"]] for message in found]
 
-        with steps.step("zulip: sees what came of it, and what the moderators were told"):
+        with steps.step("zulip: sees what came of it, and the report to the moderators"):
             expect(contents("builds", BOT[0]), [["broken", "Build 7 **failed**"], ["release", "the log is gone"]])
-            [[topic, told]] = contents("moderation", "notification-bot@zulip.com")[-1:]
-            expect([topic, "It never passes" in told], ["Build Bot moderation", True])
+            [[topic, received]] = contents("moderation", "notification-bot@zulip.com")[-1:]
+            expect([topic, "It never passes" in received], ["Build Bot moderation", True])
     finally:
         server.close()
     return steps.exit_code()

@@ -1,4 +1,4 @@
-"""What the client tests share: a server of their own, and steps that are told one line each."""
+"""Shared by the client tests: a server of their own, and steps that are printed as one line each."""
 
 import contextlib
 import json
@@ -40,7 +40,7 @@ class Steps:
 
 
 def expect(actual, expected):
-    """Both are JSON values; the difference is told by its first place."""
+    """Compares JSON values, and reports the first difference."""
     difference = first_difference(actual, expected, "")
     if difference:
         raise AssertionError(difference)

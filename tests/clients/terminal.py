@@ -168,7 +168,7 @@ def start_up(mia, steps):
         queue = {"queue_id": state["queue_id"], "last_event_id": state["last_event_id"], "dont_block": True}
         answer = mia.call("GET", "events", **queue)
         expect(answer, {"result": "success", "msg": "", "events": ANY, "queue_id": state["queue_id"]})
-        # Its own presence may be told; it did not ask for that type of event.
+        # Its own presence may arrive; it did not ask for that type of event.
         expect(answer["events"], [])
 
     with steps.step("its narrows, always pairs of text, find what they name"):
@@ -214,7 +214,7 @@ def program(binary, olga, mia, steps):
                 started = True
             if not started:
                 return
-            with steps.step("what somebody else writes appears on its screen"):
+            with steps.step("messages of others appear on its screen"):
                 screen.forget()
                 olga.send("harbour", "A second ship", topic="arrivals")
                 screen.wait_for("A second ship")
@@ -227,8 +227,8 @@ def program(binary, olga, mia, steps):
                 heard = olga.call(
                     "GET", "events", queue_id=queue["queue_id"], last_event_id=queue["last_event_id"]
                 )
-                told = [(event["message"]["sender_email"], event["message"]["content"]) for event in heard["events"]]
-                expect(told, [(MIA[0], "Welcome aboard")])
+                received = [(event["message"]["sender_email"], event["message"]["content"]) for event in heard["events"]]
+                expect(received, [(MIA[0], "Welcome aboard")])
         finally:
             screen.close()
 

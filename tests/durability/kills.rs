@@ -197,7 +197,7 @@ async fn nothing_is_lost_or_doubled_when_the_server_is_killed() {
     let mut tried = BTreeSet::new();
     let mut acknowledged = 0;
     while sleeper.poll(&server.origin, true).await != Some(0) {}
-    assert_eq!(sleeper.received, stored, "the queue that slept hears of everything");
+    assert_eq!(sleeper.received, stored, "the queue that slept receives everything");
     for actor in actors {
         match actor {
             Actor::Writer(writer) => {
@@ -209,7 +209,7 @@ async fn nothing_is_lost_or_doubled_when_the_server_is_killed() {
             }
             Actor::Reader(mut reader) => {
                 while reader.poll(&server.origin, true).await != Some(0) {}
-                assert_eq!(reader.received, stored, "each queue hears of each message once, in order");
+                assert_eq!(reader.received, stored, "each queue receives each message once, in order");
             }
         }
     }

@@ -253,7 +253,7 @@ describe("bad networks", () => {
     await untilText(ada, ".message-row", "Here again");
   });
 
-  it("registers anew when the queue has expired, without losing the page", async () => {
+  it("registers again when the queue has expired, without losing the page", async () => {
     const where = await at("general", "expired");
     await bench.server.send("Bob", "general", "expired", "Before");
     const ada = await bench.open();
@@ -406,7 +406,7 @@ describe("tabs, drafts and recipients", () => {
   });
 });
 
-describe("everybody", () => {
+describe("keyboard users", () => {
   it("can do without a mouse", async () => {
     await bench.server.send("Bob", "general", "keys", "Press j");
     const ada = await as("Ada", "#inbox");

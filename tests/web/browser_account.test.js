@@ -55,7 +55,7 @@ describe("logging in", () => {
 });
 
 describe("a forgotten password", () => {
-  it("is set anew by a link that an administrator makes on the person's card", async () => {
+  it("is set again by a link that an administrator makes on the person's card", async () => {
     await bench.server.person("Dan");
     const ada = await as("Ada", "#organization/users/active");
     await clickButton(ada, "New password for Dan");

@@ -7,7 +7,7 @@ import { axeViolations, choose, clickButton, clickText, clickToast, enter, event
 const bench = setUp({ args: ["--max-file-upload-size-mib", "1"] });
 const { as, at, go } = bench;
 
-/** A page whose timers of so many milliseconds wait for the test, which has them in `ends` of the page. */
+/** A page whose timers of this number of milliseconds wait for the test, which ends them by `ends` of the page. */
 async function holding(name, milliseconds) {
   const page = await bench.open();
   await page.evaluateOnNewDocument((held) => {
@@ -241,7 +241,7 @@ describe("what is sent later", () => {
 });
 
 describe("new dialogs", () => {
-  it("can be used by everybody", async () => {
+  it("can be used with assistive technology", async () => {
     await bench.server.call("Ada", "POST", "/users/me/subscriptions", { subscriptions: [{ name: "design" }] });
     const ada = await as("Ada", "#integrations");
     await untilText(ada, "dialog .programs .row", "GitHub");

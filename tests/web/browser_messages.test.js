@@ -10,7 +10,7 @@ import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter
 const bench = setUp();
 const { as, at, go } = bench;
 
-/** Uploads a picture of this colour as somebody, and posts it. */
+/** Uploads a picture of one colour as a user, and posts it. */
 async function postPicture(page, where, colour, name) {
   await onElement(page, ".composer .editor__text", async (area, style, title, drops) => {
     const canvas = document.createElement("canvas");

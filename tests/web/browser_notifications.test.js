@@ -65,7 +65,7 @@ async function recording(name, fragment, permission = "granted") {
 const shown = (page) => page.evaluate(() => window.recorded.shown.map(({ title, body }) => [title, body]));
 const sounds = (page) => page.evaluate(() => window.recorded.sounds);
 const setFocus = (page, value) => page.evaluate((is) => window.setFocus(is), value);
-/** Marks everything as read that somebody has. */
+/** Marks all messages of a user as read. */
 async function readAll(name) {
   const { messages } = await bench.server.call(name, "GET", "/messages", { anchor: "newest", num_before: 100, num_after: 0 });
   await bench.server.call(name, "POST", "/messages/flags", { messages: messages.map(({ id }) => id), op: "add", flag: "read" });

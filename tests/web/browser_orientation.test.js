@@ -238,7 +238,7 @@ describe("the box", () => {
   });
 });
 
-describe("whoever joins", () => {
+describe("new people", () => {
   it("sees no key before they ask for it", async () => {
     const { invite_link: link } = await bench.server.call("Ada", "POST", "/invites/multiuse", { invite_as: 600, stream_ids: [] });
     const page = await bench.open({ width: 390, height: 844, touch: true });

@@ -183,7 +183,7 @@ describe("words that run from right to left", () => {
     await untilText(ada, "dialog .row bdi", "كتاب one");
     await untilEqual(ada, "dialog .row strong", (name) => getComputedStyle(name).unicodeBidi, "plaintext");
     const [start, end] = await onElement(ada, "dialog .row .muted", (line) => [line.querySelector("bdi").getBoundingClientRect().left, line.getBoundingClientRect().left]);
-    assert.equal(start, end, "the description stands first");
+    assert.equal(start, end, "the description is first");
   });
 });
 

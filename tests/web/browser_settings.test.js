@@ -7,7 +7,7 @@ import { act, choose, chooseFrom, clickButton, clickText, eventually, fillIn, on
 const bench = setUp();
 const { as, at, go } = bench;
 
-/** Parts of the state of somebody. */
+/** Parts of the state of a user. */
 const fetched = (name, ...types) => bench.server.call(name, "POST", "/register", { fetch_event_types: types, event_types: [], client_capabilities: { user_settings_object: true, linkifier_url_template: true, notification_settings_null: true, bulk_message_deletion: true } });
 /** Waits until the second dialog has closed, which the reply does: the row comes with the event. */
 const untilClosed = (page) => until(page, () => document.querySelectorAll("dialog").length === 1);

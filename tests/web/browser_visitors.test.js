@@ -7,7 +7,7 @@ import { click, clickText, countOf, eventually, onElement, pressOn, sendLogin, s
 const bench = setUp();
 const { as } = bench;
 
-/** A page of somebody without an account. */
+/** A page without an account. */
 async function visit(fragment = "", size = {}) {
   const page = await bench.open(size);
   await page.goto(`${bench.server.url}/${fragment}`);
@@ -54,7 +54,7 @@ describe("a visitor", () => {
     }
   });
 
-  it("is told where an account is needed, and asks the server for nothing that needs one", async () => {
+  it("shows where an account is required, and sends no request that requires one", async () => {
     const { server } = bench;
     const id = await open();
     await server.send("Bob", "square", "bench", "Sit down");

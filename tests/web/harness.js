@@ -86,7 +86,7 @@ export async function startServer({ people = [], args = [], fixtures } = {}) {
       await stop();
       rmSync(folder, { recursive: true, force: true });
     },
-    /** A request of somebody over the interface. */
+    /** A request of a user over the interface. */
     async call(name, method, path, params = {}) {
       const { email, api_key } = accounts[name];
       const body = new URLSearchParams(Object.entries(params).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]));
@@ -174,7 +174,7 @@ export async function openPage(browser, server, { width = 1440, height = 900, da
   await page.setViewport(IS_FIREFOX ? { width, height } : { width, height, hasTouch: touch, isMobile: touch, deviceScaleFactor: 1 });
   if (!IS_FIREFOX) await seem(page, dark);
   const problems = [];
-  // A page that is loaded anew takes the icon with the count with it.
+  // The icon with the count is a blob, which a reload discards.
   const expected = [/ERR_FILE_NOT_FOUND blob:/];
   page.on("console", (message) => {
     if (message.type() !== "error") return;
@@ -296,7 +296,7 @@ export const clickToast = (page, label, text = "") => untilToast(page, text, lab
 /** Waits for an element and acts on it in the same step: `click` or `focus`. `which` is a number, "last", or a text in it. */
 export const act = (page, selector, which, action = "click") => onElements(page, selector, (all, one, how) => {
   const found = one === "last" ? all.at(-1) : typeof one === "number" ? all[one] : all.find((element) => element.textContent.includes(one));
-  // One that is disabled for the moment does nothing, and nobody reaches what a dialog covers.
+  // A disabled control does nothing, and an element below a dialog cannot be clicked.
   const dialog = [...document.querySelectorAll(":modal")].at(-1);
   if (!found || found.disabled || (dialog && !dialog.contains(found) && !found.closest("[popover]"))) throw new Error(`no ${how} on ${one}`);
   found[how]();
@@ -497,7 +497,7 @@ export async function eventually(check) {
   }
 }
 
-/** A program with the package `zulip` that takes part as somebody: see participant.py. */
+/** A program with the package `zulip` that acts as a user: see participant.py. */
 export async function startParticipant(server, name) {
   const { email, api_key } = server.accounts[name];
   const child = spawn(PYTHON, [fileURLToPath(new URL("participant.py", import.meta.url)), email, api_key, server.url], { stdio: ["pipe", "pipe", "inherit"], env: { ...ENVIRONMENT, PYTHONDONTWRITEBYTECODE: "1" } });
@@ -539,7 +539,7 @@ export function setUp({ args, fixtures } = {}) {
   const bench = {
     server: null,
     browser: null,
-    /** A page that nobody is logged in to. */
+    /** A page without a session. */
     async open(options) {
       const page = await openPage(bench.browser, bench.server, options);
       pages.push(page);
@@ -552,7 +552,7 @@ export function setUp({ args, fixtures } = {}) {
       if (fragment) await bench.go(page, fragment);
       return page;
     },
-    /** Goes to a fragment. The page hears of it a moment later: a key pressed before would act on the view that is left. */
+    /** Goes to a fragment, and waits for the change: a key pressed before would act on the previous view. */
     go: (page, fragment) => page.evaluate((hash) => new Promise((resolve) => {
       const before = location.hash;
       addEventListener("hashchange", () => resolve(), { once: true });

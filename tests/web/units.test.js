@@ -230,7 +230,7 @@ describe("edits of a text", () => {
     assert.deepEqual(["plain|", "* |one|"].map((text) => nextItem(marked(text))), [null, null]);
   });
 
-  it("make links of pasted URLs, and replace what was uploaded where it stands", () => {
+  it("make links of pasted URLs, and replace what was uploaded in its place", () => {
     assert.equal(applied("|here|", (selected) => pastedLink(selected, "https://example.com/x")), "[here](https://example.com/x)|");
     assert.deepEqual([pastedLink(marked("a|"), "https://example.com"), pastedLink(marked("|a|"), "two words")], [null, null]);
     assert.deepEqual([isInCode(marked("```\na|")), isInCode(marked("```\na\n```\n|"))], [true, false]);
