@@ -78,7 +78,7 @@ pub mod user_topics;
 
 pub mod mail;
 
-pub mod disposable_domains;
+mod disposable_domains;
 
 pub mod allowed_domains;
 

@@ -3,7 +3,7 @@
 //! - `update`: `PATCH /realm`; `rules` for its parameters that are no settings;
 //! - [`state`]: the organization in the response of `POST /register`; [`policies`]: deprecated forms of permissions.
 
-pub mod policies;
+mod policies;
 mod rules;
 pub mod state;
 mod update;

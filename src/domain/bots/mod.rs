@@ -1,6 +1,6 @@
 //! Bots: rows, rules, who administers them, default channels, changes of key and owner, wire forms, and `realm_bot` events.
 
-pub mod administrators;
+mod administrators;
 pub mod change;
 pub mod default_channels;
 pub mod events;

@@ -10,7 +10,7 @@
 //! A [`Medium`] has its own switches among the settings; the rules are the same for all.
 
 pub mod deciding;
-pub mod facts;
+mod facts;
 pub mod mailed;
 pub mod mentions;
 pub mod waiting;

@@ -2,4 +2,4 @@
 
 pub mod change;
 pub mod events;
-pub mod rules;
+mod rules;

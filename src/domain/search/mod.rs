@@ -12,10 +12,10 @@
 //! - [`emoji`]: emoji, which match however they are written;
 //! - [`query`]: parsing of queries; [`highlight`]: highlighting matches in HTML.
 
-pub mod emoji;
+mod emoji;
 pub mod highlight;
 pub mod index;
 pub mod purge;
 pub mod query;
-pub mod stem;
+mod stem;
 pub mod text;

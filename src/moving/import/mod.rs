@@ -6,7 +6,7 @@
 
 mod descriptions;
 mod earlier;
-pub mod error;
+mod error;
 mod files;
 mod html;
 mod json;

@@ -8,7 +8,7 @@
 
 pub mod notices;
 pub mod plan;
-pub mod receipts;
+mod receipts;
 pub mod rules;
 
 use crate::api::messages::moves::plan::Move;
