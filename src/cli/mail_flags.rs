@@ -1,10 +1,12 @@
-//! Flags of `serve` for mail.
+//! Flags of `serve` for mail that it sends and receives.
 
 use super::serve_options::parse_authorities;
 use super::test_flags::UsageError;
 use clap::Args;
 use teamchat::app::MailOptions;
+use teamchat::server::ListenAddress;
 use teamchat::smtp::{MailServer, is_address};
+use teamchat::types::MailPattern;
 
 #[derive(Args)]
 #[command(next_help_heading = "Mail")]
@@ -54,4 +56,17 @@ impl MailFlags {
         let url = url.trim_end_matches('/').to_owned();
         Ok(Some(MailOptions { server, sender: sender.to_owned(), url }))
     }
+}
+
+// Flags for mail that the server receives.
+#[derive(Args)]
+pub struct MailInFlags {
+    /// The address on which to receive email to channels and replies to notifications, by SMTP or LMTP: for example
+    /// 127.0.0.1:9925 or unix:PATH. Your mail server delivers to it. Requires --mail-pattern. Off by default.
+    #[arg(long, env = "TEAMCHAT_MAIL_LISTEN", value_name = "ADDR:PORT", requires = "mail_pattern")]
+    pub mail_listen: Option<ListenAddress>,
+    /// The pattern of email addresses that deliver to this server, with %s in place of the variable part: for example
+    /// %s@mail.example.com or chat+%s@example.com. Requires --mail-listen.
+    #[arg(long, env = "TEAMCHAT_MAIL_PATTERN", value_name = "PATTERN", requires = "mail_listen")]
+    pub mail_pattern: Option<MailPattern>,
 }

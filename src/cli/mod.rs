@@ -18,7 +18,6 @@ mod logging;
 mod mail;
 mod mail_deliver;
 mod mail_flags;
-mod mail_in_flags;
 #[cfg(test)]
 mod manual;
 mod oidc;

@@ -2,8 +2,7 @@
 
 use super::common::{Failure, File, Output, Style, run_on_server};
 use super::logging::LogFormat;
-use super::mail_flags::MailFlags;
-use super::mail_in_flags::MailInFlags;
+use super::mail_flags::{MailFlags, MailInFlags};
 use super::push_flags::PushFlags;
 use super::test_flags::UsageError;
 use super::tls_flags::TlsFlags;
