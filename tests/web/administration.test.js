@@ -9,6 +9,7 @@ import { groupRights } from "../../web/js/selectors/group_settings.js";
 import { zoneAction } from "../../web/js/selectors/time_zone.js";
 import { eventName, shortNameFor, webhookUrl } from "../../web/js/selectors/webhooks.js";
 import { createDeletions, TIME_TO_UNDO } from "../../web/js/store/deletions.js";
+import { createNotices } from "../../web/js/store/notices.js";
 import { createStore, reset } from "../../web/js/store/store.js";
 
 describe("a language", () => {
@@ -108,5 +109,20 @@ describe("a deletion", () => {
     deletions.begin(3);
     await deletions.flush();
     assert.deepEqual(log, [["hide", 2], ["remove", 2], ["hide", 3], ["remove", 3], ["show", 3]]);
+  });
+});
+
+describe("notices", () => {
+  it("are shown once, and report actions that fail but not those that were cancelled", async (test) => {
+    test.mock.method(console, "error", () => {});
+    const { tell, take, attempt } = createNotices();
+    tell("The message was deleted.");
+    assert.deepEqual(take(), [{ text: "The message was deleted.", isError: false, action: undefined }]);
+    assert.deepEqual(take(), []);
+    assert.equal(await attempt(Promise.resolve(7)), 7);
+    assert.equal(await attempt(Promise.reject(new DOMException("", "AbortError"))), undefined);
+    assert.deepEqual(take(), []);
+    assert.equal(await attempt(Promise.reject(new Error("Invalid stream ID"))), undefined);
+    assert.deepEqual(take(), [{ text: "Invalid stream ID", isError: true, action: undefined }]);
   });
 });

@@ -15,6 +15,7 @@ import { createDeletions } from "./deletions.js";
 import { createDrafts, moving } from "./drafts.js";
 import { applyEvents } from "./events.js";
 import { createFetching, createSubscriberLists, createTopicLists } from "./fetching.js";
+import { createNotices } from "./notices.js";
 import { createOffline } from "./offline.js";
 import { createOutbox } from "./outbox.js";
 import { createReading } from "./reading.js";
@@ -23,8 +24,6 @@ import { createStore, reset } from "./store.js";
 /** @typedef {ReturnType<typeof createSession>} Session */
 /** @typedef {import("../../types/api.js").Message} Message */
 /** @typedef {import("../../types/api.js").Term} Term */
-
-/** @typedef {{ text: string, isError: boolean, action?: { label: string, run: () => void } }} Notice `action`: what can be done about it. */
 
 /** How long the event of a message that was sent may take before the message is fetched, in milliseconds. */
 const EVENT_PATIENCE = 10_000;
@@ -35,8 +34,7 @@ const EVENT_PATIENCE = 10_000;
  *   requestTerms: (terms: Term[]) => any[], tabs: import("./outbox.js").Tabs }} how */
 export function createSession({ matches, requestTerms, tabs }) {
   const store = createStore();
-  /** What failed or was done, for the user, and is not shown yet. @type {import("../lib/signal.js").Signal<Notice[]>} */
-  const notices = signal([]);
+  const { tell, attempt, take: takeNotices } = createNotices();
   /** @type {Set<(message: Message, event: import("../../types/api.js").Event) => void>} */
   const messageListeners = new Set();
   /** @type {Set<(from: Destination, to: Destination, places: Map<string, string>) => void>} */
@@ -232,30 +230,6 @@ export function createSession({ matches, requestTerms, tabs }) {
       }
     }
     outbox.confirm(localId, id);
-  }
-
-  /** Runs an action, and tells the user if it fails. @template {Promise<unknown>} P @param {P} action @returns {Promise<Awaited<P> | undefined>} */
-  async function attempt(action) {
-    try {
-      return await action;
-    } catch (error) {
-      if (error instanceof DOMException && error.name === "AbortError") return undefined;
-      if (!(error instanceof ApiError)) console.error(error);
-      tell(error instanceof Error ? error.message : String(error), true);
-      return undefined;
-    }
-  }
-
-  /** @param {string} text @param {boolean} [isError] @param {{ label: string, run: () => void }} [action] What can be done about it. */
-  function tell(text, isError = false, action) {
-    notices.value = [...notices.peek(), { text, isError, action }];
-  }
-
-  /** Returns what is to be shown now, once: several notices may have come since the last frame. */
-  function takeNotices() {
-    const taken = notices.value;
-    if (taken.length > 0) notices.value = [];
-    return taken;
   }
 
   const deletions = createDeletions({

@@ -1,0 +1,42 @@
+/**
+ * Notices for the user: short texts about what was done or failed, each shown once.
+ * @module
+ */
+
+import { ApiError } from "../api/client.js";
+import { signal } from "../lib/signal.js";
+
+/** @typedef {{ text: string, isError: boolean, action?: { label: string, run: () => void } }} Notice `action`: a button below the text. */
+
+/** Creates an empty list of notices. */
+export function createNotices() {
+  /** Notices that are not shown yet. @type {import("../lib/signal.js").Signal<Notice[]>} */
+  const notices = signal([]);
+
+  /** Adds a notice. @param {string} text @param {boolean} [isError] @param {Notice["action"]} [action] */
+  function tell(text, isError = false, action) {
+    notices.value = [...notices.peek(), { text, isError, action }];
+  }
+
+  /** Removes and returns all notices: several may have come since the last frame. */
+  function take() {
+    const taken = notices.value;
+    if (taken.length > 0) notices.value = [];
+    return taken;
+  }
+
+  /** Runs an action. If it fails, adds a notice with the error, and returns undefined.
+   * @template {Promise<unknown>} P @param {P} action @returns {Promise<Awaited<P> | undefined>} */
+  async function attempt(action) {
+    try {
+      return await action;
+    } catch (error) {
+      if (error instanceof DOMException && error.name === "AbortError") return undefined;
+      if (!(error instanceof ApiError)) console.error(error);
+      tell(error instanceof Error ? error.message : String(error), true);
+      return undefined;
+    }
+  }
+
+  return { tell, take, attempt };
+}
