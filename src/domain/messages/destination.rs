@@ -58,7 +58,10 @@ pub fn resolve(
 pub fn find(ctx: Ctx<'_>, kind: MessageType, to: &JsonOrText, topic: Option<&str>) -> ApiResult<Destination> {
     match kind {
         MessageType::Channel => {
-            let stream = match ChannelQuery::of(to)? {
+            let query = ChannelQuery::of(to)?;
+            // Before the channel is looked up: a bad topic would otherwise show that a hidden channel exists.
+            let topic = read_topic(topic.ok_or_else(|| ApiError::bad_request("Missing topic"))?)?;
+            let stream = match query {
                 ChannelQuery::Id(id) => {
                     rows::channel::by_id(&ctx, StreamId(id))?.ok_or_else(|| no_channel_with_id(id))?
                 }
@@ -66,7 +69,6 @@ pub fn find(ctx: Ctx<'_>, kind: MessageType, to: &JsonOrText, topic: Option<&str
                     channels::by_name(&ctx, name)?.ok_or_else(|| no_channel_named(name))?
                 }
             };
-            let topic = read_topic(topic.ok_or_else(|| ApiError::bad_request("Missing topic"))?)?;
             Ok(Destination::Channel(Box::new(stream), topic))
         }
         MessageType::Direct => Ok(Destination::Direct(direct_participants(&ctx, ctx.caller, to)?)),

@@ -186,6 +186,15 @@ async fn invalid_messages_are_refused_as_published() {
         let msg = format!("Channel with ID '{stream_id}' does not exist");
         let unknown = ada.post("/messages", channel(json!(stream_id))).await;
         assert_eq!(unknown.error(400, "STREAM_DOES_NOT_EXIST", &msg)["stream_id"], stream_id);
+        // The topic is checked first, so it does not distinguish them either.
+        let without_topic = json!({"type": "channel", "to": stream_id, "content": "c"});
+        ada.post("/messages", without_topic).await.error(400, "BAD_REQUEST", "Missing topic");
+        let mut bad_topic = channel(json!(stream_id));
+        bad_topic["topic"] = json!("a\u{7}b");
+        let msg = "Invalid character in topic, at position 2!";
+        ada.post("/messages", &bad_topic).await.error(400, "BAD_REQUEST", msg);
+        bad_topic["scheduled_delivery_timestamp"] = json!(START + 3600);
+        ada.post("/scheduled_messages", bad_topic).await.error(400, "BAD_REQUEST", msg);
     }
     for name in ["type", "to", "content"] {
         let mut message = channel(json!(garden));
