@@ -101,7 +101,7 @@ impl ArrivedFile {
         let (content_id, size) = (content.content_id, content.size);
         let head = app.readers.read(|snapshot| blobs::head(snapshot, content_id, media_types::HEAD)).await?;
         let content_type = media_types::of_content(content_type, &head);
-        let made = thumbnails::make(app, caller.quota_owner(), content_id, size, &content_type).await?;
+        let made = thumbnails::make(app, limits.quota_owner, content_id, size, &content_type).await?;
         let row = AttachmentRow {
             id: 0,
             user_id: caller.user_id,
@@ -125,7 +125,8 @@ impl ArrivedFile {
         if !limits.role.is_administrator() {
             let statement =
                 "SELECT count(*) FROM attachment WHERE user_id IN (SELECT value FROM json_each(?1))";
-            Accounts::of(tx, row.user_id, tx.now())?.check("uploaded files", statement, 1, MAX_FILES)?;
+            let accounts = Accounts::of(tx, limits.quota_owner, tx.now())?;
+            accounts.check("uploaded files", statement, 1, MAX_FILES)?;
         }
         if !blobs::finish(tx, row.content_id, tx.now())? {
             return Err(ApiError::internal("the content of an upload was removed before its file was saved"));
@@ -141,14 +142,14 @@ impl ArrivedFile {
     }
 }
 
-/// Saves a file that is in memory, as an upload of a caller for whom the server acts.
+/// Saves a file that is in memory, as an upload of a caller for whom the server acts. The limits may be those of another user.
 pub async fn save(
     app: &Arc<App>,
     caller: &Caller,
+    limits: UploadLimits,
     (file_name, content_type): (&str, Option<&str>),
     bytes: Bytes,
 ) -> ApiResult<AttachmentRow> {
-    let limits = UploadLimits::of(&app.options, caller);
     let size = bytes.len() as u64;
     limits.check_size(size)?;
     limits.check_disk(app.writer.free_space(), size)?;

@@ -61,6 +61,19 @@ pub fn claim(tx: &mut Tx<'_>, files: ClaimableFiles, message_id: MessageId) -> A
     Ok(())
 }
 
+/// Hands files of a new message over from its sender to another user, for whom they count from then on: those to which no other
+/// message links.
+pub fn hand_over(tx: &mut Tx<'_>, message_id: MessageId, from: UserId, to: UserId) -> ApiResult<()> {
+    for id in sql::of_message(tx, message_id)? {
+        let Some(file) = sql::by_id(tx, id)?.filter(|file| file.user_id == from) else { continue };
+        if sql::messages_of(tx, id)?.len() == 1 {
+            sql::set_user(tx, id, to)?;
+            record::emit_added(tx, AttachmentRow { user_id: to, ..file })?;
+        }
+    }
+    Ok(())
+}
+
 /// The result of an edit for the files of a message.
 pub struct ReferenceChange {
     /// True if the message links to files after the edit.

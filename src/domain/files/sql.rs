@@ -108,6 +108,14 @@ pub fn insert(connection: &Connection, file: &AttachmentRow) -> rusqlite::Result
     Ok(id)
 }
 
+/// Sets the user to whom a file belongs.
+pub fn set_user(connection: &Connection, id: i64, user_id: UserId) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE attachment SET user_id = ?2 WHERE id = ?1")?
+        .execute((id, user_id))
+        .map(|_| ())
+}
+
 /// Removes a file's row with its thumbnails and claims, and gives its room back. Its content is removed apart.
 pub fn delete(connection: &Connection, file: &AttachmentRow) -> rusqlite::Result<()> {
     for statement in [

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::auth::{Caller, Ctx};
+use crate::domain::files::references;
 use crate::domain::mail_addresses::parts::Parts;
 use crate::domain::mail_addresses::{MailTarget, count_use, find};
 use crate::domain::mail_in::mime::{Attachment, Mail, MailKind};
@@ -12,6 +13,7 @@ use crate::domain::messages::rules::mentions;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::domain::rows::channel::TopicsPolicy;
+use crate::domain::uploads::UploadLimits;
 use crate::domain::{access, messages, notices, rows, uploads};
 use crate::error::{ApiError, ApiResult};
 use crate::store::Tx;
@@ -146,7 +148,9 @@ impl Sender {
         destination::recheck(tx.ctx(&self.poster), &mut message.destination)?;
         let topic = message.destination.topic();
         message.participants = mentions::check(tx.ctx(&self.poster), topic, &message.rendered)?;
-        store_and_emit(tx, self.caller.user_id, &message).map(|_| ())
+        let sent = store_and_emit(tx, self.caller.user_id, &message)?;
+        // The files count for a person from then on. The bot is not one, and its share would be that of all addresses.
+        references::hand_over(tx, sent.id, self.caller.user_id, self.poster.user_id)
     }
 }
 
@@ -292,7 +296,7 @@ async fn prepare(
     sender: &Sender,
     destination: Destination,
 ) -> ApiResult<OutgoingMessage> {
-    let links = save_files(app, mail, &sender.caller).await?;
+    let links = save_files(app, mail, sender).await?;
     let owner = sender.poster.quota_owner();
     let (read, options) = (Arc::clone(mail), parts.options);
     let converted = app.pools.rendering.run(Some(owner), move || content::markdown(&read, options, &links));
@@ -316,19 +320,25 @@ async fn prepare(
     .await
 }
 
-/// Saves the files of a mail as uploads of a user, and returns links to them.
-async fn save_files(app: &Arc<App>, mail: &Mail, owner: &Caller) -> ApiResult<Vec<String>> {
+/// Saves the files of a mail as uploads of its sender, within the limits of the poster, and returns links to them.
+async fn save_files(app: &Arc<App>, mail: &Mail, sender: &Sender) -> ApiResult<Vec<String>> {
+    let limits = UploadLimits::of(&app.options, &sender.poster);
     let mut links = Vec::new();
     for file in &mail.attachments {
-        links.push(save_file(app, file, owner).await?);
+        links.push(save_file(app, file, &sender.caller, limits).await?);
     }
     Ok(links)
 }
 
 /// Saves a file, and returns a link to it. A file that is refused has the reason in place of the link.
-async fn save_file(app: &Arc<App>, file: &Attachment, owner: &Caller) -> ApiResult<String> {
+async fn save_file(
+    app: &Arc<App>,
+    file: &Attachment,
+    owner: &Caller,
+    limits: UploadLimits,
+) -> ApiResult<String> {
     let named = (file.name.as_str(), file.content_type.as_deref());
-    match uploads::save(app, owner, named, file.content.clone()).await {
+    match uploads::save(app, owner, limits, named, file.content.clone()).await {
         Ok(row) => {
             let name = link_text(&row.name);
             let name = if name.trim().is_empty() { "file" } else { &name };

@@ -113,14 +113,42 @@ async fn files_count_for_the_quotas_of_uploads() {
     let ada = server.member("ada").await;
     let stream_id = server.channel("quay", &[&ada]).await;
     let email = bare(&address_of(&ada, stream_id, json!({})).await);
-    let line = format!("{}\n", "a".repeat(1022));
-    let large = format!(
-        "Subject: file\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\ntext\n--b\n\
-         Content-Type: application/x-data; name=large\n\n{}--b--\n",
-        line.repeat(1100)
-    );
-    send(listener, &email, &large).await;
+    send(listener, &email, &with_file(1100)).await;
     let (_, content) = last(&ada).await;
     assert!(content.starts_with("text\n\n(") && !content.contains("/user_uploads/"), "{content}");
     assert_eq!(server.column("SELECT count(*) FROM attachment").await, ["0"]);
+}
+
+/// A mail with a file of about this number of KiB.
+fn with_file(size: usize) -> String {
+    let line = format!("{}\n", "a".repeat(1022));
+    format!(
+        "Subject: file\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\ntext\n--b\n\
+         Content-Type: application/x-data; name=large\n\n{}--b--\n",
+        line.repeat(size)
+    )
+}
+
+/// A leaked address fills the quota of the person who asked for it, and no other.
+#[tokio::test]
+async fn files_count_for_the_person_who_asked_for_the_address() {
+    let quota = Options { upload_quota_mib: Some(100), upload_quota_per_person_mib: Some(1), ..options() };
+    let (server, listener) = start_with(quota).await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let stream_id = server.channel("quay", &[&ada, &bob]).await;
+    let of_ada = bare(&address_of(&ada, stream_id, json!({})).await);
+    let of_bob = bare(&address_of(&bob, stream_id, json!({})).await);
+    let mut queue = ada.register(json!({"event_types": ["attachment"]})).await;
+    send(listener, &of_ada, &with_file(700)).await;
+    let files = ada.get("/attachments", ()).await.ok()["attachments"].clone();
+    assert_eq!((files[0]["name"].as_str(), files.as_array().unwrap().len()), (Some("large"), 1), "{files}");
+    let added = json!({"type": "attachment", "op": "add", "attachment": files[0], "upload_space_used": "*"});
+    queue.expect(&[added]).await;
+    send(listener, &of_ada, &with_file(700)).await;
+    let refusal = "text\n\n(Upload would exceed your share of your organization's upload quota.)";
+    assert_eq!(last(&bob).await.1, refusal);
+    assert_eq!(bob.get("/attachments", ()).await.ok()["attachments"], json!([]));
+    send(listener, &of_bob, &with_file(700)).await;
+    assert!(last(&bob).await.1.contains("(/user_uploads/"), "{:?}", last(&bob).await);
+    assert_eq!(bob.get("/attachments", ()).await.ok()["attachments"].as_array().unwrap().len(), 1);
 }
