@@ -26,7 +26,12 @@ pub fn send(tx: &mut Tx<'_>, invite: &InviteRow) -> ApiResult<()> {
     };
     let Some(inviter) = inviter else { return Ok(()) };
     sql::set_mailed(tx, invite.invite_id)?;
-    let (name, address) = (&inviter.full_name, &inviter.delivery_email);
+    let address = &inviter.delivery_email;
+    let (name, inviter) = if may_become_link(&inviter.full_name) {
+        (address, address.clone())
+    } else {
+        (&inviter.full_name, format!("{} ({address})", inviter.full_name))
+    };
     let end = invite.expiry_date;
     let letter = |kind, subject, body| {
         let letter =
@@ -38,7 +43,7 @@ pub fn send(tx: &mut Tx<'_>, invite: &InviteRow) -> ApiResult<()> {
     };
     let not_wanted = "If you do not know the sender, you can ignore this email.";
     let body = Body::new()
-        .paragraph(&format!("{name} ({address}) has invited you to join {organization}, a team chat."))
+        .paragraph(&format!("{inviter} has invited you to join {organization}, a team chat."))
         .button("Create your account", &link)
         .small(not_wanted);
     let subject = format!("{name} has invited you to join {organization}");
@@ -46,13 +51,24 @@ pub fn send(tx: &mut Tx<'_>, invite: &InviteRow) -> ApiResult<()> {
     let Some(end) = end.filter(|end| end - tx.now() >= 2 * REMINDER_BEFORE) else { return Ok(()) };
     let body = Body::new()
         .paragraph(&format!(
-            "This is a reminder: {name} ({address}) has invited you to join {organization}, a team chat. The invitation \
+            "This is a reminder: {inviter} has invited you to join {organization}, a team chat. The invitation \
              expires in two days. This is the last reminder."
         ))
         .button("Create your account", &link)
         .small(not_wanted);
     let subject = format!("Reminder: Join {name} at {organization}");
     mail::queue(tx, letter(Kind::InvitationReminder, subject, body).not_before(end - REMINDER_BEFORE))
+}
+
+/// True if mail programs may show a part of a name as a link, because it has a scheme or a domain. In an email of this server it
+/// would lead strangers to where its owner wants.
+fn may_become_link(name: &str) -> bool {
+    let is_domain = |(index, dot): (usize, &str)| {
+        let (before, after) = (&name[..index], &name[index + dot.len()..]);
+        before.ends_with(char::is_alphanumeric)
+            && after.chars().take_while(|character| character.is_alphanumeric()).count() > 1
+    };
+    name.contains("://") || name.match_indices(['.', '\u{3002}', '\u{ff0e}', '\u{ff61}']).any(is_domain)
 }
 
 /// Sends the link with which a person signs up who was not invited by name.
@@ -79,4 +95,23 @@ pub fn confirm_sign_up(tx: &mut Tx<'_>, invite: &InviteRow) -> ApiResult<()> {
             None => letter,
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_domains_may_become_links() {
+        for name in
+            ["Win at evil.example/now", "http://evil", "www.evil.example", "evil。example", "Ada (x.io)"]
+        {
+            assert!(may_become_link(name), "{name}");
+        }
+        for name in
+            ["Ada", "J.R.R. Tolkien", "Dr. Ada Lovelace", "Ada...", "Ada: Boss", "Zoë <b>", "v1.2", "."]
+        {
+            assert!(!may_become_link(name), "{name}");
+        }
+    }
 }

@@ -70,6 +70,13 @@ async fn invited_people_get_letters_with_their_links() {
     let path = letter.path("/join/");
     assert!(letter.html.contains(&format!("{URL}{path}")), "{}", letter.html);
     assert_ne!(path, other.path("/join/"));
+    // A name in which mail programs would see a link is left out, in the reminder too.
+    ada.patch("/settings", json!({"full_name": "Win at evil.example/now"})).await.ok();
+    ada.post("/invites", invitation("third@example.com")).await.ok();
+    let letter = sink.next().await;
+    assert_eq!(letter.subject(), "ada@example.com has invited you to join Team chat");
+    assert!(letter.text.starts_with("ada@example.com has invited you"), "{}", letter.text);
+    assert!(!letter.html.contains("evil.example"), "{}", letter.html);
 
     // No one else has the links: no message of the notification bot.
     for client in [&owner, &ada] {
