@@ -95,8 +95,11 @@ impl TimeLimit {
     }
 }
 
-/// Renders a message without markup, which is the same for all senders and needs no snapshot; `None` for others.
+/// Renders a short message without markup, which is the same for all senders and needs no snapshot; `None` for others.
 pub async fn render_plain(app: &App, content: &str) -> ApiResult<Option<Rendered>> {
+    if !is_cheap(content) {
+        return Ok(None);
+    }
     let linkifiers = app.kept(|snapshot| linkifiers::compiled::all(snapshot)).await?;
     Ok(teamchat_markdown::render_plain(content, || &linkifiers))
 }

@@ -48,10 +48,11 @@ impl Rendered {
 /// The longest text in bytes that is cheap to render.
 const MAX_CHEAP_LENGTH: usize = 500;
 
-/// Checks whether rendering a text takes well under a millisecond: it has no markup, or it is short and has no formula.
+/// Checks whether rendering a text takes well under a millisecond: it is short and has no formula. A long text may take longer
+/// even without markup, because each linkifier looks for matches in it.
 pub fn is_cheap(text: &str) -> bool {
     let may_have_formulas = || text.contains("$$") || text.contains("math");
-    plain_text::is_plain(text) || (text.len() <= MAX_CHEAP_LENGTH && !may_have_formulas())
+    text.len() <= MAX_CHEAP_LENGTH && (plain_text::is_plain(text) || !may_have_formulas())
 }
 
 /// Renders a message.
