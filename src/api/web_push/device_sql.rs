@@ -39,6 +39,17 @@ pub fn of_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec
         .collect()
 }
 
+/// Checks that a user may register phones: the bouncer is to forget only few of their earlier ones.
+pub fn check_may_register(connection: &Connection, user_id: UserId) -> ApiResult<()> {
+    let ended: i64 = connection
+        .prepare_cached("SELECT count(*) FROM push_device WHERE user_id = ?1 AND api_key_id IS NULL")?
+        .query_row([user_id], |row| row.get(0))?;
+    if ended >= MAX_PUSH_DEVICES as i64 {
+        return Err(ApiError::bad_request("The push bouncer has not forgotten your earlier devices yet"));
+    }
+    Ok(())
+}
+
 /// Stores a phone of the user that a key registers. `origin` is the address of this server for its app. Beyond
 /// [`MAX_PUSH_DEVICES`] the oldest phone ends.
 pub fn put(
@@ -47,12 +58,7 @@ pub fn put(
     (kind, token, app_id): (DeviceKind, &str, Option<&str>),
     origin: &str,
 ) -> ApiResult<()> {
-    let ended: i64 = tx
-        .prepare_cached("SELECT count(*) FROM push_device WHERE user_id = ?1 AND api_key_id IS NULL")?
-        .query_row([user_id], |row| row.get(0))?;
-    if ended >= MAX_PUSH_DEVICES as i64 {
-        return Err(ApiError::bad_request("The push bouncer has not forgotten your earlier devices yet"));
-    }
+    check_may_register(tx, user_id)?;
     tx.prepare_cached(
         "INSERT INTO push_device (user_id, kind, token, app_id, api_key_id) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT (user_id, kind, token) DO UPDATE SET app_id = excluded.app_id,

@@ -106,7 +106,12 @@ async fn add(call: Call<User>, kind: DeviceKind, params: TokenParams) -> ApiResu
         .api_key_id()
         .ok_or_else(|| ApiError::bad_request("Notifications of a device need the API key of its app"))?;
     let user_id = call.caller.user_id;
-    let identity = app.readers.read(|snapshot| Identity::of(snapshot, user_id)).await?;
+    let read = app.readers.read(|snapshot| {
+        // Before the bouncer is asked, which would keep the phone.
+        device_sql::check_may_register(snapshot, user_id)?;
+        Identity::of(snapshot, user_id)
+    });
+    let identity = read.await?;
     ask(&app, bouncer, &identity, Request::Register(kind, &token, appid.as_deref())).await?;
     let origin = call.info.origin.clone();
     let job = move |tx: &mut Tx<'_>, caller: &User| {

@@ -240,6 +240,11 @@ async fn the_phones_of_a_person_are_limited() {
     let asked: Vec<_> = asked.iter().map(|asked| (asked.endpoint.as_str(), &asked.body["token"])).collect();
     assert_eq!(asked, [("unregister", &json!("phone 0"))]);
     assert_eq!(count(&server, "push_device").await, MAX_PUSH_DEVICES.to_string());
+    // While the bouncer has to forget as many, it is asked to register no more: it would keep them.
+    server.sql("UPDATE push_device SET api_key_id = NULL, next_try = 9999999999").await;
+    let refused = ada.post(GOOGLE, json!({"token": "one more"})).await;
+    refused.error(400, "BAD_REQUEST", "The push bouncer has not forgotten your earlier devices yet");
+    assert!(bouncer.all(&server).await.is_empty());
 }
 
 // conformance: push-24
