@@ -157,7 +157,8 @@ async fn move_notices_are_sent_on_request() {
     assert_eq!(contents(&owner, shed, "quiet").await, ["two"]);
 }
 
-/// Readers of a channel do not learn the name of a private channel, in notices about moves in either direction.
+/// Readers of a channel do not learn the name of a private channel, in notices about moves in either direction. Guests learn no
+/// name of a channel that they are not in.
 // conformance: move-71
 #[tokio::test]
 async fn a_notice_of_a_move_names_no_channel_that_its_readers_do_not_see() {
@@ -165,14 +166,17 @@ async fn a_notice_of_a_move_names_no_channel_that_its_readers_do_not_see() {
     let (ada, _bob) = (server.member("ada").await, server.member("bob").await);
     let vault = server.private_channel("vault", &[&owner]).await;
     let cellar = server.private_channel("cellar", &[&owner, &ada]).await;
+    let yard = server.channel("yard", &[&owner, &server.guest("gus").await]).await;
     let by = format!("@_**Owner|{}**", owner.user_id);
-    // All users see the garden, and users who see the vault see the cellar.
+    // All users but the guest see the garden, and users who see the vault see the cellar.
     let cases = [
         ((vault, "vault"), (garden, "garden"), [false, true]),
         ((garden, "garden"), (vault, "vault"), [true, false]),
         ((vault, "vault"), (cellar, "cellar"), [false, true]),
         ((cellar, "cellar"), (vault, "vault"), [true, false]),
         ((garden, "garden"), (cellar, "cellar"), [true, false]),
+        ((garden, "garden"), (yard, "yard"), [false, true]),
+        ((yard, "yard"), (garden, "garden"), [true, false]),
     ];
     for ((from, source), (to, target), [names_source, names_target]) in cases {
         let topic = format!("{source} to {target}");

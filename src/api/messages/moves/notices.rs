@@ -76,15 +76,15 @@ fn send_resolved(
     Ok(messages::add_attributes(tx, id, attribute::IS_RESOLVE_NOTICE)?)
 }
 
-/// A link to a topic, with the newest message there that the caller can see, for a notice in another channel. A private
-/// channel is not named if some readers of the notice cannot see it.
+/// A link to a topic, with the newest message there that the caller can see, for a notice in another channel. A channel
+/// is not named if some readers of the notice cannot see it: a private one, or for guests any other.
 fn topic_link(
     tx: &Tx<'_>,
     caller: &Caller,
     (stream, topic): (&StreamRow, &str),
     shown_in: &StreamRow,
 ) -> ApiResult<Words> {
-    if stream.stream_id != shown_in.stream_id && !stream.is_public() {
+    if stream.stream_id != shown_in.stream_id {
         let mut viewers = ChannelViewers::load(tx, UserFilter::Everyone, tx.now())?;
         let readers = viewers.users_who_can_see(tx, shown_in)?;
         if !readers.is_subset(&viewers.users_who_can_see(tx, stream)?) {
