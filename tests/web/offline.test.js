@@ -91,6 +91,29 @@ it("loses deleted messages, and channels that the user may no longer see", async
   assert.deepEqual(database.tables.runs.get("1").messages.map(({ content }) => content), ["stays"]);
 });
 
+it("writes next time what changes while it writes", async () => {
+  const { offline, run, database, store } = start();
+  const [one, two] = [run(1, ["kept", "deleted"]), run(2, ["kept", "deleted meanwhile"])];
+  offline.remember({ user_id: 8 });
+  await offline.save();
+  const remove = ({ id }) => {
+    offline.forget([id]);
+    store.messages.delete([id]);
+  };
+  const write = database.writeTable;
+  database.writeTable = async function (...args) {
+    database.writeTable = write;
+    remove(two[1]);
+    return write.apply(this, args);
+  };
+  remove(one[1]);
+  await offline.save();
+  // The run was dropped from memory: only the list of deleted messages says what has to go.
+  store.messages.ranges.delete("2");
+  await offline.save();
+  assert.deepEqual([...database.tables.runs.values()].map(({ messages }) => messages.length), [1, 1]);
+});
+
 it("belongs to one session", async () => {
   const first = start();
   first.offline.remember({ user_id: 8 });

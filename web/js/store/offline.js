@@ -24,7 +24,7 @@ export function createOffline(store, { database, token, now }) {
   /** Versions of the runs that are written. @type {Map<string, number>} */
   const written = new Map();
   /** Messages that are deleted, until they are deleted here. @type {Set<number>} */
-  let gone = new Set();
+  const gone = new Set();
   /** Whether the browser has room, as far as is known. */
   let hasRoom = true;
   let isWriting = false;
@@ -78,7 +78,9 @@ export function createOffline(store, { database, token, now }) {
             return run ? [[range.key, run]] : [];
           }),
         );
-        const [state, deleted] = [fresh, gone];
+        // What changes from here on is written next time.
+        const [state, deleted] = [fresh, new Set(gone)];
+        const versions = changed.map((range) => /** @type {const} */ ([range.key, range.version.peek()]));
         if (runs.size === 0 && !state && deleted.size === 0) return;
         if (state && (await database.readValue("state", "session")) !== session) await erase();
         const known = /** @type {Map<string, Run>} */ (await database.readTable("runs"));
@@ -100,8 +102,8 @@ export function createOffline(store, { database, token, now }) {
           return;
         }
         if (fresh === state) fresh = null;
-        if (gone === deleted) gone = new Set();
-        for (const range of changed) written.set(range.key, range.version.peek());
+        for (const id of deleted) gone.delete(id);
+        for (const [key, version] of versions) written.set(key, version);
       } finally {
         isWriting = false;
       }
