@@ -340,6 +340,29 @@ describe("drafts", () => {
     assert.deepEqual(calls.map(([what]) => what), ["create", "edit", "remove"]);
   });
 
+  it("are kept from three letters on, or one character of other scripts", () => {
+    const drafts = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api: {}, isSynchronized: () => false });
+    const isKept = (text) => drafts.set({ type: "direct", to: [5], topic: "" }, text, 1, false);
+    assert.deepEqual(["", " \n\t ", "no", " a b", "\n ok \n", "yes", "はい", "好", "é", "👍"].map(isKept), [false, false, false, true, false, true, true, true, true, true]);
+  });
+
+  it("keep what the server does not have yet when it says what it has", async () => {
+    const api = { create: async () => 7, edit: () => new Promise(() => {}), remove: async () => {} };
+    const drafts = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api, isSynchronized: () => true });
+    const to = { type: "stream", to: [1], topic: "a" };
+    drafts.set(to, "some words", 5, true);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    drafts.set(to, "some words and more", 5, true);
+    // The event about the first text comes within the same second, or not yet.
+    drafts.adopt([{ id: 7, type: "stream", to: [1], topic: "a", content: "some words", timestamp: 5 }]);
+    assert.deepEqual(drafts.all().map(({ id, content }) => [id, content]), [[7, "some words and more"]]);
+    assert.equal(drafts.known(7), undefined);
+    drafts.adopt([]);
+    assert.equal(drafts.get(to).content, "some words and more");
+    drafts.adopt([{ id: 7, type: "stream", to: [1], topic: "a", content: "some words", timestamp: 5 }]);
+    assert.deepEqual(drafts.all().map(({ id, content }) => [id, content]), [[7, "some words and more"]]);
+  });
+
   it("are changed on the server again when they change during a request", async () => {
     const calls = [];
     let answer;

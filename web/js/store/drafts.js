@@ -12,8 +12,8 @@ import { asObject, parseJson } from "../lib/parse.js";
  *   `isChanged`: the server has another text, or another conversation. */
 /** @typedef {ReturnType<typeof createDrafts>} Drafts */
 
-/** Shorter texts are not worth keeping. */
-const MIN_LENGTH = 3;
+/** Too short to be worth keeping: none, or at most two ASCII characters. In other scripts, one character can be a word. */
+const TOO_SHORT = /^\s*\p{ASCII}{0,2}\s*$/u;
 
 /** @param {Destination} destination */
 export function draftKey({ type, to, topic }) {
@@ -110,7 +110,7 @@ export function createDrafts({ entries, api, isSynchronized }) {
      * @param {string} [key] Where it is kept, if the conversation has another draft.
      * @returns {boolean} whether it is kept */
     set(destination, content, now, sync, key = draftKey(destination)) {
-      if (content.trim().length < MIN_LENGTH) {
+      if (TOO_SHORT.test(content)) {
         removeKey(key);
         return false;
       }
@@ -148,8 +148,9 @@ export function createDrafts({ entries, api, isSynchronized }) {
       }
       return places;
     },
-    /** The key of the draft that the server knows by this id, and its text. @param {number} id */
-    known: (id) => [...drafts].filter(([, draft]) => draft.id === id).map(([key, { content }]) => ({ key, content }))[0],
+    /** The key of the draft that the server knows by this id, and its text, if the server has the same. @param {number} id */
+    known: (id) =>
+      [...drafts].filter(([, draft]) => draft.id === id && !draft.isChanged).map(([key, { content }]) => ({ key, content }))[0],
     /** Another tab keeps other drafts. */
     readAgain: readEntries,
     /** Takes over the server's drafts: the newer of two wins. One that is gone there was sent or deleted elsewhere.
@@ -161,6 +162,8 @@ export function createDrafts({ entries, api, isSynchronized }) {
       for (const [key, draft] of [...drafts]) {
         if (draft.id === undefined) continue;
         if (ids.has(draft.id)) keys.set(draft.id, key);
+        // What the server does not have yet stays.
+        else if (draft.isChanged) put(key, Object.assign(draft, { id: undefined }));
         else put(key, undefined);
       }
       for (const draft of fromServer) {
@@ -169,7 +172,8 @@ export function createDrafts({ entries, api, isSynchronized }) {
         const other = drafts.get(key);
         if (other?.id !== undefined && other.id !== draft.id) key = `${key}#${draft.id}`;
         const known = drafts.get(key);
-        const isNewer = known && (known.timestamp > draft.timestamp || known.content === draft.content);
+        const isAhead = known && known.timestamp - draft.timestamp >= (known.isChanged ? 0 : 1);
+        const isNewer = known && (isAhead || known.content === draft.content);
         if (isNewer) put(key, Object.assign(known, { id: draft.id }));
         else put(key, { destination, content: draft.content, timestamp: draft.timestamp, id: draft.id });
       }
