@@ -71,6 +71,8 @@ export const listReducers = {
     store.touch("realm");
   },
 
+  invites_changed: (store) => store.touch("invites"),
+
   realm_export_consent(store, { user_id, consented }) {
     if (!store.state.realm_export_consents) return;
     store.state.realm_export_consents = replaced(store.state.realm_export_consents, { user_id, consented }, "user_id");

@@ -5,6 +5,7 @@
 
 import { createInviteLink, inviteByEmail, listInvites, resendInvite, revokeInvite } from "../api/endpoints_on_demand.js";
 import { fill, h, iconButton } from "../lib/dom.js";
+import { effect, scope, untracked } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { roleNames } from "../selectors/roles.js";
@@ -84,8 +85,8 @@ function givenFields(app) {
   };
 }
 
-/** The form. @param {App} app @param {HTMLElement} result @param {() => unknown} onInvited */
-function inviteForm(app, result, onInvited) {
+/** The form. @param {App} app @param {HTMLElement} result */
+function inviteForm(app, result) {
   const { store, session } = app;
   const given = givenFields(app);
   const mayLink = may(store, "create_multiuse_invite_group");
@@ -111,7 +112,6 @@ function inviteForm(app, result, onInvited) {
       if (!reply) return;
       fill(result, linkField(app, t("Invitation link"), reply.invite_link));
     }
-    onInvited();
   }
 
   const each = t("Each person gets their own link.");
@@ -131,8 +131,8 @@ function inviteForm(app, result, onInvited) {
   ];
 }
 
-/** An invitation that nobody has taken yet. @param {App} app @param {import("../../types/api.js").Invite} invite @param {() => unknown} onChange */
-function openInvite(app, invite, onChange) {
+/** An invitation that nobody has taken yet. @param {App} app @param {import("../../types/api.js").Invite} invite */
+function openInvite(app, invite) {
   const { store, session } = app;
   const is24 = Boolean(store.setting("twenty_four_hour_time"));
   const until = invite.expiry_date ? t("Until {time}", { time: fullTime(invite.expiry_date, is24) }) : t("Does not expire");
@@ -140,7 +140,7 @@ function openInvite(app, invite, onChange) {
     const reply = await session.attempt(resendInvite(invite.id));
     if (reply) session.tell(`${t("A new link was created. The old one no longer works.")} ${placeOfLinks(app)}`);
   };
-  const revoke = async () => (await session.attempt(revokeInvite(invite.id, invite.is_multiuse))) && onChange();
+  const revoke = () => session.attempt(revokeInvite(invite.id, invite.is_multiuse));
   const { email, link_url: link } = invite;
   return row(
     email ?? t("Link for several people"),
@@ -155,12 +155,24 @@ function openInvite(app, invite, onChange) {
 export function showInvite(app, _parts, onClose) {
   const result = h("div", { "aria-live": "polite" });
   const list = h("div");
+  /** Only the latest request counts. */
+  let requests = 0;
   async function showList() {
+    requests += 1;
+    const own = requests;
     const reply = await app.session.attempt(listInvites());
-    if (!reply || reply.invites.length === 0) return fill(list);
-    const invites = reply.invites.map((invite) => openInvite(app, invite, showList));
-    fill(list, h("h3", null, t("Open invitations")), rows(invites));
+    if (!reply || own !== requests) return;
+    const invites = reply.invites.map((invite) => openInvite(app, invite));
+    fill(list, invites.length > 0 && [h("h3", null, t("Open invitations")), rows(invites)]);
   }
-  void showList();
-  return showDialog(t("Invite people"), () => [...inviteForm(app, result, showList), result, list], { onClose });
+  const follow = () => {
+    app.store.on("invites");
+    untracked(() => void showList());
+  };
+  const end = scope(() => effect(follow));
+  const close = () => {
+    end();
+    onClose();
+  };
+  return showDialog(t("Invite people"), () => [...inviteForm(app, result), result, list], { onClose: close });
 }
