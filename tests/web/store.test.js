@@ -12,7 +12,7 @@ import { Range } from "../../web/js/store/messages.js";
 import { createOutbox } from "../../web/js/store/outbox.js";
 import { createDrafts, moving } from "../../web/js/store/drafts.js";
 import { applyEvents } from "../../web/js/store/events.js";
-import { createFetching } from "../../web/js/store/fetching.js";
+import { createFetching, createReplies } from "../../web/js/store/fetching.js";
 import { createStore, reset } from "../../web/js/store/store.js";
 import { unreadCounts } from "../../web/js/store/unread.js";
 import { createMessageWindow } from "../../web/js/views/message_window.js";
@@ -111,13 +111,14 @@ describe("a reply that is older than the events", () => {
     for (const name of ["edited", "liked", "starred", "moved", "deleted"]) sent[name] = (await server.send("Bob", "general", "late", name)).id;
     sent.poll = (await server.send("Bob", "general", "late", "/poll Tea?\nYes")).id;
     let reply;
-    const fetchingOf = (one) => createFetching(one, {
+    const fetchingOf = (one, replies) => createFetching(one, replies, {
       getMessages: async (params) => (reply ? reply.promise : server.call("Ada", "GET", "/messages", { ...params, apply_markdown: true })),
       getMessage: (id) => server.call("Ada", "GET", `/messages/${id}`),
       requestTerms: (own) => own,
       matches,
     });
-    const fetching = fetchingOf(store);
+    const replies = createReplies(store);
+    const fetching = fetchingOf(store, replies);
     const old = await server.call("Ada", "GET", "/messages", { narrow: terms, anchor: "newest", num_before: 100, num_after: 0 });
     reply = {};
     reply.promise = new Promise((resolve) => { reply.resolve = resolve; });
@@ -135,14 +136,14 @@ describe("a reply that is older than the events", () => {
     await server.send("Cleo", "general", "late", "newer");
     const { events } = await server.call("Ada", "GET", "/events", { queue_id: before.queue_id, last_event_id: before.last_event_id, dont_block: true });
     applyEvents(store, events, { matches: (one, message) => matches(store, one.terms, message) });
-    fetching.note(events);
+    replies.note(events);
     reply.resolve(old);
     await loaded;
 
     reply = undefined;
     const later = storeOf(await register("Ada"));
     const known = later.messages.range("late", terms);
-    await fetchingOf(later).load(known, "newest");
+    await fetchingOf(later, createReplies(later)).load(known, "newest");
     const shown = (one, run) => run.ids.map((id) => {
       const { content, subject, flags, reactions, submessages } = one.messages.byId.get(id);
       const who = reactions.map(({ user_id, emoji_code }) => [user_id, emoji_code]);

@@ -23,12 +23,13 @@ import { commandSettings, isSameDestination, manyMentioned, needsTopic, placehol
 import { createComposition } from "../../web/js/store/composition.js";
 import { createDrafts, moving } from "../../web/js/store/drafts.js";
 import { destinationOf, topicKey } from "../../web/js/store/conversations.js";
-import { applyEvents } from "../../web/js/store/events.js";
-import { createFetching, createSubscriberLists, createTopicLists } from "../../web/js/store/fetching.js";
+import { applyEvents, applyLatest } from "../../web/js/store/events.js";
+import { createFetching, createReplies, createSubscriberLists, createTopicLists } from "../../web/js/store/fetching.js";
 import { createReading } from "../../web/js/store/reading.js";
 import { charactersOf, toned } from "../../web/js/lib/emoji.js";
 import { allEmoji, recentEmoji, setSkinTone, takeEmojiNames, textOfEmoji, useEmoji } from "../../web/js/store/emoji.js";
 import { createStore, reset } from "../../web/js/store/store.js";
+import { applyPresences } from "../../web/js/store/users.js";
 import { addUnread, removeUnread, unreadCounts, unreadOfChannel } from "../../web/js/store/unread.js";
 
 const user = (user_id, full_name, more = {}) => ({ user_id, full_name, email: `user${user_id}@example.com`, role: 400, is_bot: false, is_active: true, avatar_url: null, ...more });
@@ -361,7 +362,7 @@ describe("the right column", () => {
   it("follows who comes and goes", async () => {
     const store = storeWith();
     let requests = 0;
-    const need = createSubscriberLists(store, async () => { requests += 1; return { subscribers: [1, 2] }; });
+    const need = createSubscriberLists(store, createReplies(store), async () => { requests += 1; return { subscribers: [1, 2] }; });
     await Promise.all([need(10), need(10)]);
     await need(10);
     assert.equal(requests, 1);
@@ -517,10 +518,11 @@ describe("fetching", () => {
     const store = storeWith();
     const asked = [];
     let answer;
-    const fetching = createFetching(store, { matches, requestTerms: (terms) => terms, getMessages: (params) => { asked.push(params); return new Promise((resolve) => { answer = resolve; }); } });
+    const replies = createReplies(store);
+    const fetching = createFetching(store, replies, { matches, requestTerms: (terms) => terms, getMessages: (params) => { asked.push(params); return new Promise((resolve) => { answer = resolve; }); } });
     const range = store.messages.range("a", topicTerms(10, "a"));
     const loading = fetching.load(range, "first_unread");
-    fetching.note([inTopic(7, 10, "a"), inTopic(8, 10, "b")].map((message) => ({ type: "message", message, flags: [] })));
+    replies.note([inTopic(7, 10, "a"), inTopic(8, 10, "b")].map((message) => ({ type: "message", message, flags: [] })));
     answer(reply([inTopic(5, 10, "a")], { found_oldest: false }));
     await loading;
     assert.deepEqual([range.ids, range.isLoaded, range.isStale], [[5, 7], true, false]);
@@ -532,11 +534,126 @@ describe("fetching", () => {
     assert.deepEqual(asked.map(({ anchor, num_before, num_after }) => [anchor, num_before, num_after]), [["first_unread", 60, 150], ["5", 100, 0]]);
   });
 
+  /** Requests that are answered when the test says so, each with an answer of its own. */
+  const asking = () => {
+    const open = [];
+    return { open, ask: () => new Promise((resolve) => open.push(resolve)) };
+  };
+  const settled = () => new Promise((resolve) => setTimeout(resolve));
+  /** Events as the session takes them. */
+  const eventsOf = (store, replies) => (...events) => {
+    applyEvents(store, events, { matches: (range, message) => matches(store, range.terms, message) });
+    replies.note(events);
+  };
+  const arrives = (id, subject) => ({ type: "message", message: { ...inTopic(id, 10, subject), sender_id: 2, display_recipient: "" }, flags: ["read"] });
+  const moves = (ids, from, to) => ({ type: "update_message", message_id: ids[0], message_ids: ids, stream_id: 10, orig_subject: from, subject: to, propagate_mode: "change_all" });
+
+  it("asks again if another state was registered meanwhile", async () => {
+    const store = storeWith();
+    const replies = createReplies(store);
+    const { open, ask } = asking();
+    const fetching = createFetching(store, replies, { matches, requestTerms: (terms) => terms, getMessages: ask });
+    const range = store.messages.range("a", topicTerms(10, "a"));
+    const loading = fetching.load(range, "newest");
+    const [members, subscribers] = [asking(), createSubscriberLists(store, replies, () => members.ask())];
+    const listed = subscribers(10);
+    reset(store, { user_id: 1, realm_users: [] });
+    open[0](reply([{ ...inTopic(5, 10, "a"), content: "old" }]));
+    members.open[0]({ subscribers: [1] });
+    await settled();
+    assert.deepEqual([range.isLoaded, store.messages.byId.size, store.subscribers.size, open.length, members.open.length], [false, 0, 0, 2, 2]);
+    open[1](reply([{ ...inTopic(5, 10, "a"), content: "new" }]));
+    members.open[1]({ subscribers: [1, 2] });
+    await Promise.all([loading, listed]);
+    assert.deepEqual([range.isLoaded, range.isStale, store.messages.byId.get(5).content, store.subscribers.get(10).size], [true, false, "new", 2]);
+  });
+
+  it("brings lists of topics and people up to date that are older than events", async () => {
+    const store = storeWith();
+    const replies = createReplies(store);
+    const come = eventsOf(store, replies);
+    const [topics, people] = [asking(), asking()];
+    const lists = createTopicLists(store, replies, topics.ask);
+    const loads = [lists.load(10), createSubscriberLists(store, replies, people.ask)(10)];
+    come(
+      arrives(8, "New"),
+      arrives(9, "b"),
+      { type: "subscription", op: "peer_add", stream_ids: [10], user_ids: [3, 4] },
+      { type: "subscription", op: "peer_remove", stream_ids: [10], user_ids: [2, 4] },
+    );
+    topics.open[0]({ topics: [{ name: "a", max_id: 7 }, { name: "B", max_id: 2 }] });
+    people.open[0]({ subscribers: [1, 2] });
+    await Promise.all(loads);
+    assert.deepEqual(store.topics.get(10), [{ name: "B", max_id: 9 }, { name: "New", max_id: 8 }, { name: "a", max_id: 7 }]);
+    assert.deepEqual([...store.subscribers.get(10)], [1, 3]);
+
+    for (const event of [moves([7], "a", "c"), { type: "delete_message", message_type: "stream", message_ids: [7], stream_id: 10, topic: "a" }]) {
+      store.topics.clear();
+      topics.open.length = 0;
+      const load = lists.load(10);
+      come(event);
+      topics.open[0]({ topics: [{ name: "a", max_id: 7 }] });
+      await settled();
+      assert.deepEqual([store.topics.size, topics.open.length], [0, 2], event.type);
+      topics.open[1]({ topics: [] });
+      await load;
+      assert.deepEqual(store.topics.get(10), []);
+    }
+  });
+
+  it("keeps what is newer than the reply to a report of one's presence", async () => {
+    const store = storeWith();
+    const replies = createReplies(store);
+    const { open, ask } = asking();
+    const report = replies.take(ask, (found, since) => {
+      applyPresences(store, found);
+      applyLatest(store, since, ["presence"]);
+    });
+    eventsOf(store, replies)({ type: "presence", presences: { 2: { active_timestamp: 100 } } });
+    open[0]({ presences: { 2: { active_timestamp: 40, idle_timestamp: 40 }, 3: { active_timestamp: 50 } } });
+    await report;
+    assert.deepEqual([store.presences.get(2).active_timestamp, store.presences.get(3).active_timestamp], [100, 50]);
+  });
+
+  it("notices messages that nobody knows here, whether they are moved or arrive", async () => {
+    const store = storeWith();
+    const replies = createReplies(store);
+    const come = eventsOf(store, replies);
+    const { open, ask } = asking();
+    const fetching = createFetching(store, replies, { matches: (_store, terms, message) => (terms[1].operator === "search" ? null : matches(store, terms, message)), requestTerms: (terms) => terms, getMessages: ask });
+    const range = store.messages.range("a", topicTerms(10, "a"));
+    const loading = fetching.load(range, "newest");
+    come(moves([3, 6], "b", "a"));
+    open[0](reply([inTopic(5, 10, "a"), inTopic(7, 10, "a")], { found_oldest: false }));
+    await loading;
+    assert.equal(range.isStale, true, "6 is between those that are shown");
+    range.isStale = false;
+    come(moves([4], "b", "a"), moves([8, 6], "b", "c"));
+    assert.equal(range.isStale, false, "4 is before what was fetched, and the others are elsewhere");
+    come(moves([8], "b", "a"));
+    assert.equal(range.isStale, true);
+
+    const found = store.messages.range("search", [{ operator: "channel", operand: 10 }, { operator: "search", operand: "x" }]);
+    const searching = fetching.load(found, "newest");
+    come(arrives(9, "c"));
+    open[1](reply([inTopic(5, 10, "a")]));
+    await searching;
+    assert.deepEqual([found.ids, found.hasNewest], [[5], false], "only the server knows whether 9 is found");
+  });
+
+  it("keeps a message hidden that is about to be deleted", () => {
+    const store = storeWith();
+    store.messages.put([inTopic(5, 10, "a")]);
+    store.messages.update(5, () => ({ isLeaving: true }));
+    store.messages.put([inTopic(5, 10, "a")]);
+    assert.equal(store.messages.byId.get(5).isLeaving, true);
+  });
+
   it("fetches each list of topics once, and again after a failure", async () => {
     const store = storeWith();
     let fails = true;
     const asked = [];
-    const lists = createTopicLists(store, async (id) => { asked.push(id); if (fails) throw new Error("no network"); return { topics: [{ name: "a", max_id: 1 }] }; });
+    const lists = createTopicLists(store, createReplies(store), async (id) => { asked.push(id); if (fails) throw new Error("no network"); return { topics: [{ name: "a", max_id: 1 }] }; });
     await lists.need(10);
     await assert.rejects(lists.load(10));
     fails = false;

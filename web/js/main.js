@@ -14,6 +14,7 @@ import { go } from "./platform/router.js";
 import { watchViewport } from "./platform/viewport.js";
 import { registerWorker, takeShared } from "./platform/worker.js";
 import { matches, requestTerms } from "./selectors/narrow.js";
+import { applyLatest } from "./store/events.js";
 import { isOtherLanguage, languageAtStart, useLanguage } from "./store/language.js";
 import { createSession } from "./store/session.js";
 import { applyPresences } from "./store/users.js";
@@ -137,9 +138,15 @@ async function start() {
     const idle = await bridge()?.get_idle_on_system?.();
     const status = (idle === undefined || idle === null ? isActive() : !idle) ? "active" : "idle";
     try {
-      const reply = await api.updatePresence({ status, new_user_input: takeInput(), ping_only: isPing, last_update_id: lastUpdate });
-      if (reply.presence_last_update_id !== undefined) lastUpdate = reply.presence_last_update_id;
-      applyPresences(session.store, reply);
+      const input = takeInput();
+      await session.take(
+        () => api.updatePresence({ status, new_user_input: input, ping_only: isPing, last_update_id: lastUpdate }),
+        (reply, since) => {
+          if (reply.presence_last_update_id !== undefined) lastUpdate = reply.presence_last_update_id;
+          applyPresences(session.store, reply);
+          applyLatest(session.store, since, ["presence"]);
+        },
+      );
     } catch {
       // The next report is a minute away.
     }

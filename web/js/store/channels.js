@@ -95,15 +95,9 @@ export const channelReducers = {
     } else if (event.op === "update") {
       const channel = store.channels.get(event.stream_id);
       if (channel) store.channels.set(event.stream_id, { ...channel, [event.property]: event.value });
-    } else {
-      changeSubscribers(store, event.stream_ids, event.user_ids, event.op === "peer_add");
-      return;
     }
-    if (event.op !== "update") {
-      const ids = event.subscriptions.map((/** @type {Channel} */ { stream_id }) => stream_id);
-      changeSubscribers(store, ids, [store.selfId], event.op === "add");
-    }
-    store.touch("channels", "unread");
+    followSubscribers(store, event);
+    if (!event.op?.startsWith("peer_")) store.touch("channels", "unread");
   },
 
   user_topic(store, { stream_id, topic_name, visibility_policy }) {
@@ -113,6 +107,14 @@ export const channelReducers = {
     store.touch("userTopics", "unread");
   },
 };
+
+/** Keeps the people of channels up to date. The same events once more change nothing. @param {Store} store @param {Event} event About a subscription. */
+export function followSubscribers(store, { op, stream_ids, user_ids, subscriptions }) {
+  if (op === "peer_add" || op === "peer_remove") changeSubscribers(store, stream_ids, user_ids, op === "peer_add");
+  if (op !== "add" && op !== "remove") return;
+  const ids = subscriptions.map((/** @type {Channel} */ { stream_id }) => stream_id);
+  changeSubscribers(store, ids, [store.selfId], op === "add");
+}
 
 /** People came to channels, or left them. @param {Store} store @param {number[]} streamIds @param {number[]} userIds @param {boolean} isAdded */
 function changeSubscribers(store, streamIds, userIds, isAdded) {

@@ -25,10 +25,21 @@ import { setTyping, userReducers } from "./users.js";
 export function applyEvents(store, events, context) {
   applyEach(events, (event) => {
     changeMessages(store, event, context);
-    const reduce = messageReducers[event.type] ?? userReducers[event.type] ?? channelReducers[event.type] ?? listReducers[event.type];
+    const reduce = messageReducers[event.type] ?? channelReducers[event.type] ?? stateReducers[event.type];
     reduce?.(store, event, context);
   });
 }
+
+/** @type {Record<string, (store: Store, event: Event) => void>} */
+const stateReducers = { ...userReducers, ...listReducers };
+
+/** Applies events of some types again to a reply, which may be older than they are. They are types of which the last event says
+ * everything. @param {Store} store @param {Event[]} events @param {string[]} types */
+export const applyLatest = (store, events, types) =>
+  applyEach(
+    events.filter(({ type }) => types.includes(type)),
+    (event) => stateReducers[event.type]?.(store, event),
+  );
 
 /** Applies events again to the messages of a reply, which may be older than they are: those that came while it was on its way, in
  * their order. @param {Store} store @param {Event[]} events @param {Context} context */
@@ -48,8 +59,10 @@ function applyEach(events, apply) {
 /** @type {Reducer} */
 const changeMessages = (store, event, context) => messageChanges[event.type]?.(store, event, context);
 
-/** Whether an event changes messages. @param {Event} event */
-export const isAboutMessages = (event) => event.type in messageChanges;
+/** Whether messages of a channel leave their topic, come to one, or are deleted. @param {Event} event @param {number} streamId */
+export const movesOrDeletes = (event, streamId) =>
+  (event.type === "delete_message" || (event.type === "update_message" && isMove(event))) &&
+  (event.stream_id === streamId || event.new_stream_id === streamId);
 
 /** How events change messages, and the runs that they belong to. The same events once more change nothing.
  * @type {Record<string, Reducer>} */
@@ -79,7 +92,13 @@ const messageChanges = {
     // Runs are compared again with what they show: messages may have left, and others may have arrived in between.
     /** @type {Set<number>} */
     const gone = new Set();
+    /** @type {number[]} */
+    const unknown = event.message_ids.filter((/** @type {number} */ id) => !store.messages.byId.has(id));
+    // What is not said of them is as in most messages.
+    const place = { stream_id: stream, subject: event.subject ?? event.orig_subject };
+    const standIn = /** @type {Message} */ ({ id: unknown[0], type: "stream", ...place, flags: ["read"], sender_id: 0 });
     for (const range of store.messages.ranges.values()) {
+      if (unknown.some((id) => range.spans(id)) && context.matches(range, standIn)) range.isStale = true;
       for (const id of event.message_ids) {
         const message = store.messages.byId.get(id);
         if (!message) continue;

@@ -4,7 +4,8 @@
  */
 
 import { messagesAround } from "../api/endpoints.js";
-import { applyAgain, isAboutMessages } from "./events.js";
+import { bumpTopic, followSubscribers } from "./channels.js";
+import { applyAgain, movesOrDeletes } from "./events.js";
 
 /** @typedef {import("./messages.js").Range} Range */
 /** @typedef {import("../../types/api.js").Message} Message */
@@ -19,13 +20,45 @@ const PAGE = 100;
 /** How many lists of topics are asked for at a time. */
 const TOPIC_REQUESTS = 4;
 
-/** @param {import("./store.js").Store} store
- * @param {{ getMessages: (params: Record<string, unknown>) => Promise<Messages>, getMessage: (id: number) => Promise<{ message: Message }>, requestTerms: (terms: Term[]) => any[],
- *   matches: (store: import("./store.js").Store, terms: Term[], message: Message) => boolean | null }} how */
-export function createFetching(store, { getMessages, getMessage, requestTerms, matches }) {
-  /** Events about messages since the oldest request that is under way. @type {Event[]} */
+/** @typedef {ReturnType<typeof createReplies>} Replies */
+
+/** Takes over replies. One may be older than events that came while it was on its way, and than a state that was registered
+ * meanwhile. @param {import("./store.js").Store} store */
+export function createReplies(store) {
+  /** Events since the oldest request that is under way. @type {Event[]} */
   let events = [];
   let underWay = 0;
+  return {
+    /** Notes events that were applied. @param {Event[]} came */
+    note(came) {
+      if (underWay > 0) events.push(...came);
+    },
+    /** Asks, and asks again if another state was registered meanwhile: nobody knows the events in between.
+     * @template T, R @param {() => Promise<T>} ask
+     * @param {(reply: T, since: Event[]) => R} place Puts the reply where it belongs. `since`: the events since the request, to be applied to it.
+     * @param {(since: Event[]) => boolean} [isOutdated] Whether events say that the reply is to be asked for again.
+     * @returns {Promise<R>} */
+    async take(ask, place, isOutdated = () => false) {
+      underWay += 1;
+      try {
+        for (;;) {
+          const [generation, first] = [store.generation.peek(), events.length];
+          const reply = await ask();
+          const since = events.slice(first);
+          if (generation === store.generation.peek() && !isOutdated(since)) return place(reply, since);
+        }
+      } finally {
+        underWay -= 1;
+        if (underWay === 0) events = [];
+      }
+    },
+  };
+}
+
+/** @param {import("./store.js").Store} store @param {Replies} replies
+ * @param {{ getMessages: (params: Record<string, unknown>) => Promise<Messages>, getMessage: (id: number) => Promise<{ message: Message }>, requestTerms: (terms: Term[]) => any[],
+ *   matches: (store: import("./store.js").Store, terms: Term[], message: Message) => boolean | null }} how */
+export function createFetching(store, replies, { getMessages, getMessage, requestTerms, matches }) {
   /** @type {Map<Range, Promise<unknown>>} */
   const loading = new Map();
   /** One request at a time for each end of a range. @type {Set<string>} */
@@ -35,60 +68,43 @@ export function createFetching(store, { getMessages, getMessage, requestTerms, m
   /** Adds what arrived behind the messages of a reply. @param {Range} range @param {Event[]} since The events since the request. */
   function mergeArrived(range, since) {
     const newest = range.ids.at(-1) ?? 0;
-    const missed = since.flatMap(({ type, message }) => {
-      const arrived = type === "message" ? store.messages.byId.get(message.id) : undefined;
-      return arrived && arrived.id > newest && context.matches(range, arrived) ? [arrived.id] : [];
-    });
-    if (missed.length > 0) range.merge(missed);
-  }
-
-  /** Takes over the messages of a reply. It may be older than events that came while it was on its way: they are applied to it.
-   * @template T @param {Promise<T>} request @param {(reply: T) => Message[]} messagesOf
-   * @param {(reply: T) => void} [place] Runs before the events are applied.
-   * @returns {Promise<{ reply: T, since: Event[] }>} `since`: the events */
-  async function take(request, messagesOf, place) {
-    const first = events.length;
-    underWay += 1;
-    try {
-      const reply = await request;
-      const since = events.slice(first);
-      store.messages.put(messagesOf(reply));
-      place?.(reply);
-      applyAgain(store, since, context);
-      return { reply, since };
-    } finally {
-      underWay -= 1;
-      if (underWay === 0) events = [];
-    }
+    const arrived = since.flatMap(({ type, message }) => (type === "message" ? (store.messages.byId.get(message.id) ?? []) : []));
+    const missed = arrived.filter(({ id }) => id > newest).map((message) => ({ id: message.id, isShown: context.matches(range, message) }));
+    if (missed.some(({ isShown }) => isShown === null)) range.hasNewest = false;
+    const shown = missed.filter(({ isShown }) => isShown).map(({ id }) => id);
+    if (range.hasNewest && shown.length > 0) range.merge(shown);
   }
 
   /** Fetches messages for a range. @param {Range} range @param {Record<string, unknown>} params
    * @param {(reply: Messages) => void} place Puts their ids into the range. */
-  async function fetchInto(range, params, place) {
-    const request = getMessages({ narrow: requestTerms(range.terms), ...params });
-    const { reply, since } = await take(
-      request,
-      ({ messages }) => messages,
-      (found) => {
-        for (const { id, match_content, match_subject } of found.messages) {
+  const fetchInto = (range, params, place) =>
+    replies.take(
+      () => getMessages({ narrow: requestTerms(range.terms), ...params }),
+      (reply, since) => {
+        store.messages.put(reply.messages);
+        for (const { id, match_content, match_subject } of reply.messages) {
           if (match_content !== undefined) range.matches.set(id, { match_content, match_subject });
         }
-        place(found);
+        place(reply);
+        applyAgain(store, since, context);
+        if (range.hasNewest) mergeArrived(range, since);
+        range.bump();
+        return reply;
       },
     );
-    if (range.hasNewest) mergeArrived(range, since);
-    range.bump();
-    return reply;
-  }
 
   return {
-    /** Notes events that were applied. @param {Event[]} came */
-    note(came) {
-      if (underWay > 0) events.push(...came.filter(isAboutMessages));
-    },
     fetchInto,
     /** Fetches one message. @param {number} id */
-    fetchOne: (id) => take(getMessage(id), ({ message }) => [message]).then(({ reply }) => reply.message),
+    fetchOne: (id) =>
+      replies.take(
+        () => getMessage(id),
+        ({ message }, since) => {
+          store.messages.put([message]);
+          applyAgain(store, since, context);
+          return message;
+        },
+      ),
     /** Fetches the messages around an anchor, in place of those that the range has.
      * @param {Range} range @param {Anchor} anchor @returns {Promise<Messages>} the reply, with the anchor that was found */
     async load(range, anchor) {
@@ -132,20 +148,23 @@ export function createFetching(store, { getMessages, getMessage, requestTerms, m
   };
 }
 
-/** Fetches the people of a channel, if they are not there. @param {import("./store.js").Store} store
+/** Fetches the people of a channel, if they are not there. @param {import("./store.js").Store} store @param {Replies} replies
  * @param {(streamId: number) => Promise<{ subscribers: number[] }>} channelMembers @returns {(streamId: number) => Promise<void>} */
-export function createSubscriberLists(store, channelMembers) {
+export function createSubscriberLists(store, replies, channelMembers) {
   /** @type {Set<number>} */
   const running = new Set();
   return async (streamId) => {
     if (store.subscribers.has(streamId) || running.has(streamId)) return;
     running.add(streamId);
-    const generation = store.generation.peek();
     try {
-      const { subscribers } = await channelMembers(streamId);
-      if (generation !== store.generation.peek()) return;
-      store.subscribers.set(streamId, new Set(subscribers));
-      store.touch("subscribers");
+      await replies.take(
+        () => channelMembers(streamId),
+        ({ subscribers }, since) => {
+          store.subscribers.set(streamId, new Set(subscribers));
+          for (const event of since) if (event.type === "subscription") followSubscribers(store, event);
+          store.touch("subscribers");
+        },
+      );
     } catch {
       // The list of people does without them; the next visit asks again.
     } finally {
@@ -154,8 +173,9 @@ export function createSubscriberLists(store, channelMembers) {
   };
 }
 
-/** @param {import("./store.js").Store} store @param {(streamId: number) => Promise<{ topics: { name: string, max_id: number }[] }>} channelTopics */
-export function createTopicLists(store, channelTopics) {
+/** @param {import("./store.js").Store} store @param {Replies} replies
+ * @param {(streamId: number) => Promise<{ topics: { name: string, max_id: number }[] }>} channelTopics */
+export function createTopicLists(store, replies, channelTopics) {
   /** @type {Map<number, Promise<void>>} */
   const running = new Map();
 
@@ -164,15 +184,17 @@ export function createTopicLists(store, channelTopics) {
     if (store.topics.has(streamId)) return undefined;
     const known = running.get(streamId);
     if (known) return known;
-    const request = channelTopics(streamId)
-      .then(({ topics }) => {
-        store.topics.set(
-          streamId,
-          topics.map(({ name, max_id }) => ({ name, max_id })),
-        );
-        store.touch("topics");
-      })
-      .finally(() => running.delete(streamId));
+    const ask = () => channelTopics(streamId);
+    const place = (/** @type {Awaited<ReturnType<typeof ask>>} */ { topics }, /** @type {Event[]} */ since) => {
+      const list = topics.map(({ name, max_id }) => ({ name, max_id }));
+      store.topics.set(streamId, list);
+      for (const { type, message } of since) {
+        if (type === "message" && message.stream_id === streamId) bumpTopic(store, streamId, message.subject, message.id);
+      }
+      store.touch("topics");
+    };
+    const isOutdated = (/** @type {Event[]} */ since) => since.some((event) => movesOrDeletes(event, streamId));
+    const request = replies.take(ask, place, isOutdated).finally(() => running.delete(streamId));
     running.set(streamId, request);
     return request;
   }

@@ -35,6 +35,12 @@ export class Range {
     this.version.value = this.version.peek() + 1;
   }
 
+  /** Whether a message with this id would belong into the run if the narrow showed it. @param {number} id */
+  spans(id) {
+    const isAfterStart = this.hasOldest || id >= this.ids[0];
+    return this.isLoaded && isAfterStart && (this.hasNewest || id <= Number(this.ids.at(-1)));
+  }
+
   /** Adds ids that continue the run at either end. @param {number[]} ids */
   merge(ids) {
     this.ids = [...new Set([...this.ids, ...ids])].sort((a, b) => a - b);
@@ -98,12 +104,12 @@ export function createMessages() {
       return found;
     },
 
-    /** Takes over fetched messages. What events changed meanwhile is the same or newer there.
-     * @param {Message[]} messages */
+    /** Takes over fetched messages. One that is about to be deleted stays hidden. @param {Message[]} messages */
     put(messages) {
       for (const message of messages) {
         const { match_content: _content, match_subject: _subject, ...plain } = message;
-        byId.set(message.id, { ...plain, rev: (byId.get(message.id)?.rev ?? 0) + 1 });
+        const known = byId.get(message.id);
+        byId.set(message.id, { ...plain, ...(known?.isLeaving ? { isLeaving: true } : {}), rev: (known?.rev ?? 0) + 1 });
       }
     },
 

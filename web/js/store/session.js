@@ -14,7 +14,7 @@ import { destinationOf } from "./conversations.js";
 import { createDeletions } from "./deletions.js";
 import { createDrafts, moving } from "./drafts.js";
 import { applyEvents } from "./events.js";
-import { createFetching, createSubscriberLists, createTopicLists } from "./fetching.js";
+import { createFetching, createReplies, createSubscriberLists, createTopicLists } from "./fetching.js";
 import { createNotices } from "./notices.js";
 import { createOffline } from "./offline.js";
 import { createOutbox } from "./outbox.js";
@@ -45,9 +45,10 @@ export function createSession({ matches, requestTerms, tabs }) {
   const recoveries = signal(0);
   let isStarted = false;
   const offline = createOffline(store, { database, token: csrfToken, now: Date.now });
-  const fetching = createFetching(store, { getMessages: api.getMessages, getMessage: api.getMessage, requestTerms, matches });
-  const topicLists = createTopicLists(store, api.channelTopics);
-  const needSubscribers = createSubscriberLists(store, api.channelMembers);
+  const replies = createReplies(store);
+  const fetching = createFetching(store, replies, { getMessages: api.getMessages, getMessage: api.getMessage, requestTerms, matches });
+  const topicLists = createTopicLists(store, replies, api.channelTopics);
+  const needSubscribers = createSubscriberLists(store, replies, api.channelMembers);
   const reading = createReading(store, {
     ...{ updateFlags: api.updateFlags, updateFlagsForNarrow: api.updateFlagsForNarrow, requestTerms },
     isTransient: (error) => error instanceof ApiError && error.isTransient,
@@ -108,7 +109,7 @@ export function createSession({ matches, requestTerms, tabs }) {
           for (const listener of messageListeners) listener(message, event);
         },
       });
-      fetching.note(events);
+      replies.note(events);
       for (const event of events) {
         const gone = event.type === "drafts" && event.op === "remove" ? drafts.known(event.draft_id) : undefined;
         if (gone) for (const listener of draftListeners) listener(gone.key, gone.content);
@@ -269,6 +270,7 @@ export function createSession({ matches, requestTerms, tabs }) {
     moved,
     attempt,
     tell,
+    take: replies.take,
     load: fetching.load,
     fetchInto: fetching.fetchInto,
     extend: fetching.extend,

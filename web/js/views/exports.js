@@ -9,6 +9,7 @@ import { h, iconButton } from "../lib/dom.js";
 import { effect, untracked } from "../lib/signal.js";
 import { relativeTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
+import { applyLatest } from "../store/events.js";
 import { createLoad } from "./load_state.js";
 import { button, field, live, ownPath, row, rows, select } from "./parts.js";
 import { confirm } from "./popover.js";
@@ -31,10 +32,15 @@ const types = () => [
 export function dataExports(app) {
   const { store, session } = app;
   const load = createLoad(session, async () => {
-    const [{ exports }, { export_consents }] = await Promise.all([api.listExports(), api.listExportConsents()]);
-    store.state.realm_exports = exports;
-    store.state.realm_export_consents = export_consents;
-    store.touch("realm");
+    await session.take(
+      () => Promise.all([api.listExports(), api.listExportConsents()]),
+      ([{ exports }, { export_consents }], since) => {
+        store.state.realm_exports = exports;
+        store.state.realm_export_consents = export_consents;
+        applyLatest(store, since, ["realm_export", "realm_export_consent"]);
+        store.touch("realm");
+      },
+    );
   });
   // Neither is in the state that the client takes over; events keep them current from here on.
   effect(() => {
