@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, axeViolations, click, clickText, clickWithMouse, compose, drawn, enter, eventually, focusOn, IS_FIREFOX, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, wake } from "./harness.js";
+import { act, axeViolations, click, clickButton, clickText, clickWithMouse, compose, countOf, drawn, enter, eventually, focusOn, IS_FIREFOX, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -515,6 +515,19 @@ describe("keyboard users", () => {
       const { left, right, top, height } = button.getBoundingClientRect();
       return right <= innerWidth && button.contains(document.elementFromPoint((left + right) / 2, top + height / 2));
     }, true);
+  });
+
+  it("sees on a phone which word was searched for, and leaves it out", async () => {
+    await bench.server.send("Bob", "general", "fruit", "marmalade");
+    const ada = await as("Ada", "#narrow/search/marmalade", { width: 390, height: 780, touch: true });
+    await untilText(ada, ".message-row", "marmalade");
+    await untilAllEqual(ada, ".header__pills .pill__text", (pills) => pills.map((pill) => [pill.textContent, pill.offsetWidth > 0]), [["“marmalade”", true]]);
+    await go(ada, "#narrow/is/starred");
+    await untilEqual(ada, ".header h1", (title) => title.textContent, "Starred messages");
+    assert.equal(await countOf(ada, ".header__pills"), 0);
+    await go(ada, "#narrow/search/marmalade");
+    await clickButton(ada, "Remove “marmalade” from the search");
+    await ada.waitForSelector(".inbox__list");
   });
 
   it("reads on a phone where recent conversations are, and has a box as high as its text", async () => {

@@ -176,7 +176,8 @@ export function createHeader(app) {
   /** The terms of a search, each with a way to leave it out. @param {import("../../types/api.js").Term[]} terms */
   function pills(terms) {
     const all = searchPills(store, terms);
-    return all.length < 2
+    const isNamed = narrowName(store, terms) !== t("Search results");
+    return all.length < (isNamed ? 2 : 1)
       ? null
       : h(
           "span",
@@ -186,7 +187,9 @@ export function createHeader(app) {
               "span",
               { class: "pill" },
               h("span", { class: "pill__text", dir: "auto" }, label),
-              iconButton("close", t("Remove {term} from the search", { term: label }), { onclick: () => app.goNarrow(others) }),
+              iconButton("close", t("Remove {term} from the search", { term: label }), {
+                onclick: () => (others.length > 0 ? app.goNarrow(others) : app.goHome()),
+              }),
             ),
           ),
         );
