@@ -62,6 +62,28 @@ describe("a conversation that moves", () => {
     await untilText(cold, ".message-row", "Another plan");
   });
 
+  it("is opened by a link that only says near which message", async () => {
+    const { id } = await bench.server.send("Bob", "general", "cellar", "It is damp");
+    const { id: note } = await bench.server.direct("Bob", ["Ada"], "Bring boots");
+    await rename("Bob", id, "basement");
+    const ada = await as("Ada", `#narrow/near/${id}`);
+    await untilText(ada, ".message-row.is-target", "It is damp");
+    await untilEqual(ada, ".header__topic", (topic) => topic.textContent, "basement");
+    await go(ada, `#narrow/near/${note}`);
+    await untilText(ada, ".message-row.is-target", "Bring boots");
+    await until(ada, () => location.hash.startsWith("#narrow/dm/"));
+  });
+
+  it("shows messages that come from a topic which was never open", async () => {
+    const { id } = await bench.server.send("Bob", "general", "attic", "Mice");
+    await bench.server.send("Bob", "general", "house", "The roof leaks");
+    const ada = await as("Ada", await at("general", "house"));
+    await untilText(ada, ".message-row", "The roof leaks");
+    await rename("Bob", id, "house");
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    await untilText(ada, ".message-row", "Mice");
+  });
+
   it("is found by the link that its menu copies", async () => {
     const { id } = await bench.server.send("Bob", "general", "fence", "Green or brown?");
     const ada = await as("Ada", await at("general", "fence"));

@@ -5,7 +5,7 @@
 
 import { ApiError } from "../api/client.js";
 import { getMessage } from "../api/endpoints.js";
-import { matches } from "../selectors/narrow.js";
+import { conversationTerms, matches } from "../selectors/narrow.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Term} Term */
@@ -41,11 +41,13 @@ export function createFollowing(app, { terms, kind, range, isOpen }) {
     async link() {
       const place = terms.find(({ operator }) => operator === "near" || operator === "with");
       const id = Number(place?.operand);
+      const isAlone = terms.every(({ operator }) => operator === "near" || operator === "with");
       const isChannel = kind.kind === "topic" || kind.kind === "channel";
-      if (!place || !isChannel || (range.isLoaded && !range.isStale && range.ids.includes(id))) return false;
+      if (!place || !(isChannel || isAlone) || (isChannel && range.isLoaded && !range.isStale && range.ids.includes(id))) return false;
       try {
         const { message } = await getMessage(id);
-        return isOpen() && to(message, [place]);
+        if (isOpen() && isAlone) app.follow([...conversationTerms(store, message), place]);
+        return isOpen() && (isAlone || to(message, [place]));
       } catch (error) {
         // Deleted, or not for this user.
         if (error instanceof ApiError && !error.isTransient) return false;
