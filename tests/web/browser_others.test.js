@@ -84,6 +84,24 @@ describe("a conversation that moves", () => {
     await untilText(ada, ".message-row", "Mice");
   });
 
+  it("is marked as unread from its menu, and stays unread while it is open", async () => {
+    const { id } = await bench.server.send("Bob", "general", "garage", "Locked");
+    const isUnread = async () => {
+      const { messages } = await bench.server.call("Ada", "GET", "/messages", { anchor: id, num_before: 0, num_after: 0 });
+      return !messages[0].flags.includes("read");
+    };
+    const ada = await as("Ada", await at("general", "garage"));
+    await eventually(async () => assert.equal(await isUnread(), false));
+    await untilEqual(ada, `[data-id="${id}"]`, (row) => "unread" in row.dataset, false);
+    await clickButton(ada, "Actions on the topic");
+    await clickText(ada, "[role=menuitem]", "Mark as unread");
+    await untilText(ada, ".timeline__notice", "Messages are not marked as read here.");
+    assert.equal(await isUnread(), true);
+    await clickButton(ada, "Actions on the topic");
+    await clickText(ada, "[role=menuitem]", "Mark as read");
+    await eventually(async () => assert.equal(await isUnread(), false));
+  });
+
   it("is found by the link that its menu copies", async () => {
     const { id } = await bench.server.send("Bob", "general", "fence", "Green or brown?");
     const ada = await as("Ada", await at("general", "fence"));

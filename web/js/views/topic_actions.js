@@ -7,7 +7,7 @@ import { getMessages, subscribe } from "../api/endpoints.js";
 import { deleteTopic, unsubscribe, updateMessage, updateSubscription, updateUserTopic } from "../api/endpoints_on_demand.js";
 import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
-import { fragmentOf, topicsFragment } from "../selectors/narrow.js";
+import { fragmentOf, narrowKey, topicsFragment } from "../selectors/narrow.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
 import { topicKey } from "../store/conversations.js";
 import { may } from "../store/lists.js";
@@ -46,6 +46,13 @@ async function someMessage({ session }, streamId, topic) {
 async function moveTopic(app, streamId, topic) {
   const message = await someMessage(app, streamId, topic);
   if (message) (await import("./move_dialog.js")).showMove(app, message, "change_all");
+}
+
+/** @param {App} app @param {import("../../types/api.js").Term[]} terms The topic. */
+async function markTopicUnread({ session, timeline }, terms) {
+  // What shows it would mark it as read again.
+  if (timeline && (timeline.kind.kind !== "topic" || narrowKey(timeline.terms) === narrowKey(terms))) timeline.block();
+  await session.attempt(session.markNarrow(terms, "remove"));
 }
 
 /** Copies a link that leads to the topic also after it is renamed or moved, by one of its messages.
@@ -91,6 +98,7 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
   const { store, session } = app;
   const policy = policyOf(store, streamId, topic);
   const isMutedChannel = channelOf(store, streamId).is_muted;
+  const unread = store.unread.get(topicKey(streamId, topic));
   const terms = [
     { operator: "channel", operand: streamId },
     { operator: "topic", operand: topic },
@@ -114,11 +122,9 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
             icon: "mute",
             run: () => void setTopicPolicy(app, streamId, topic, policy === MUTED ? INHERIT : MUTED),
           },
-      {
-        label: t("Mark as read"),
-        icon: "check",
-        run: () => void session.markNarrowRead(terms, store.unread.get(topicKey(streamId, topic)) ?? []),
-      },
+      unread
+        ? { label: t("Mark as read"), icon: "check", run: () => void session.markNarrowRead(terms, unread) }
+        : { label: t("Mark as unread"), icon: "mail", run: () => void markTopicUnread(app, terms) },
       topic !== "" && {
         label: topic.startsWith("✔ ") ? t("Mark as unresolved") : t("Mark as resolved"),
         icon: "check",
