@@ -204,6 +204,18 @@ describe("channels", () => {
   });
 });
 
+describe("people", () => {
+  it("see the channels of others in their profiles, but not those that they cannot see", async () => {
+    await bench.server.channel("painting", ["Bob"]);
+    await bench.server.call("Bob", "POST", "/channels/create", { name: "surprise", subscribers: [idOf("Bob")], invite_only: true });
+    const cleo = await as("Cleo", `#user/${idOf("Bob")}`);
+    const channels = (links) => links.map((link) => link.textContent).filter((name) => ["general", "painting", "surprise"].includes(name));
+    await untilAllEqual(cleo, "dialog .facts a", channels, ["general", "painting"]);
+    await clickText(cleo, "dialog .facts a", "painting");
+    await untilText(cleo, ".header__channel", "painting");
+  });
+});
+
 describe("profile fields", () => {
   it("link to any site, and ask to be filled in", async () => {
     const ada = await as("Ada", "#organization/profile-field-settings");

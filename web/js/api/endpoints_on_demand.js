@@ -96,6 +96,18 @@ export const createPasswordLink = (id) => post(`/users/${id}/password_reset`);
 export const addAlertWords = (words) => post("/users/me/alert_words", { alert_words: words });
 /** @param {string[]} words */
 export const removeAlertWords = (words) => del("/users/me/alert_words", { alert_words: words });
+/** A part of the state that is not kept here. @param {string} part @param {Params} [params] */
+async function partOfState(part, params) {
+  const { queue_id, ...state } = await post("/register", { fetch_event_types: [part], event_types: ["restart"], ...params });
+  if (queue_id) void deleteQueue(queue_id).catch(() => {});
+  return state;
+}
+/** The channels of a person, of those whose people the user may see. @param {number} id @returns {Promise<number[]>} */
+export async function channelsOf(id) {
+  const { subscriptions = [], unsubscribed = [], never_subscribed = [] } = await partOfState("subscription", { include_subscribers: true });
+  const all = [...subscriptions, ...unsubscribed, ...never_subscribed];
+  return all.flatMap(({ stream_id, subscribers }) => (subscribers?.includes(id) ? [stream_id] : []));
+}
 export const attachments = () => get("/attachments");
 /** @param {number} id */
 export const deleteAttachment = (id) => del(`/attachments/${id}`);
@@ -112,9 +124,7 @@ export const removeView = (fragment) => del(`/navigation_views/${encodeURICompon
 /** The programs whose webhooks the server understands. @returns {Promise<import("../../types/api.js").Integration[]>} */
 export async function integrations() {
   const part = "realm_incoming_webhook_bots";
-  const { queue_id, [part]: all } = await post("/register", { fetch_event_types: [part], event_types: ["restart"] });
-  if (queue_id) void deleteQueue(queue_id).catch(() => {});
-  return all ?? [];
+  return (await partOfState(part))[part] ?? [];
 }
 /** @param {Params} params */
 export const createBot = (params) => post("/bots", params);

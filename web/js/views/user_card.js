@@ -3,12 +3,13 @@
  * @module
  */
 
-import { muteUser } from "../api/endpoints_on_demand.js";
-import { h, icon } from "../lib/dom.js";
+import { channelsOf, muteUser } from "../api/endpoints_on_demand.js";
+import { fill, h, icon } from "../lib/dom.js";
 import { asList, parseJson } from "../lib/parse.js";
 import { dayText, relativeTime } from "../lib/time.js";
 import { locale, t } from "../lib/words.js";
 import { mayResetPassword, roleNames } from "../selectors/roles.js";
+import { channelOf, subscribedChannels } from "../store/channels.js";
 import { presenceOf, userOf } from "../store/users.js";
 import { parseHtml } from "./message_content.js";
 import { avatar, button, emojiElement, ownPath, presenceDot } from "./parts.js";
@@ -160,7 +161,15 @@ export function showProfile(app, userId, onClose) {
   const groups = (store.state.realm_user_groups ?? []).filter(
     (group) => !group.is_system_group && !group.deactivated && group.members.includes(userId),
   );
-  const channels = userId === store.selfId ? [...store.channels.values()].filter((channel) => channel.subscribed) : [];
+  const channels = h("dd", null, t("Loading…"));
+  const own = () => Promise.resolve(subscribedChannels(store).map(({ stream_id }) => stream_id));
+  void (userId === store.selfId ? own() : app.session.attempt(channelsOf(userId))).then((ids = []) => {
+    const found = ids.map((id) => channelOf(store, id)).sort((a, b) => a.name.localeCompare(b.name));
+    const links = found.map(({ stream_id, name }) =>
+      h("a", { href: `#${app.fragmentOf([{ operator: "channel", operand: stream_id }])}` }, name),
+    );
+    fill(channels, links.length > 0 ? links.flatMap((link, at) => [at > 0 && ", ", link]) : "–");
+  });
   return showDialog(
     user.full_name,
     () => [
@@ -176,7 +185,8 @@ export function showProfile(app, userId, onClose) {
         fields,
         user.date_joined && [h("dt", null, t("Joined")), h("dd", null, dayText(user.date_joined))],
         groups.length > 0 && [h("dt", null, t("Groups")), h("dd", null, groups.map(({ name }) => name).join(", "))],
-        channels.length > 0 && [h("dt", null, t("Channels")), h("dd", null, channels.map((channel) => channel.name).join(", "))],
+        h("dt", null, t("Channels")),
+        channels,
       ),
       h(
         "div",
