@@ -205,6 +205,32 @@ describe("channels", () => {
 });
 
 describe("people", () => {
+  it("are told beforehand where direct messages are not allowed", async () => {
+    const allow = async (setting, group) => bench.server.call("Ada", "PATCH", "/realm", { [setting]: { new: (await groupNamed(group)).id } });
+    await allow("direct_message_permission_group", "role:nobody");
+    const bob = await as("Bob", `#narrow/dm/${idOf("Cleo")}-dm`);
+    const says = (words) => until(bob, (text) => {
+      const banner = document.querySelector(".composer__banner");
+      return (banner.hidden ? "" : banner.textContent) === text && document.querySelector(".composer__send").disabled === (text !== "");
+    }, words);
+    await says("Direct messages are disabled in this organization.");
+    await go(bob, `#narrow/dm/${idOf("Bob")}-notes`);
+    await says("");
+    await go(bob, `#narrow/dm/${idOf("Cleo")}-dm`);
+    await allow("direct_message_permission_group", "role:owners");
+    await says("This conversation does not include anyone who can authorize it.");
+    await allow("direct_message_permission_group", "role:everyone");
+    await says("");
+    await allow("direct_message_initiator_group", "role:owners");
+    await says("You do not have permission to start direct conversations.");
+    await allow("direct_message_initiator_group", "role:everyone");
+    await bench.server.direct("Cleo", ["Bob"], "You may answer");
+    await allow("direct_message_initiator_group", "role:owners");
+    await untilText(bob, ".message-row", "You may answer");
+    await says("");
+    await allow("direct_message_initiator_group", "role:everyone");
+  });
+
   it("see the channels of others in their profiles, but not those that they cannot see", async () => {
     await bench.server.channel("painting", ["Bob"]);
     await bench.server.call("Bob", "POST", "/channels/create", { name: "surprise", subscribers: [idOf("Bob")], invite_only: true });

@@ -5,6 +5,7 @@
 
 import { t } from "../lib/words.js";
 import { channelOf } from "../store/channels.js";
+import { directKey } from "../store/conversations.js";
 import { draftKey } from "../store/drafts.js";
 import { isInGroup } from "../store/lists.js";
 import { GUEST } from "../store/users.js";
@@ -47,14 +48,27 @@ export function placeholderOf(store, destination) {
 /** Why one may not write there; null if one may. @param {Store} store @param {Destination | null} destination @returns {string | null} */
 export function refusal(store, destination) {
   const id = channelOfDestination(destination);
-  if (id === null)
-    return destination?.to.some((user) => store.users.get(user)?.is_active === false)
-      ? t("You cannot send messages to deactivated users.")
-      : null;
+  if (id === null) return destination?.type === "direct" ? directRefusal(store, destination.to) : null;
   const channel = channelOf(store, id);
   if (channel.is_archived) return t("This channel is archived.");
   if (channel.can_send_message_group !== undefined && !isInGroup(store, store.selfId, channel.can_send_message_group))
     return t("You do not have permission to post in this channel.");
+  return null;
+}
+
+/** Why one may not write to these people; null if one may. Everyone may write to bots and to themselves.
+ * @param {Store} store @param {number[]} to @returns {string | null} */
+function directRefusal(store, to) {
+  if (to.some((user) => store.users.get(user)?.is_active === false)) return t("You cannot send messages to deactivated users.");
+  if (to.length > 0 && to.every((user) => user === store.selfId || store.users.get(user)?.is_bot)) return null;
+  const { realm_direct_message_permission_group: permission, realm_direct_message_initiator_group: initiator } = store.state;
+  const isNobody = (store.state.realm_user_groups ?? []).some(({ id, name }) => id === permission && name === "role:nobody");
+  if (isNobody) return t("Direct messages are disabled in this organization.");
+  if (to.length === 0) return null;
+  if (permission !== undefined && ![...to, store.selfId].some((user) => isInGroup(store, user, permission)))
+    return t("This conversation does not include anyone who can authorize it.");
+  if (initiator !== undefined && !isInGroup(store, store.selfId, initiator) && !store.directs.has(directKey(store, to)))
+    return t("You do not have permission to start direct conversations.");
   return null;
 }
 

@@ -286,7 +286,7 @@ export function createComposer(app) {
     else showBanner();
   });
   effect(() => {
-    for (const topic of /** @type {const} */ (["realm", "users"])) store.on(topic);
+    for (const topic of /** @type {const} */ (["realm", "users", "groups", "recents"])) store.on(topic);
     showBanner();
   });
   return composer;
