@@ -204,6 +204,17 @@ describe("channels", () => {
   });
 });
 
+describe("open invitations", () => {
+  it("are listed while others make and revoke them", async () => {
+    const ada = await as("Ada", "#invite");
+    await untilText(ada, "dialog button", "Create link");
+    await bench.server.call("Ada", "POST", "/invites/multiuse", {});
+    await untilText(ada, "dialog .row", "Link for several people");
+    for (const { id } of (await bench.server.call("Ada", "GET", "/invites")).invites) await bench.server.call("Ada", "DELETE", `/invites/multiuse/${id}`);
+    await until(ada, () => !document.querySelector("dialog .row"));
+  });
+});
+
 describe("people", () => {
   it("are told beforehand where direct messages are not allowed", async () => {
     const allow = async (setting, group) => bench.server.call("Ada", "PATCH", "/realm", { [setting]: { new: (await groupNamed(group)).id } });
