@@ -3,8 +3,10 @@
 use super::git;
 use super::git::{Change, Commit, Push, branch_topic, commented, numbered_topic};
 use super::payload::{Options, Payload, Post, Posts, Refusal};
-use super::text::{label, link};
+use super::text::{in_path, label, link};
+use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
+use teamchat_markdown::without_controls;
 
 /// The header in which Gitea names the event.
 pub const GITEA_HEADER: &str = "X-Gitea-Event";
@@ -51,7 +53,7 @@ fn posts(payload: Payload<'_>, options: &Options<'_>, header: &'static str) -> P
         "push" => {
             let reference = payload.text("/ref")?;
             if let Some(tag) = reference.strip_prefix("refs/tags/") {
-                let url = format!("{}/src/tag/{tag}", payload.text("/repository/html_url")?);
+                let url = format!("{}/src/tag/{}", payload.text("/repository/html_url")?, in_path(tag));
                 (repository.to_owned(), git::tag(user(payload)?, "pushed", tag, Some(&url)))
             } else {
                 let branch = git::branch_of(reference);
@@ -114,7 +116,7 @@ fn posts(payload: Payload<'_>, options: &Options<'_>, header: &'static str) -> P
         "wiki" => {
             let page = payload.text("/page")?;
             let url = format!("{}/wiki/{page}", payload.text("/repository/html_url")?);
-            let (action, page) = (label(payload.text("/action")?), link(page, &url));
+            let (action, page) = (label(payload.text("/action")?), link(&title_of(page), &url));
             let content = format!("{} {action} the wiki page {page}.", label(user(payload)?));
             (branch_topic(repository, "wiki pages"), content)
         }
@@ -168,7 +170,7 @@ fn created_or_deleted(event: &str, payload: Payload<'_>, name: &str) -> Result<S
         return Ok(format!("{user} deleted {} {}.", label(kind), label(name)));
     }
     let folder = if kind == "tag" { "src/tag" } else { "src/branch" };
-    let url = format!("{}/{folder}/{name}", payload.text("/repository/html_url")?);
+    let url = format!("{}/{folder}/{}", payload.text("/repository/html_url")?, in_path(name));
     Ok(format!("{user} created {} {}.", link(name, &url), label(kind)))
 }
 
@@ -253,6 +255,16 @@ fn comment(payload: Payload<'_>, issue: Payload<'_>, kind: &str, named: bool) ->
         ..Change::default()
     };
     Ok(change.message())
+}
+
+/// The title of a wiki page, from its path: `100%25-Free` is `100% Free`, `a-b.-` is `a-b`.
+fn title_of(page: &str) -> String {
+    let title = match page.strip_suffix(".-") {
+        Some(with_dashes) => with_dashes.replace('+', " "),
+        None => page.replace(['-', '+'], " "),
+    };
+    let title = percent_decode_str(&title).decode_utf8_lossy();
+    without_controls(&title).into_owned()
 }
 
 fn review(event: &str, payload: Payload<'_>, request: Payload<'_>, named: bool) -> Result<String, Refusal> {

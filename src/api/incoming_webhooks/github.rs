@@ -448,7 +448,8 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
             format!("{} {event}d {}{name}.", user()?, label(payload.text("/ref_type")?))
         }
         "push_tags" => {
-            let action = if payload.is_true("/created") { "pushed" } else { "removed" };
+            // A tag that was moved is neither created nor deleted.
+            let action = if payload.is_true("/deleted") { "removed" } else { "pushed" };
             git::tag(sender(payload)?, action, git::tag_of(payload.text("/ref")?), None)
         }
         "check_run" => {

@@ -3,7 +3,7 @@
 use super::git;
 use super::git::{Change, Commit, Push, branch_topic, numbered_topic};
 use super::payload::{Options, Payload, Post, Posts, Refusal};
-use super::text::{label, link, start};
+use super::text::{in_path, label, link, start};
 use std::borrow::Cow;
 
 /// The header that names the event.
@@ -131,7 +131,7 @@ fn content(header: &str, event: &str, payload: Payload<'_>, named: bool) -> Resu
         "Tag Push Hook" => {
             let pushed = payload.find_text("/checkout_sha").is_some();
             let tag = git::tag_of(payload.text("/ref")?);
-            let url = format!("{}/-/tags/{tag}", payload.text("/project/web_url")?);
+            let url = format!("{}/-/tags/{}", payload.text("/project/web_url")?, in_path(tag));
             let user = payload.first_text(&["/user_name", "/user_username"])?;
             Ok(if pushed {
                 git::tag(user, "pushed", tag, Some(&url))
@@ -210,7 +210,7 @@ fn push(payload: Payload<'_>) -> Result<String, Refusal> {
     }
     let home = payload.text("/project/web_url")?;
     let compare = format!("{home}/-/compare/{before}...{after}");
-    let tree = format!("{home}/-/tree/{branch}");
+    let tree = format!("{home}/-/tree/{}", in_path(branch));
     let commits = payload.list("/commits")?.map(|commit| {
         Ok(Commit {
             author: commit.text("/author/name")?,

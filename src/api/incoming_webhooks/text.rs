@@ -3,6 +3,8 @@
 //! The Markdown dialect has no escapes. Text that would end a link, a quote or a line is replaced or omitted, and
 //! addresses other than web addresses are shown without a link.
 
+use percent_encoding::{AsciiSet, CONTROLS, PercentEncode, utf8_percent_encode};
+
 /// A text in one line, without the brackets that would end a link.
 pub fn label(text: &str) -> String {
     let line = line(text);
@@ -84,6 +86,14 @@ pub fn web_address(url: &str) -> Option<String> {
     Some(encoded)
 }
 
+/// The characters of a name that end the path of an address, or mean something else there.
+const NOT_IN_PATH: &AsciiSet = &CONTROLS.add(b'%').add(b'?').add(b'#').add(b'\\');
+
+/// The name of a branch, a tag or a page as a part of an address. Its slashes separate parts of the path.
+pub fn in_path(name: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(name, NOT_IN_PATH)
+}
+
 /// Code within a line.
 pub fn code(text: &str) -> String {
     let text = line(text).replace('`', "'");
@@ -145,6 +155,11 @@ mod tests {
         assert_eq!((link("a", "https://"), link("a", "http:///x")), ("a".to_owned(), "a".to_owned()));
         assert_eq!(link("", "https://x.example/a b)c"), "https://x.example/a%20b%29c");
         assert_eq!(link("a", "HTTP://x.example/(1)"), "[a](HTTP://x.example/%281%29)");
+        let branch = in_path("fix/#12 50%?").to_string();
+        assert_eq!(
+            link("a", &format!("https://x.example/{branch}")),
+            "[a](https://x.example/fix/%2312%2050%25%3F)"
+        );
         assert_eq!(code("a`b\nc"), "`a'b c`");
         assert_eq!(quote("a\n~~~\nb"), "\n~~~~ quote\na\n~~~\nb\n~~~\n~~~~");
         assert_eq!(code_block("json", "```"), "````json\n```\n````");
