@@ -84,7 +84,7 @@ fn reference(inside: &str) -> String {
                 Ok(seconds @ 0..=LAST_SECOND) => teamchat_markdown::global_time(seconds),
                 _ => name(),
             },
-            ["subteam", ..] => name(),
+            ["subteam", id, ..] => text.unwrap_or_else(|| format!("@{id}")),
             _ => text.unwrap_or_else(|| command.to_owned()),
         },
         _ => {
@@ -187,7 +187,7 @@ mod tests {
             ("<@U1|ada> <@U2> <#C1|general>", "@ada @U2 #general"),
             ("<!date^1790000000^{date}|a day>", "<time:2026-09-21T14:13:20+00:00>"),
             ("<!date^1790000000000^{date}|a day>", "a day"),
-            ("<!subteam^S1|@team>", "@team"),
+            ("<!subteam^S1|@team> <!subteam^S2>", "@team @S2"),
             ("a &lt;b&gt; &amp;amp;", "a <b> &amp;"),
             ("`*code*` *x*", "`*code*` **x**"),
             ("see ```a *b*\n&lt;c``` *d*", "see \n```\na *b*\n<c\n```\n **d**"),

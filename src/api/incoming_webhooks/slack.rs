@@ -3,8 +3,8 @@
 use super::mrkdwn;
 use super::payload::{Options, Payload, Post, Posts, Refusal};
 use super::text::{code_block, label, line, link, quote, web_address};
-use crate::types::whole_seconds;
-use teamchat_markdown::{FlatList, nested_lists};
+use crate::types::{LAST_SECOND, whole_seconds};
+use teamchat_markdown::{FlatList, global_time, nested_lists};
 
 /// The most blocks, attachments or elements of a list that are read.
 const MAX_ITEMS: usize = 100;
@@ -114,7 +114,30 @@ fn block(block: Payload<'_>, pieces: &mut Vec<String>) {
         }
         "markdown" => add(pieces, block.find_text("/text").unwrap_or_default().to_owned()),
         "rich_text" => rich_text(block, pieces),
+        "table" => table(block, pieces),
         _ => {}
+    }
+}
+
+/// Adds a table, whose first row is its header.
+fn table(block: Payload<'_>, pieces: &mut Vec<String>) {
+    let cells = |row: Payload<'_>| -> Vec<String> {
+        let shown = row.find_list("").take(MAX_ITEMS).map(|found| {
+            let mut texts = Vec::new();
+            match found.find_text("/type") {
+                Some("rich_text") => rich_text(found, &mut texts),
+                _ => texts.extend(found.find("/text").or(found.find("/value")).map(Payload::shown)),
+            }
+            cell(&texts.join(" "))
+        });
+        shown.collect()
+    };
+    let rows: Vec<Vec<String>> = block.find_list("/rows").take(MAX_ITEMS).map(cells).collect();
+    let width = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let mut lines: Vec<String> = rows.iter().map(|row| format!("| {} |", row.join(" | "))).collect();
+    if width > 0 {
+        lines.insert(1, format!("|{}", "-|".repeat(width)));
+        add(pieces, lines.join("\n"));
     }
 }
 
@@ -201,7 +224,13 @@ fn span(span: Payload<'_>) -> String {
         "emoji" => format!(":{}:", line(span.find_text("/name").unwrap_or_default())),
         "user" => format!("@{}", line(span.find_text("/user_id").unwrap_or_default())),
         "channel" => format!("#{}", line(span.find_text("/channel_id").unwrap_or_default())),
+        "usergroup" => format!("@{}", line(span.find_text("/usergroup_id").unwrap_or_default())),
         "broadcast" => "@**all**".to_owned(),
+        "color" => line(span.find_text("/value").unwrap_or_default()),
+        "date" => match span.integer("/timestamp") {
+            Ok(seconds @ 0..=LAST_SECOND) => global_time(seconds),
+            _ => line(span.find_text("/fallback").unwrap_or_default()),
+        },
         _ => {
             let text = span.find_text("/text").unwrap_or_default();
             let mut styled = text.to_owned();
