@@ -42,7 +42,8 @@ pub fn read(kind: Body, content_type: Option<&str>, body: &Bytes) -> Result<Valu
             if has_more_values(json.as_bytes(), MAX_JSON_VALUES) {
                 return Err(Refusal::Invalid("Too many values in the payload"));
             }
-            let value = serde_json::from_str(json).map_err(|_| Refusal::InvalidJson)?;
+            let json = without_lone_surrogates(json);
+            let value = serde_json::from_str(&json).map_err(|_| Refusal::InvalidJson)?;
             Ok(readable(value))
         }
         Body::Text => {
@@ -60,6 +61,32 @@ pub fn read(kind: Body, content_type: Option<&str>, body: &Bytes) -> Result<Valu
 /// The refusal of a body that is no text: with the name of an unknown charset, or with the usual words.
 fn refusal(error: FormError, otherwise: Refusal) -> Refusal {
     if let FormError::UnknownCharset(_) = error { Refusal::Charset(error) } else { otherwise }
+}
+
+/// Replaces escaped halves of surrogate pairs by U+FFFD. Programs in JavaScript send them when they cut a text within an
+/// emoji, and the parser refuses them.
+fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
+    let escaped = |at: usize| {
+        let digits = json.get(at..)?.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut replaced = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = json.get(at..).and_then(|rest| rest.find('\\')) {
+        at += found;
+        match (escaped(at), escaped(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at += 12,
+            (Some(0xd800..=0xdfff), _) => {
+                replaced.push_str(&json[copied..at]);
+                replaced.push_str("\\ufffd");
+                at += 6;
+                copied = at;
+            }
+            // The escaped character may be a backslash. One of several bytes is an error, which the parser finds.
+            _ => at = json.ceil_char_boundary(at + 2),
+        }
+    }
+    if copied == 0 { Cow::Borrowed(json) } else { Cow::Owned(replaced + &json[copied..]) }
 }
 
 /// Returns the value with texts as the renderer reads them, except for tabs. The renderer omits some characters;
@@ -152,6 +179,20 @@ mod tests {
                     "{content_type}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn halves_of_surrogate_pairs_are_replaced() {
+        for (body, expected) in [
+            (r#"{"a": "cut \ud83d", "b": "\ude00!"}"#, json!({"a": "cut \u{fffd}", "b": "\u{fffd}!"})),
+            (r#"["\ud83d\ud83d\ude00", "\uD83D\uDE00"]"#, json!(["\u{fffd}\u{1f600}", "\u{1f600}"])),
+            (r#"["\\ud83d", "\\\ud83dé"]"#, json!(["\\ud83d", "\\\u{fffd}é"])),
+        ] {
+            assert_eq!(read(Body::Json, None, &Bytes::from(body)), Ok(expected), "{body}");
+        }
+        for body in ["[\"\\", "[\"\\é\"]", "[\"\\ud83\"]", "[\"\\u\"]", "\\ud83d"] {
+            assert_eq!(read(Body::Json, None, &Bytes::from(body)), Err(Refusal::InvalidJson), "{body}");
         }
     }
 

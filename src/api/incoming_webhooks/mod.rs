@@ -33,12 +33,14 @@ use crate::domain::rendering::render_for;
 use crate::domain::{messages, notices, rows};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, VISITOR, Visitor};
 use crate::store::{Snapshot, Tx};
-use crate::types::{JsonOrText, UserId};
+use crate::types::{JsonOrText, UserId, is_unprintable};
 use bytes::Bytes;
 use filter::Filter;
 use hyper::Method;
 use payload::{Options, Payload, Post, Refusal};
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 use table::Integration;
 use teamchat_markdown::{Words, silenced};
@@ -118,10 +120,28 @@ pub struct DeliverParams {
     desc: Option<String>,
 }
 
+impl DeliverParams {
+    /// Decodes channel and topic once more: as published, for programs that encode the parameters of a URL twice.
+    fn decoded(mut self) -> Self {
+        let decode = |text: &mut String| {
+            if let Ok(Cow::Owned(decoded)) = percent_decode_str(text).decode_utf8() {
+                *text = decoded;
+            }
+        };
+        if let Some(topic) = &mut self.topic {
+            decode(topic);
+        }
+        if let Some(JsonOrText::Text(name)) = &mut self.stream {
+            decode(name);
+        }
+        self
+    }
+}
+
 /// `POST /external/{integration}`: posts the messages that the integration creates from the body.
 async fn deliver(call: Call<Visitor>, params: DeliverParams) -> ApiResult<Reply<DeliveryReply>> {
     let integration = table::find(&params.integration).ok_or_else(ApiError::not_found)?;
-    let params = Arc::new(params);
+    let params = Arc::new(params.decoded());
     let caller = call.caller.user().cloned().ok_or_else(|| ApiError::missing("api_key"))?;
     match deliver_as(&call, &params, integration, &caller).await {
         Ok(reply) => Ok(reply),
@@ -370,7 +390,8 @@ impl Delivery {
         let Self { integration, params, sender, now, origin, .. } = self;
         let destination = match &params.stream {
             Some(stream) => {
-                let own_topic = text::line(&post.topic);
+                // A title with characters that topics cannot have is worth a message too.
+                let own_topic = text::line(&post.topic).replace(is_unprintable, "");
                 let topic = params.topic.as_deref().unwrap_or(&own_topic);
                 destination::resolve(
                     Ctx::new(snapshot, sender, *now),

@@ -7,7 +7,8 @@ use serde_json::Value;
 /// Creates the message of a delivery of Home Assistant.
 pub fn homeassistant(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let topic = payload.find_text("/topic").or(payload.find_text("/title")).unwrap_or("homeassistant");
-    Ok(vec![Post::new(topic, payload.text("/message")?, "")])
+    // A template may produce a number.
+    Ok(vec![Post::new(topic, payload.at("/message")?.shown(), "")])
 }
 
 /// Creates the message of a delivery of IFTTT or Zapier.

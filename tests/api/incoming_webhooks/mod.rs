@@ -46,6 +46,23 @@ async fn json_is_shown_in_a_channel_or_to_the_owner() {
     assert_eq!(message["sender_full_name"], "Deliverer");
 }
 
+#[tokio::test]
+async fn channels_and_topics_may_be_encoded_twice() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let channel = server.channel("über uns", &[&ada]).await;
+    let api_key = key(&ada).await;
+    for (stream, topic, expected) in [
+        ("%C3%BCber%20uns", "caf%C3%A9%20%231", "café #1"),
+        ("über uns", "50% off", "50% off"),
+        ("über uns", "%FF", "%FF"),
+    ] {
+        tell(&server, json!({"api_key": api_key, "stream": stream, "topic": topic}), "1").await.ok();
+        let message = newest(&ada).await;
+        assert_eq!((&message["stream_id"], &message["subject"]), (&json!(channel), &json!(expected)));
+    }
+}
+
 // conformance: conv-85
 #[tokio::test]
 async fn payloads_are_read_in_their_charset() {
