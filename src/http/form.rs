@@ -340,8 +340,17 @@ pub(super) fn file_name_of(field: &multer::Field<'_>) -> Result<Option<String>, 
             let name: Vec<u8> = percent_encoding::percent_decode_str(encoded).collect();
             Ok(Some(charset?.decode_part(&name)?.into_owned()))
         }
+        (None, None) if std::str::from_utf8(disposition).is_err() => unknown_charset_name(disposition),
         (None, None) => Ok(None),
     }
+}
+
+/// The `filename` of a header that is not UTF-8: programs on old systems write it in the charset of the system, which they do
+/// not name. It is read as that of most of them.
+fn unknown_charset_name(disposition: &[u8]) -> Result<Option<String>, FormError> {
+    let disposition = Charset::named("windows-1252")?.decode_part(disposition)?;
+    let quoted = disposition.split_once("filename=\"").and_then(|(_, rest)| rest.split_once('"'));
+    Ok(quoted.map(|(name, _)| name.to_owned()))
 }
 
 #[cfg(test)]
@@ -484,6 +493,10 @@ mod tests {
         ] {
             assert_eq!(file_name(head), Ok(vec![expected.to_owned()]), "{head}");
         }
+        let body = b"--edge\r\nContent-Disposition: form-data; name=\"a\"; filename=\"caf\xe9.png\"\r\n\r\nx\r\n--edge--\r\n";
+        let content_type = Some("multipart/form-data; boundary=edge");
+        let form = Form::new(None, content_type, Bytes::from_static(body), vec![]).unwrap();
+        assert_eq!(form.files()[0].file_name, "café.png");
         let unknown = file_name("; filename*=klingon''caf%E9.png").unwrap_err();
         assert_eq!(unknown, FormError::UnknownCharset("klingon".to_owned()));
     }

@@ -218,6 +218,18 @@ async fn each_person_has_a_share_of_the_quota() {
     assert_eq!(used().await, 5 << 20);
 }
 
+#[tokio::test]
+async fn names_in_the_charset_of_an_old_system_are_read() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let head = b"--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"caf\xe9.txt\"\r\n\r\n";
+    let body = [&head[..], b"hello\r\n--edge--\r\n"].concat();
+    let request = ada.request(Method::POST, "/user_uploads").body("multipart/form-data; boundary=edge", body);
+    let answer = request.send().await.ok();
+    assert_eq!(answer["filename"], "café.txt");
+    assert_eq!(load(&ada, answer["url"].as_str().unwrap()).await.bytes, b"hello");
+}
+
 // conformance: upload-5
 #[tokio::test]
 async fn names_beyond_ascii_are_kept_and_found() {
