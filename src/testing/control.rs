@@ -180,6 +180,10 @@ fn unknown(method: &Method, path: &str) -> ApiError {
 }
 
 fn read<T: DeserializeOwned>(body: &str) -> ApiResult<T> {
+    // The parser would take the values of a list as the members in their order.
+    if body.trim_ascii_start().starts_with('[') {
+        return Err(ApiError::bad_request("the body is a list, where an object is expected"));
+    }
     serde_json::from_str(body)
         .map_err(|error| ApiError::bad_request(format!("the body is not the JSON that is expected: {error}")))
 }

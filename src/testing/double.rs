@@ -16,6 +16,7 @@ use crate::store::{Database, DatabaseCopy, StoreError};
 use crate::types::{Clock, LAST_SECOND, UserId};
 use crate::{events, scheduler};
 use hyper::Method;
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::net::SocketAddr;
@@ -308,7 +309,7 @@ impl Double {
         let milliseconds = self.clock.milliseconds();
         ClockState {
             now: Date::from_milliseconds(milliseconds),
-            timestamp: Duration::from_millis(milliseconds.unsigned_abs()).as_secs_f64(),
+            timestamp: SignedDuration::from_millis(milliseconds).as_secs_f64(),
             frozen: self.clock.is_frozen(),
         }
     }

@@ -206,6 +206,9 @@ async fn control_errors_have_a_reason() {
     let server = Program::start(SMALL, &[]);
     let cases = [
         (Method::POST, "/faults", json!({"status": 429, "path ": "x"}), 400, "unknown field `path `"),
+        (Method::POST, "/faults", json!(["GET", "/messages"]), 400, "the body is a list"),
+        (Method::PUT, "/level", json!([5]), 400, "the body is a list"),
+        (Method::POST, "/queues/expire", json!([]), 400, "the body is a list"),
         (Method::POST, "/faults", json!({"times": 2}), 400, "a fault needs one of"),
         (
             Method::POST,

@@ -62,6 +62,14 @@ async fn errors_of_fixtures_in_code_have_no_line() {
     assert_eq!(error.to_string(), "fixtures: PATCH /realm has no parameter nmae");
 }
 
+#[tokio::test]
+async fn a_clock_before_1970_has_a_negative_timestamp() {
+    let fixtures = Fixtures::new().user(User::owner("iago@example.com", "Iago")).frozen_at(-60);
+    let server = TestServer::start(fixtures).await.unwrap();
+    let clock = server.clock().await.unwrap();
+    assert_eq!((clock.timestamp, clock.frozen), (-60.0, true));
+}
+
 #[test]
 fn a_test_server_needs_no_runtime() {
     let fixtures = Fixtures::new()
