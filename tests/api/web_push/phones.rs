@@ -195,6 +195,8 @@ async fn what_is_deleted_or_does_not_mention_any_more_is_taken_back() {
     phone(&mut bouncer, &ada, "google").await;
     let channel = server.channel("general", &[&ada, &bob]).await;
     let path = |id: i64| format!("/messages/{id}");
+    // A mention makes the user follow the topic, which would be another reason.
+    ada.patch("/settings", json!({"enable_followed_topic_push_notifications": false})).await.ok();
     let edited = bob.send(channel, "named", "@**Ada** hello").await;
     assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
     bob.patch(&path(edited), json!({"content": "@**Ada** hello again"})).await.ok();
