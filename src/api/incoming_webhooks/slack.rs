@@ -2,7 +2,7 @@
 
 use super::mrkdwn;
 use super::payload::{Options, Payload, Post, Posts, Refusal};
-use super::text::{code_block, label, line, link, quote, web_address};
+use super::text::{bold, code_block, label, line, link, quote, web_address};
 use crate::types::{LAST_SECOND, whole_seconds};
 use teamchat_markdown::{FlatList, global_time, nested_lists};
 
@@ -71,6 +71,13 @@ fn button(element: Payload<'_>) -> String {
     element.find_text("/url").map(|url| link(&title, url)).unwrap_or_default()
 }
 
+/// Buttons in a line.
+fn buttons<'a>(elements: impl Iterator<Item = Payload<'a>>) -> String {
+    let links: Vec<String> =
+        elements.take(MAX_ITEMS).map(button).filter(|button| !button.is_empty()).collect();
+    links.join(" · ")
+}
+
 /// Adds the text of a block.
 fn block(block: Payload<'_>, pieces: &mut Vec<String>) {
     match block.find_text("/type").unwrap_or_default() {
@@ -82,7 +89,8 @@ fn block(block: Payload<'_>, pieces: &mut Vec<String>) {
         }
         "divider" => pieces.push("----".to_owned()),
         "image" => add(pieces, image(block)),
-        "section" => section(block, pieces),
+        "section" | "alert" => section(block, pieces),
+        "card" | "carousel" | "container" => group(block, pieces),
         "context" => {
             for element in block.find_list("/elements").take(MAX_ITEMS) {
                 let shown = if element.find_text("/type") == Some("image") {
@@ -93,15 +101,7 @@ fn block(block: Payload<'_>, pieces: &mut Vec<String>) {
                 add(pieces, shown);
             }
         }
-        "actions" => {
-            let buttons: Vec<String> = block
-                .find_list("/elements")
-                .take(MAX_ITEMS)
-                .map(button)
-                .filter(|button| !button.is_empty())
-                .collect();
-            add(pieces, buttons.join(" · "));
-        }
+        "actions" => add(pieces, buttons(block.find_list("/elements"))),
         "video" => {
             let title = block.find("/title").map(|title| line(&text_of(title))).unwrap_or_default();
             add(
@@ -114,13 +114,30 @@ fn block(block: Payload<'_>, pieces: &mut Vec<String>) {
         }
         "markdown" => add(pieces, block.find_text("/text").unwrap_or_default().to_owned()),
         "rich_text" => rich_text(block, pieces),
-        "table" => table(block, pieces),
+        "table" | "data_table" => table(block, pieces),
         _ => {}
     }
 }
 
+/// Adds a card, a carousel of cards or a container of blocks.
+fn group(group: Payload<'_>, pieces: &mut Vec<String>) {
+    match group.find("/rich_text_title") {
+        Some(title) => rich_text(title, pieces),
+        None => add(pieces, group.find("/title").map(|title| bold(&text_of(title))).unwrap_or_default()),
+    }
+    for text in ["/subtitle", "/body"].into_iter().filter_map(|path| group.find(path)) {
+        add(pieces, text_of(text));
+    }
+    add(pieces, group.find("/hero_image").map(image).unwrap_or_default());
+    for item in group.find_list("/elements").chain(group.find_list("/child_blocks")).take(MAX_ITEMS) {
+        block(item, pieces);
+    }
+    add(pieces, buttons(group.find_list("/actions")));
+}
+
 /// Adds a table, whose first row is its header.
 fn table(block: Payload<'_>, pieces: &mut Vec<String>) {
+    add(pieces, block.find_text("/caption").map(bold).unwrap_or_default());
     let cells = |row: Payload<'_>| -> Vec<String> {
         let shown = row.find_list("").take(MAX_ITEMS).map(|found| {
             let mut texts = Vec::new();
