@@ -1,7 +1,7 @@
 //! `/realm`: the organization's settings and its deactivation.
 //!
 //! - `update`: `PATCH /realm`; `rules` for its parameters that are no settings;
-//! - [`state`]: the organization in the response of `POST /register`; [`policies`]: deprecated forms of permissions.
+//! - [`state`]: the organization in the response of `POST /register`; `policies`: deprecated forms of permissions.
 
 mod policies;
 mod rules;

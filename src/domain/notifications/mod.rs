@@ -1,7 +1,7 @@
 //! Notifications of messages outside of clients: which users get one, and why.
 //!
 //! - this file: the decision, a function of facts;
-//! - [`facts`]: loading the facts;
+//! - `facts`: loading the facts;
 //! - [`deciding`]: who is notified of a message, now or when their clients are gone;
 //! - [`waiting`]: the queues in the file;
 //! - [`mentions`]: whether a user or a group of theirs is mentioned;

@@ -8,8 +8,8 @@
 //! - [`index`]: writing the index after messages are acknowledged, and the list of words that completes prefixes;
 //! - [`purge`]: removal of unused words and topics from both;
 //! - [`text`]: the words of a text, as the index splits it;
-//! - [`stem`]: the index's stemmer, to know which words of a message matched;
-//! - [`emoji`]: emoji, which match however they are written;
+//! - `stem`: the index's stemmer, to know which words of a message matched;
+//! - `emoji`: emoji, which match however they are written;
 //! - [`query`]: parsing of queries; [`highlight`]: highlighting matches in HTML.
 
 mod emoji;
