@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, clickButton, clickText, clickWithMouse, compose, eventually, fillIn, IS_FIREFOX, onElement, onElements, press, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
+import { axeViolations, clickButton, clickText, clickWithMouse, compose, eventually, fillIn, IS_FIREFOX, onElement, onElements, pressOn, press, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -64,7 +64,7 @@ describe("the page", () => {
     // All messages of the channel: the box says where it writes to.
     await go(ada, `#narrow/channel/${channel}`);
     await untilText(ada, ".composer__closed button", "Message #new ferry");
-    await ada.keyboard.press("c");
+    await pressOn(ada, "body", "c");
     await until(ada, () => document.querySelector(".composer [aria-label=Channel]")?.value === "new ferry");
   });
 
