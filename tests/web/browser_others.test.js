@@ -97,6 +97,8 @@ describe("a conversation that moves", () => {
     await clickText(ada, "[role=menuitem]", "Mark as unread");
     await untilText(ada, ".timeline__notice", "Messages are not marked as read here.");
     assert.equal(await isUnread(), true);
+    // The menu has what the page knows.
+    await untilEqual(ada, `[data-id="${id}"]`, (row) => "unread" in row.dataset, true);
     await clickButton(ada, "Actions on the topic");
     await clickText(ada, "[role=menuitem]", "Mark as read");
     await eventually(async () => assert.equal(await isUnread(), false));
@@ -196,6 +198,8 @@ describe("what is written", () => {
     await until(ada, () => document.querySelector(".editor-form textarea")?.value === "Frist of all");
     await clickText(ada, ".editor-form .button--primary", "Save");
     await untilText(ada, ".message-row .content", "Frist of all");
+    // The event may come before the reply.
+    await until(ada, () => !document.querySelector(".editor-form"));
     await ada.reload();
     await untilText(ada, ".message-row .content", "Frist of all");
     assert.equal(await countOf(ada, ".editor-form"), 0);
