@@ -6,6 +6,7 @@
 import { channelsOf, muteUser } from "../api/endpoints_on_demand.js";
 import { fill, h, icon } from "../lib/dom.js";
 import { asList, parseJson } from "../lib/parse.js";
+import { effect } from "../lib/signal.js";
 import { dayText, relativeTime } from "../lib/time.js";
 import { locale, t } from "../lib/words.js";
 import { mayResetPassword, roleNames } from "../selectors/roles.js";
@@ -153,11 +154,12 @@ export function showProfile(app, userId, onClose) {
       onClose,
       class: "dialog--small",
     });
-  const fields = (store.state.custom_profile_fields ?? []).flatMap((definition) => {
-    const data = user.profile_data?.[definition.id];
-    if (!data?.value) return [];
-    return [h("dt", null, definition.name), h("dd", null, profileValue(app, definition, data))];
-  });
+  const fields = () =>
+    (store.state.custom_profile_fields ?? []).flatMap((definition) => {
+      const data = store.users.get(userId)?.profile_data?.[definition.id];
+      if (!data?.value) return [];
+      return [h("dt", null, definition.name), h("dd", null, profileValue(app, definition, data))];
+    });
   const groups = (store.state.realm_user_groups ?? []).filter(
     (group) => !group.is_system_group && !group.deactivated && group.members.includes(userId),
   );
@@ -170,35 +172,41 @@ export function showProfile(app, userId, onClose) {
     );
     fill(channels, links.length > 0 ? links.flatMap((link, at) => [at > 0 && ", ", link]) : "–");
   });
+  const list = h("dl", { class: "facts" });
+  const showFacts = () => {
+    store.on("users");
+    fill(list, [
+      fields(),
+      user.date_joined && [h("dt", null, t("Joined")), h("dd", null, dayText(user.date_joined))],
+      groups.length > 0 && [h("dt", null, t("Groups")), h("dd", null, groups.map(({ name }) => name).join(", "))],
+      h("dt", null, t("Channels")),
+      channels,
+    ]);
+  };
   return showDialog(
     user.full_name,
-    () => [
-      h(
-        "div",
-        { class: "profile" },
-        h("img", { class: "avatar", src: ownPath(`/avatar/${userId}/medium`), alt: "", width: 120, height: 120 }),
-        facts(app, user),
-      ),
-      h(
-        "dl",
-        { class: "facts" },
-        fields,
-        user.date_joined && [h("dt", null, t("Joined")), h("dd", null, dayText(user.date_joined))],
-        groups.length > 0 && [h("dt", null, t("Groups")), h("dd", null, groups.map(({ name }) => name).join(", "))],
-        h("dt", null, t("Channels")),
-        channels,
-      ),
-      h(
-        "div",
-        { class: "dialog__buttons" },
-        store.state.is_admin && button(t("Edit"), () => edit(app, user)),
+    () => {
+      effect(showFacts);
+      return [
         h(
-          "a",
-          { class: "button button--primary", href: `#${app.fragmentOf([{ operator: "dm", operand: [userId] }])}` },
-          t("Send direct message"),
+          "div",
+          { class: "profile" },
+          h("img", { class: "avatar", src: ownPath(`/avatar/${userId}/medium`), alt: "", width: 120, height: 120 }),
+          facts(app, user),
         ),
-      ),
-    ],
+        list,
+        h(
+          "div",
+          { class: "dialog__buttons" },
+          store.state.is_admin && button(t("Edit"), () => edit(app, user)),
+          h(
+            "a",
+            { class: "button button--primary", href: `#${app.fragmentOf([{ operator: "dm", operand: [userId] }])}` },
+            t("Send direct message"),
+          ),
+        ),
+      ];
+    },
     { onClose },
   );
 }
