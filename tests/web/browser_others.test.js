@@ -96,7 +96,7 @@ describe("a conversation that moves", () => {
     await clickButton(ada, "Actions on the topic");
     await clickText(ada, "[role=menuitem]", "Mark as unread");
     await untilText(ada, ".timeline__notice", "Messages are not marked as read here.");
-    assert.equal(await isUnread(), true);
+    await eventually(async () => assert.equal(await isUnread(), true));
     // The menu has what the page knows.
     await untilEqual(ada, `[data-id="${id}"]`, (row) => "unread" in row.dataset, true);
     await clickButton(ada, "Actions on the topic");
