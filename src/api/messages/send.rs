@@ -94,7 +94,7 @@ impl Requested {
 pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Reply<SendReply>> {
     let client = call.info.client.clone();
     let local_id = params.local_id.map(BoundedText::into_inner);
-    let draft = Requested {
+    let requested = Requested {
         kind: params.r#type,
         content: messages::rules::content(&params.content)?,
         widget: params.widget_content.as_deref().map(Widget::parse).transpose()?,
@@ -105,39 +105,39 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
         client,
     };
     // Most messages of people. Their destination is found by the job that sends them, which has to look at it anyway.
-    if draft.kind == MessageType::Channel
+    if requested.kind == MessageType::Channel
         && !call.caller.is_bot()
-        && let Some(rendered) = render_plain(&call.app, &draft.content).await?
+        && let Some(rendered) = render_plain(&call.app, &requested.content).await?
     {
         let job = move |tx: &mut Tx<'_>, caller: &User| {
-            let to = draft.to.clone();
-            let destination = draft.find_destination(tx.ctx(caller))?;
-            let message = draft.rendered(destination, rendered);
+            let to = requested.to.clone();
+            let destination = requested.find_destination(tx.ctx(caller))?;
+            let message = requested.rendered(destination, rendered);
             send_if(tx, caller, message, |ctx, destination| destination::check(ctx, &to, destination))
         };
         return Reply::data(&SendReply::from(call.write(job).await?));
     }
-    send_with_markup(call, draft).await
+    send_with_markup(call, requested).await
 }
 
 /// Finds the destination and renders the message on a snapshot, and then sends it.
-async fn send_with_markup(call: Call<User>, draft: Requested) -> ApiResult<Reply<SendReply>> {
+async fn send_with_markup(call: Call<User>, requested: Requested) -> ApiResult<Reply<SendReply>> {
     let (now, origin) = (call.app.clock.seconds(), call.info.origin.clone());
     let caller = Caller::clone(&call.caller);
-    let (text, to) = (draft.content.clone(), draft.to.clone());
+    let (text, to) = (requested.content.clone(), requested.to.clone());
     let prepared = on_snapshot(&call.app, Some(caller.quota_owner()), &[&text], move |snapshot| {
         let ctx = Ctx::new(snapshot, &caller, now);
-        let destination = draft.find_destination(ctx)?;
+        let destination = requested.find_destination(ctx)?;
         // This holds even if the sender has lost the permission to send.
-        if let Some(echo) = &draft.echo {
-            let name = SentName::new(echo, &destination, &draft.content);
+        if let Some(echo) = &requested.echo {
+            let name = SentName::new(echo, &destination, &requested.content);
             if let Some(id) = sent_names::find(snapshot, caller.user_id, &name)? {
                 return Ok(Err(SentMessage::known(id)));
             }
         }
-        destination::check(ctx, &draft.to, &destination)?;
-        let rendered = render_for(ctx, &origin, &draft.content)?;
-        Ok(Ok(draft.rendered(destination, rendered)))
+        destination::check(ctx, &requested.to, &destination)?;
+        let rendered = render_for(ctx, &origin, &requested.content)?;
+        Ok(Ok(requested.rendered(destination, rendered)))
     })
     .await;
     let message = match prepared {
