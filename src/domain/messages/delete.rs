@@ -4,7 +4,6 @@ use crate::domain::access;
 use crate::domain::files::references;
 use crate::domain::messages::audience::{by_known_messages, recipients};
 use crate::domain::messages::events::MessagesDeleted;
-use crate::domain::messages::flags::bit;
 use crate::domain::messages::receipts::moved;
 use crate::domain::messages::{channel_summary, phones, reminders, sql};
 use crate::domain::rows::channel::StreamRow;
@@ -12,7 +11,6 @@ use crate::error::ApiResult;
 use crate::events::Audience;
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, UserId};
-use std::collections::BTreeSet;
 
 /// Deletes messages of one topic, ascending. Everyone who could see some of them gets an event about those. `topic` is
 /// the name that clients know. `deleter` gets the event even if they are not subscribed (feature level 274).
@@ -34,12 +32,11 @@ pub fn from_channel(
     tx.withdraw_events(ids)?;
     references::release_deleted(tx, ids)?;
     reminders::forget_messages(tx, ids)?;
-    let mut mentioned = BTreeSet::new();
+    let mentioned = phones::mentioned_in(tx, ids)?;
     for id in ids {
-        mentioned.extend(sql::users_with_flag(tx, *id, bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED)?);
         sql::delete(tx, *id)?;
     }
-    phones::messages_withdrawn(tx, &mentioned.into_iter().collect::<Vec<_>>(), ids)?;
+    phones::messages_withdrawn(tx, &mentioned, ids)?;
     moved::remove(tx, stream.recipient_id, &ids.iter().filter_map(|id| id.bit()).collect())?;
     for (ids, audience) in &notified {
         for event in MessagesDeleted::events(ids, Some((stream.stream_id, topic)), None) {

@@ -1,11 +1,13 @@
 //! Changes of messages and accounts that matter to phones: messages that they show are taken back when they are read or deleted,
 //! or do not mention the user any more, and the phones of a deactivated user are forgotten.
 
+use crate::domain::messages::flags::bit;
+use crate::domain::messages::sql;
 use crate::error::ApiResult;
 use crate::store::{Tx, bitmap};
 use crate::types::{MessageId, RecipientId, UserId};
 use roaring::RoaringBitmap;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// The newest messages of a notification that are looked up when messages are read. Those of a notification are in one conversation,
 /// unless some were moved.
@@ -31,27 +33,34 @@ pub fn messages_read(
         .query_map((recipient_id, serde_json::to_string(&ids)?), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     shown.retain(|(_, read)| read.iter().any(|id| here.contains(id)));
-    if shown.is_empty() {
-        return Ok(());
+    make_shown_due(tx, user_id, &shown)
+}
+
+/// The users whom these messages mention, by themselves or their topics; none if there are no phones.
+pub fn mentioned_in(tx: &Tx<'_>, ids: &[MessageId]) -> ApiResult<Vec<UserId>> {
+    let mut mentioned = BTreeSet::new();
+    if are_used(tx)? {
+        for id in ids {
+            let flags = bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED;
+            mentioned.extend(sql::users_with_flag(tx, *id, flags)?);
+        }
     }
-    let tags: Vec<&String> = shown.iter().map(|(tag, _)| tag).collect();
-    make_due(tx, user_id, Some(serde_json::to_string(&tags)?))
+    Ok(mentioned.into_iter().collect())
+}
+
+fn are_used(tx: &Tx<'_>) -> rusqlite::Result<bool> {
+    tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM push_device)")?.query_row([], |row| row.get(0))
 }
 
 /// Makes the notifications of these users' phones due that show one of these messages: it was deleted, or does not mention them any
 /// more.
 pub fn messages_withdrawn(tx: &Tx<'_>, user_ids: &[UserId], ids: &[MessageId]) -> ApiResult<()> {
-    let are_used = "SELECT EXISTS (SELECT 1 FROM push_device)";
-    if user_ids.is_empty() || !tx.prepare_cached(are_used)?.query_row([], |row| row.get::<_, bool>(0))? {
+    if user_ids.is_empty() || !are_used(tx)? {
         return Ok(());
     }
     let ids: RoaringBitmap = ids.iter().filter_map(|id| id.bit()).collect();
     for user_id in user_ids {
-        let shown = shown(tx, *user_id, |id| ids.contains(id))?;
-        if !shown.is_empty() {
-            let tags: Vec<&String> = shown.iter().map(|(tag, _)| tag).collect();
-            make_due(tx, *user_id, Some(serde_json::to_string(&tags)?))?;
-        }
+        make_shown_due(tx, *user_id, &shown(tx, *user_id, |id| ids.contains(id))?)?;
     }
     Ok(())
 }
@@ -78,6 +87,14 @@ fn shown(
         }
     }
     Ok(shown)
+}
+
+fn make_shown_due(tx: &Tx<'_>, user_id: UserId, shown: &[(String, Vec<u32>)]) -> ApiResult<()> {
+    if shown.is_empty() {
+        return Ok(());
+    }
+    let tags: Vec<&String> = shown.iter().map(|(tag, _)| tag).collect();
+    make_due(tx, user_id, Some(serde_json::to_string(&tags)?))
 }
 
 /// Makes all notifications of a user's phones due that show messages: all are read.
