@@ -189,8 +189,7 @@ async fn what_is_read_is_taken_back() {
 // conformance: push-21
 #[tokio::test]
 async fn what_is_deleted_or_does_not_mention_any_more_is_taken_back() {
-    let mut bouncer = Bouncer::start();
-    let server = TestServer::start_with(bouncer.options()).await;
+    let (mut bouncer, server) = Bouncer::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     phone(&mut bouncer, &ada, "google").await;
     let channel = server.channel("general", &[&ada, &bob]).await;
