@@ -79,7 +79,8 @@ const CONVERSATIONS: &str = "
     SELECT 'user ' || user_id || ' takes part in ' || recipient_id || ', which is no direct conversation'
     FROM direct_participant JOIN recipient USING (recipient_id) WHERE recipient.user_ids IS NULL";
 
-/// Periods of subscription: in order, apart, and open for those who are subscribed alone.
+/// Periods of subscription: in order, apart, and open for those who are subscribed alone. An empty one, which marks messages
+/// that were moved to the channel, may be within another.
 const SPANS: &str = "
     SELECT 'user ' || user_id || ' in channel ' || stream_id || ': a period ends before it begins (' || from_message_id || ')'
     FROM subscription_span WHERE until_message_id < from_message_id
@@ -88,7 +89,8 @@ const SPANS: &str = "
         || b.from_message_id || ')'
     FROM subscription_span AS a JOIN subscription_span AS b
         ON b.user_id = a.user_id AND b.stream_id = a.stream_id AND b.from_message_id > a.from_message_id
-    WHERE a.until_message_id IS NULL OR a.until_message_id > b.from_message_id
+    WHERE (a.until_message_id IS NULL OR a.until_message_id > b.from_message_id)
+        AND b.until_message_id IS NOT b.from_message_id
     UNION ALL
     SELECT 'user ' || user_id || ' in channel ' || stream_id || ': a period is open without a subscription'
     FROM subscription_span AS span WHERE until_message_id IS NULL AND NOT EXISTS (

@@ -20,6 +20,7 @@ use growth::Growth;
 use regex::Regex;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
 use std::sync::LazyLock;
 use teamchat::types::Clock;
 
@@ -128,6 +129,9 @@ impl Move {
         assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
         let imported = import.run_on(&archive, &["--json", "--public-url", crate::upgrades::ORIGIN]);
         assert!(imported.status.success(), "{}", String::from_utf8_lossy(&imported.stderr));
+        let mut check = Command::new(env!("CARGO_BIN_EXE_teamchat"));
+        let checked = check.args(["check", "--db"]).arg(import.database()).output().unwrap();
+        assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
         let file = std::fs::read(import.database()).unwrap();
         let clock = Clock::manual(before.clock.seconds());
         let after = TestServer::start_on(&file, clock, populate::options()).await;
