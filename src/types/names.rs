@@ -32,9 +32,11 @@ const KEYCAP: char = '\u{20e3}';
 /// Similarity from which on a name is suggested for an unknown one: that of unknown flags.
 const MIN_SIMILARITY: f64 = 0.7;
 
-/// Returns the most similar one of these names, if one is similar: for the error about an unknown name.
+/// Returns the most similar one of these names, if one is similar: for the error about an unknown name. They are in lower
+/// case.
 pub fn nearest_name<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let similarities = names.into_iter().map(|known| (strsim::jaro(name, known), known));
+    let name = name.to_lowercase();
+    let similarities = names.into_iter().map(|known| (strsim::jaro(&name, known), known));
     let close = similarities.filter(|(similarity, _)| *similarity > MIN_SIMILARITY);
     close.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, known)| known)
 }

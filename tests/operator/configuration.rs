@@ -164,6 +164,7 @@ fn mistakes_are_named_with_their_line() {
             "there is no setting 'public_url'; the nearest name is 'public-url'",
         ),
         ("\n\nlistn = [\"127.0.0.1:0\"]", 3, "there is no setting 'listn'; the nearest name is 'listen'"),
+        ("LISTEN = []", 1, "there is no setting 'LISTEN'; the nearest name is 'listen'"),
         ("zzz = 1", 1, "there is no setting 'zzz'; 'teamchat serve --help' lists all of them"),
         ("config = \"other.toml\"", 1, "a configuration file cannot name another one"),
         ("help = true", 1, "there is no setting 'help'"),
