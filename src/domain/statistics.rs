@@ -118,10 +118,11 @@ impl Recent {
 fn count_messages_since(connection: &Connection, since: i64) -> ApiResult<i64> {
     let mut next =
         connection.prepare_cached("SELECT id, timestamp FROM message WHERE id >= ?1 ORDER BY id LIMIT 1")?;
-    let newest: i64 = connection
-        .prepare_cached("SELECT coalesce(max(id), 0) FROM message")?
-        .query_row([], |row| row.get(0))?;
-    let (mut low, mut high) = (0, newest + 1);
+    let range =
+        "SELECT coalesce((SELECT min(id) FROM message), 1), coalesce((SELECT max(id) FROM message), 0)";
+    let (mut low, newest): (i64, i64) =
+        connection.prepare_cached(range)?.query_row([], |row| row.try_into())?;
+    let mut high = newest + 1;
     while low < high {
         let middle = low + (high - low) / 2;
         match next.query_row([middle], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).optional()? {

@@ -356,6 +356,8 @@ async fn the_growth_of_the_last_30_days_says_how_long_the_disk_lasts() {
     };
     let status = async || server.command(Command::Status).await;
     send(2000).await;
+    let new = status().await;
+    assert_eq!(new["messages_in_30_days"], new["newest_message_id"], "all are new");
     server.clock.advance(10 * DAY);
     assert_eq!(status().await["days"], 10, "the organization is that old");
     server.clock.advance(30 * DAY);
