@@ -25,6 +25,7 @@ impl Serve {
             is_strict: flags.strict,
             options: self.options(&[])?,
         };
+        let is_created = !flags.ephemeral && !self.file.db.exists();
         let runtime = if flags.ephemeral { testing::runtime() } else { server::runtime() };
         runtime?.block_on(async {
             let program = Program::start(settings, address, flags.test_control).await;
@@ -40,7 +41,7 @@ impl Serve {
             let stopped = stop_signal()?;
             let url = ListenAddress::Tcp(program.address()).url(false);
             let control = program.control().map(|address| format!("http://{address}"));
-            self.print_ready(&[url], ("test_control_url", control), owner_link.as_deref(), false)?;
+            self.print_ready(&[url], ("test_control_url", control), owner_link.as_deref(), is_created)?;
             stopped.await;
             program.stop().await;
             Ok(())
@@ -96,7 +97,8 @@ impl Serve {
         if self.testing.ephemeral {
             writeln!(out, "  database   none: all data is gone when the server ends")?;
         } else {
-            writeln!(out, "  database   {}", self.file.db.display())?;
+            let new = if is_created { " (created)" } else { "" };
+            writeln!(out, "  database   {}{new}", self.file.db.display())?;
         }
         if let Some(url) = control {
             writeln!(out, "  control    {url}")?;

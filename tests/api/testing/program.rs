@@ -132,7 +132,9 @@ async fn fixtures_are_for_a_new_file_and_are_written_back() {
     let mut line = String::new();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line)
         .unwrap();
-    assert!(line.starts_with("{\"url\":\"http://127.0.0.1:"), "{line}");
+    let ready: Value = serde_json::from_str(&line).unwrap();
+    assert!(ready["url"].as_str().unwrap().starts_with("http://127.0.0.1:"), "{line}");
+    assert_eq!(ready["created"], true, "the database was missing");
     let dump = || command().args(["fixtures", "dump", "--db"]).arg(&db).output().unwrap();
     let running = dump();
     child.kill().unwrap();
