@@ -34,7 +34,6 @@ pub fn insert(target: &mut Target, organization: &mut Organization, report: &mut
     report.users = organization.people.len() as u64;
     report.channels = organization.streams.len() as u64;
     report.add("groups", organization.named_groups.iter().filter(|group| !group.is_system_group).count());
-    report.add("subscriptions", organization.subscriptions.len());
     report.leave_out(
         "people",
         organization.dummies,
@@ -107,7 +106,7 @@ pub fn insert(target: &mut Target, organization: &mut Organization, report: &mut
     for (email, id) in bot_ids {
         organization.system_bots.insert(email, id.bit().unwrap_or_default());
     }
-    insert_subscriptions(target, organization)
+    insert_subscriptions(target, organization, report)
 }
 
 /// The name of the integration in the configuration of an incoming webhook.
@@ -403,7 +402,11 @@ fn insert_pair(tx: &Tx<'_>, statement: &str, one: i64, other: i64) -> ImportResu
 }
 
 /// Inserts subscriptions of channels, and the direct message groups, whose people are their subscribers.
-fn insert_subscriptions(target: &mut Target, organization: &mut Organization) -> ImportResult<()> {
+fn insert_subscriptions(
+    target: &mut Target,
+    organization: &mut Organization,
+    report: &mut Report,
+) -> ImportResult<()> {
     let mut of_channels: Vec<(u32, Subscription)> = Vec::new();
     let mut people: HashMap<u32, Vec<UserId>> = HashMap::new();
     for row in std::mem::take(&mut organization.subscriptions) {
@@ -415,6 +418,7 @@ fn insert_subscriptions(target: &mut Target, organization: &mut Organization) ->
             Some(Place::Person(_)) | None => {}
         }
     }
+    report.add("subscriptions", of_channels.len());
     // Deactivated people receive nothing, though they are subscribed again when they are reactivated.
     let active: HashSet<u32> =
         organization.people.iter().filter(|person| person.is_active).map(|person| person.user_id).collect();

@@ -148,7 +148,8 @@ async fn groups_whose_names_differ_by_case_arrive() {
 async fn channels_keep_history_kinds_folders_and_subscriptions() {
     let import = Import::new("zulip");
     Archive::new().write(&import);
-    import.run(&[]);
+    let report = import.run(&[]);
+    assert_eq!(report["others"]["subscriptions"], 6, "those of direct messages are none");
     let server = import.serve().await;
     let ada = client(&server, "ada@example.com").await;
     let state = ada.post("/register", json!({"fetch_event_types": json!(["subscription", "stream",
