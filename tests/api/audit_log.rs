@@ -112,7 +112,8 @@ async fn logins_and_credentials_are_recorded() {
         (&json!("Ada"), &json!("Ada"), &json!("127.0.0.1"))
     );
     assert_eq!(login["after"], json!({"client": "teamchat-tests"}));
-    assert_eq!(entries(&owner, "key_created").await.len(), 1);
+    let created = entries(&owner, "key_created").await;
+    assert_eq!((created.len(), &created[0]["actor"]), (1, &json!("Ada")), "her login made it");
     let form = json!({"username": "ada@example.com", "password": "correct horse"});
     let session =
         server.anonymous().request_outside(Method::POST, "/accounts/login/").form(form).send().await;

@@ -19,15 +19,17 @@ use crate::domain::logins::known::LoginSource;
 use crate::domain::{keys, mail, notices};
 use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::{Origin, UserId};
+use crate::types::{Author, Origin, UserId};
 use futures_util::FutureExt;
 use serde_json::json;
 use std::net::IpAddr;
 
 /// Records a login with the right password or at a provider, and notifies the person if it is from a new place; the first login
-/// is not reported. By mail, each login is reported but those right after the creation of the account.
+/// is not reported. By mail, each login is reported but those right after the creation of the account. The author of the job's
+/// further changes, such as a new key, is the person.
 pub fn record(tx: &mut Tx<'_>, user_id: UserId, source: &LoginSource) -> ApiResult<()> {
-    tx.audit(Entry::new(Action::Login, user_id).by(user_id).after(json!({ "client": source.client })))?;
+    tx.set_origin(Origin { author: Author::User(user_id), ..tx.origin() });
+    tx.audit(Entry::new(Action::Login, user_id).after(json!({ "client": source.client })))?;
     if known::record(tx, user_id, &source.client, source.address)? {
         notices::security::new_login(tx, user_id, &source.client, source.address)?;
     }
