@@ -151,6 +151,22 @@ async fn a_backup_of_a_running_server_is_restored_after_its_file_was_lost() {
     assert_eq!(contents(&owner, &server.origin).await, ["one", "two"]);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_output_that_is_full_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    Person::create(&db, "owner", "owner");
+    let before = files(folder.path());
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_teamchat"));
+    let output = command.args(["backup", "--db", text(&db), "-"]).stdout(full).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.starts_with("error: standard output: No space left on device"), "{error}");
+    assert_eq!(files(folder.path()), before, "nothing is left of it");
+}
+
 #[tokio::test]
 async fn an_encrypted_backup_needs_its_key() {
     let folder = tempfile::tempdir().unwrap();

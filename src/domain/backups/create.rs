@@ -91,7 +91,8 @@ pub fn create(request: Request<'_>, progress: &mut Progress<'_>) -> Result<Backu
     let contents = Contents::examine(copy.path(), request.database, progress)?;
     let (bytes, sha256, path) = match request.target {
         Target::Stream(out) => {
-            let written = write_archive(&copy, out, None, &contents, request.recipients, progress)?;
+            let name = Path::new("standard output");
+            let written = write_archive(&copy, out, name, None, &contents, request.recipients, progress)?;
             (written.bytes, written.sha256, None)
         }
         Target::File(path) => {
@@ -100,7 +101,7 @@ pub fn create(request: Request<'_>, progress: &mut Progress<'_>) -> Result<Backu
             let mut file = archive.create()?;
             let sync = file.try_clone().map_err(failed)?;
             let written =
-                write_archive(&copy, &mut file, Some(sync), &contents, request.recipients, progress)?;
+                write_archive(&copy, &mut file, path, Some(sync), &contents, request.recipients, progress)?;
             file.sync_all().map_err(failed)?;
             forget_cached(&file);
             verify(&mut file, path, &written, request.recipients.is_empty(), progress)?;
@@ -139,24 +140,27 @@ struct Written {
     length: u64,
 }
 
+/// Compresses the copy to `out`, which is called `name` in errors.
 fn write_archive(
     copy: &Scratch,
     out: &mut dyn Write,
+    name: &Path,
     sync: Option<File>,
     contents: &Contents,
     recipients: &Recipients,
     progress: &mut Progress<'_>,
 ) -> Result<Written, BackupError> {
-    let failed = |error: std::io::Error| BackupError::file(copy.path(), error);
+    let failed = |error: std::io::Error| BackupError::file(name, error);
+    let unread = |error: std::io::Error| BackupError::file(copy.path(), error);
     let length = contents.database_bytes;
-    let mut input = File::open(copy.path()).map_err(failed)?;
+    let mut input = File::open(copy.path()).map_err(unread)?;
     let hashed = Hashing::new(BufWriter::with_capacity(PIECE, out));
     let mut archive = ArchiveWriter::new(hashed, recipients, length).map_err(failed)?;
     let mut hash = Sha256::new();
     let mut piece = vec![0; PIECE];
     let (mut done, mut pieces) = (0, 0);
     loop {
-        let read = input.read(&mut piece).map_err(failed)?;
+        let read = input.read(&mut piece).map_err(unread)?;
         if read == 0 {
             break;
         }
