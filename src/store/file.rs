@@ -96,8 +96,13 @@ pub fn real_path(path: &Path) -> Result<PathBuf, OpenError> {
             }
             let name = path.file_name().ok_or_else(|| refuse("it does not end with the name of a file"))?;
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let folder = std::fs::canonicalize(folder.unwrap_or(Path::new(".")))
-                .map_err(|error| unwritable(path, &format!("its directory: {error}")))?;
+            let folder =
+                std::fs::canonicalize(folder.unwrap_or(Path::new("."))).map_err(|error| {
+                    match error.kind() {
+                        ErrorKind::NotFound => refuse("its directory does not exist"),
+                        _ => unwritable(path, &format!("its directory: {error}")),
+                    }
+                })?;
             Ok(folder.join(name))
         }
         Err(error) => Err(unwritable(path, &error.to_string())),

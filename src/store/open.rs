@@ -411,7 +411,7 @@ mod tests {
         assert!(matches!(Database::open(&newer), Err(OpenError::Newer { found: 10_000, .. })));
 
         let nowhere = folder.path().join("missing/chat.sqlite");
-        assert!(matches!(Database::open(&nowhere), Err(OpenError::ReadOnly { .. })));
+        assert!(matches!(Database::open(&nowhere), Err(OpenError::Unsuitable { .. })));
         for name in [":memory:", "file:chat.sqlite", ""] {
             let refusal = Database::open(Path::new(name)).unwrap_err().to_string();
             assert!(refusal.contains("--ephemeral"), "{refusal}");

@@ -325,5 +325,10 @@ async fn commands_refuse_a_missing_file() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
         assert!(said.contains("chat.sqlite does not exist; `teamchat serve`"), "{said}");
     }
+    let error = refused(&folder.path().join("absent/chat.sqlite"), &["status"]);
+    assert!(
+        error.contains("absent/chat.sqlite cannot be the database: its directory does not exist"),
+        "{error}"
+    );
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());
 }
