@@ -203,6 +203,8 @@ struct Address {
     recipient: i64,
     receivers: RoaringBitmap,
     is_direct: bool,
+    /// True if people may read it, and set flags on it, without having received it.
+    has_public_history: bool,
 }
 
 impl Selection<'_> {
@@ -262,10 +264,14 @@ impl Selection<'_> {
                         .into_iter()
                         .find(|(ids, _)| message.id.bit().is_some_and(|bit| ids.contains(bit)));
                     let receivers = own.map(|(_, users)| users.clone()).unwrap_or_default();
+                    let channel = self.channel(*stream_id)?;
+                    let has_public_history =
+                        channel.is_some_and(|channel| channel.stream.has_public_history());
                     self.is_exported(*stream_id, &receivers)?.then_some(Address {
                         recipient: message.recipient_id.0,
                         receivers,
                         is_direct: false,
+                        has_public_history,
                     })
                 }
                 Some(Conversation::Direct(users)) => self.direct(users, message.sender_id, exported),
@@ -283,7 +289,7 @@ impl Selection<'_> {
         let recipient = self.recipients.of_direct(users, sender);
         exported.with_bots += u64::from(recipient.is_none());
         let receivers = users.iter().filter_map(|user_id| user_id.bit()).collect();
-        Some(Address { recipient: recipient?, receivers, is_direct: true })
+        Some(Address { recipient: recipient?, receivers, is_direct: true, has_public_history: false })
     }
 }
 
@@ -417,10 +423,20 @@ impl File {
         if message.has(attribute::STREAM_WILDCARD) {
             of_all |= mask::STREAM_WILDCARD_MENTIONED;
         }
-        for user in &receivers {
-            let flags = of_all
-                | if read.contains(user) { mask::READ } else { 0 }
-                | stored.get(&user).copied().unwrap_or(0);
+        // After a move to a channel without their subscription, for example, people keep flags and are no receivers.
+        let mut others = RoaringBitmap::new();
+        if address.has_public_history {
+            others.extend(stored.iter().filter(|(_, flags)| **flags != 0).map(|(user, _)| *user));
+            others &= &scope.receivers;
+            others -= &receivers;
+        }
+        for user in &receivers | &others {
+            let flags = if others.contains(user) {
+                mask::READ | mask::HISTORICAL
+            } else {
+                of_all | if read.contains(user) { mask::READ } else { 0 }
+            };
+            let flags = flags | stored.get(&user).copied().unwrap_or(0);
             self.receivers += 1;
             let separator = if self.rows.is_empty() { "\n" } else { ",\n" };
             let (id, message) = (self.receivers, message.id);

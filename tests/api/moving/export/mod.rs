@@ -190,6 +190,24 @@ async fn an_organization_with_everything_is_exported() {
     assert_eq!(realm["waiting_period_threshold"], state["realm_waiting_period_threshold"]);
 }
 
+/// Who is not subscribed to the channel that a message moved to did not receive it there.
+#[tokio::test]
+async fn flags_without_a_receipt_are_exported() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let harbour = server.channel("harbour", &[&owner, &ada]).await;
+    let attic = server.channel("attic", &[&owner]).await;
+    let id = owner.send(harbour, "boats", "hello").await;
+    ada.post("/messages/flags", json!({"messages": [id], "op": "add", "flag": "starred"})).await.ok();
+    owner.patch(&format!("/messages/{id}"), json!({"stream_id": attic})).await.ok();
+    assert_eq!(ada.message(id).await["flags"], json!(["read", "starred", "historical"]));
+    let (_, archive) = export(&server, &[]);
+    let rows = archive.table("zerver_usermessage").iter();
+    let of_ada = rows.filter(|row| row["message"] == id && row["user_profile"] == ada.user_id);
+    let masks: Vec<&Value> = of_ada.map(|row| &row["flags_mask"]).collect();
+    assert_eq!(masks, [&json!(1 | 2 | 1024)], "read, starred, historical");
+}
+
 #[tokio::test]
 async fn what_the_release_does_not_know_is_counted() {
     let server = TestServer::start().await;
