@@ -287,6 +287,27 @@ impl Composition {
         self
     }
 
+    /// Replaces the names of users for whom `is_hidden` is true, except in quotes. Their mentions keep the ids: clients that know
+    /// the user show the name, and the source has no other.
+    pub fn hide_names<E>(
+        &mut self,
+        shown: &str,
+        mut is_hidden: impl FnMut(i64) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let mut hidden = Vec::new();
+        for_each_user(&mut self.nodes, &mut |user_id, name| {
+            if is_hidden(user_id)? {
+                *name = vec![text(shown)];
+                hidden.push(user_id);
+            }
+            Ok(())
+        })?;
+        for user_id in hidden {
+            self.source = without_name(&self.source, user_id);
+        }
+        Ok(())
+    }
+
     /// Returns the Markdown source and the rendering.
     pub fn finish(self) -> (String, Rendered) {
         let lines = fences::normalized_lines(&self.source);
@@ -299,6 +320,36 @@ impl Composition {
         };
         (self.source, rendered)
     }
+}
+
+/// Calls `visit` with the id of each mentioned user, and the nodes of the shown name.
+fn for_each_user<E>(
+    nodes: &mut [Node],
+    visit: &mut impl FnMut(i64, &mut Vec<Node>) -> Result<(), E>,
+) -> Result<(), E> {
+    for node in nodes {
+        let Node::Element(element) = node else { continue };
+        let user_id = element.attributes.iter().find_map(|attribute| match attribute {
+            Attribute::DataUserId(id) => id.parse().ok(),
+            _ => None,
+        });
+        match user_id {
+            Some(user_id) => visit(user_id, &mut element.children)?,
+            None => for_each_user(&mut element.children, visit)?,
+        }
+    }
+    Ok(())
+}
+
+/// A source in which silent mentions of a user have only the id.
+fn without_name(source: &str, user_id: i64) -> String {
+    const START: &str = "@_**";
+    let end = format!("|{user_id}**");
+    let mut parts: Vec<&str> = source.split(end.as_str()).collect();
+    let rest = parts.pop();
+    // Names of mentions contain no asterisks.
+    let starts = parts.into_iter().map(|part| part.rfind(START).map_or(part, |at| &part[..at + START.len()]));
+    starts.chain(rest).collect::<Vec<_>>().join(&end)
 }
 
 /// A fence of backticks that a text does not close.
@@ -493,6 +544,20 @@ mod tests {
             assert!(again.mentioned_user_ids.is_empty() && again.mentioned_group_ids.is_empty(), "{source}");
             assert!(!again.mentions_stream_wildcard && !rendered.mentions_stream_wildcard, "{source}");
         }
+    }
+
+    #[test]
+    fn hidden_names_leave_ids() {
+        let (ada, bob) = (Words::default().user(9, "Ada"), Words::default().user(89, "Bob"));
+        let mut composition = Composition::from(ada.clone().words(" and ").append(bob))
+            .list(vec![Words::new("**New**: ").append(ada).text(" Ada")]);
+        composition.hide_names("Unknown user", |user_id| Ok::<_, ()>(user_id == 9)).unwrap();
+        let (source, rendered) = composition.finish();
+        assert_eq!(source, "@_**|9** and @_**Bob|89**\n\n* **New**: @_**|9** Ada");
+        let unknown = r#"<span class="user-mention silent" data-user-id="9">Unknown user</span>"#;
+        let bob = r#"<span class="user-mention silent" data-user-id="89">Bob</span>"#;
+        let list = format!("<ul>\n<li><strong>New</strong>: {unknown} Ada</li>\n</ul>");
+        assert_eq!(rendered.html, format!("<p>{unknown} and {bob}</p>\n{list}"));
     }
 
     #[test]

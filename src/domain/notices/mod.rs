@@ -15,9 +15,10 @@ pub mod welcome;
 use crate::auth::{Caller, Ctx};
 use crate::domain::messages::create::{OutgoingMessage, store_and_emit};
 use crate::domain::messages::destination::Destination;
+use crate::domain::realm::user_ids;
 use crate::domain::rendering::render_for;
 use crate::domain::users::names;
-use crate::domain::{realm, rows, user_settings, users};
+use crate::domain::{access, realm, rows, user_settings, users};
 use crate::error::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{BotType, Language, MessageId, Role, UserId};
@@ -42,6 +43,10 @@ const SYSTEM_BOTS: [(&str, &str); 3] = [
 
 /// The client name of notices.
 const CLIENT: &str = "Internal";
+
+/// Number of users in a notice for whom the guests who can access them are looked up. A permission may name hundreds; further
+/// names are hidden from guests.
+const MAX_LOOKED_UP: usize = 20;
 
 /// Inserts the system bots that do not exist yet.
 pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
@@ -76,17 +81,43 @@ pub fn send_as_notification_bot(
 }
 
 /// Like [`send_as_notification_bot`], but the message is read already for the users `read_by`, such as the one who made
-/// the change.
+/// the change. It does not name users whom some receivers cannot access.
 pub fn send_and_read(
     tx: &mut Tx<'_>,
     address: Destination,
-    content: Composition,
+    mut content: Composition,
     read_by: Vec<UserId>,
 ) -> ApiResult<MessageId> {
+    hide_names(tx, &address, &mut content)?;
     let (content, rendered) = content.finish();
     let bot = bot(tx)?;
     let sent = store_and_emit(tx, bot, &OutgoingMessage { read_by, ..draft(address, content, rendered) })?;
     Ok(sent.id)
+}
+
+/// Replaces the names of users whom some receivers of a notice, guests, cannot access.
+fn hide_names(tx: &Tx<'_>, address: &Destination, content: &mut Composition) -> ApiResult<()> {
+    if !access::users::is_restricted(tx)? {
+        return Ok(());
+    }
+    let receivers = match address {
+        Destination::Channel(stream, _) => rows::channel::subscribers(tx, stream.stream_id)?,
+        Destination::Direct(user_ids) => user_ids.iter().filter_map(|user_id| user_id.bit()).collect(),
+    };
+    let guests = &receivers & user_ids::guest_ids(tx)?;
+    if guests.is_empty() {
+        return Ok(());
+    }
+    let mut looked_up = 0;
+    content.hide_names(access::users::UNKNOWN_USER, |user_id| {
+        let Some(user) = rows::user::by_id(tx, UserId(user_id))? else { return Ok(false) };
+        // Guests access the other receivers.
+        if user.is_active && user.user_id.bit().is_some_and(|bit| receivers.contains(bit)) {
+            return Ok(false);
+        }
+        looked_up += 1;
+        Ok(looked_up > MAX_LOOKED_UP || !access::users::without_access(tx, &user, &guests)?.is_empty())
+    })
 }
 
 /// Sends a direct message of the Welcome Bot to a user: Markdown and its rendering. There is no mail about it.

@@ -52,6 +52,62 @@ async fn unsubscribe(client: &Client, channel: &str, users: &[&Client]) {
     client.delete("/users/me/subscriptions", wanted).await.ok();
 }
 
+/// Notices keep the ids of users, by which clients show the names that their users may know.
+// conformance: user-45
+#[tokio::test]
+async fn notices_do_not_name_users_whom_a_guest_among_their_receivers_cannot_access() {
+    let server = TestServer::start().await;
+    let (owner, adam, guest) =
+        (server.owner().await, server.administrator("adam").await, server.guest("guest").await);
+    let shared = server.channel("shared", &[&adam, &guest]).await;
+    let inner = server.channel("inner", &[&adam]).await;
+    restrict(&server).await;
+    let newest = async |stream_id: i64, apply_markdown: bool| {
+        let narrow = json!([{"operator": "channel", "operand": stream_id}]);
+        let parameters = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": narrow,
+            "apply_markdown": apply_markdown});
+        let found = adam.get("/messages", parameters).await.ok();
+        found["messages"][0]["content"].as_str().unwrap().to_owned()
+    };
+    let rename = async |client: &Client, stream_id: i64, name: &str| {
+        client.patch(&format!("/streams/{stream_id}"), json!({"new_name": name})).await.ok();
+    };
+    let unknown = format!("@_**|{}**", owner.user_id);
+
+    rename(&owner, shared, "garden").await;
+    assert_eq!(newest(shared, false).await, format!("{unknown} renamed channel **shared** to **garden**."));
+    let html = format!(
+        "<p><span class=\"user-mention silent\" data-user-id=\"{}\">Unknown user</span> renamed channel \
+         <strong>shared</strong> to <strong>garden</strong>.</p>",
+        owner.user_id
+    );
+    assert_eq!(newest(shared, true).await, html);
+    // Those who are in the channel, and channels without guests.
+    rename(&adam, shared, "park").await;
+    let known = format!("@_**{}|{}**", adam.full_name, adam.user_id);
+    assert_eq!(newest(shared, false).await, format!("{known} renamed channel **garden** to **park**."));
+    rename(&owner, inner, "hall").await;
+    let known = format!("@_**{}|{}**", owner.full_name, owner.user_id);
+    assert_eq!(newest(inner, false).await, format!("{known} renamed channel **inner** to **hall**."));
+    // A direct message of the notification bot.
+    subscribe(&owner, "hall", &[&guest]).await;
+    let notices = guest.notices().await;
+    assert_eq!(notices.last().unwrap(), &format!("{unknown} subscribed you to #**hall**."));
+    // Users in a permission.
+    let named = json!({"direct_members": [owner.user_id, adam.user_id], "direct_subgroups": []});
+    let change = json!({"can_send_message_group": {"new": named}});
+    owner.patch(&format!("/streams/{shared}"), change).await.ok();
+    let content = newest(shared, false).await;
+    let known = format!("@_**{}|{}**", adam.full_name, adam.user_id);
+    assert!(content.starts_with(&unknown), "{content}");
+    assert!(content.ends_with(&format!("* **New**: {unknown}, {known}")), "{content}");
+    // After a conversation, the guest knows them.
+    owner.send_direct(&[&guest], "hello").await;
+    rename(&owner, shared, "shared").await;
+    let known = format!("@_**{}|{}**", owner.full_name, owner.user_id);
+    assert_eq!(newest(shared, false).await, format!("{known} renamed channel **park** to **shared**."));
+}
+
 #[tokio::test]
 async fn refusals_do_not_name_inaccessible_users() {
     let server = TestServer::start().await;
