@@ -144,13 +144,7 @@ pub fn open_locked(path: &Path) -> Result<LockedFile, OpenError> {
         ErrorKind::IsADirectory => irregular(path),
         _ => unwritable(path, &error.to_string()),
     };
-    let (file, is_new) = match private_file().create_new(true).open(path) {
-        Ok(file) => (file, true),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            (private_file().open(path).map_err(failed)?, false)
-        }
-        Err(error) => return Err(failed(error)),
-    };
+    let (file, is_new) = open_or_create(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
         return Err(irregular(path));
@@ -162,6 +156,15 @@ pub fn open_locked(path: &Path) -> Result<LockedFile, OpenError> {
     }
     lock_inode(path, &file)?;
     Ok(LockedFile { identity: FileIdentity::of(path, &metadata), is_new, file })
+}
+
+/// Opens a private file, and creates it if it is missing. Returns true if it was missing.
+pub fn open_or_create(path: &Path) -> std::io::Result<(File, bool)> {
+    match private_file().create_new(true).open(path) {
+        Ok(file) => Ok((file, true)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok((private_file().open(path)?, false)),
+        Err(error) => Err(error),
+    }
 }
 
 /// Locks the file itself: in two containers, one file may have two paths. These locks are apart from those of SQLite on
@@ -183,10 +186,8 @@ fn lock_inode(_path: &Path, _file: &File) -> Result<(), OpenError> {
 }
 
 /// Refuses a file with several names.
-#[cfg(unix)]
 fn check_names(path: &Path, metadata: &Metadata) -> Result<(), OpenError> {
-    use std::os::unix::fs::MetadataExt;
-    if metadata.nlink() > 1 {
+    if has_several_names(metadata) {
         let why = "it has several names (hard links), and SQLite keeps what belongs to it beside one of them; copy it to a \
                    file of its own";
         return Err(OpenError::Unsuitable { path: path.to_owned(), why: why.to_owned() });
@@ -194,9 +195,16 @@ fn check_names(path: &Path, metadata: &Metadata) -> Result<(), OpenError> {
     Ok(())
 }
 
+/// True if a file has hard links.
+#[cfg(unix)]
+pub fn has_several_names(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    metadata.nlink() > 1
+}
+
 #[cfg(not(unix))]
-fn check_names(_path: &Path, _metadata: &Metadata) -> Result<(), OpenError> {
-    Ok(())
+pub fn has_several_names(_metadata: &Metadata) -> bool {
+    false
 }
 
 /// Removes the permissions of other users, which restored copies often have.

@@ -239,12 +239,12 @@ fn take_lock(path: &Path) -> Result<(File, String), OpenError> {
     let lock_path = beside(path, LOCK);
     let refused =
         |error: std::io::Error| file::unwritable(path, &format!("its lock {}: {error}", lock_path.display()));
-    let is_new = !lock_path.exists();
-    let mut options = file::private_file();
-    options.create(true).truncate(false);
-    let mut lock = options.open(&lock_path).map_err(refused)?;
+    let (mut lock, is_new) = file::open_or_create(&lock_path).map_err(refused)?;
     if is_new {
         file::adopt_owner_of_folder(path, &lock);
+    } else if file::has_several_names(&lock.metadata().map_err(refused)?) {
+        // It will be overwritten, and is to be no other file.
+        return Err(refused(std::io::Error::other("it has several names (hard links)")));
     }
     let mut text = String::new();
     match lock.try_lock() {
@@ -458,6 +458,11 @@ mod tests {
         assert!(!elsewhere.exists() && !path.exists());
         std::fs::write(&elsewhere, "kept").unwrap();
         Database::open(&path).unwrap_err();
+        assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "kept");
+        std::fs::remove_file(&lock).unwrap();
+        std::fs::hard_link(&elsewhere, &lock).unwrap();
+        let refusal = Database::open(&path).unwrap_err().to_string();
+        assert!(refusal.contains("its lock ") && refusal.contains("several names"), "{refusal}");
         assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "kept");
         std::fs::remove_file(lock).unwrap();
 
