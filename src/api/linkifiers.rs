@@ -18,7 +18,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::HashSet;
 use std::fmt::Write;
-use teamchat_markdown::{Linkifier, LinkifierError, has_harmless_scheme, url_template_variables};
+use teamchat_markdown::{
+    Linkifier, LinkifierError, fit_together, has_harmless_scheme, url_template_variables,
+};
 
 /// Linkifiers.
 pub const RESOURCE: Resource = Resource { name: "linkifiers", routes, state: STATE, ..Resource::EMPTY };
@@ -114,6 +116,7 @@ fn add_linkifier(
     let statement = "SELECT count(*) FROM linkifier";
     organization::check_few(tx, "linkifiers", statement, MAX_LINKIFIERS)?;
     let id = linkifiers::insert(tx, &params.pattern, &params.url_template)?;
+    check_size(tx)?;
     let linkifier = Subject::with_id("linkifier", id).with_name(&params.pattern);
     tx.audit(Entry::new(Action::ItemCreated, linkifier).after(&*params.url_template))?;
     emit_changed(tx)?;
@@ -138,6 +141,7 @@ fn update_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: UpdatePara
         linkifiers::all(tx)?.into_iter().find(|linkifier| linkifier.id == id).ok_or_else(not_found)?;
     check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, Some(id))?)?;
     linkifiers::update(tx, id, &params.pattern, &params.url_template)?;
+    check_size(tx)?;
     let changed = Entry::new(Action::ItemChanged, Subject::with_id("linkifier", id));
     let after = json!({ "pattern": *params.pattern, "url_template": *params.url_template });
     tx.audit(changed.before(serde_json::to_value(before)?).after(after))?;
@@ -190,6 +194,16 @@ fn reorder_linkifiers(tx: &mut Tx<'_>, _caller: &Administrator, params: ReorderP
         emit_changed(tx)?;
     }
     Ok(Reply::ok())
+}
+
+/// Refuses linkifiers that are too large together, with one that this job has written.
+fn check_size(tx: &Tx<'_>) -> ApiResult<()> {
+    let all = linkifiers::all(tx)?;
+    let patterns: Vec<&str> = all.iter().map(|linkifier| linkifier.pattern.as_str()).collect();
+    if fit_together(&patterns) {
+        return Ok(());
+    }
+    Err(ApiError::bad_request("The patterns of all linkifiers are too large together"))
 }
 
 /// True if another linkifier has the pattern.

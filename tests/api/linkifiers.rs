@@ -158,6 +158,26 @@ async fn invalid_linkifiers_are_refused() {
     assert_eq!(ids, [id, other]);
 }
 
+/// Compiled patterns are kept in memory.
+#[tokio::test]
+async fn large_patterns_have_a_limit_together() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    server
+        .sql(
+            "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 200)
+             INSERT INTO linkifier (id, position, pattern, url_template)
+             SELECT number, number, 'x' || number || '(?:a{1000}){5}', 'https://example.com' FROM numbers",
+        )
+        .await;
+    let msg = "The patterns of all linkifiers are too large together";
+    let small = json!({"pattern": "#(?P<id>[0-9]+)", "url_template": TICKETS});
+    owner.post("/realm/filters", &small).await.error(400, "BAD_REQUEST", msg);
+    owner.patch("/realm/filters/1", &small).await.error(400, "BAD_REQUEST", msg);
+    server.sql("DELETE FROM linkifier WHERE id > 140").await;
+    owner.patch("/realm/filters/1", &small).await.ok();
+}
+
 // conformance: linkifier-10
 #[tokio::test]
 async fn an_empty_order_of_no_linkifiers_changes_nothing() {

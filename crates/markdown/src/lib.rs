@@ -65,7 +65,8 @@ pub use directory::{
 };
 pub use fences::{close_fences, normalized, without_controls};
 pub use linkifiers::{
-    Linkifier, LinkifierError, TopicLink, has_harmless_scheme, topic_links, url_template_variables,
+    Linkifier, LinkifierError, TopicLink, fit_together, has_harmless_scheme, topic_links,
+    url_template_variables,
 };
 pub use nested_lists::{FlatList, nested_lists};
 pub use render::{Rendered, is_cheap, render, render_plain};

@@ -1,13 +1,22 @@
 //! Linkifiers: the organization's patterns that become links, in messages and in topics.
 
-use regex::{Regex, RegexBuilder};
+use regex::{Regex, RegexBuilder, RegexSetBuilder};
 use serde::{Deserialize, Serialize};
 use uritemplate::{TemplateVar, UriTemplate};
 
 use super::{autolinks, url::SafeUrl};
 
-/// Limit of the memory of a compiled pattern, in bytes.
-const COMPILED_SIZE_LIMIT: usize = 256 * 1024;
+/// Limit of the memory of a compiled pattern, in bytes, and of all patterns together.
+const COMPILED_SIZE_LIMIT: usize = 256 << 10;
+const COMPILED_SIZE_LIMIT_OF_ALL: usize = 32 << 20;
+
+/// The same for a pattern times its groups: a search may take memory for each group in each of the pattern's states.
+const COMPILED_SIZE_TIMES_GROUPS: usize = 2 << 20;
+
+/// Limit of the memory in which each thread caches the states of all patterns, in bytes, and of one. Searches are slower with
+/// less.
+const CACHE_SIZE_OF_ALL: usize = 16 << 20;
+const MAX_CACHE_SIZE: usize = 2 << 20;
 
 /// A pattern and the URL template of its matches.
 #[derive(Clone, Debug)]
@@ -57,8 +66,14 @@ pub struct LinkifierMatch {
 impl Linkifier {
     /// Compiles a pattern (a regular expression with named groups) and its RFC 6570 template.
     pub fn compile(pattern: &str, url_template: &str) -> Result<Self, LinkifierError> {
+        Self::compile_among(1, pattern, url_template)
+    }
+
+    /// The same for one of `count` linkifiers, which share the memory for caches.
+    pub fn compile_among(count: usize, pattern: &str, url_template: &str) -> Result<Self, LinkifierError> {
+        let cache_size = (CACHE_SIZE_OF_ALL / count.max(1)).min(MAX_CACHE_SIZE);
         // Compiled alone first: below, a stray parenthesis could close the group around the pattern.
-        let own = build(pattern)?;
+        let own = build(pattern, COMPILED_SIZE_LIMIT, cache_size)?;
         let group_names: Vec<String> = own.capture_names().flatten().map(str::to_owned).collect();
         let variables = url_template_variables(url_template).ok_or(LinkifierError::BadTemplate)?;
         // Of several names, the error has the alphabetically first.
@@ -68,11 +83,9 @@ impl Linkifier {
         if let Some(group) = group_names.iter().filter(|group| !variables.contains(group)).min() {
             return Err(LinkifierError::GroupNotInTemplate(group.clone()));
         }
-        // A match starts behind a space or an opening mark, and ends before anything but a letter or a digit.
-        let bounded = format!(
-            r#"(?:^|\s|\u{{85}}|\pZ|['"(,:<])(?P<{MATCH}>(?:{pattern}))(?:$|\s|\u{{85}}|\pZ|[^\pL\pM\pN])"#
-        );
-        Ok(Self { pattern: build(&bounded)?, group_names, url_template: url_template.to_owned() })
+        let size_limit = COMPILED_SIZE_LIMIT.min(COMPILED_SIZE_TIMES_GROUPS / (own.captures_len() + 1));
+        let pattern = build(&bounded(pattern), size_limit, cache_size)?;
+        Ok(Self { pattern, group_names, url_template: url_template.to_owned() })
     }
 
     /// Checks whether there may be a match.
@@ -109,9 +122,25 @@ impl Linkifier {
     }
 }
 
-fn build(pattern: &str) -> Result<Regex, LinkifierError> {
+/// Checks that compiled patterns are not too large together.
+pub fn fit_together(patterns: &[&str]) -> bool {
+    // Each is small enough for these.
+    patterns.len() <= COMPILED_SIZE_LIMIT_OF_ALL / COMPILED_SIZE_LIMIT || {
+        let patterns = patterns.iter().map(|pattern| bounded(pattern));
+        let compiled = RegexSetBuilder::new(patterns).size_limit(COMPILED_SIZE_LIMIT_OF_ALL).build();
+        !matches!(compiled, Err(regex::Error::CompiledTooBig(_)))
+    }
+}
+
+/// A pattern with the conditions of a match, which starts behind a space or an opening mark, and ends before anything but a
+/// letter or a digit.
+fn bounded(pattern: &str) -> String {
+    format!(r#"(?:^|\s|\u{{85}}|\pZ|['"(,:<])(?P<{MATCH}>(?:{pattern}))(?:$|\s|\u{{85}}|\pZ|[^\pL\pM\pN])"#)
+}
+
+fn build(pattern: &str, size_limit: usize, cache_size: usize) -> Result<Regex, LinkifierError> {
     let bad = |error: regex::Error| LinkifierError::BadPattern(error_message(pattern, &error.to_string()));
-    RegexBuilder::new(pattern).size_limit(COMPILED_SIZE_LIMIT).build().map_err(bad)
+    RegexBuilder::new(pattern).size_limit(size_limit).dfa_size_limit(cache_size).build().map_err(bad)
 }
 
 /// Translates an error of the `regex` crate to the words of the published server's engine, where it has some. The last line is
@@ -344,9 +373,25 @@ mod tests {
     }
 
     #[test]
+    fn patterns_share_memory() {
+        let pattern = |number: usize| format!("(?P<number>{number}(?:a{{1000}}){{5}})");
+        let patterns: Vec<String> = (0..300).map(pattern).collect();
+        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+        assert!(fit_together(&patterns[..120]));
+        assert!(!fit_together(&patterns));
+        assert!(fit_together(&["(broken"; 300]), "a pattern of another version takes no memory");
+        let topic = format!("7{}", "a".repeat(5000));
+        for count in [0, 1, 500, usize::MAX] {
+            let one = Linkifier::compile_among(count, &pattern(7), "https://example.com/{number}").unwrap();
+            assert_eq!(links(&topic, &[one]).len(), 1, "{count}");
+        }
+    }
+
+    #[test]
     fn errors_are_reported() {
         let error =
             |pattern: &str, template: &str| Linkifier::compile(pattern, template).unwrap_err().to_string();
+        let too_many_groups = "(a{1000}){3}".to_owned() + &"()".repeat(450);
         for (pattern, reason) in [
             ("(?=x)y", "invalid perl operator: (?="),
             ("x(?<!y)", "invalid perl operator: (?<!"),
@@ -358,6 +403,7 @@ mod tests {
             ("*a", "no argument for repetition operator: *"),
             ("[z-a]", "invalid character class range: z-a"),
             ("(a{1000}){1000}", "pattern too large - compile failed"),
+            (too_many_groups.as_str(), "pattern too large - compile failed"),
             (r"\p{Nonsense}", "Unicode property not found"),
         ] {
             let expected = format!("Bad regular expression: {reason}");

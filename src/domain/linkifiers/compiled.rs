@@ -1,35 +1,49 @@
 //! A cache of compiled linkifiers for the renderer.
 //!
-//! Compiling takes much longer than rendering, so each thread keeps the compiled linkifiers together with their rows.
-//! Every rendering compares the rows with those of its snapshot, so the cache needs no invalidation.
+//! Compiling takes much longer than rendering, so the compiled linkifiers are kept together with their rows. Every rendering
+//! compares the rows with those of its snapshot, so the cache needs no invalidation.
 
 use crate::domain::linkifiers::{LinkifierRecord, sql};
 use crate::error::ApiResult;
 use rusqlite::Connection;
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use teamchat_markdown::{Linkifier, TopicLink};
 
-/// The cache of one thread.
-#[derive(Default)]
+/// Linkifiers, compiled.
 struct Compiled {
     rows: Vec<LinkifierRecord>,
     linkifiers: Arc<[Linkifier]>,
 }
 
 thread_local! {
-    static COMPILED: RefCell<Compiled> = RefCell::default();
+    /// Those of the last rendering of a thread.
+    static COMPILED: RefCell<Option<Arc<Compiled>>> = const { RefCell::new(None) };
 }
+
+/// Those that a thread compiled last, for the other threads.
+static NEWEST: Mutex<Weak<Compiled>> = Mutex::new(Weak::new());
 
 /// All linkifiers, in the order in which they are tried.
 pub fn all(connection: &Connection) -> ApiResult<Arc<[Linkifier]>> {
     COMPILED.with_borrow_mut(|compiled| {
-        if !sql::is_unchanged(connection, &compiled.rows)? {
-            compiled.rows = sql::all(connection)?;
-            compiled.linkifiers = compiled.rows.iter().filter_map(compile).collect();
-        }
-        Ok(Arc::clone(&compiled.linkifiers))
+        let newest = || NEWEST.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let known = match compiled.take() {
+            Some(known) if sql::is_unchanged(connection, &known.rows)? => known,
+            _ => match newest() {
+                Some(known) if sql::is_unchanged(connection, &known.rows)? => known,
+                _ => compile_all(sql::all(connection)?),
+            },
+        };
+        Ok(Arc::clone(&compiled.insert(known).linkifiers))
     })
+}
+
+fn compile_all(rows: Vec<LinkifierRecord>) -> Arc<Compiled> {
+    let linkifiers = rows.iter().filter_map(|row| compile(row, rows.len())).collect();
+    let compiled = Arc::new(Compiled { linkifiers, rows });
+    *NEWEST.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&compiled);
+    compiled
 }
 
 /// The links in a topic: matches of linkifiers, and URLs.
@@ -38,8 +52,8 @@ pub fn topic_links(connection: &Connection, topic: &str) -> ApiResult<Vec<TopicL
 }
 
 /// Compiles a linkifier. Stored patterns compile, but another version of the engine may reject them.
-fn compile(row: &LinkifierRecord) -> Option<Linkifier> {
-    match Linkifier::compile(&row.pattern, &row.url_template) {
+fn compile(row: &LinkifierRecord, count: usize) -> Option<Linkifier> {
+    match Linkifier::compile_among(count, &row.pattern, &row.url_template) {
         Ok(linkifier) => Some(linkifier),
         Err(error) => {
             tracing::warn!(id = row.id, %error, "a linkifier is not used");
