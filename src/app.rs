@@ -8,7 +8,7 @@ use crate::metrics::Count;
 use crate::oidc::{Environment, Provider, SignOn};
 use crate::pool::{Pool, Pools};
 use crate::smtp::MailServer;
-use crate::store::{KeptValues, Readers, Snapshot, Writer};
+use crate::store::{Readers, Snapshot, Writer};
 use crate::types::{Clock, Hourly, JumpDetector, MailPattern, Network, RecipientId, UserId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -40,8 +40,6 @@ pub struct App {
     pub started_at: i64,
     /// The owners of recently used API keys.
     pub credential_cache: CredentialCache,
-    /// Values made of a few small tables: see [`App::kept`].
-    pub kept_values: KeptValues,
     /// Limits on requests and on failures to log in.
     pub rate_limiter: RateLimiter,
     /// The pools for work that takes long.
@@ -105,12 +103,13 @@ impl App {
         &self,
         load: impl FnOnce(&Snapshot<'_>) -> ApiResult<T>,
     ) -> ApiResult<T> {
-        let version = self.writer.table_version().get();
-        if let Some(value) = self.kept_values.get(version) {
+        let tables = self.writer.table_version();
+        let version = tables.get();
+        if let Some(value) = tables.value(version) {
             return Ok(value);
         }
         let value = self.readers.read(load).await?;
-        self.kept_values.put(version, value.clone());
+        tables.keep(version, value.clone());
         Ok(value)
     }
 

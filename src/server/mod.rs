@@ -35,7 +35,7 @@ use crate::oidc::SignOn;
 use crate::pool::Pools;
 #[cfg(unix)]
 use crate::server::admin_socket::ControlSocket;
-use crate::store::{Database, KeptValues, OpenError, Readers, StoreError, Tx, WatchedTables, Writer};
+use crate::store::{Database, OpenError, Readers, StoreError, Tx, WatchedTables, Writer};
 use crate::types::{Clock, Hourly, JumpDetector};
 use crate::{api, domain, events, store};
 use futures_util::StreamExt;
@@ -161,7 +161,6 @@ impl Engine {
         let started_at = clock.seconds();
         let app = Arc::new(App {
             credential_cache: CredentialCache::new(writer.table_version().clone()),
-            kept_values: KeptValues::default(),
             rate_limiter: RateLimiter::default(),
             readers,
             scheduler_wakeup: writer.task_wakeup().clone(),

@@ -11,7 +11,7 @@
 //! - [`Tx`]: the transaction of a job: rows, caches, and an outbox that is committed with the rows;
 //! - [`CommitSink`]: writes and publishes the outboxes;
 //! - [`WriterCaches`]: caches that jobs share;
-//! - [`TableVersion`]: a version counter of tables, used to invalidate caches outside the writer;
+//! - [`TableVersion`]: a version counter of tables, used to invalidate caches outside the writer, and values made of their rows;
 //! - `row_cache`: values made of single rows, shared by all snapshots;
 //! - [`DatabaseCopy`]: the whole database in memory, to go back to;
 //! - `snapshot_file`: copies of the database as files, for backups;
@@ -60,7 +60,7 @@ pub use row_cache::RowValue;
 pub use scratch_folder::ScratchFolder;
 pub use sink::CommitSink;
 pub use snapshot_file::sync_folder;
-pub use table_version::{KeptValues, TableVersion, WatchedTables};
+pub use table_version::{TableVersion, WatchedTables};
 pub use tx::{OutboxItem, Tx};
 pub use writer::Writer;
 pub use writer_cache::WriterCaches;

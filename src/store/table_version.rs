@@ -12,35 +12,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Counts the commits that changed rows of the watched tables. A value that was read from these tables is current as
 /// long as the version is still the one from before the read. The tables need row ids: SQLite reports changes of no
 /// others.
+///
+/// It also keeps values that are made of rows of these tables and of nothing else, one of each type, for jobs and snapshots.
 #[derive(Clone, Debug, Default)]
-pub struct TableVersion(Arc<AtomicU64>);
+pub struct TableVersion(Arc<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    commits: AtomicU64,
+    /// Values with the versions from before their rows were read: they may be newer, but not older.
+    values: Mutex<HashMap<TypeId, (u64, Box<dyn Any + Send>)>>,
+}
 
 impl TableVersion {
     /// Returns the number of such commits since the start.
     pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
+        self.0.commits.load(Ordering::Acquire)
     }
-}
 
-/// Values that were made of rows of counted tables and of nothing else, one of each type. A value is given out at the version of
-/// before its rows were read: it may be newer than that, but not older.
-#[derive(Debug, Default)]
-pub struct KeptValues(Mutex<HashMap<TypeId, KeptValue>>);
-
-/// A value and its version.
-type KeptValue = (u64, Box<dyn Any + Send>);
-
-impl KeptValues {
-    /// Returns the value as of a version.
-    pub fn get<T: Clone + 'static>(&self, version: u64) -> Option<T> {
-        let values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns the kept value of a type, if it is of this version.
+    pub fn value<T: Clone + 'static>(&self, version: u64) -> Option<T> {
+        let values = self.0.values.lock().unwrap_or_else(PoisonError::into_inner);
         let (of_version, value) = values.get(&TypeId::of::<T>())?;
         if *of_version == version { value.downcast_ref().cloned() } else { None }
     }
 
     /// Keeps a value whose rows were read after this was the version.
-    pub fn put<T: Send + 'static>(&self, version: u64, value: T) {
-        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn keep<T: Send + 'static>(&self, version: u64, value: T) {
+        let mut values = self.0.values.lock().unwrap_or_else(PoisonError::into_inner);
         values.insert(TypeId::of::<T>(), (version, Box::new(value)));
     }
 }
@@ -57,7 +56,7 @@ pub struct WatchedTables {
 
 /// Notices changes of the watched tables on the writing connection.
 pub(super) struct UpdateHook {
-    version: TableVersion,
+    pub(super) version: TableVersion,
     is_changed: Arc<AtomicBool>,
     rows: Arc<RowCache>,
     /// Rows of the cached tables that were updated or deleted since the last commit.
@@ -89,7 +88,7 @@ impl UpdateHook {
     }
 
     /// Returns the version; `None` if jobs have changed watched tables since the last commit. They count even if they failed.
-    pub(super) fn version(&self) -> Option<u64> {
+    pub(super) fn current_version(&self) -> Option<u64> {
         (!self.is_changed.load(Ordering::Relaxed)).then(|| self.version.get())
     }
 
@@ -121,7 +120,7 @@ impl UpdateHook {
     pub(super) fn committed(&self) {
         self.rows.end();
         if self.is_changed.swap(false, Ordering::Relaxed) {
-            self.version.0.fetch_add(1, Ordering::Release);
+            self.version.0.commits.fetch_add(1, Ordering::Release);
         }
     }
 }

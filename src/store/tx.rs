@@ -99,7 +99,7 @@ impl<'c> Tx<'c> {
     /// Returns the version of the counted tables ([`WatchedTables::counted`](super::WatchedTables::counted)). What was read
     /// from them at this version, and not before, is as the job sees it. `None` if a job of the group has changed one of them.
     pub fn table_version(&self) -> Option<u64> {
-        self.update_hook.version()
+        self.update_hook.current_version()
     }
 
     /// Returns the time in UNIX seconds, the same for the whole job.
@@ -193,17 +193,16 @@ impl<'c> Tx<'c> {
     /// Returns a value that is made of rows of the counted tables and of nothing else: what `load` returned before, as long as
     /// none of these rows changed. One value of each type is kept.
     pub fn kept<T: Clone + Send + 'static, E>(
-        &mut self,
+        &self,
         load: impl FnOnce(&Connection) -> Result<T, E>,
     ) -> Result<T, E> {
         let Some(version) = self.table_version() else { return load(self.connection) };
-        if let Some(Kept(Some((of_version, value)))) = self.cache::<Kept<T>>()
-            && *of_version == version
-        {
-            return Ok(value.clone());
+        let tables = &self.update_hook.version;
+        if let Some(value) = tables.value(version) {
+            return Ok(value);
         }
         let value = load(self.connection)?;
-        self.cache_mut::<Kept<T>>().1.0 = Some((version, value.clone()));
+        tables.keep(version, value.clone());
         Ok(value)
     }
 
@@ -215,15 +214,6 @@ impl<'c> Tx<'c> {
     /// Returns the writer's cache of a type for reading, if it was ever used.
     pub fn cache<T: 'static>(&self) -> Option<&T> {
         self.caches.cache()
-    }
-}
-
-/// A value of [`Tx::kept`] with the version of the tables that it was made at.
-struct Kept<T>(Option<(u64, T)>);
-
-impl<T> Default for Kept<T> {
-    fn default() -> Self {
-        Self(None)
     }
 }
 
