@@ -13,7 +13,7 @@ use teamchat::app::Options;
 use teamchat::commands;
 use teamchat::commands::{Command, Work};
 use teamchat::server::{Engine, Server, runtime};
-use teamchat::store::Database;
+use teamchat::store::{Announcement, Database};
 use teamchat::types::{Clock, Role};
 
 pub type Failure = Box<dyn Error + Send + Sync>;
@@ -142,12 +142,12 @@ pub async fn run_on_server<T: DeserializeOwned>(server: &Server, command: Comman
 
 /// Sends a command to the server that announced itself in the lock file.
 #[cfg(unix)]
-pub fn send(announcement: &str, command: &Command) -> Result<Value, Failure> {
-    let server: Value = serde_json::from_str(announcement)
-        .map_err(|_| "the file is in use by a server that is just starting or stopping; try again")?;
-    let path = server["control"].as_str().unwrap_or_default();
-    let mut stream = UnixStream::connect(path)
-        .map_err(|error| format!("the server that has the file open does not answer at {path}: {error}"))?;
+pub fn send(announcement: &Announcement, command: &Command) -> Result<Value, Failure> {
+    let path = announcement.control.as_ref();
+    let path = path.ok_or("the file is in use by a server that is just starting or stopping; try again")?;
+    let mut stream = UnixStream::connect(path).map_err(|error| {
+        format!("the server that has the file open does not answer at {}: {error}", path.display())
+    })?;
     writeln!(stream, "{}", serde_json::to_string(command)?)?;
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer)?;
@@ -160,7 +160,7 @@ pub fn send(announcement: &str, command: &Command) -> Result<Value, Failure> {
 
 /// Commands reach a running server over a Unix socket.
 #[cfg(not(unix))]
-pub fn send(_announcement: &str, _command: &Command) -> Result<Value, Failure> {
+pub fn send(_announcement: &Announcement, _command: &Command) -> Result<Value, Failure> {
     Err("the file is in use by a server; on this system, stop it first".into())
 }
 

@@ -41,7 +41,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use common::{Account, DEFAULT_DB, Failure, File, Output, Style, role, run_command};
 use credentials::{KeyCommand, SessionCommand};
-use serde_json::Value;
 use serve::DEFAULT_ADDRESS;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -382,13 +381,10 @@ impl CreateBot {
             full_name: self.full_name,
         };
         // The address of a running server, or the default.
-        let server: Value = Database::announced(db)
-            .and_then(|announcement| serde_json::from_str(&announcement).ok())
-            .unwrap_or_default();
+        let running = Database::announced(db).and_then(|server| server.origin);
         let bot: CreatedWebhookBot = run_command(db, command, false)?;
-        let own =
-            server["origin"].as_str().map_or_else(|| format!("http://{DEFAULT_ADDRESS}"), str::to_owned);
-        let origin = bot.public_url.clone().unwrap_or(own);
+        let origin = bot.public_url.clone().or(running);
+        let origin = origin.unwrap_or_else(|| format!("http://{DEFAULT_ADDRESS}"));
         let url = format!("{}{}", origin.trim_end_matches('/'), bot.path);
         let mut value = serde_json::to_value(&bot)?;
         value["url"] = url.as_str().into();

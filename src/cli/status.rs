@@ -36,15 +36,14 @@ pub(super) struct StatusCommand {
 impl StatusCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         loop {
-            let server = Database::announced(&self.file.db)
-                .map(|announcement| serde_json::from_str::<Value>(&announcement).unwrap_or_default());
+            let server = Database::announced(&self.file.db);
             let status: Status = run_command(&self.file.db, Command::Status, false)?;
             if self.watch && !self.output.json {
                 print(|out| write!(out, "\x1b[2J\x1b[H"))?;
             }
             let sizes =
                 if self.sizes { Some(Sizes::measure(&Database::inspect(&self.file.db)?.0)?) } else { None };
-            let address = server.as_ref().and_then(|server| Some(server["origin"].as_str()?.to_owned()));
+            let address = server.as_ref().and_then(|server| server.origin.as_deref());
             let mut value = serde_json::to_value(&status)?;
             value["running"] = server.is_some().into();
             value["address"] = json!(address);
@@ -55,7 +54,7 @@ impl StatusCommand {
                 value["sizes"] = json!(sizes);
             }
             let is_read = self.output.print_unless_closed(&self.file.db, &value, |out, style| {
-                write_screen(out, style, &status, sizes.as_ref(), server.is_some(), address.as_deref())
+                write_screen(out, style, &status, sizes.as_ref(), server.is_some(), address)
             })?;
             if !self.watch || !is_read {
                 return Ok(());

@@ -35,7 +35,7 @@ use crate::oidc::SignOn;
 use crate::pool::Pools;
 #[cfg(unix)]
 use crate::server::admin_socket::ControlSocket;
-use crate::store::{Database, OpenError, Readers, StoreError, Tx, WatchedTables, Writer};
+use crate::store::{Announcement, Database, OpenError, Readers, StoreError, Tx, WatchedTables, Writer};
 use crate::types::{Clock, Hourly, JumpDetector};
 use crate::{api, domain, events, store};
 use futures_util::StreamExt;
@@ -215,7 +215,8 @@ impl Engine {
             tracing::warn!(%error, "the log of the database was not removed");
         }
         // See `is_older_copy`.
-        if let Err(error) = database.announce(&serde_json::json!({ "next_event": next_event }).to_string()) {
+        let left = Announcement { next_event: Some(next_event), ..Announcement::default() };
+        if let Err(error) = database.announce(&left) {
             tracing::warn!(%error, "the lock file was not written");
         }
         drop(database);
@@ -226,9 +227,7 @@ impl Engine {
 /// restored. Clients may know events that this file never had and whose ids it would allocate again. A clean stop
 /// writes the next id into the lock file.
 fn is_older_copy(database: &Database, hub: &Hub) -> bool {
-    let last: Option<serde_json::Value> = serde_json::from_str(&database.last_announcement).ok();
-    let next_event = last.and_then(|last| last["next_event"].as_i64());
-    next_event.is_some_and(|next_event| hub.head().0 + 1 < next_event)
+    database.last_announcement.next_event.is_some_and(|next_event| hub.head().0 + 1 < next_event)
 }
 
 /// A listening server.
@@ -310,7 +309,7 @@ impl Server {
         if !engine.database.is_ephemeral() {
             let origin =
                 tcp_address(&addresses).map(|address| ListenAddress::Tcp(address).here().url(is_secure));
-            match open_control_socket(&mut engine, origin.as_deref(), &addresses) {
+            match open_control_socket(&mut engine, origin, &addresses) {
                 Ok(socket) => drop(tasks.spawn(socket.serve(Arc::clone(&engine.app), stopped))),
                 Err(error) => {
                     tracing::warn!(%error, "commands such as `user create` will not reach this server");
@@ -419,15 +418,17 @@ fn tcp_address(addresses: &[ListenAddress]) -> Option<SocketAddr> {
 #[cfg(unix)]
 fn open_control_socket(
     engine: &mut Engine,
-    origin: Option<&str>,
+    origin: Option<String>,
     addresses: &[ListenAddress],
 ) -> std::io::Result<ControlSocket> {
     let socket = ControlSocket::bind(engine.database.path())?;
-    let (pid, listen) = (std::process::id(), addresses.iter().map(ToString::to_string));
-    let announcement = serde_json::json!({
-        "pid": pid, "control": socket.path(), "origin": origin, "listen": listen.collect::<Vec<_>>()
-    });
-    engine.database.announce(&announcement.to_string())?;
+    engine.database.announce(&Announcement {
+        pid: Some(std::process::id()),
+        control: Some(socket.path().to_owned()),
+        origin,
+        listen: addresses.iter().map(ToString::to_string).collect(),
+        next_event: None,
+    })?;
     Ok(socket)
 }
 

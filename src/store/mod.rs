@@ -1,6 +1,7 @@
 //! The SQLite file: opening it, reading it, and the one way to change it.
 //!
 //! - [`open`]: creates or upgrades a file, and locks it against a second server;
+//! - [`Announcement`]: the content of the lock file, by which commands reach a running server;
 //! - `connect`: connections with their pragmas;
 //! - `file_state`: the version of a file, or the program that wrote it;
 //! - `measured_space`: the free space of the disk, measured when it matters;
@@ -21,6 +22,7 @@
 //!
 //! Nothing here knows events or resources.
 
+mod announcement;
 mod background;
 pub mod bitmap;
 mod connect;
@@ -48,6 +50,7 @@ mod writer;
 mod writer_cache;
 mod writer_metrics;
 
+pub use announcement::Announcement;
 pub use background::{BackgroundFigures, BackgroundJobs, Budget};
 pub use copies::DatabaseCopy;
 pub use error::{Cause, OpenError, StoreError};

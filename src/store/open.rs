@@ -5,7 +5,7 @@ use super::file::{self, FileIdentity, LockedFile, beside};
 use super::file_state::{FileState, check_version, examine, refuse_foreign};
 use super::migrations::{MIGRATIONS, create, migrate};
 use super::row_cache::RowCache;
-use super::{OpenError, StoreError, new_database};
+use super::{Announcement, OpenError, StoreError, new_database};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use std::fs::{File, TryLockError};
@@ -28,7 +28,7 @@ pub struct Database {
     lock: File,
     file: LockedFile,
     /// The previous content of the lock file: see [`Database::announce`].
-    pub last_announcement: String,
+    pub last_announcement: Announcement,
     /// The copy made before migrating, if the schema was older.
     pub upgraded_from: Option<PathBuf>,
     /// True if the file need not survive a crash of the machine, and is unlinked once all connections are open.
@@ -210,7 +210,8 @@ impl Database {
     }
 
     /// Writes into the lock file how to reach this server, for commands that find the database in use.
-    pub fn announce(&mut self, text: &str) -> std::io::Result<()> {
+    pub fn announce(&mut self, announcement: &Announcement) -> std::io::Result<()> {
+        let text = serde_json::to_string(announcement)?;
         self.lock.set_len(0)?;
         self.lock.rewind()?;
         self.lock.write_all(text.as_bytes())?;
@@ -219,13 +220,13 @@ impl Database {
 
     /// Returns the announcement of the server that has the database open ([`Database::announce`]); `None` if there is
     /// none.
-    pub fn announced(path: &Path) -> Option<String> {
+    pub fn announced(path: &Path) -> Option<Announcement> {
         let mut file = File::open(beside(&file::real_path(path).ok()?, LOCK)).ok()?;
         match file.try_lock_shared() {
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
                 file.read_to_string(&mut text).ok()?;
-                Some(text)
+                Some(Announcement::parse(&text))
             }
             Ok(()) | Err(TryLockError::Error(_)) => None,
         }
@@ -233,9 +234,9 @@ impl Database {
 }
 
 /// Takes the lock file beside the database, and returns it with its content. SQLite's own locks would let two processes
-/// write in turn, but the writer's caches and event ids need exclusive access. Only the owner may read the lock file:
-/// it has the control token.
-fn take_lock(path: &Path) -> Result<(File, String), OpenError> {
+/// write in turn, but the writer's caches and event ids need exclusive access. Only the owner may open the lock file:
+/// others could hold its lock.
+fn take_lock(path: &Path) -> Result<(File, Announcement), OpenError> {
     let lock_path = beside(path, LOCK);
     let refused =
         |error: std::io::Error| file::unwritable(path, &format!("its lock {}: {error}", lock_path.display()));
@@ -246,21 +247,15 @@ fn take_lock(path: &Path) -> Result<(File, String), OpenError> {
         // It will be overwritten, and is to be no other file.
         return Err(refused(std::io::Error::other("it has several names (hard links)")));
     }
+    let locked = lock.try_lock();
     let mut text = String::new();
-    match lock.try_lock() {
-        Ok(()) => {
-            // Other content than text was not written by this program.
-            let _unreadable = lock.read_to_string(&mut text);
-            Ok((lock, text))
-        }
+    // Other content than text was not written by this program.
+    let _unreadable = lock.read_to_string(&mut text);
+    let announcement = Announcement::parse(&text);
+    match locked {
+        Ok(()) => Ok((lock, announcement)),
         Err(TryLockError::WouldBlock) => {
-            let process = lock
-                .read_to_string(&mut text)
-                .ok()
-                .and_then(|_| serde_json::from_str::<serde_json::Value>(&text).ok())
-                .and_then(|value| value["pid"].as_u64())
-                .map_or_else(|| "unknown".to_owned(), |pid| pid.to_string());
-            Err(OpenError::InUse { path: path.to_owned(), process })
+            Err(OpenError::InUse { path: path.to_owned(), process: announcement.process() })
         }
         Err(TryLockError::Error(error)) => Err(refused(error)),
     }
@@ -384,10 +379,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("chat.sqlite");
         let mut first = Database::open(&path).unwrap();
-        first.announce(r#"{"pid": 42}"#).unwrap();
+        assert_eq!(Database::announced(&path), Some(Announcement::default()), "while it starts");
+        let announcement = Announcement { pid: Some(42), ..Announcement::default() };
+        first.announce(&announcement).unwrap();
         let refusal = Database::open(&path).unwrap_err();
         assert!(matches!(&refusal, OpenError::InUse { process, .. } if process == "42"), "{refusal}");
-        assert_eq!(Database::announced(&path).as_deref(), Some(r#"{"pid": 42}"#));
+        assert_eq!(Database::announced(&path), Some(announcement));
         drop(first);
         assert_eq!(Database::announced(&path), None);
         Database::open(&path).unwrap();
@@ -429,9 +426,10 @@ mod tests {
         assert!(matches!(refusal, OpenError::Unsuitable { .. }), "a link to nothing: {refusal}");
         let mut database = Database::open(&path).unwrap();
         assert!(database.is_new());
-        database.announce("here").unwrap();
+        let announcement = Announcement { origin: Some("here".to_owned()), ..Announcement::default() };
+        database.announce(&announcement).unwrap();
         assert!(matches!(Database::open(&link), Err(OpenError::InUse { .. })));
-        assert_eq!(Database::announced(&link).as_deref(), Some("here"));
+        assert_eq!(Database::announced(&link), Some(announcement));
         drop(database);
         drop(Database::open(&link).unwrap());
         assert!(!folder.path().join("link.sqlite.lock").exists());

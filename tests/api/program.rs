@@ -290,8 +290,7 @@ async fn commands_reach_a_server_over_a_private_socket() {
     use std::os::unix::net::UnixStream;
 
     let server = TestServer::start().await;
-    let announced: Value = serde_json::from_str(&Database::announced(&server.database()).unwrap()).unwrap();
-    let path = announced["control"].as_str().unwrap().to_owned();
+    let path = Database::announced(&server.database()).unwrap().control.unwrap();
     let metadata = std::fs::metadata(&path).unwrap();
     assert!(metadata.file_type().is_socket());
     assert_eq!(metadata.permissions().mode() & 0o777, 0o600);

@@ -73,7 +73,7 @@ fn check_mail(serve: &Serve, findings: &mut Findings) {
 /// The limit of the server, or that with which one would run that is started here: it raises it as far as it may.
 #[cfg(unix)]
 fn open_files(running: Option<&Running>) -> Option<u64> {
-    let of_server = running.and_then(|running| running.process).and_then(|process| {
+    let of_server = running.and_then(|running| running.announcement.pid).and_then(|process| {
         let limits = std::fs::read_to_string(format!("/proc/{process}/limits")).ok()?;
         let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
         line.split_whitespace().next()?.parse().ok()

@@ -3,16 +3,14 @@
 use super::findings::Findings;
 use crate::cli::common::send;
 use crate::cli::serve::Serve;
-use serde_json::Value;
 use teamchat::commands::{Command, Status};
 use teamchat::server::ListenAddress;
-use teamchat::store::Database;
+use teamchat::store::{Announcement, Database};
 
 /// A server that has the database open.
 pub(super) struct Running {
     /// The content of the lock file, by which commands reach it.
-    pub(super) announcement: String,
-    pub(super) process: Option<u64>,
+    pub(super) announcement: Announcement,
     /// The sockets that it listens on, which may be those of a systemd unit.
     pub(super) listen: Vec<ListenAddress>,
     pub(super) status: Status,
@@ -46,8 +44,6 @@ pub(super) fn find(serve: &Serve, findings: &mut Findings) -> Option<Running> {
             "restart the server to finish the upgrade",
         );
     }
-    let server: Value = serde_json::from_str(&announcement).unwrap_or_default();
-    let listen = server["listen"].as_array().into_iter().flatten();
-    let listen = listen.filter_map(|address| address.as_str()?.parse().ok()).collect();
-    Some(Running { announcement, process: server["pid"].as_u64(), listen, status })
+    let listen = announcement.listen.iter().filter_map(|address| address.parse().ok()).collect();
+    Some(Running { announcement, listen, status })
 }

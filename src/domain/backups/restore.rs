@@ -55,8 +55,7 @@ pub fn restore(
     progress: &mut Progress<'_>,
 ) -> Result<Restored, BackupError> {
     if let Some(announcement) = Database::announced(database) {
-        let server: serde_json::Value = serde_json::from_str(&announcement).unwrap_or_default();
-        let process = server["pid"].as_u64().map_or_else(|| "unknown".to_owned(), |pid| pid.to_string());
+        let process = announcement.process();
         return Err(OpenError::InUse { path: database.to_owned(), process }.into());
     }
     let is_stream = input.as_os_str() == "-";
