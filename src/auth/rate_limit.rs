@@ -9,64 +9,10 @@ use crate::types::{Clock, UserId, address_block};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
-
-/// Requests with wrong API keys from one address: 100 in a minute.
-const KEYS_OF_ADDRESS: Rule = Rule { attempts: 100, window: MINUTE };
-
-/// Submitted sign-up pages from one address: 100 in 10 minutes. Each may cost a password hash.
-const SIGN_UPS_OF_ADDRESS: Rule = Rule { attempts: 100, window: 10 * MINUTE };
-
-/// Steps of logins at providers from one address: 200 in 10 minutes. Some have the server ask the provider.
-const SIGN_ONS_OF_ADDRESS: Rule = Rule { attempts: 200, window: 10 * MINUTE };
-
-/// Emails that one address causes without a login: 5 in a day, as on the published server.
-const LETTERS_OF_ADDRESS: Rule = Rule { attempts: 5, window: DAY };
-
-/// Emails with a link for a new password, or that prove a new address, of one account: 2 in an hour and 5 in a day, as on the
-/// published server. As many emails of each other kind go to one address, however many people ask for them.
-const LETTERS_OF_ACCOUNT: [Rule; 2] =
-    [Rule { attempts: 2, window: 60 * MINUTE }, Rule { attempts: 5, window: DAY }];
-
-/// Invitations by mail of one person who is not an administrator: 100 in a day.
-const INVITATIONS_OF_USER: Rule = Rule { attempts: 100, window: DAY };
-
-/// Messages that one person who is not a moderator moves, with one more for each KiB of their text: 20,000 in an hour, which
-/// keep the writer busy for a few seconds.
-const MOVES_OF_USER: Rule = Rule { attempts: 20_000, window: 60 * MINUTE };
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A day in milliseconds.
 const DAY: i64 = 24 * 60 * MINUTE;
-
-/// Requests of one user: 200 in a minute, as on the published server.
-const REQUESTS_OF_USER: Rule = Rule { attempts: 200, window: MINUTE };
-
-/// Requests of all bots of one person together: 600 in a minute.
-const REQUESTS_OF_BOTS: Rule = Rule { attempts: 600, window: MINUTE };
-
-/// Requests without a login from one address: 100 in a minute, as on the published server.
-const REQUESTS_OF_ADDRESS: Rule = Rule { attempts: 100, window: MINUTE };
-
-/// Searches of visitors from one address: 20 in a minute. No other request of a visitor costs as much.
-const SEARCHES_OF_ADDRESS: Rule = Rule { attempts: 20, window: MINUTE };
-
-/// Requests of all visitors for one file or image of a user: 1000 in a day, as on the published server.
-const VISITS_OF_FILE: Rule = Rule { attempts: 1000, window: 24 * 60 * MINUTE };
-
-/// Mails to the addresses of channels that one person has asked for: 50 in a minute, 120 in 5 minutes, 600 in an hour, as on the
-/// published server for all. Strangers may know an address, and use it up for its person only.
-const MAILS_OF_USER: [Rule; 3] = [
-    Rule { attempts: 50, window: MINUTE },
-    Rule { attempts: 120, window: 5 * MINUTE },
-    Rule { attempts: 600, window: 60 * MINUTE },
-];
-
-/// Mails to all addresses of channels: four times as many.
-const MAILS: [Rule; 3] = [
-    Rule { attempts: 200, window: MINUTE },
-    Rule { attempts: 480, window: 5 * MINUTE },
-    Rule { attempts: 2400, window: 60 * MINUTE },
-];
 
 /// The part of a file's path that is counted, in characters: paths of files are shorter.
 const MAX_PATH_LENGTH: usize = 255;
@@ -75,68 +21,133 @@ const MAX_PATH_LENGTH: usize = 255;
 /// change of the system clock cannot extend a lock.
 ///
 /// Right API keys always pass: a key is too long to guess, so the limit on wrong ones only bounds their cost.
-#[derive(Default)]
 pub struct RateLimiter {
     /// Guesses at passwords.
     pub passwords: PasswordAttempts,
+    /// Requests with wrong API keys from one address.
     wrong_keys: Counter<IpAddr>,
+    /// Submitted sign-up pages from one address. Each may cost a password hash.
     sign_ups: Counter<IpAddr>,
+    /// Steps of logins at providers from one address. Some have the server ask the provider.
     sign_ons: Counter<IpAddr>,
+    /// Requests of one user, as on the published server.
     requests_of_users: Counter<UserId>,
+    /// Requests of all bots of one person together.
     requests_of_bots: Counter<UserId>,
+    /// Requests without a login from one address, as on the published server.
     requests_of_addresses: Counter<IpAddr>,
+    /// Searches of visitors from one address. No other request of a visitor costs as much.
     searches_of_addresses: Counter<IpAddr>,
+    /// Requests of all visitors for one file or image of a user, as on the published server.
     visits_of_files: Counter<String>,
-    mails: [Counter<()>; MAILS.len()],
-    mails_of_users: [Counter<UserId>; MAILS_OF_USER.len()],
+    /// Mails to all addresses of channels: four times as many as of one person.
+    mails: [Counter<()>; 3],
+    /// Mails to the addresses of channels that one person has asked for, as on the published server for all. Strangers may
+    /// know an address, and use it up for its person only.
+    mails_of_users: [Counter<UserId>; 3],
+    /// Emails that one address causes without a login, as on the published server.
     letters_of_addresses: Counter<IpAddr>,
+    /// Emails with a link for a new password, or that prove a new address, of one account, as on the published server. As many
+    /// emails of each other kind go to one address, however many people ask for them.
     letters_of_accounts: [Counter<String>; 2],
+    /// Invitations by mail of one person who is not an administrator.
     invitations_of_users: Counter<UserId>,
+    /// Messages that one person who is not a moderator moves, with one more for each KiB of their text: as many as keep the
+    /// writer busy for a few seconds.
     moves_of_users: Counter<UserId>,
 }
 
+impl Default for RateLimiter {
+    fn default() -> Self {
+        Self {
+            passwords: PasswordAttempts::default(),
+            wrong_keys: Counter::new(100, MINUTE),
+            sign_ups: Counter::new(100, 10 * MINUTE),
+            sign_ons: Counter::new(200, 10 * MINUTE),
+            requests_of_users: Counter::new(200, MINUTE),
+            requests_of_bots: Counter::new(600, MINUTE),
+            requests_of_addresses: Counter::new(100, MINUTE),
+            searches_of_addresses: Counter::new(20, MINUTE),
+            visits_of_files: Counter::new(1000, DAY),
+            mails: [
+                Counter::new(200, MINUTE),
+                Counter::new(480, 5 * MINUTE),
+                Counter::new(2400, 60 * MINUTE),
+            ],
+            mails_of_users: [
+                Counter::new(50, MINUTE),
+                Counter::new(120, 5 * MINUTE),
+                Counter::new(600, 60 * MINUTE),
+            ],
+            letters_of_addresses: Counter::new(5, DAY),
+            letters_of_accounts: [Counter::new(2, 60 * MINUTE), Counter::new(5, DAY)],
+            invitations_of_users: Counter::new(100, DAY),
+            moves_of_users: Counter::new(20_000, 60 * MINUTE),
+        }
+    }
+}
+
 impl RateLimiter {
+    /// All limits but that of passwords, by their names in the metrics.
+    fn limits(&self) -> [(&'static str, &dyn Limit); 14] {
+        [
+            ("wrong_keys", &self.wrong_keys),
+            ("sign_ups", &self.sign_ups),
+            ("sign_ons", &self.sign_ons),
+            ("requests_of_users", &self.requests_of_users),
+            ("requests_of_bots", &self.requests_of_bots),
+            ("requests_of_addresses", &self.requests_of_addresses),
+            ("searches_of_addresses", &self.searches_of_addresses),
+            ("visits_of_files", &self.visits_of_files),
+            ("mails", &self.mails),
+            ("mails_of_users", &self.mails_of_users),
+            ("letters_of_addresses", &self.letters_of_addresses),
+            ("letters_of_accounts", &self.letters_of_accounts),
+            ("invitations_of_users", &self.invitations_of_users),
+            ("moves_of_users", &self.moves_of_users),
+        ]
+    }
+
     /// Counts a request with wrong credentials. Fails if there were too many; that error replaces the request's own.
     pub fn count_wrong_key(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
-        self.wrong_keys.count(address_block(peer), KEYS_OF_ADDRESS, clock).check()
+        self.wrong_keys.count(address_block(peer), clock).check()
     }
 
     /// Counts a submitted sign-up page. Fails if there were too many.
     pub fn count_sign_up(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
-        self.sign_ups.count(address_block(peer), SIGN_UPS_OF_ADDRESS, clock).check()
+        self.sign_ups.count(address_block(peer), clock).check()
     }
 
     /// Counts a step of a login at a provider. Fails if there were too many.
     pub fn count_sign_on(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
-        self.sign_ons.count(address_block(peer), SIGN_ONS_OF_ADDRESS, clock).check()
+        self.sign_ons.count(address_block(peer), clock).check()
     }
 
     /// Counts a request of a user, or an anonymous one of an address. Requests of a bot also count for its quota owner.
     /// Returns the limit of which less is left.
     pub fn count_request(&self, caller: Option<&Caller>, peer: IpAddr, clock: &Clock) -> Usage {
         let Some(caller) = caller else {
-            return self.requests_of_addresses.count(address_block(peer), REQUESTS_OF_ADDRESS, clock);
+            return self.requests_of_addresses.count(address_block(peer), clock);
         };
         self.count_action(caller, clock)
     }
 
     /// Counts a search of a visitor. Fails if there were too many.
     pub fn count_visitor_search(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
-        self.searches_of_addresses.count(address_block(peer), SEARCHES_OF_ADDRESS, clock).check()
+        self.searches_of_addresses.count(address_block(peer), clock).check()
     }
 
     /// Counts a request of a visitor for a file, by its path. Fails if all visitors together made too many.
     pub fn count_visit(&self, path: &str, clock: &Clock) -> ApiResult<()> {
         let path = path.chars().take(MAX_PATH_LENGTH).collect();
-        self.visits_of_files.count(path, VISITS_OF_FILE, clock).check()
+        self.visits_of_files.count(path, clock).check()
     }
 
     /// Counts a mail to the address of a channel that a person has asked for. Fails if there were too many.
     pub fn count_mail(&self, asker: UserId, clock: &Clock) -> ApiResult<()> {
         // A mail that one limit refuses comes again, and does not count for the next ones until it is taken.
-        let mut of_user = self.mails_of_users.iter().zip(MAILS_OF_USER);
-        of_user.try_for_each(|(mails, rule)| mails.count(asker, rule, clock).check())?;
-        self.mails.iter().zip(MAILS).try_for_each(|(mails, rule)| mails.count((), rule, clock).check())
+        self.mails_of_users.iter().try_for_each(|mails| mails.count(asker, clock).check())?;
+        self.mails.iter().try_for_each(|mails| mails.count((), clock).check())
     }
 
     /// Counts an email of a kind to a recipient, which an address causes without a login. Fails if there were too many of either.
@@ -147,29 +158,26 @@ impl RateLimiter {
 
     /// Counts an email that an address causes without a login. Fails if there were too many.
     pub fn count_letter(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
-        self.letters_of_addresses.count(address_block(peer), LETTERS_OF_ADDRESS, clock).check()
+        self.letters_of_addresses.count(address_block(peer), clock).check()
     }
 
     /// Counts an email with a link that changes an account: `account` is its address, or another name of it. Fails if there were
     /// too many.
     pub fn count_letter_of_account(&self, account: &str, clock: &Clock) -> ApiResult<()> {
         let account: String = account.trim().to_lowercase().chars().take(MAX_PATH_LENGTH).collect();
-        for (counter, rule) in self.letters_of_accounts.iter().zip(LETTERS_OF_ACCOUNT) {
-            counter.count(account.clone(), rule, clock).check()?;
-        }
-        Ok(())
+        self.letters_of_accounts.iter().try_for_each(|letters| letters.count(account.clone(), clock).check())
     }
 
     /// Counts an invitation that a person sends by mail to an email. Fails if there were too many of either.
     pub fn count_invitation(&self, user_id: UserId, email: &str, clock: &Clock) -> ApiResult<()> {
-        self.invitations_of_users.count(user_id, INVITATIONS_OF_USER, clock).check()?;
+        self.invitations_of_users.count(user_id, clock).check()?;
         self.count_letter_of_account(&format!("invitation {email}"), clock)
     }
 
     /// Counts messages that a person moves: `cost` is their number, and one for each KiB of their text. Fails if there were too
     /// many.
     pub fn count_moved(&self, user_id: UserId, cost: u32, clock: &Clock) -> ApiResult<()> {
-        let usage = self.moves_of_users.count_many(user_id, cost, MOVES_OF_USER, clock);
+        let usage = self.moves_of_users.count_many(user_id, cost, clock);
         if usage.count <= usage.limit {
             return Ok(());
         }
@@ -183,78 +191,31 @@ impl RateLimiter {
 
     /// Counts what the server does for a user like a request of theirs: posting to the webhook of a bot, which may reply.
     pub fn count_action(&self, caller: &Caller, clock: &Clock) -> Usage {
-        let own = self.requests_of_users.count(caller.user_id, REQUESTS_OF_USER, clock);
+        let own = self.requests_of_users.count(caller.user_id, clock);
         if !caller.is_bot() {
             return own;
         }
-        let of_all = self.requests_of_bots.count(caller.quota_owner(), REQUESTS_OF_BOTS, clock);
+        let of_all = self.requests_of_bots.count(caller.quota_owner(), clock);
         if of_all.rest_of_limit() < own.rest_of_limit() { of_all } else { own }
     }
 
     /// Forgets everything.
     pub fn clear(&self) {
         self.passwords.clear();
-        self.wrong_keys.clear();
-        self.sign_ups.clear();
-        self.sign_ons.clear();
-        self.requests_of_users.clear();
-        self.requests_of_bots.clear();
-        self.requests_of_addresses.clear();
-        self.searches_of_addresses.clear();
-        self.visits_of_files.clear();
-        self.mails.iter().for_each(Counter::clear);
-        self.mails_of_users.iter().for_each(Counter::clear);
-        self.letters_of_addresses.clear();
-        self.letters_of_accounts.iter().for_each(Counter::clear);
-        self.invitations_of_users.clear();
-        self.moves_of_users.clear();
+        self.limits().into_iter().for_each(|(_, limit)| limit.clear());
     }
 
     /// The number of refusals by each limit.
     pub fn refusals(&self) -> Vec<(&'static str, u64)> {
-        vec![
-            ("passwords", self.passwords.refusals.get()),
-            ("wrong_keys", self.wrong_keys.refusals.get()),
-            ("sign_ups", self.sign_ups.refusals.get()),
-            ("sign_ons", self.sign_ons.refusals.get()),
-            ("requests_of_users", self.requests_of_users.refusals.get()),
-            ("requests_of_bots", self.requests_of_bots.refusals.get()),
-            ("requests_of_addresses", self.requests_of_addresses.refusals.get()),
-            ("searches_of_addresses", self.searches_of_addresses.refusals.get()),
-            ("visits_of_files", self.visits_of_files.refusals.get()),
-            ("mails", self.mails.iter().map(|mails| mails.refusals.get()).sum()),
-            ("mails_of_users", self.mails_of_users.iter().map(|mails| mails.refusals.get()).sum()),
-            ("letters_of_addresses", self.letters_of_addresses.refusals.get()),
-            (
-                "letters_of_accounts",
-                self.letters_of_accounts.iter().map(|counter| counter.refusals.get()).sum(),
-            ),
-            ("invitations_of_users", self.invitations_of_users.refusals.get()),
-            ("moves_of_users", self.moves_of_users.refusals.get()),
-        ]
+        let others = self.limits().into_iter().map(|(name, limit)| (name, limit.refusals()));
+        std::iter::once(("passwords", self.passwords.refusals.get())).chain(others).collect()
     }
 
     /// Drops expired entries. Runs once a minute.
     pub fn remove_expired(&self, clock: &Clock) {
         let now = clock.monotonic();
         self.passwords.remove_expired(now);
-        self.wrong_keys.remove_expired(KEYS_OF_ADDRESS, now);
-        self.sign_ups.remove_expired(SIGN_UPS_OF_ADDRESS, now);
-        self.sign_ons.remove_expired(SIGN_ONS_OF_ADDRESS, now);
-        self.requests_of_users.remove_expired(REQUESTS_OF_USER, now);
-        self.requests_of_bots.remove_expired(REQUESTS_OF_BOTS, now);
-        self.requests_of_addresses.remove_expired(REQUESTS_OF_ADDRESS, now);
-        self.searches_of_addresses.remove_expired(SEARCHES_OF_ADDRESS, now);
-        self.visits_of_files.remove_expired(VISITS_OF_FILE, now);
-        self.letters_of_addresses.remove_expired(LETTERS_OF_ADDRESS, now);
-        for (counter, rule) in self.mails_of_users.iter().zip(MAILS_OF_USER) {
-            counter.remove_expired(rule, now);
-        }
-        for (counter, rule) in self.letters_of_accounts.iter().zip(LETTERS_OF_ACCOUNT) {
-            counter.remove_expired(rule, now);
-        }
-        self.invitations_of_users.remove_expired(INVITATIONS_OF_USER, now);
-        self.moves_of_users.remove_expired(MOVES_OF_USER, now);
+        self.limits().into_iter().for_each(|(_, limit)| limit.remove_expired(now));
     }
 }
 
@@ -302,25 +263,32 @@ impl Usage {
     }
 }
 
+/// A limit whatever its keys, and several limits that count the same attempts.
+trait Limit {
+    fn clear(&self);
+    fn remove_expired(&self, now: i64);
+    fn refusals(&self) -> u64;
+}
+
+/// The attempts of each key under a rule.
 struct Counter<K> {
+    rule: Rule,
     windows: Mutex<HashMap<K, Window>>,
     refusals: Count,
 }
 
-impl<K> Default for Counter<K> {
-    fn default() -> Self {
-        Self { windows: Mutex::default(), refusals: Count::default() }
-    }
-}
-
 impl<K: Eq + Hash> Counter<K> {
-    fn count(&self, key: K, rule: Rule, clock: &Clock) -> Usage {
-        self.count_many(key, 1, rule, clock)
+    fn new(attempts: u32, window: i64) -> Self {
+        Self { rule: Rule { attempts, window }, windows: Mutex::default(), refusals: Count::default() }
     }
 
-    fn count_many(&self, key: K, attempts: u32, rule: Rule, clock: &Clock) -> Usage {
-        let now = clock.monotonic();
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+    fn count(&self, key: K, clock: &Clock) -> Usage {
+        self.count_many(key, 1, clock)
+    }
+
+    fn count_many(&self, key: K, attempts: u32, clock: &Clock) -> Usage {
+        let (rule, now) = (self.rule, clock.monotonic());
+        let mut windows = self.windows();
         if windows.len() >= CAPACITY && !windows.contains_key(&key) {
             windows.retain(|_, window| !window.is_over(rule, now));
             make_room(&mut windows, |window| window.total());
@@ -334,14 +302,38 @@ impl<K: Eq + Hash> Counter<K> {
         Usage { limit: rule.attempts, count, rest, reset: clock.seconds() + rest.div_euclid(1000) }
     }
 
+    fn windows(&self) -> MutexGuard<'_, HashMap<K, Window>> {
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Eq + Hash> Limit for Counter<K> {
     fn clear(&self) {
-        self.windows.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.windows().clear();
     }
 
-    fn remove_expired(&self, rule: Rule, now: i64) {
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        windows.retain(|_, window| !window.is_over(rule, now));
+    fn remove_expired(&self, now: i64) {
+        let mut windows = self.windows();
+        windows.retain(|_, window| !window.is_over(self.rule, now));
         windows.shrink_to(CAPACITY / 16);
+    }
+
+    fn refusals(&self) -> u64 {
+        self.refusals.get()
+    }
+}
+
+impl<L: Limit, const N: usize> Limit for [L; N] {
+    fn clear(&self) {
+        self.iter().for_each(L::clear);
+    }
+
+    fn remove_expired(&self, now: i64) {
+        self.iter().for_each(|limit| limit.remove_expired(now));
+    }
+
+    fn refusals(&self) -> u64 {
+        self.iter().map(L::refusals).sum()
     }
 }
 
