@@ -1,15 +1,13 @@
 //! Requests of commands to servers: one exchange over a connection of its own, with limits on time and on the answer.
 
+use super::connect::{Stream, connect};
 use serde_json::Value;
 use std::io::{Error, ErrorKind, Read, Write};
-use std::net::TcpStream;
-#[cfg(unix)]
-use std::os::unix::net::UnixStream;
-#[cfg(unix)]
-use std::path::Path;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use teamchat::http_client::host_name;
+use teamchat::server::ListenAddress;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::crypto::{
@@ -72,43 +70,42 @@ pub fn fetch(
     tls: Option<&Arc<ClientConfig>>,
 ) -> Result<Answer, FetchError> {
     let host = url.host_str().unwrap_or_default();
-    let addresses = url.socket_addrs(|| None).map_err(|_| FetchError::Unknown(host.to_owned()))?;
-    let mut failure = FetchError::Unknown(host.to_owned());
-    let mut connected = None;
-    for address in addresses {
-        match TcpStream::connect_timeout(&address, PATIENCE) {
-            Ok(stream) => {
-                connected = Some(stream);
-                break;
-            }
-            Err(error) => failure = Error::new(error.kind(), format!("{address}: {error}")).into(),
-        }
-    }
-    let stream = connected.ok_or(failure)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    let unknown = || FetchError::Unknown(host.to_owned());
+    let addresses = url.socket_addrs(|| None).map_err(|_| unknown())?;
+    let mut stream = connect_to_first(&addresses, unknown())?;
     let path = &url[Position::BeforePath..Position::AfterQuery];
     let request = request(method, path, url.authority(), headers);
     if url.scheme() == "https"
         && let Some(tls) = tls
     {
-        let name = host_name(url).ok_or_else(|| FetchError::Unknown(host.to_owned()))?;
+        let name = host_name(url).ok_or_else(unknown)?;
         let mut stream = StreamOwned::new(ClientConnection::new(Arc::clone(tls), name)?, stream);
         let head_and_body = exchange(&mut stream, &request).map_err(unwrap_tls)?;
         let certificates = stream.conn.peer_certificates().unwrap_or_default();
         let certificates = certificates.iter().map(|certificate| certificate.clone().into_owned()).collect();
         return parse(&head_and_body, certificates);
     }
-    let mut stream = stream;
     parse(&exchange(&mut stream, &request)?, Vec::new())
+}
+
+/// Connects to the first address that accepts. Fails with the error of the last one, or with `failure` if there is none.
+fn connect_to_first(
+    addresses: &[SocketAddr],
+    mut failure: FetchError,
+) -> Result<Box<dyn Stream>, FetchError> {
+    for address in addresses {
+        match connect(&ListenAddress::Tcp(*address), PATIENCE) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failure = Error::new(error.kind(), format!("{address}: {error}")).into(),
+        }
+    }
+    Err(failure)
 }
 
 /// Sends a `GET` request to a Unix socket.
 #[cfg(unix)]
-pub fn fetch_from_socket(socket: &Path, path: &str) -> Result<Answer, FetchError> {
-    let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+pub fn fetch_from_socket(socket: &ListenAddress, path: &str) -> Result<Answer, FetchError> {
+    let mut stream = connect(socket, PATIENCE)?;
     parse(&exchange(&mut stream, &request("GET", path, "localhost", &[]))?, Vec::new())
 }
 

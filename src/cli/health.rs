@@ -52,8 +52,8 @@ impl Health {
 
     fn ask(&self) -> Result<Answer, Failure> {
         #[cfg(unix)]
-        if let Ok(ListenAddress::Unix(path)) = self.url.parse() {
-            return Ok(fetch_from_socket(&path, PATH)?);
+        if let Ok(socket @ ListenAddress::Unix(_)) = self.url.parse() {
+            return Ok(fetch_from_socket(&socket, PATH)?);
         }
         let url = Url::parse(&self.url)?.join(PATH)?;
         Ok(fetch("GET", &url, &[], Some(&Arc::new(config_without_verification()?)))?)

@@ -5,11 +5,9 @@
 //! understand.
 
 use super::common::Style;
+use super::connect::{Stream, connect};
 use clap::Args;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-#[cfg(unix)]
-use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::time::Duration;
 use teamchat::server::ListenAddress;
@@ -137,28 +135,12 @@ fn as_data(mail: &[u8]) -> Vec<u8> {
     data
 }
 
-trait Stream: Read + Write {}
-impl<S: Read + Write> Stream for S {}
-
 /// A connection to the server.
 struct Server(BufReader<Box<dyn Stream>>);
 
 impl Server {
     fn connect(address: &ListenAddress) -> Result<Self, Failure> {
-        let connected: io::Result<Box<dyn Stream>> = match address {
-            ListenAddress::Tcp(address) => TcpStream::connect_timeout(address, PATIENCE).and_then(|stream| {
-                stream.set_read_timeout(Some(PATIENCE))?;
-                stream.set_write_timeout(Some(PATIENCE))?;
-                Ok(Box::new(stream) as Box<dyn Stream>)
-            }),
-            #[cfg(unix)]
-            ListenAddress::Unix(path) => UnixStream::connect(path).and_then(|stream| {
-                stream.set_read_timeout(Some(PATIENCE))?;
-                stream.set_write_timeout(Some(PATIENCE))?;
-                Ok(Box::new(stream) as Box<dyn Stream>)
-            }),
-        };
-        let stream = connected.map_err(|error| Failure {
+        let stream = connect(address, PATIENCE).map_err(|error| Failure {
             code: TRY_AGAIN,
             text: format!("no server receives email at {address}: {error}"),
         })?;

@@ -7,6 +7,7 @@ mod backup;
 mod check;
 mod common;
 mod config;
+mod connect;
 mod credentials;
 mod doctor;
 mod export;
