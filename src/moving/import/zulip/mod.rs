@@ -9,6 +9,7 @@ mod messages;
 mod order;
 mod organization;
 mod people;
+mod personal;
 mod policies;
 mod rest;
 mod settings;
@@ -51,6 +52,7 @@ pub fn import(
     people::insert(target, &mut organization, report).map_err(of_realm)?;
     files::insert(target, archive, &mut organization, progress, report)?;
     rest::insert_before_messages(target, &mut organization, &addresses, report).map_err(of_realm)?;
+    personal::insert(target, &mut organization, report).map_err(of_realm)?;
     if organization.sorts_by_date
         && let Some(order) = Order::of(&message_files, progress)?
     {

@@ -398,6 +398,16 @@ impl Organization {
         }
     }
 
+    /// Fails if a row of a table names a person who is not in the archive.
+    pub fn check_people(&self, table: &str, mut people: impl Iterator<Item = Id>) -> ImportResult<()> {
+        match people.find(|user| !self.user_ids.contains(&user.0)) {
+            Some(user) => {
+                Err(ImportError::in_file("realm.json", format!("{table}: there is no person {user}")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Checks references between tables.
     fn check(&self) -> ImportResult<()> {
         let missing = |table: &str, kind: &str, id: u32| {

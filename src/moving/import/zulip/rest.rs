@@ -1,9 +1,9 @@
-//! Personal data, settings of messages, and what is sent later.
+//! Patterns, profiles, and messages that are sent later.
 
 use crate::domain::profile_fields::external_accounts::USERNAME;
 use crate::domain::profile_fields::field::{FieldType, is_url};
 use crate::domain::rendering::render_description_again;
-use crate::domain::{access, alert_words, files};
+use crate::domain::{access, files};
 use crate::moving::import::descriptions;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::links::OldAddress;
@@ -14,12 +14,12 @@ use crate::moving::import::target::Target;
 use crate::moving::import::zulip::organization::{Organization, Place};
 use crate::moving::import::zulip::tables::{ProfileFieldRow, ProfileValue, ScheduledMessage};
 use crate::store::Tx;
-use crate::types::{MessageId, Topic, UserId, distinct};
+use crate::types::{MessageId, UserId, distinct};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use teamchat_markdown::Linkifier;
 
-/// Inserts all that does not refer to messages.
+/// Inserts linkifiers, playgrounds, domains, descriptions and profiles.
 pub fn insert_before_messages(
     target: &mut Target,
     organization: &mut Organization,
@@ -31,8 +31,7 @@ pub fn insert_before_messages(
     if let Some(reader) = &organization.reader {
         descriptions::insert_all(target, reader, &renderer, &organization.descriptions)?;
     }
-    insert_profiles(target, organization, renderer, report)?;
-    insert_personal(target, organization, report)
+    insert_profiles(target, organization, renderer, report)
 }
 
 /// Linkifiers, playgrounds and domains.
@@ -105,11 +104,8 @@ fn insert_profiles(
         let what = format!("zerver_customprofilefieldvalue: there is no field {}", value.field);
         return Err(ImportError::in_file("realm.json", what));
     }
-    check_people(
-        organization,
-        "zerver_customprofilefieldvalue",
-        values.iter().map(|value| value.user_profile.0),
-    )?;
+    let owners = values.iter().map(|value| value.user_profile);
+    organization.check_people("zerver_customprofilefieldvalue", owners)?;
     // Clients open these addresses.
     let (all_fields, all_values) = (fields.len(), values.len());
     fields.retain(has_web_address);
@@ -175,151 +171,6 @@ fn insert_value(tx: &Tx<'_>, value: &ProfileValue, html: Option<&str>) -> Import
     Ok(())
 }
 
-/// Data that people keep for themselves.
-fn insert_personal(
-    target: &mut Target,
-    organization: &mut Organization,
-    report: &mut Report,
-) -> ImportResult<()> {
-    let words = std::mem::take(&mut organization.alert_words);
-    let muted = std::mem::take(&mut organization.muted_users);
-    let mut topics = std::mem::take(&mut organization.user_topics);
-    let mut statuses = std::mem::take(&mut organization.statuses);
-    for status in &mut statuses {
-        if status.reaction_type == "realm_emoji" && !organization.emoji_codes.contains(&status.emoji_code) {
-            status.emoji_name.clear();
-            status.emoji_code.clear();
-        }
-    }
-    let mut presences = std::mem::take(&mut organization.presences);
-    let snippets = std::mem::take(&mut organization.snippets);
-    let steps = std::mem::take(&mut organization.onboarding);
-    let views = std::mem::take(&mut organization.views);
-    let storage = std::mem::take(&mut organization.storage);
-    topics.retain(|row| matches!(row.visibility_policy, 1..=3));
-    presences.sort_by_key(|row| (row.last_update_id, row.last_connected_time, row.user_profile));
-    check_people(organization, "zerver_alertword", words.iter().map(|row| row.user_profile.0))?;
-    let both = muted.iter().flat_map(|row| [row.user_profile.0, row.muted_user.0]);
-    check_people(organization, "zerver_muteduser", both)?;
-    check_people(organization, "zerver_usertopic", topics.iter().map(|row| row.user_profile.0))?;
-    check_people(organization, "zerver_userstatus", statuses.iter().map(|row| row.user_profile.0))?;
-    check_people(organization, "zerver_userpresence", presences.iter().map(|row| row.user_profile.0))?;
-    check_people(organization, "zerver_savedsnippet", snippets.iter().map(|row| row.user_profile.0))?;
-    check_people(organization, "zerver_onboardingstep", steps.iter().map(|row| row.user.0))?;
-    check_people(organization, "zerver_navigationview", views.iter().map(|row| row.user.0))?;
-    check_people(organization, "zerver_botstoragedata", storage.iter().map(|row| row.bot_profile.0))?;
-    for (what, count) in [
-        ("alert words", words.len()),
-        ("muted users", muted.len()),
-        ("policies of topics", topics.len()),
-        ("statuses", statuses.len()),
-        ("presences", presences.len()),
-        ("saved snippets", snippets.len()),
-        ("onboarding steps", steps.len()),
-        ("navigation views", views.len()),
-        ("values of bot storage", storage.len()),
-    ] {
-        report.add(what, count);
-    }
-    target.run(move |tx| {
-        for row in words {
-            alert_words::insert(tx, row.user_profile.0.into(), &row.word)?;
-        }
-        for row in muted {
-            tx.prepare_cached(
-                "INSERT OR IGNORE INTO muted_user (user_id, muted_user_id, date_muted) VALUES (?1, ?2, ?3)",
-            )?
-            .execute((row.user_profile.0, row.muted_user.0, row.date_muted.0))?;
-        }
-        for row in topics {
-            let topic = Topic::stored(row.topic_name);
-            tx.prepare_cached(
-                "INSERT OR REPLACE INTO user_topic (user_id, stream_id, name_key, topic_name, visibility_policy,
-                     last_updated)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            )?
-            .execute((
-                row.user_profile.0,
-                row.stream.0,
-                topic.key(),
-                topic.as_str(),
-                row.visibility_policy,
-                row.last_updated.0,
-            ))?;
-        }
-        for row in statuses {
-            tx.prepare_cached(
-                "INSERT OR REPLACE INTO user_status (user_id, status_text, emoji_name, emoji_code, reaction_type)
-                 VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?
-            .execute((
-                row.user_profile.0,
-                row.status_text,
-                &row.emoji_name,
-                &row.emoji_code,
-                if row.emoji_name.is_empty() { "" } else { row.reaction_type.as_str() },
-            ))?;
-        }
-        let mut last = 0;
-        for row in presences {
-            // The published server has smaller ones.
-            last = row.last_update_id.min(i32::MAX.into()).max(last + 1);
-            let connected = row.last_connected_time.or(row.last_active_time).unwrap_or_default();
-            tx.prepare_cached(
-                "INSERT OR REPLACE INTO presence (user_id, last_active_time, last_connected_time, update_id)
-                 VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute((
-                row.user_profile.0,
-                row.last_active_time.map(|time| time.0),
-                connected.0,
-                last,
-            ))?;
-        }
-        for row in snippets {
-            tx.prepare_cached(
-                "INSERT INTO saved_snippet (id, user_id, title, content, date_created) VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?
-            .execute((
-                row.id.map(|id| id.0),
-                row.user_profile.0,
-                row.title,
-                row.content,
-                row.date_created.0,
-            ))?;
-        }
-        for row in steps {
-            tx.prepare_cached(
-                "INSERT OR IGNORE INTO onboarding_step (user_id, onboarding_step, timestamp) VALUES (?1, ?2, ?3)",
-            )?
-            .execute((row.user.0, row.onboarding_step, row.timestamp.0))?;
-        }
-        for row in views {
-            tx.prepare_cached(
-                "INSERT OR IGNORE INTO navigation_view (user_id, fragment, is_pinned, name) VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute((row.user.0, row.fragment, row.is_pinned, row.name))?;
-        }
-        for row in storage {
-            tx.prepare_cached("INSERT OR REPLACE INTO bot_storage (user_id, key, value) VALUES (?1, ?2, ?3)")?
-                .execute((row.bot_profile.0, row.key, row.value))?;
-        }
-        Ok(())
-    })
-}
-
-/// Fails if a row names a person who is not in the archive.
-fn check_people(
-    organization: &Organization,
-    table: &str,
-    mut user_ids: impl Iterator<Item = u32>,
-) -> ImportResult<()> {
-    match user_ids.find(|user| !organization.user_ids.contains(user)) {
-        Some(user) => Err(ImportError::in_file("realm.json", format!("{table}: there is no person {user}"))),
-        None => Ok(()),
-    }
-}
-
 /// Inserts scheduled messages and reminders, and reports tables without a place here.
 pub fn insert_after_messages(
     target: &mut Target,
@@ -338,7 +189,7 @@ pub fn insert_after_messages(
     );
     let mut scheduled = std::mem::take(&mut organization.scheduled);
     scheduled.retain(|row| !row.delivered);
-    check_people(organization, "zerver_scheduledmessage", scheduled.iter().map(|row| row.sender.0))?;
+    organization.check_people("zerver_scheduledmessage", scheduled.iter().map(|row| row.sender))?;
     let renderer = Renderer::of(organization, addresses);
     let attachments = std::mem::take(&mut organization.scheduled_attachments);
     let clients = std::mem::take(&mut organization.clients);
