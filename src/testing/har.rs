@@ -1,5 +1,6 @@
 //! Writes exchanges to a file as HTTP Archive (HAR 1.2), which browsers and many tools read.
 
+use crate::types::pattern;
 use bytes::Bytes;
 use flate2::read::GzDecoder;
 use hyper::header::{self, HeaderMap};
@@ -37,12 +38,11 @@ const SECRETS: &[&str] = &[
 ];
 
 /// The paths of links with secrets, up to the secret.
-static SECRET_PATHS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+static SECRET_PATHS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
         r"(?x)(/join/(?:password/)?|/user_uploads/temporary/|[?&]invite=
             |/accounts/(?:login/subdomain|do_confirm|confirm_new_email|unsubscribe/[a-z_]+)/)[A-Za-z0-9_=.~%-]{8,}",
     )
-    .ok()
 });
 
 /// The largest body that is recorded, in bytes.
@@ -270,10 +270,7 @@ fn pairs(list: &[(String, String)]) -> Value {
 
 /// A text without the secrets in the paths in it.
 fn redact_paths(text: &str) -> String {
-    match &*SECRET_PATHS {
-        Some(pattern) => pattern.replace_all(text, format!("${{1}}{REDACTED}")).into_owned(),
-        None => REDACTED.to_owned(),
-    }
+    SECRET_PATHS.replace_all(text, format!("${{1}}{REDACTED}")).into_owned()
 }
 
 /// The text of a response without the secrets in it.

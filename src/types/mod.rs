@@ -17,6 +17,7 @@ mod mail_pattern;
 mod names;
 mod network;
 mod origin;
+mod pattern;
 pub mod property;
 mod role;
 mod topic;
@@ -42,6 +43,7 @@ pub use names::{
 };
 pub use network::{Network, NetworkError, address_block, address_site, is_public};
 pub use origin::{Author, Origin};
+pub use pattern::pattern;
 pub use property::{
     ChangedBy, Effect, Kind, OnWire, Property, Setting, SettingTable, SettingUpdate, SettingValue, Shape,
     Values,

@@ -1,5 +1,6 @@
 //! Names of users, channels and other objects: allowed characters, and comparison by appearance.
 
+use super::pattern::pattern;
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
@@ -8,23 +9,21 @@ use unicode_security::general_security_profile::IdentifierType;
 use unicode_security::{GeneralSecurityProfile, MixedScript};
 
 /// Contexts in which invisible characters are part of the text: inside of emoji, and between letters of joined scripts.
-static EXPECTED_UNSEEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static EXPECTED_UNSEEN: LazyLock<Regex> = LazyLock::new(|| {
     let emoji = r"\p{Extended_Pictographic}(?:\u{fe0e}|[\u{1f3fb}-\u{1f3ff}]?\u{fe0f}?)";
     let keycap = r"[0-9#*]\u{fe0f}\u{20e3}";
     // England, Scotland and Wales: a black flag, and the name of the place in tags.
     let flag = r"\u{1f3f4}\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074}|\u{e0077}\u{e006c}\u{e0073})\u{e007f}";
     let letter = r"[\p{Arabic}\p{Syriac}\p{Devanagari}\p{Bengali}\p{Gurmukhi}\p{Gujarati}\p{Oriya}\p{Tamil}\p{Telugu}\p{Kannada}\p{Malayalam}\p{Sinhala}&&[\p{L}\p{M}]]";
     let joined = format!(r"{letter}(?:[\u{{200c}}\u{{200d}}]?{letter})+");
-    Regex::new(&format!(r"{flag}|{keycap}|{emoji}(?:\u{{200d}}{emoji})*|{joined}")).ok()
+    pattern(&format!(r"{flag}|{keycap}|{emoji}(?:\u{{200d}}{emoji})*|{joined}"))
 });
 
 /// Letters, numbers, punctuation, symbols and spaces.
-static VISIBLE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^[\p{L}\p{N}\p{P}\p{S}\p{Zs}]$").ok());
+static VISIBLE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[\p{L}\p{N}\p{P}\p{S}\p{Zs}]$"));
 
 /// Combining marks that belong to one script, such as the points of Hebrew and vowel signs of South Asia.
-static SCRIPT_MARK: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^[\p{M}&&\P{Script=Inherited}]$").ok());
+static SCRIPT_MARK: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[\p{M}&&\P{Script=Inherited}]$"));
 
 /// The enclosing mark of keycap emoji.
 const KEYCAP: char = '\u{20e3}';
@@ -65,10 +64,7 @@ pub fn without_forbidden(name: &str) -> String {
 }
 
 fn find_forbidden_in_composed(name: &str) -> Option<usize> {
-    let expected: Vec<_> = match &*EXPECTED_UNSEEN {
-        Some(pattern) => pattern.find_iter(name).map(|found| found.range()).collect(),
-        None => Vec::new(),
-    };
+    let expected: Vec<_> = EXPECTED_UNSEEN.find_iter(name).map(|found| found.range()).collect();
     // The last character that is no mark.
     let mut base = None;
     name.char_indices().position(|(index, character)| {
@@ -95,13 +91,12 @@ fn is_allowed(character: char) -> bool {
     }
     let mut buffer = [0; 4];
     let text: &str = character.encode_utf8(&mut buffer);
-    let is_in = |class: &LazyLock<Option<Regex>>| class.as_ref().is_some_and(|class| class.is_match(text));
     // `None` if the character has several types, or is unassigned: the classes do not have those.
     match character.identifier_type() {
         Some(IdentifierType::Limited_Use | IdentifierType::Uncommon_Use) | None
             if is_combining_mark(character) =>
         {
-            is_in(&SCRIPT_MARK)
+            SCRIPT_MARK.is_match(text)
         }
         _ if is_combining_mark(character) => false,
         // Signs, also those of newer versions of Unicode than the classes.
@@ -110,7 +105,7 @@ fn is_allowed(character: char) -> bool {
         Some(
             IdentifierType::Not_Character | IdentifierType::Deprecated | IdentifierType::Default_Ignorable,
         ) => false,
-        _ => is_in(&VISIBLE),
+        _ => VISIBLE.is_match(text),
     }
 }
 

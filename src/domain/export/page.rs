@@ -1,6 +1,6 @@
 //! Pages of readable exports: HTML that opens from a folder, without a server.
 
-use crate::types::timestamp;
+use crate::types::{pattern, timestamp};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use regex::{Captures, Regex};
 use std::sync::LazyLock;
@@ -74,16 +74,11 @@ pub fn message(shown: &ShownMessage<'_>) -> Markup {
 /// the archive, if it is there. Emoji become characters, and links to other places of the server lead nowhere.
 pub fn detach(rendered: &str, file: impl Fn(&str) -> Option<String>) -> String {
     // A tag with attributes. Text may have what looks like one of them.
-    static TAG: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r#"<[a-z][^\s<>/]*(?:\s+[^\s"<>/=]+(?:="[^"]*")?)+\s*/?>"#).ok());
-    static ADDRESS: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r#"(href|src|data-src|poster)="([^"]*)""#).ok());
-    static EMOJI: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r#"(<span[^>]*class="emoji emoji-([0-9a-f-]+)"[^>]*>)[^<]*</span>"#).ok()
-    });
-    let (Some(tag), Some(address), Some(emoji)) = (&*TAG, &*ADDRESS, &*EMOJI) else {
-        return rendered.to_owned();
-    };
+    static TAG: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r#"<[a-z][^\s<>/]*(?:\s+[^\s"<>/=]+(?:="[^"]*")?)+\s*/?>"#));
+    static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(href|src|data-src|poster)="([^"]*)""#));
+    static EMOJI: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r#"(<span[^>]*class="emoji emoji-([0-9a-f-]+)"[^>]*>)[^<]*</span>"#));
     let replace = |found: &Captures<'_>| {
         let (attribute, url) = (&found[1], &found[2]);
         match file(url) {
@@ -98,9 +93,9 @@ pub fn detach(rendered: &str, file: impl Fn(&str) -> Option<String>) -> String {
             None => String::new(),
         }
     };
-    let html = tag
-        .replace_all(rendered, |found: &Captures<'_>| address.replace_all(&found[0], replace).into_owned());
-    let html = emoji.replace_all(&html, |found: &Captures<'_>| {
+    let html = TAG
+        .replace_all(rendered, |found: &Captures<'_>| ADDRESS.replace_all(&found[0], replace).into_owned());
+    let html = EMOJI.replace_all(&html, |found: &Captures<'_>| {
         let characters: Option<String> = found[2]
             .split('-')
             .map(|code| u32::from_str_radix(code, 16).ok().and_then(char::from_u32))

@@ -1,18 +1,19 @@
 //! The own text of a mail: without the text that it quotes, and without a footer.
 
+use crate::types::pattern;
 use regex::Regex;
 use std::sync::LazyLock;
 
 /// Lines that mail programs write before a quoted mail, which reaches to the end.
-static QUOTE_HEADS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static QUOTE_HEADS: LazyLock<Regex> = LazyLock::new(|| {
     let words = "original message|original appointment|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht\
                  |message d'origine|message original|mensaje original|mensagem original|messaggio originale\
                  |oorspronkelijk bericht|oryginalna wiadomość|reply message";
-    Regex::new(&format!(r"(?i)^\s*(-{{2,}}\s*({words})\s*-{{2,}}|_{{20,}})\s*$")).ok()
+    pattern(&format!(r"(?i)^\s*(-{{2,}}\s*({words})\s*-{{2,}}|_{{20,}})\s*$"))
 });
 
 /// Lines that name the sender and the time of a quoted mail, in the languages of many mail programs.
-static ATTRIBUTIONS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static ATTRIBUTIONS: LazyLock<Regex> = LazyLock::new(|| {
     let patterns = [
         r"On\s.{4,300}\swrote\s?:",
         r"Am\s.{4,300}\sschrieb.{0,200}:",
@@ -24,27 +25,23 @@ static ATTRIBUTIONS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"W dniu\s.{4,300}\s(napisał|pisze).{0,100}:",
         r".{4,300}\s(のメール|写道)\s?[:：]",
     ];
-    Regex::new(&format!(r"^({})\s*$", patterns.join("|"))).ok()
+    pattern(&format!(r"^({})\s*$", patterns.join("|")))
 });
 
 /// A time of day.
-static CLOCK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[0-9][:.][0-9]{2}").ok());
+static CLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(r"[0-9][:.][0-9]{2}"));
 
 /// The first lines of the header that Outlook writes before a quoted mail.
-static SENDERS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^\s*\*{0,2}(From|Von|De|Da|Van|Od|差出人|发件人)\s?[:：]\*{0,2}\s\S").ok());
-static TIMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static SENDERS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^\s*\*{0,2}(From|Von|De|Da|Van|Od|差出人|发件人)\s?[:：]\*{0,2}\s\S"));
+static TIMES: LazyLock<Regex> = LazyLock::new(|| {
     let words = "Sent|Date|Gesendet|Datum|Envoyé|Enviad[ao]( em| el)?|Fecha|Data|Inviato|Verzonden|Wysłan[eo]\
                  |送信日時|发送时间";
-    Regex::new(&format!(r"^\s*\*{{0,2}}({words})\s?[:：]")).ok()
+    pattern(&format!(r"^\s*\*{{0,2}}({words})\s?[:：]"))
 });
 
 /// The most lines of an attribution: mail programs break long ones.
 const MAX_ATTRIBUTION: usize = 3;
-
-fn matches(pattern: &LazyLock<Option<Regex>>, line: &str) -> bool {
-    pattern.as_ref().is_some_and(|pattern| pattern.is_match(line))
-}
 
 fn is_quoted(line: &str) -> bool {
     line.trim_start().starts_with('>')
@@ -62,7 +59,7 @@ pub fn without_quotes(text: &str) -> String {
     let mut end = lines.len();
     for (number, line) in lines.iter().enumerate() {
         let next = lines.get(number + 1..).unwrap_or_default();
-        if matches(&QUOTE_HEADS, line) && (!line.contains("____") || has_header(next))
+        if QUOTE_HEADS.is_match(line) && (!line.contains("____") || has_header(next))
             || has_header(&lines[number..])
         {
             end = number;
@@ -87,8 +84,8 @@ pub fn without_quotes(text: &str) -> String {
 
 /// True for the header that Outlook writes before a quoted mail.
 fn has_header(lines: &[&str]) -> bool {
-    lines.first().is_some_and(|line| matches(&SENDERS, line))
-        && lines.iter().skip(1).take(3).any(|line| matches(&TIMES, line))
+    lines.first().is_some_and(|line| SENDERS.is_match(line))
+        && lines.iter().skip(1).take(3).any(|line| TIMES.is_match(line))
 }
 
 /// Cuts a quoted mail at the header that Outlook writes before it.
@@ -109,8 +106,8 @@ fn attribution(lines: &[&str]) -> Option<(usize, bool)> {
         if joined.trim_end().ends_with([':', '：']) {
             // There is a time in it.
             let is_dated = joined.contains(|c: char| c.is_ascii_digit());
-            let is_known = is_dated && matches(&ATTRIBUTIONS, &joined);
-            let is_other = first.contains('<') && matches(&CLOCK, first) && joined.contains('@');
+            let is_known = is_dated && ATTRIBUTIONS.is_match(&joined);
+            let is_other = first.contains('<') && CLOCK.is_match(first) && joined.contains('@');
             return (is_known || is_other).then_some((length, is_known));
         }
         let more = lines.get(length).filter(|line| line.len() < 400 && !line.trim().is_empty())?;

@@ -1,6 +1,6 @@
 //! Topics from subjects.
 
-use crate::types::is_unprintable;
+use crate::types::{is_unprintable, pattern};
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -8,20 +8,19 @@ use std::sync::LazyLock;
 const NO_SUBJECT: &str = "Email with no subject";
 
 /// Marks of answers and forwarded mails, as published.
-static MARKS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)([\[(] *)?\b(RE|AW|FWD?) *([-:;)\]][ :;\])-]*|$)|\]+ *$").ok());
+static MARKS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)([\[(] *)?\b(RE|AW|FWD?) *([-:;)\]][ :;\])-]*|$)|\]+ *$"));
 
 /// The mark of a forwarded mail, at the beginning.
-static FORWARDED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)^([\[(] *)?\b(FWD?) *([-:;)\]][ :;\])-]*|$)|^\]+ *$").ok());
+static FORWARDED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)^([\[(] *)?\b(FWD?) *([-:;)\]][ :;\])-]*|$)|^\]+ *$"));
 
 /// The topic of a subject: without marks of answers, and without characters that topics cannot have. Long ones are shortened
 /// like those of other messages.
 pub fn topic(subject: &str) -> String {
     let subject: String =
         subject.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c }).collect();
-    let own =
-        MARKS.as_ref().map_or_else(|| subject.clone(), |marks| marks.replace_all(&subject, "").into_owned());
+    let own = MARKS.replace_all(&subject, "");
     let printable: String = own.chars().filter(|character| !is_unprintable(*character)).collect();
     let topic = printable.trim();
     if topic.is_empty() { NO_SUBJECT.to_owned() } else { topic.to_owned() }
@@ -29,7 +28,7 @@ pub fn topic(subject: &str) -> String {
 
 /// True for the subject of a forwarded mail.
 pub fn is_forwarded(subject: &str) -> bool {
-    FORWARDED.as_ref().is_some_and(|forwarded| forwarded.is_match(subject))
+    FORWARDED.is_match(subject)
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
 //! The content of messages in emails: Markdown for the text, and HTML with absolute links, without previews.
 
 use crate::domain::messages::plain_text::{Part, attribute, emoji_of, parts};
+use crate::types::pattern;
 use maud::{Markup, PreEscaped, html};
 use regex::Regex;
 use std::fmt::Write;
 use std::sync::LazyLock;
 
 /// Links whose text is one word, in Markdown.
-static LINK_OF_A_WORD: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\[[^\s\]]*\]\(([^\s)]+)\)").ok());
+static LINK_OF_A_WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[[^\s\]]*\]\(([^\s)]+)\)"));
 
 /// Relative links to files, in Markdown.
-static FILE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(^|[\s(\[<])(/user_uploads/\S)").ok());
+static FILE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(^|[\s(\[<])(/user_uploads/\S)"));
 
 /// Elements that emails keep; the content of others stays.
 const KEPT: &str = " a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong sub sup table tbody td th thead tr u ul ";
@@ -38,16 +38,10 @@ pub struct Surroundings<'a> {
 /// The Markdown of a message as a quote in plain text.
 pub fn text(markdown: &str, around: Surroundings<'_>) -> String {
     let shown = without_spoilers(markdown, around.spoiler_note);
-    let shown = match &*LINK_OF_A_WORD {
-        Some(link) => link.replace_all(&shown, "$1").into_owned(),
-        None => shown,
-    };
+    let shown = LINK_OF_A_WORD.replace_all(&shown, "$1");
     let mut quoted = String::new();
     for line in shown.lines() {
-        let line = match &*FILE {
-            Some(file) => file.replace_all(line, format!("${{1}}{}${{2}}", around.url)),
-            None => line.into(),
-        };
+        let line = FILE.replace_all(line, format!("${{1}}{}${{2}}", around.url));
         if !quoted.is_empty() {
             quoted.push('\n');
         }

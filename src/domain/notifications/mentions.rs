@@ -3,7 +3,7 @@
 use crate::domain::groups::membership;
 use crate::domain::messages::plain_text;
 use crate::error::ApiResult;
-use crate::types::{GroupId, UserId};
+use crate::types::{GroupId, UserId, pattern};
 use regex::Regex;
 use rusqlite::Connection;
 use std::sync::LazyLock;
@@ -12,10 +12,10 @@ use std::sync::LazyLock;
 const MAX_NAME_LENGTH: usize = 200;
 
 /// Mentions in HTML, silent ones excluded: by name, with the user's id, and of a group, with its id and name.
-static MENTIONED_USER: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"<span class="user-mention" data-user-id="(\d+)">"#).ok());
-static MENTIONED_GROUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"<span class="user-group-mention" data-user-group-id="(\d+)">@?([^<]*)</span>"#).ok()
+static MENTIONED_USER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"<span class="user-mention" data-user-id="(\d+)">"#));
+static MENTIONED_GROUP: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"<span class="user-group-mention" data-user-group-id="(\d+)">@?([^<]*)</span>"#)
 });
 
 /// A group that a message mentions.
@@ -36,13 +36,12 @@ pub fn smallest_group(
     user_id: UserId,
     now: i64,
 ) -> ApiResult<Option<MentionedGroup>> {
-    let (Some(user), Some(group)) = (&*MENTIONED_USER, &*MENTIONED_GROUP) else { return Ok(None) };
     let own_id = user_id.to_string();
-    if user.captures_iter(html).any(|found| found[1] == own_id) {
+    if MENTIONED_USER.captures_iter(html).any(|found| found[1] == own_id) {
         return Ok(None);
     }
     let mut smallest: Option<MentionedGroup> = None;
-    for found in group.captures_iter(html) {
+    for found in MENTIONED_GROUP.captures_iter(html) {
         let Ok(id) = found[1].parse().map(GroupId) else { continue };
         let members = membership::users_in(connection, &[id], now)?;
         let size = members.len();
