@@ -2,8 +2,9 @@
 
 use crate::error::ApiResult;
 use crate::events::{Audience, uniform_event};
-use crate::store::Tx;
+use crate::store::{Tx, json_column};
 use crate::types::{StreamId, UserId};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
 
@@ -54,12 +55,10 @@ uniform_event!(DraftChanged: "drafts", op "update", version 1);
 
 /// Reads a draft from the columns `id`, `stream_id`, `user_ids`, `topic`, `content` and `last_edit_time`.
 pub fn read_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
-    let stream_id: Option<i64> = row.get(1)?;
-    let user_ids: Option<String> = row.get(2)?;
-    let (r#type, to) = match (stream_id, user_ids) {
-        (Some(stream_id), _) => (DraftType::Stream, vec![stream_id]),
-        (None, Some(ids)) => (DraftType::Private, serde_json::from_str(&ids).unwrap_or_default()),
-        (None, None) => (DraftType::Unaddressed, Vec::new()),
+    let (r#type, to) = match row.get(1)? {
+        Some(stream_id) => (DraftType::Stream, vec![stream_id]),
+        None if row.get_ref(2)? == ValueRef::Null => (DraftType::Unaddressed, Vec::new()),
+        None => (DraftType::Private, json_column(row, 2)?),
     };
     Ok(Draft {
         id: row.get(0)?,

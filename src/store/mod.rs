@@ -18,7 +18,8 @@
 //! - `snapshot_file`: copies of the database as files, for backups;
 //! - `pragmas`: SQLite's checks of a file, and giving pages back;
 //! - [`ScratchFolder`]: a folder that is removed unless it is complete;
-//! - [`bitmap`]: sets of ids as blobs.
+//! - [`bitmap`]: sets of ids as blobs;
+//! - [`json_column`]: JSON as text.
 //!
 //! Nothing here knows events or resources.
 
@@ -30,6 +31,7 @@ mod copies;
 mod error;
 mod file;
 mod file_state;
+mod json_column;
 mod measured_space;
 mod migrations;
 mod new_database;
@@ -55,6 +57,7 @@ pub use background::{BackgroundFigures, BackgroundJobs, Budget};
 pub use copies::DatabaseCopy;
 pub use error::{Cause, OpenError, StoreError};
 pub use file::{FileIdentity, beside, disk_usage, free_space, name_finished, private_file};
+pub use json_column::json_column;
 pub use migrations::SCHEMA;
 pub use open::{Database, leave_log_to_replicator};
 pub use pragmas::{integrity_problems, missing_references, release_pages};

@@ -1,6 +1,7 @@
 //! Statements on scheduled messages.
 
 use super::record::{ScheduledMessageRow, Target};
+use crate::store::json_column;
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -11,10 +12,7 @@ const COLUMNS: &str =
 fn read_row(row: &Row<'_>) -> rusqlite::Result<ScheduledMessageRow> {
     let target = match row.get(2)? {
         Some(stream_id) => Target::Channel(stream_id, row.get(4)?),
-        None => {
-            let people: String = row.get(3)?;
-            Target::Direct(serde_json::from_str(&people).unwrap_or_default())
-        }
+        None => Target::Direct(json_column(row, 3)?),
     };
     Ok(ScheduledMessageRow {
         scheduled_message_id: row.get(0)?,

@@ -4,10 +4,9 @@ use crate::auth::credentials::digest;
 use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::invites::record::InviteRow;
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{Tx, json_column};
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
-use serde::de::DeserializeOwned;
 use serde_json::json;
 
 const COLUMNS: &str = "invite_id, key, email, invited_by_user_id, invited, expiry_date, invited_as, stream_ids,
@@ -23,8 +22,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<InviteRow> {
         invited: row.get(4)?,
         expiry_date: row.get(5)?,
         invited_as: row.get(6)?,
-        stream_ids: read_list(row, 7)?,
-        group_ids: read_list(row, 8)?,
+        stream_ids: json_column(row, 7)?,
+        group_ids: json_column(row, 8)?,
         include_realm_default_subscriptions: row.get(9)?,
         notify_referrer_on_join: row.get(10)?,
         welcome_message_custom_text: row.get(11)?,
@@ -32,14 +31,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<InviteRow> {
         resent: row.get(13)?,
         parent_id: row.get(14)?,
         is_mailed: row.get(15)?,
-    })
-}
-
-/// Reads a column with a JSON list.
-fn read_list<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<T>> {
-    let text = row.get_ref(column)?.as_str()?;
-    serde_json::from_str(text).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
     })
 }
 

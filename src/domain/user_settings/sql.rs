@@ -2,6 +2,7 @@
 
 use crate::domain::user_settings::table;
 use crate::error::ApiResult;
+use crate::store::json_column;
 use crate::types::{UserId, Values};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::Value;
@@ -81,9 +82,5 @@ pub fn set_default(connection: &Connection, name: &str, value: &Value) -> rusqli
 }
 
 fn property_and_value(row: &Row<'_>) -> rusqlite::Result<(String, Value)> {
-    let text = row.get_ref(1)?.as_str()?;
-    let value = serde_json::from_str(text).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, error.into())
-    })?;
-    Ok((row.get(0)?, value))
+    Ok((row.get(0)?, json_column(row, 1)?))
 }
