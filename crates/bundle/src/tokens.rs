@@ -7,7 +7,6 @@ use crate::{Error, Result};
 pub enum Kind {
     /// A name or keyword, also a private one (`#name`).
     Word,
-    /// A number.
     Number,
     /// A string.
     Text,
@@ -19,10 +18,8 @@ pub enum Kind {
     Mark,
 }
 
-/// One token.
 #[derive(Debug, Clone, Copy)]
 pub struct Token<'a> {
-    /// The kind.
     pub kind: Kind,
     /// The text as written.
     pub text: &'a str,
@@ -50,11 +47,8 @@ enum Open {
     Condition,
     /// Another `(`.
     Group,
-    /// `[`.
     Bracket,
-    /// `{`.
     Braces,
-    /// `${` in a template.
     Template,
 }
 

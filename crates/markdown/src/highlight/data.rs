@@ -22,7 +22,6 @@ fn string_length(text: &str) -> usize {
     text.len()
 }
 
-/// JSON.
 pub fn json(scanner: &mut Scanner<'_>) {
     while let Some(next) = scanner.peek() {
         match next {
@@ -45,7 +44,6 @@ pub fn json(scanner: &mut Scanner<'_>) {
     }
 }
 
-/// TOML.
 pub fn toml(scanner: &mut Scanner<'_>) {
     let mut depth = 0_usize;
     let mut is_value = false;
@@ -108,7 +106,6 @@ fn is_date(text: &str) -> bool {
     digits(text) == 4 && text[4..].starts_with('-') && digits(&text[5..]) == 2
 }
 
-/// YAML.
 pub fn yaml(scanner: &mut Scanner<'_>) {
     // Indentation of the lines before a block of text.
     let mut block: Option<usize> = None;

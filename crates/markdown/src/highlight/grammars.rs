@@ -158,7 +158,6 @@ fn decorator_or_expression(scanner: &mut Scanner<'_>, state: &State) -> bool {
     regular_expression(scanner, state)
 }
 
-/// C.
 pub fn c(scanner: &mut Scanner<'_>) {
     scan(scanner, &C);
 }
@@ -262,7 +261,6 @@ fn take_directive(scanner: &mut Scanner<'_>) {
     }
 }
 
-/// Java.
 pub fn java(scanner: &mut Scanner<'_>) {
     scan(scanner, &JAVA);
 }
@@ -323,7 +321,6 @@ fn java_special(scanner: &mut Scanner<'_>, state: &State) -> bool {
     is_declared
 }
 
-/// Go.
 pub fn go(scanner: &mut Scanner<'_>) {
     scan(scanner, &GO);
 }
@@ -390,7 +387,6 @@ fn go_builtin(scanner: &mut Scanner<'_>, _state: &State) -> bool {
     is_builtin
 }
 
-/// Rust.
 pub fn rust(scanner: &mut Scanner<'_>) {
     scan(scanner, &RUST);
 }

@@ -21,7 +21,6 @@ pub fn html(scanner: &mut Scanner<'_>) {
     scan(scanner, &HTML);
 }
 
-/// XML.
 pub fn xml(scanner: &mut Scanner<'_>) {
     scan(scanner, &XML);
 }

@@ -85,7 +85,6 @@ fn php_special(scanner: &mut Scanner<'_>, _state: &State) -> bool {
     false
 }
 
-/// SQL.
 pub fn sql(scanner: &mut Scanner<'_>) {
     scan(scanner, &SQL);
 }
@@ -129,7 +128,6 @@ fn take_whole_number(scanner: &mut Scanner<'_>, _: &State) -> bool {
     !scanner.take_while("mi", |c| c.is_ascii_digit()).is_empty()
 }
 
-/// Ruby.
 pub fn ruby(scanner: &mut Scanner<'_>) {
     scan(scanner, &RUBY);
 }

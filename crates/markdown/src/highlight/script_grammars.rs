@@ -24,7 +24,6 @@ fn annotation(scanner: &mut Scanner<'_>, _state: &State) -> bool {
     take_marked(scanner, &['@'], "nd")
 }
 
-/// Dart.
 pub fn dart(scanner: &mut Scanner<'_>) {
     scan(scanner, &DART);
 }
@@ -55,7 +54,6 @@ static DART: Grammar = Grammar {
     ..COMMON
 };
 
-/// Elixir.
 pub fn elixir(scanner: &mut Scanner<'_>) {
     scan(scanner, &ELIXIR);
 }
@@ -91,7 +89,6 @@ fn elixir_special(scanner: &mut Scanner<'_>, _state: &State) -> bool {
     take_marked(scanner, &['@'], "na") || !follows_key && take_marked(scanner, &[':'], "ss")
 }
 
-/// Groovy.
 pub fn groovy(scanner: &mut Scanner<'_>) {
     scan(scanner, &GROOVY);
 }
@@ -124,7 +121,6 @@ static GROOVY: Grammar = Grammar {
     ..COMMON
 };
 
-/// Haskell.
 pub fn haskell(scanner: &mut Scanner<'_>) {
     scan(scanner, &HASKELL);
 }
@@ -150,7 +146,6 @@ static HASKELL: Grammar = Grammar {
     ..COMMON
 };
 
-/// Perl.
 pub fn perl(scanner: &mut Scanner<'_>) {
     scan(scanner, &PERL);
 }
@@ -194,7 +189,6 @@ fn perl_variable(scanner: &mut Scanner<'_>, _state: &State) -> bool {
     take_marked(scanner, &['$', '@', '%'], "nv")
 }
 
-/// R.
 pub fn r(scanner: &mut Scanner<'_>) {
     scan(scanner, &R);
 }
@@ -218,7 +212,6 @@ static R: Grammar = Grammar {
     ..COMMON
 };
 
-/// Scala.
 pub fn scala(scanner: &mut Scanner<'_>) {
     scan(scanner, &SCALA);
 }

@@ -66,7 +66,6 @@ static CSHARP: Grammar = Grammar {
     ..COMMON
 };
 
-/// Kotlin.
 pub fn kotlin(scanner: &mut Scanner<'_>) {
     scan(scanner, &KOTLIN);
 }
@@ -106,7 +105,6 @@ static KOTLIN: Grammar = Grammar {
     ..COMMON
 };
 
-/// Swift.
 pub fn swift(scanner: &mut Scanner<'_>) {
     scan(scanner, &SWIFT);
 }
@@ -150,7 +148,6 @@ static SWIFT: Grammar = Grammar {
     ..COMMON
 };
 
-/// Lua.
 pub fn lua(scanner: &mut Scanner<'_>) {
     scan(scanner, &LUA);
 }
@@ -240,7 +237,6 @@ fn powershell_special(scanner: &mut Scanner<'_>, _state: &State) -> bool {
     false
 }
 
-/// Nix.
 pub fn nix(scanner: &mut Scanner<'_>) {
     scan(scanner, &NIX);
 }
