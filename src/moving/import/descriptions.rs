@@ -10,15 +10,12 @@ use crate::moving::import::target::Target;
 /// The owner of a description.
 #[derive(Clone, Copy, Debug)]
 pub enum Described {
-    /// The organization.
     Organization,
-    /// A channel.
     Channel(u32),
     /// A folder of channels.
     Folder(u32),
 }
 
-/// A description.
 #[derive(Debug)]
 pub struct Description {
     /// Its owner.

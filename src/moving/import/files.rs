@@ -161,7 +161,6 @@ pub fn insert_avatar(target: &mut Target, user: u32, version: i64, file: &Path) 
 pub struct NewEmoji {
     /// The id, if the archive has one.
     pub id: Option<u32>,
-    /// The name.
     pub name: String,
     /// The user who added it.
     pub author: Option<u32>,

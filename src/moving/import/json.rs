@@ -74,7 +74,6 @@ pub fn nullable<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
 pub struct Position {
     /// The number of the line, from 1.
     pub line: usize,
-    /// The offset.
     pub offset: u64,
 }
 

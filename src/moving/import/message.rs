@@ -29,7 +29,6 @@ pub const BATCH: usize = 1000;
 /// A reaction to a message.
 #[derive(Clone, Debug)]
 pub struct Reaction {
-    /// The user.
     pub user: u32,
     /// Name, code and type.
     pub emoji: Arc<Emoji>,
@@ -41,9 +40,7 @@ pub type Emoji = (String, String, String);
 /// A message to insert.
 #[derive(Debug)]
 pub struct NewMessage {
-    /// The id.
     pub id: u32,
-    /// The sender.
     pub sender: u32,
     /// The conversation.
     pub recipient: RecipientId,

@@ -85,7 +85,6 @@ impl Format {
 /// The archive to import.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// The format.
     pub format: Format,
     /// The archive or folder.
     pub path: PathBuf,

@@ -32,7 +32,6 @@ pub struct Received {
 pub struct SubscriptionChange {
     /// UNIX seconds.
     pub time: i64,
-    /// The user.
     pub user: u32,
     /// The channel.
     pub stream: u32,
@@ -49,7 +48,6 @@ struct Span {
     until: Option<u32>,
 }
 
-/// One conversation.
 #[derive(Default)]
 struct Conversation {
     stream: Option<u32>,

@@ -16,7 +16,6 @@ use std::collections::HashMap;
 /// A person or bot.
 #[derive(Debug)]
 pub struct NewPerson {
-    /// The id.
     pub user_id: u32,
     /// The API email.
     pub email: String,
@@ -24,13 +23,11 @@ pub struct NewPerson {
     pub delivery_email: String,
     /// The display name.
     pub full_name: String,
-    /// The role.
     pub role: Role,
     /// False for deactivated accounts.
     pub is_active: bool,
     /// The kind of bot.
     pub bot_type: Option<BotType>,
-    /// The owner of a bot.
     pub bot_owner: Option<u32>,
     /// IANA identifier, or empty.
     pub timezone: String,
@@ -163,14 +160,11 @@ fn set_id(connection: &Connection, from: UserId, to: UserId) -> ImportResult<()>
     Ok(())
 }
 
-/// A channel.
 #[derive(Debug)]
 pub struct Channel {
-    /// The id.
     pub stream_id: u32,
     /// The id of its set of receivers.
     pub recipient_id: u32,
-    /// The name.
     pub name: String,
     /// Markdown.
     pub description: String,
@@ -178,7 +172,6 @@ pub struct Channel {
     pub date_created: i64,
     /// The creator, if known.
     pub creator: Option<u32>,
-    /// True for archived channels.
     pub is_archived: bool,
     /// A private channel.
     pub invite_only: bool,

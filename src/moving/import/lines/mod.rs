@@ -138,7 +138,6 @@ impl<'a> Importer<'a> {
         })
     }
 
-    /// Adds a line.
     pub fn add(&mut self, line: Line) -> ImportResult<()> {
         match line {
             Line::Organization(line) => self.add_organization(line),

@@ -9,23 +9,18 @@ use serde::{Deserialize, Deserializer};
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Line {
-    /// The organization.
     Organization(OrganizationLine),
     /// A person or bot.
     User(UserLine),
-    /// A channel.
     Channel(ChannelLine),
     /// A custom emoji.
     Emoji(EmojiLine),
-    /// A message.
     Message(MessageLine),
 }
 
-/// The organization.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrganizationLine {
-    /// The name.
     pub name: Option<String>,
     /// Markdown.
     pub description: Option<String>,
@@ -46,7 +41,6 @@ pub struct UserLine {
     /// False for deactivated accounts.
     #[serde(default = "yes", deserialize_with = "yes_if_null")]
     pub active: bool,
-    /// True for bots.
     #[serde(default, deserialize_with = "nullable")]
     pub bot: bool,
     /// The owner of a bot: an `id`.
@@ -63,7 +57,6 @@ pub struct UserLine {
     pub password_hash: Option<String>,
 }
 
-/// A channel.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelLine {
@@ -72,13 +65,11 @@ pub struct ChannelLine {
     /// Markdown.
     #[serde(default, deserialize_with = "nullable")]
     pub description: String,
-    /// True for a private channel.
     #[serde(default, deserialize_with = "nullable")]
     pub private: bool,
     /// False if new subscribers of a private channel cannot read earlier messages.
     #[serde(default = "yes", deserialize_with = "yes_if_null")]
     pub shared_history: bool,
-    /// True for an archived channel.
     #[serde(default, deserialize_with = "nullable")]
     pub archived: bool,
     /// True if new people are subscribed to it.
@@ -86,9 +77,7 @@ pub struct ChannelLine {
     pub default: bool,
     /// When it was created.
     pub created: Option<Date>,
-    /// The creator.
     pub creator: Option<String>,
-    /// Its subscribers.
     #[serde(default, deserialize_with = "nullable")]
     pub subscribers: Vec<String>,
 }
@@ -97,7 +86,6 @@ pub struct ChannelLine {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EmojiLine {
-    /// The name.
     pub name: String,
     /// The path of an image in the archive.
     pub path: String,
@@ -109,7 +97,6 @@ pub struct EmojiLine {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageLine {
-    /// The sender.
     pub sender: String,
     /// The name of the channel.
     pub channel: Option<String>,
@@ -140,11 +127,9 @@ pub struct MessageLine {
     pub unread_by: Vec<String>,
 }
 
-/// A reaction.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReactionLine {
-    /// The user.
     pub user: String,
     /// The name of the emoji.
     pub emoji: String,

@@ -33,7 +33,6 @@ pub const MARKS: &[&str] = &["rocketchat_message.bson"];
 /// The topic of messages outside of threads and discussions.
 const TOPIC: &str = "Imported from Rocket.Chat";
 
-/// A room.
 enum Room {
     /// A channel, by its name, with a topic of its own for discussions.
     Channel(String, Option<String>),

@@ -80,7 +80,6 @@ struct Workspace {
 /// A workspace.
 #[derive(Deserialize)]
 pub struct Team {
-    /// The name.
     #[serde(default, deserialize_with = "nullable")]
     pub name: String,
     #[serde(default, deserialize_with = "nullable")]

@@ -13,7 +13,6 @@ use crate::moving::import::unpack::Archive;
 pub struct DayFile {
     /// The path in the archive.
     pub path: String,
-    /// The number of its conversation.
     pub conversation: usize,
     /// The times of its first and its last message.
     times: (Moment, Moment),

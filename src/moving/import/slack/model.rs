@@ -83,7 +83,6 @@ pub struct Purpose {
     pub value: String,
 }
 
-/// A message.
 #[derive(Debug, Deserialize)]
 pub struct SlackMessage {
     pub ts: String,
@@ -134,7 +133,6 @@ pub struct Edited {
     pub ts: String,
 }
 
-/// A reaction.
 #[derive(Debug, Deserialize)]
 pub struct SlackReaction {
     pub name: String,
@@ -142,7 +140,6 @@ pub struct SlackReaction {
     pub users: Vec<String>,
 }
 
-/// A file.
 #[derive(Debug, Deserialize)]
 pub struct SlackFile {
     #[serde(default, deserialize_with = "nullable")]

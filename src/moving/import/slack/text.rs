@@ -8,7 +8,6 @@ use std::collections::HashMap;
 pub struct Names {
     /// Display names of people, by id.
     pub people: HashMap<String, String>,
-    /// Names of channels, by id.
     pub channels: HashMap<String, String>,
 }
 

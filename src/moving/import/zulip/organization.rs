@@ -37,7 +37,6 @@ pub struct ReactionOf {
 pub enum Place {
     /// A person, with the sender.
     Person(UserId),
-    /// A channel.
     Channel(u32),
     /// A group, with all its people.
     Group(u32),
