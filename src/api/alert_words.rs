@@ -11,7 +11,6 @@ use crate::types::UserId;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 
-/// The resource of `/users/me/alert_words`.
 pub const RESOURCE: Resource = Resource { name: "alert_words", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "alert_words", fetch: state }];

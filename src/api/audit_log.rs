@@ -10,7 +10,6 @@ use crate::types::UserId;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 
-/// The resource of `/audit_log`.
 pub const RESOURCE: Resource = Resource { name: "audit_log", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// The resource of `/bot_storage`.
 pub const RESOURCE: Resource = Resource { name: "bot_storage", routes, ..Resource::EMPTY };
 
 /// The maximum size of a request, which can fill the storage at once even if the text is escaped.

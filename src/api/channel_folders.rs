@@ -22,7 +22,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::HashSet;
 
-/// Channel folders.
 pub const RESOURCE: Resource = Resource { name: "channel_folders", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "channel_folders", fetch: state }];

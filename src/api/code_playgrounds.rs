@@ -17,7 +17,6 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use teamchat_markdown::url_template_variables;
 
-/// Code playgrounds.
 pub const RESOURCE: Resource = Resource { name: "code_playgrounds", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_playgrounds", fetch: state }];

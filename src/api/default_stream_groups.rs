@@ -19,7 +19,6 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 use serde_json::json;
 
-/// Default channel groups.
 pub const RESOURCE: Resource =
     Resource { name: "default_stream_groups", routes, state: STATE, ..Resource::EMPTY };
 

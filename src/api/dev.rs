@@ -10,7 +10,6 @@ use crate::types::UserId;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 
-/// The resource of developers' logins.
 pub const RESOURCE: Resource = Resource { name: "dev", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {

@@ -14,7 +14,6 @@ use hyper::Method;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The resource of `/realm/domains`.
 pub const RESOURCE: Resource = Resource { name: "domains", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_domains", fetch: state }];

@@ -16,7 +16,6 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::json;
 
-/// The resource of `/drafts`.
 pub const RESOURCE: Resource = Resource { name: "drafts", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "drafts", fetch: state }];

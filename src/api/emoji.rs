@@ -21,7 +21,6 @@ use hyper::Method;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Custom emoji.
 pub const RESOURCE: Resource = Resource { name: "emoji", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_emoji", fetch: state }];

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// The resource of `/health`.
 pub const RESOURCE: Resource = Resource { name: "health", routes, ..Resource::EMPTY };
 
 /// Time limit for an empty job of the writer and of a reader. Jobs before it take milliseconds.

@@ -6,7 +6,6 @@ use bytes::Bytes;
 use hyper::Method;
 use serde::Deserialize;
 
-/// The resource of help.
 pub const RESOURCE: Resource = Resource { name: "help", routes, ..Resource::EMPTY };
 
 /// The published help center, whose pages apply to this server too.

@@ -32,7 +32,6 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// The resource of API keys.
 pub const RESOURCE: Resource =
     Resource { name: "keys", routes, background: Some(BACKGROUND), ..Resource::EMPTY };
 

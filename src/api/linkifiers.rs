@@ -22,7 +22,6 @@ use teamchat_markdown::{
     Linkifier, LinkifierError, fit_together, has_harmless_scheme, url_template_variables,
 };
 
-/// Linkifiers.
 pub const RESOURCE: Resource = Resource { name: "linkifiers", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[

@@ -14,7 +14,6 @@ use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-/// The resource of `/users/me/muted_users`.
 pub const RESOURCE: Resource = Resource { name: "muted_users", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "muted_users", fetch: state }];

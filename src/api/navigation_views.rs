@@ -11,7 +11,6 @@ use hyper::Method;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The resource of `/navigation_views`.
 pub const RESOURCE: Resource = Resource { name: "navigation_views", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "navigation_views", fetch: state }];

@@ -12,7 +12,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// The resource of services that are not configured.
 pub const RESOURCE: Resource = Resource { name: "not_configured", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "push_devices", fetch: push_devices }];

@@ -10,7 +10,6 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The resource of `/users/me/onboarding_steps`.
 pub const RESOURCE: Resource = Resource { name: "onboarding_steps", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "onboarding_steps", fetch: state }];

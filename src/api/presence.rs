@@ -13,7 +13,6 @@ use hyper::Method;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The resource of presence.
 pub const RESOURCE: Resource = Resource { name: "presence", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "presence", fetch: state }];

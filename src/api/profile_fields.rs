@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The resource of custom profile fields.
 pub const RESOURCE: Resource = Resource { name: "profile_fields", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "custom_profile_fields", fetch: state }];

@@ -18,7 +18,6 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Reactions.
 pub const RESOURCE: Resource = Resource { name: "reactions", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {

@@ -21,7 +21,6 @@ use hyper::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// The resource of `/realm/icon` and `/realm/logo`.
 pub const RESOURCE: Resource = Resource { name: "realm_images", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {

@@ -18,7 +18,6 @@ use rusqlite::Connection;
 use serde::Deserialize;
 use teamchat_markdown::{global_time, normalized, silenced};
 
-/// Reports.
 pub const RESOURCE: Resource = Resource { name: "reports", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {

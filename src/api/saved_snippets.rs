@@ -12,7 +12,6 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The resource of `/saved_snippets`.
 pub const RESOURCE: Resource = Resource { name: "saved_snippets", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "saved_snippets", fetch: state }];

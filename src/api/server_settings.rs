@@ -15,7 +15,6 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The resource of `/server_settings`.
 pub const RESOURCE: Resource = Resource { name: "server_settings", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {

@@ -13,7 +13,6 @@ use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
-/// Topics.
 pub const RESOURCE: Resource = Resource { name: "topics", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {

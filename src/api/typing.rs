@@ -19,7 +19,6 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Typing.
 pub const RESOURCE: Resource = Resource { name: "typing", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {

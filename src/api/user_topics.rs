@@ -14,7 +14,6 @@ use crate::types::{EmptyTopic, StreamId, Topic};
 use hyper::Method;
 use serde::Deserialize;
 
-/// The resource of `/user_topics`.
 pub const RESOURCE: Resource = Resource { name: "user_topics", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] =

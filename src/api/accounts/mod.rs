@@ -15,7 +15,6 @@ use crate::api::resource::Resource;
 use crate::http::{ANYONE, Route};
 use hyper::Method;
 
-/// The resource of accounts.
 pub const RESOURCE: Resource = Resource { name: "accounts", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {

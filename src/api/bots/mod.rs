@@ -20,7 +20,6 @@ use crate::types::UserId;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 
-/// The resource of `/bots`.
 pub const RESOURCE: Resource = Resource { name: "bots", routes, state: STATE, set_up, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[

@@ -13,7 +13,6 @@ use crate::api::resource::{Resource, StatePart};
 use crate::http::{Route, USER};
 use hyper::Method;
 
-/// Channels.
 pub const RESOURCE: Resource = Resource {
     name: "channels",
     routes,

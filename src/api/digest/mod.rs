@@ -31,7 +31,6 @@ const PAUSE: i64 = DAY / 2;
 /// The row of `counter` with the last day whose digests were sent, in days since 1970.
 const LAST_DAY: &str = "digest_day";
 
-/// The resource of the digest.
 pub const RESOURCE: Resource = Resource { name: "digest", background: Some(BACKGROUND), ..Resource::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {

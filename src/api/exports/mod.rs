@@ -29,7 +29,6 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Exports of the organization.
 pub const RESOURCE: Resource = Resource {
     name: "exports",
     routes,

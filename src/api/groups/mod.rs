@@ -16,7 +16,6 @@ use crate::domain::groups::system;
 use crate::http::{Route, USER};
 use hyper::Method;
 
-/// User groups.
 pub const RESOURCE: Resource = Resource {
     name: "groups",
     routes,

@@ -25,7 +25,6 @@ use std::io::{self, Write};
 use std::sync::LazyLock;
 use teamchat_markdown::emoji;
 
-/// Images and static data.
 pub const RESOURCE: Resource = Resource { name: "images", routes, ..Resource::EMPTY };
 
 /// The URLs include a version, or their content never changes, so clients may cache the responses for a year.

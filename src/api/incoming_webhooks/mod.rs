@@ -45,7 +45,6 @@ use std::sync::Arc;
 use table::Integration;
 use teamchat_markdown::{Words, silenced};
 
-/// Incoming webhooks.
 pub const RESOURCE: Resource =
     Resource { name: "incoming_webhooks", routes, state: STATE, ..Resource::EMPTY };
 

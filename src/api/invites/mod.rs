@@ -19,7 +19,6 @@ use crate::types::StreamId;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 
-/// The resource of `/invites`.
 pub const RESOURCE: Resource = Resource { name: "invites", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {

@@ -17,7 +17,6 @@ use crate::api::resource::Resource;
 use crate::http::{ANYONE, Route};
 use hyper::Method;
 
-/// The resource of `/join`.
 pub const RESOURCE: Resource = Resource { name: "join", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {

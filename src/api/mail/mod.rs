@@ -8,7 +8,6 @@ use crate::api::resource::{Background, Resource};
 use crate::scheduler;
 use std::time::Duration;
 
-/// The resource of mail.
 pub const RESOURCE: Resource = Resource { name: "mail", background: Some(BACKGROUND), ..Resource::EMPTY };
 
 /// Time for the email that is being handed over when the server stops. Later it would be cut off, and sent again.

@@ -9,7 +9,6 @@ use crate::scheduler;
 use futures_util::future::join4;
 use std::sync::atomic::Ordering;
 
-/// Backups, and the space of the file.
 pub const RESOURCE: Resource =
     Resource { name: "maintenance", background: Some(BACKGROUND), ..Resource::EMPTY };
 

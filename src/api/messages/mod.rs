@@ -29,7 +29,6 @@ use crate::http::{ADMINISTRATOR, Route, USER, VISITOR};
 use hyper::Method;
 use std::sync::Arc;
 
-/// Messages.
 pub const RESOURCE: Resource =
     Resource { name: "messages", routes, state: STATE, set_up: withdraw_gone, background: Some(BACKGROUND) };
 

@@ -16,7 +16,6 @@ mod texts;
 use crate::api::resource::{Background, Resource};
 use crate::scheduler;
 
-/// The resource of mail about missed messages.
 pub const RESOURCE: Resource =
     Resource { name: "missed_messages", background: Some(BACKGROUND), ..Resource::EMPTY };
 

@@ -16,7 +16,6 @@ mod slots;
 use crate::api::resource::{Background, Resource};
 use crate::scheduler;
 
-/// Outgoing webhooks.
 pub const RESOURCE: Resource =
     Resource { name: "outgoing_webhooks", background: Some(BACKGROUND), ..Resource::EMPTY };
 

@@ -30,7 +30,6 @@ use rusqlite::Connection;
 use serde::Deserialize;
 use view::{Entry, Page, Post};
 
-/// Public pages.
 pub const RESOURCE: Resource = Resource { name: "public_pages", routes, ..Resource::EMPTY };
 
 /// Messages of a page.

@@ -19,7 +19,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Event queues.
 pub const RESOURCE: Resource = Resource { name: "queues", routes, ..Resource::EMPTY };
 
 /// Time to wait for the delivery of a heartbeat after it was emitted.

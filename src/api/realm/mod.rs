@@ -21,7 +21,6 @@ use hyper::Method;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-/// The resource of `/realm`.
 pub const RESOURCE: Resource = Resource { name: "realm", routes, state: STATE, set_up, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[

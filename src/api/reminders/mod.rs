@@ -11,7 +11,6 @@ use crate::http::{ApiResult, Route, USER};
 use crate::scheduler;
 use hyper::Method;
 
-/// Reminders.
 pub const RESOURCE: Resource =
     Resource { name: "reminders", routes, state: STATE, background: Some(BACKGROUND), ..Resource::EMPTY };
 

@@ -14,7 +14,6 @@ use crate::http::{ApiResult, Route, USER};
 use crate::scheduler;
 use hyper::Method;
 
-/// Scheduled messages.
 pub const RESOURCE: Resource = Resource {
     name: "scheduled_messages",
     routes,

@@ -20,7 +20,6 @@ use crate::api::resource::Resource;
 use crate::http::{ANYONE, Route};
 use hyper::Method;
 
-/// The resource of logins at providers.
 pub const RESOURCE: Resource = Resource { name: "sign_on", routes, ..Resource::EMPTY };
 
 /// None of them answers `HEAD`: each begins or ends a login.

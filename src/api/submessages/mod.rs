@@ -8,7 +8,6 @@ use crate::api::resource::Resource;
 use crate::http::{Route, USER};
 use hyper::Method;
 
-/// Submessages.
 pub const RESOURCE: Resource = Resource { name: "submessages", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {

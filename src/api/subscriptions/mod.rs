@@ -10,7 +10,6 @@ use crate::api::resource::{Resource, StatePart};
 use crate::http::{Route, USER};
 use hyper::Method;
 
-/// Subscriptions.
 pub const RESOURCE: Resource = Resource { name: "subscriptions", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "subscription", fetch: list::state }];

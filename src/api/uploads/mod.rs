@@ -22,7 +22,6 @@ use crate::scheduler;
 use crate::store::Tx;
 use hyper::Method;
 
-/// Uploaded files.
 pub const RESOURCE: Resource =
     Resource { name: "uploads", routes, set_up, background: Some(BACKGROUND), ..Resource::EMPTY };
 

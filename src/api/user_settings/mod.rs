@@ -15,7 +15,6 @@ use crate::types::UserId;
 use hyper::Method;
 use serde::Serialize;
 
-/// The resource of `/settings`.
 pub const RESOURCE: Resource = Resource { name: "user_settings", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[

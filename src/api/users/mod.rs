@@ -14,7 +14,6 @@ use crate::domain::images::upload::BODY_LIMIT;
 use crate::http::{ADMINISTRATOR, Route, USER, VISITOR};
 use hyper::Method;
 
-/// The resource of `/users`.
 pub const RESOURCE: Resource = Resource { name: "users", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_user", fetch: state::state }];

@@ -14,7 +14,6 @@ use crate::api::resource::Resource;
 use crate::http::{ANYONE, Route};
 use hyper::Method;
 
-/// The resource of the web client.
 pub const RESOURCE: Resource = Resource { name: "web", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {

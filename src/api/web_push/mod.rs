@@ -44,7 +44,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 
-/// The resource of push notifications.
 pub const RESOURCE: Resource =
     Resource { name: "web_push", routes, background: Some(BACKGROUND), ..Resource::EMPTY };
 
