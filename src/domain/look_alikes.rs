@@ -13,7 +13,6 @@ pub enum Named {
     Email,
     /// Channels.
     Stream,
-    /// Named groups.
     UserGroup,
 }
 

@@ -50,7 +50,6 @@ pub struct Usage {
 /// Bytes in use by a person with their bots, and how many they may use.
 #[derive(Clone, Copy, Debug)]
 pub struct PersonUsage {
-    /// The person.
     pub user_id: UserId,
     /// Bytes in use.
     pub used: u64,

@@ -8,13 +8,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 /// The columns of a bot beyond its [`UserRow`].
 #[derive(Clone, Debug)]
 pub struct BotRow {
-    /// The user id of the bot.
     pub user_id: UserId,
     /// The API key that the owner can read; `None` if it was revoked.
     pub api_key: Option<String>,
-    /// The default channel to send to.
     pub default_sending_stream: Option<DefaultChannel>,
-    /// The default channel for events.
     pub default_events_register_stream: Option<DefaultChannel>,
     /// True if the bot receives events of all public channels by default.
     pub default_all_public_streams: bool,
@@ -46,9 +43,7 @@ impl BotRow {
 /// A default channel of a bot, with its name now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefaultChannel {
-    /// Id of the default channel.
     pub stream_id: StreamId,
-    /// Its name.
     pub name: String,
 }
 
@@ -142,7 +137,6 @@ pub fn list_without_row(connection: &Connection) -> rusqlite::Result<Vec<UserId>
 /// The values of a new row.
 #[derive(Clone, Debug, Default)]
 pub struct NewBotRow {
-    /// The user id of the bot.
     pub user_id: UserId,
     /// The default channel to send to.
     pub default_sending_stream: Option<StreamId>,

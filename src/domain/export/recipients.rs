@@ -18,7 +18,6 @@ const GROUP: i64 = 3;
 
 /// A conversation of the database.
 pub enum Conversation {
-    /// A channel.
     Channel(StreamId),
     /// The participants of a direct conversation, ascending.
     Direct(Vec<UserId>),

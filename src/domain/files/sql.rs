@@ -10,7 +10,6 @@ const COLUMNS: &str =
 /// An uploaded file's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachmentRow {
-    /// The attachment id.
     pub id: i64,
     /// The uploader.
     pub user_id: UserId,

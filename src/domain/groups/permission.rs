@@ -45,7 +45,6 @@ pub struct Permission {
 /// Default holders of a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultGroup {
-    /// A system group.
     System(SystemGroup),
     /// The creator of the channel; empty without a creator.
     ChannelCreator,

@@ -115,7 +115,6 @@ pub fn subgroups(connection: &Connection, group: GroupId) -> rusqlite::Result<Ve
 /// A system or named group's row.
 #[derive(Clone, Debug)]
 pub struct GroupRow {
-    /// The id.
     pub id: GroupId,
     /// True if its members follow from roles.
     pub is_system_group: bool,
@@ -127,7 +126,6 @@ pub struct GroupRow {
     pub creator_id: Option<UserId>,
     /// UNIX seconds.
     pub date_created: Option<i64>,
-    /// True if it is deactivated.
     pub deactivated: bool,
 }
 

@@ -12,7 +12,6 @@ pub const MEDIUM_SIDE: u32 = 500;
 /// The facts that determine the URLs of a user's avatar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Avatar {
-    /// The user.
     pub user_id: UserId,
     /// The number of changes. It is in the URL, so that clients can cache images forever.
     pub version: i64,

@@ -82,7 +82,6 @@ impl OutgoingMessage {
 /// A message that was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct SentMessage {
-    /// Its id.
     pub id: MessageId,
     /// The sender's policy for the topic, if sending changed it.
     pub automatic_new_visibility_policy: Option<VisibilityPolicy>,

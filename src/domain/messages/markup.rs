@@ -58,7 +58,6 @@ pub fn framed(kind: &str, text: &str, limit: usize) -> String {
 
 /// Location of a message, for texts about it.
 pub enum Location {
-    /// In a channel.
     Channel {
         /// The URL of the message.
         url: String,

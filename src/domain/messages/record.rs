@@ -41,7 +41,6 @@ pub mod attribute {
 /// A row of `message`, with the name and API email of its sender and the name of its client.
 #[derive(Clone, Debug)]
 pub struct MessageRow {
-    /// The id.
     pub id: MessageId,
     /// Its set of receivers.
     pub recipient_id: RecipientId,
@@ -49,7 +48,6 @@ pub struct MessageRow {
     pub topic_id: Option<TopicId>,
     /// The topic as this message spells it.
     pub subject: String,
-    /// The sender.
     pub sender_id: UserId,
     /// When it was sent, in UNIX seconds.
     pub timestamp: i64,

@@ -49,11 +49,9 @@ impl<'r> MessageView<'r, '_> {
 /// The numeric columns of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageHead {
-    /// The id.
     pub id: MessageId,
     /// Its set of receivers.
     pub recipient_id: RecipientId,
-    /// The sender.
     pub sender_id: UserId,
     /// UNIX seconds.
     pub timestamp: i64,
@@ -122,7 +120,6 @@ pub fn flags_on(
 
 /// The parts of a sender that messages show.
 pub struct SenderView<'r> {
-    /// The name.
     pub full_name: &'r str,
     /// The API email.
     pub email: &'r str,

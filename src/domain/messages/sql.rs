@@ -21,7 +21,6 @@ pub struct NewMessage<'a> {
     pub topic_id: Option<TopicId>,
     /// The topic as it was written.
     pub subject: &'a str,
-    /// The sender.
     pub sender_id: UserId,
     /// The program that sends.
     pub client_id: ClientId,

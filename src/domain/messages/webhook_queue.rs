@@ -17,9 +17,7 @@ use std::sync::Arc;
 pub struct QueuedRow {
     /// Names the row.
     pub id: i64,
-    /// The message.
     pub message_id: MessageId,
-    /// The bot that it is for.
     pub bot_id: UserId,
     /// `direct_message` or `mention`.
     pub trigger: String,
@@ -125,7 +123,6 @@ fn insert(
 /// A bot for which messages wait.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitingBot {
-    /// The bot.
     pub bot_id: UserId,
     /// The creator of the bot, whose quota it counts against.
     pub quota_owner: UserId,

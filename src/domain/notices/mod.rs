@@ -159,7 +159,6 @@ impl BotMessage {
         Ok(Self { bot: bot(&ctx)?, draft: draft(address, content, rendered) })
     }
 
-    /// The destination.
     pub fn destination(&self) -> &Destination {
         &self.draft.destination
     }

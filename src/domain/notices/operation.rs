@@ -14,7 +14,6 @@ use teamchat_markdown::{Composition, Words};
 pub enum Subject {
     /// The disk of the database.
     Disk,
-    /// The quota of uploads.
     UploadQuota,
 }
 

@@ -21,11 +21,9 @@ static MENTIONED_GROUP: LazyLock<Regex> = LazyLock::new(|| {
 /// A group that a message mentions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MentionedGroup {
-    /// Its id.
     pub id: GroupId,
     /// The number of its members.
     pub size: u64,
-    /// Its name.
     pub name: String,
 }
 

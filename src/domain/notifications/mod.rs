@@ -59,7 +59,6 @@ pub static MAIL: Medium = Medium {
 /// The reason for a notification. The first that applies counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trigger {
-    /// A direct message.
     DirectMessage,
     /// Mentioned by name or through a group.
     Mention,

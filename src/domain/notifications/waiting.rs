@@ -13,7 +13,6 @@ use rusqlite::Connection;
 pub struct WaitingMessage {
     /// Names the row.
     pub id: i64,
-    /// The message.
     pub message_id: MessageId,
     /// The editor; `None` for a new message.
     pub edited_by: Option<UserId>,
@@ -54,9 +53,7 @@ pub fn remove_waiting(tx: &Tx<'_>, queue: Queue, until: i64) -> rusqlite::Result
 /// A message of which a user is notified if no client of theirs receives it.
 #[derive(Clone, Debug)]
 pub struct HeldMessage {
-    /// The user.
     pub user_id: UserId,
-    /// The message.
     pub message_id: MessageId,
     /// A queue with this event has delivered the message.
     pub delivered_with: EventId,

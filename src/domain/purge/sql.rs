@@ -5,7 +5,6 @@ use rusqlite::{Connection, Row};
 
 /// A message that is to be deleted, and where it is.
 pub struct Found {
-    /// The message.
     pub id: MessageId,
     /// The channel or direct conversation.
     pub recipient_id: RecipientId,

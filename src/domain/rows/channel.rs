@@ -20,7 +20,6 @@ pub fn by_id(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<O
 /// A channel's row, with the id of its set of receivers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamRow {
-    /// The id.
     pub stream_id: StreamId,
     /// The channel's messages are those to this recipient.
     pub recipient_id: RecipientId,

@@ -62,7 +62,6 @@ pub fn direct_partners(connection: &Connection, user_id: UserId) -> rusqlite::Re
 /// A user's row.
 #[derive(Clone, Debug)]
 pub struct UserRow {
-    /// The id.
     pub user_id: UserId,
     /// The API email.
     pub email: String,
@@ -70,7 +69,6 @@ pub struct UserRow {
     pub delivery_email: String,
     /// The name shown.
     pub full_name: String,
-    /// The role.
     pub role: Role,
     /// True if the account is not deactivated.
     pub is_active: bool,

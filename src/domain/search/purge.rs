@@ -176,7 +176,6 @@ pub fn watch(tx: &mut Tx<'_>, words: &[String]) {
 /// A word, and whether a message has it.
 #[derive(Debug)]
 pub struct LookedUp {
-    /// The word.
     pub word: String,
     /// True if it stays in the list of words.
     is_used: bool,

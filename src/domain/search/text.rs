@@ -29,7 +29,6 @@ pub struct Token {
     pub start: usize,
     /// The byte after it.
     pub end: usize,
-    /// The atom.
     pub atom: Atom,
 }
 

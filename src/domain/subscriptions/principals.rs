@@ -13,7 +13,6 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "{} is not a list")]
 pub enum Principals {
-    /// User ids.
     Ids(Vec<UserId>),
     /// Emails, as [`users::find::by_email`] reads them.
     Emails(Vec<String>),

@@ -127,7 +127,6 @@ impl SubscriptionRecord {
 
 /// The lists of subscribers requested by `include_subscribers`.
 pub enum SubscriberLists {
-    /// No lists.
     No,
     /// All active subscribers.
     All(HashMap<StreamId, Vec<UserId>>),

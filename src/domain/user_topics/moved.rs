@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 pub struct TopicPlace<'a> {
     /// The channel.
     pub stream_id: StreamId,
-    /// The topic.
     pub topic: &'a Topic,
 }
 

@@ -237,9 +237,7 @@ pub struct NewUserRow<'a> {
     pub role: Role,
     /// Set for bots.
     pub bot_type: Option<BotType>,
-    /// The owner, for bots.
     pub bot_owner_id: Option<UserId>,
-    /// True for a system bot.
     pub is_system_bot: bool,
     /// The argon2id hash of the password.
     pub password_hash: Option<&'a str>,

@@ -8,7 +8,6 @@ use crate::types::UserId;
 /// State that a change may affect. Only this state is loaded and compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Scope<'a> {
-    /// The role of a user.
     Role(&'a UserRow),
     /// Activation of a user's account.
     Account(&'a UserRow),
