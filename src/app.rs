@@ -177,7 +177,6 @@ pub struct Options {
     pub rate_limit: bool,
     /// Hosts to which outgoing webhooks may post: `name`, `name:port`, `name:*`, or `*` for the public internet.
     pub webhook_hosts: Vec<String>,
-    /// Web Push.
     pub web_push: WebPush,
     /// The push bouncer of phones; `None` means that phones get no notifications.
     pub push_bouncer: Option<PushBouncer>,
@@ -354,7 +353,6 @@ pub struct Deliveries {
 /// The outcome of an attempt to deliver something.
 #[derive(Clone, Copy, Debug)]
 pub enum Outcome<'e> {
-    /// It was taken.
     Taken,
     /// It alone is refused for good: others may be taken.
     Unwanted,

@@ -33,7 +33,6 @@ pub enum Shown<'a> {
 /// A secret that has a row: of which table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SecretKind {
-    /// An API key.
     ApiKey,
     /// A browser's session.
     Session,

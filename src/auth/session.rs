@@ -39,9 +39,7 @@ pub const TOKEN_HEADER: &str = "x-csrftoken";
 pub struct Provenance<'a> {
     /// `Sec-Fetch-Site`.
     pub fetch_site: Option<&'a str>,
-    /// `Origin`.
     pub origin: Option<&'a str>,
-    /// `Host`.
     pub host: Option<&'a str>,
     /// `X-CSRFToken`.
     pub token: Option<&'a str>,

@@ -85,7 +85,6 @@ pub struct Zulip {
 }
 
 impl ExportCommand {
-    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Self::Zulip(export) => export.run(),

@@ -21,7 +21,6 @@ const AUTO_CREATE: &str = "auto-create";
 /// The keys of a table.
 const KEYS: [&str; 7] = [ID, NAME, ISSUER, CLIENT_ID, CLIENT_SECRET, CLIENT_SECRET_FILE, AUTO_CREATE];
 
-/// A table.
 pub struct Table {
     /// Its first line.
     pub line: usize,

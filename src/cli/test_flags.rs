@@ -101,7 +101,6 @@ impl Flags {
         Ok(())
     }
 
-    /// Reads the fixtures.
     pub fn read_fixtures(&self) -> Result<Option<Fixtures>, Failure> {
         let Some(path) = &self.fixtures else { return Ok(None) };
         let text = charset::read_file(path)
@@ -118,7 +117,6 @@ impl Flags {
 }
 
 impl FixturesCommand {
-    /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         let fixtures = match self {
             Self::Dump { file } => {

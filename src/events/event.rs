@@ -64,7 +64,6 @@ pub trait Registered: Event {}
 /// An event with the facts that decide about its delivery.
 #[derive(Clone, Debug)]
 pub struct Routed<E: Event> {
-    /// The event.
     pub event: E,
     /// Routing data of the event.
     pub routing: E::Routing,
@@ -81,7 +80,6 @@ impl<E: Event<Routing = ()>> From<E> for Routed<E> {
 pub struct Receiver<'a> {
     /// The user whose queue it is.
     pub user_id: UserId,
-    /// The queue.
     pub queue_id: &'a QueueId,
     /// The registration of its queue.
     pub registration: &'a Registration,

@@ -20,7 +20,6 @@ pub struct EventIdAllocator<W> {
 }
 
 struct State<W> {
-    /// The next number.
     next: i64,
     /// The end of the block, which is on the disk.
     reserved: i64,
@@ -34,7 +33,6 @@ struct State<W> {
 /// Result of publishing an event that is not logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was published.
     Published,
     /// It is published at the end of the writer's current group.
     Deferred,

@@ -22,7 +22,6 @@ const CAPACITY: usize = 4096;
 /// A row of the log.
 #[derive(Debug)]
 pub struct LogRow {
-    /// Its number.
     pub id: EventId,
     /// The event's `type` on the wire.
     pub event_type: String,
@@ -211,7 +210,6 @@ fn row(row: &Row<'_>) -> rusqlite::Result<LogRow> {
 
 /// An event without its content.
 pub struct EventHead {
-    /// Its number.
     pub id: EventId,
     /// The event's `type` on the wire.
     pub event_type: String,

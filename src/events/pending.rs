@@ -22,7 +22,6 @@ pub struct CommittedEvent {
     pub id: EventId,
     /// The receivers.
     pub audience: Audience,
-    /// The event.
     pub event: SerializedEvent,
 }
 

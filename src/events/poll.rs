@@ -63,7 +63,6 @@ impl PollResult {
 /// Figures of the queues at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueFigures {
-    /// Number of queues.
     pub queues: usize,
     /// Number of polls that wait.
     pub waiting: usize,

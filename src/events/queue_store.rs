@@ -5,7 +5,6 @@ use crate::store::{StoreError, Tx};
 use crate::types::{EventId, UserId};
 use rusqlite::Connection;
 
-/// A stored queue.
 pub struct StoredQueue {
     /// Identifies the queue in requests.
     pub queue_id: QueueId,

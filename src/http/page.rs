@@ -55,9 +55,7 @@ pub fn form_headers() -> Vec<(&'static str, String)> {
 /// A page with a form, which is sent to the address of the page.
 #[derive(Default)]
 pub struct Form<'a> {
-    /// The language.
     pub language: Language,
-    /// The title.
     pub title: &'a str,
     /// Sentences above the form.
     pub sentences: &'a [&'a str],
@@ -65,7 +63,6 @@ pub struct Form<'a> {
     pub error: Option<&'a str>,
     /// Names and values of fields that are not shown.
     pub hidden: &'a [(&'a str, &'a str)],
-    /// The field.
     pub field: Option<Input<'a>>,
     /// The text of the button.
     pub button: &'a str,
@@ -73,9 +70,7 @@ pub struct Form<'a> {
 
 /// A field of a form.
 pub struct Input<'a> {
-    /// The name.
     pub name: &'a str,
-    /// The label.
     pub label: &'a str,
     /// The type of the element.
     pub kind: &'a str,

@@ -36,7 +36,6 @@ pub struct OtherReply {
     pub content_type: &'static str,
     /// Additional headers.
     pub headers: Vec<(&'static str, String)>,
-    /// The body.
     pub body: bytes::Bytes,
 }
 

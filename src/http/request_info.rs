@@ -43,10 +43,7 @@ impl RequestInfo {
 /// The headers of conditional and range requests (RFC 9110, sections 13 and 14).
 #[derive(Clone, Debug, Default)]
 pub struct Conditions {
-    /// `Range`.
     pub range: Option<String>,
-    /// `If-Range`.
     pub if_range: Option<String>,
-    /// `If-None-Match`.
     pub if_none_match: Option<String>,
 }

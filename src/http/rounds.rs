@@ -22,7 +22,6 @@ const COST: Duration = Duration::from_micros(50);
 /// The rounds of a server.
 pub struct Rounds {
     turns: Arc<Turns>,
-    /// The turns of this round.
     begun: Mutex<Vec<Turn>>,
     /// A request waits for the next round.
     waiting: Notify,

@@ -181,7 +181,6 @@ impl<A: Parameters, B: Parameters> Parameters for Params2<A, B> {
 /// The context of a handler that reads. Dereferences to the connection.
 pub struct Read<'a, C> {
     snapshot: &'a Snapshot<'a>,
-    /// The caller.
     pub caller: &'a C,
     /// The server.
     pub app: &'a App,
@@ -227,7 +226,6 @@ impl<C: Deref<Target = Caller>> Read<'_, C> {
 pub struct Call<C> {
     /// The server.
     pub app: Arc<App>,
-    /// The caller.
     pub caller: C,
     /// Facts about the request.
     pub info: RequestInfo,
@@ -521,7 +519,6 @@ impl Route {
         if caller.is_some() { self.body_limit } else { self.body_limit.min(STRANGER_BODY_LIMIT) }
     }
 
-    /// Runs the handler.
     pub fn run(&self, request: Request) -> HandlerFuture<'_> {
         match &self.handler {
             Handler::Read(handler) => Box::pin(async move {

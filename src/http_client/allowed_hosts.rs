@@ -25,7 +25,6 @@ pub enum AllowedHost {
 pub enum AllowedPort {
     /// That of the URL's scheme: the host is named without a port.
     Default,
-    /// This one.
     Only(u16),
     /// All: `host:*`.
     Any,

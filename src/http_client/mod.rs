@@ -33,7 +33,6 @@ const MAX_HEAD: usize = 32 << 10;
 
 /// A request to another server.
 pub struct Outgoing<'a> {
-    /// The method.
     pub method: Method,
     /// The URL: `http`, or `https` with `tls`.
     pub url: &'a Url,
@@ -58,7 +57,6 @@ pub struct Outgoing<'a> {
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body; empty if it was not read, or was written to a file.
     pub body: Bytes,

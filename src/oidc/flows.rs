@@ -17,7 +17,6 @@ const CAPACITY: usize = 10_000;
 /// A login at a provider.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// The `id` of the provider.
     pub provider: String,
     /// The secret of the cookie of the browser that began it.
     pub browser: String,

@@ -67,7 +67,6 @@ impl ControlSocket {
         Ok(Self { listener, path, owner })
     }
 
-    /// The path of the socket.
     pub fn path(&self) -> &Path {
         &self.path
     }

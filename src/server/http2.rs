@@ -69,7 +69,6 @@ const CLOSING: Duration = Duration::from_secs(1);
 pub struct Client {
     /// The limits of connections, for which each further concurrent request counts as one.
     pub limits: Arc<ConnectionLimits>,
-    /// The address of the client.
     pub address: IpAddr,
 }
 

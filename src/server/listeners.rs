@@ -103,7 +103,6 @@ const BACKLOG: u32 = 4096;
 
 /// A socket that listens.
 pub enum Listener {
-    /// TCP.
     Tcp(TcpListener),
     /// A Unix socket.
     #[cfg(unix)]
@@ -226,7 +225,6 @@ mod unix {
             Ok(Self { socket: UnixListener::from_std(socket)?, path, created: None })
         }
 
-        /// The path.
         pub(super) fn path(&self) -> &Path {
             &self.path
         }

@@ -83,7 +83,6 @@ pub enum StartError {
     /// The server cannot listen on the address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// The address.
         address: ListenAddress,
         /// The error of the system.
         source: std::io::Error,

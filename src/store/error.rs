@@ -37,7 +37,6 @@ pub enum StoreError {
 /// Category of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The disk is full.
     FullDisk,
     /// The disk or the file cannot be written: read-only, failing, or removed.
     BadDisk,
@@ -197,7 +196,6 @@ pub enum OpenError {
     /// The path cannot be that of a database.
     #[error("{path} cannot be the database: {why}")]
     Unsuitable {
-        /// The path.
         path: PathBuf,
         /// The problem.
         why: String,

@@ -37,7 +37,6 @@ impl FileIdentity {
         self.is_unlinked = true;
     }
 
-    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -72,7 +71,6 @@ impl FileIdentity {
 /// it closes any descriptor of the file.
 #[derive(Debug)]
 pub struct LockedFile {
-    /// The identity of the file.
     pub identity: FileIdentity,
     /// True if the file was created by this call.
     pub is_new: bool,

@@ -44,7 +44,6 @@ pub trait RowValue: Send + Sync + 'static {
 pub struct RowKey {
     /// The table's name.
     pub table: &'static str,
-    /// The row id.
     pub id: i64,
 }
 

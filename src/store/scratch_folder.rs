@@ -37,7 +37,6 @@ impl ScratchFolder {
         Ok(folder)
     }
 
-    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }

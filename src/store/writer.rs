@@ -357,7 +357,6 @@ fn guard<T>(work: impl FnOnce() -> T) -> Result<T, StoreError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| StoreError::panicked(panic.as_ref()))
 }
 
-/// The writer's thread.
 struct WriterThread<S> {
     metrics: Arc<WriterMetrics>,
     background: Arc<BackgroundJobs>,

@@ -82,7 +82,6 @@ impl Shared {
     }
 }
 
-/// A session.
 pub struct Session<S> {
     shared: Arc<Shared>,
     wire: Wire<S>,

@@ -41,7 +41,6 @@ pub enum BadCommand {
 pub enum BadMail {
     /// It has more bytes than allowed.
     TooLarge,
-    /// A line is too long.
     LineTooLong,
     /// A CR or LF is alone.
     BareLineEnd,

@@ -45,7 +45,6 @@ pub enum CertificateError {
     /// A file has no certificate.
     #[error("{0} has no certificate: it should be PEM, with the lines BEGIN CERTIFICATE and END CERTIFICATE")]
     NoCertificate(PathBuf),
-    /// A certificate is damaged.
     #[error("the certificate in {0} is damaged")]
     Damaged(PathBuf),
     /// A file has no key.

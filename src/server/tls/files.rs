@@ -29,7 +29,6 @@ struct State {
 type Marks = [Option<(SystemTime, u64)>; 2];
 
 impl Files {
-    /// Reads the files.
     pub fn read(
         certificate: &Path,
         key: &Path,

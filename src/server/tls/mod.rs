@@ -37,12 +37,7 @@ const HTTP1: &[u8] = b"http/1.1";
 #[derive(Clone, Debug)]
 pub enum TlsOptions {
     /// Two files in PEM: the certificate with those above it, and the key.
-    Files {
-        /// The certificate.
-        certificate: PathBuf,
-        /// The key.
-        key: PathBuf,
-    },
+    Files { certificate: PathBuf, key: PathBuf },
     /// An ACME server.
     Acme(AcmeOptions),
 }
