@@ -8,8 +8,8 @@ use crate::domain::upload_quota::{ALMOST_FULL, UploadQuota};
 use crate::domain::{audit, backups, realm, rows, upload_quota, users};
 use crate::http::ApiResult;
 use crate::store::Snapshot;
-use crate::types::timestamp;
 use crate::types::version::FEATURE_LEVEL;
+use crate::types::{SECONDS_PER_DAY, timestamp};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -29,15 +29,13 @@ pub const LARGE_LOG: u64 = 256 << 20;
 const MAX_NAMED: usize = 5;
 
 /// Time before the end of the certificate from which they warn, in seconds.
-pub const CERTIFICATE_END: i64 = 14 * DAY;
+pub const CERTIFICATE_END: i64 = 14 * SECONDS_PER_DAY;
 
 /// Time of failures from which `status` warns of notifications, in seconds. Push services of browsers fail now and then.
 const PUSH_FAILING: i64 = 15 * 60;
 
 /// Failed logins of a day from which `status` warns.
 const MANY_FAILURES: i64 = 100;
-
-const DAY: i64 = 24 * 60 * 60;
 
 /// The answer to [`Command::Status`](super::Command::Status).
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -152,7 +150,7 @@ pub(super) async fn status(app: &App) -> ApiResult<Status> {
         Ok(Read {
             statistics: Statistics::load(snapshot)?,
             recent: Recent::load(snapshot, now)?,
-            failed_logins: audit::count_failures(snapshot, now - DAY)?,
+            failed_logins: audit::count_failures(snapshot, now - SECONDS_PER_DAY)?,
             is_closed: realm::is_deactivated(snapshot)?,
             can_log_in: users::can_anyone_log_in(snapshot)?,
             last_backup: backups::last_recorded(snapshot)?,

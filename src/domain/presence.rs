@@ -7,7 +7,7 @@ use crate::domain::{access, realm, rows, user_settings};
 use crate::error::{ApiError, ApiResult};
 use crate::events::{Audience, Event, Form, Receiver, Routed};
 use crate::store::Tx;
-use crate::types::UserId;
+use crate::types::{SECONDS_PER_DAY, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
@@ -16,9 +16,6 @@ use std::collections::BTreeMap;
 
 /// Default age limit of returned presences, in days.
 const DEFAULT_HISTORY_DAYS: i64 = 14;
-
-/// Seconds of a day.
-const DAY: i64 = 24 * 60 * 60;
 
 /// Stored times are not updated until they are older than this, because each of a user's clients reports every minute.
 const UPDATE_AFTER_SECONDS: i64 = 55;
@@ -173,7 +170,7 @@ pub fn visibility_changed(tx: &mut Tx<'_>, user_id: UserId, is_visible: bool) ->
 
 /// Emits a recent presence to users who can access the person from now on.
 pub fn introduce(tx: &mut Tx<'_>, user_id: UserId, to: &RoaringBitmap) -> ApiResult<()> {
-    let since = tx.now() - DEFAULT_HISTORY_DAYS * DAY;
+    let since = tx.now() - DEFAULT_HISTORY_DAYS * SECONDS_PER_DAY;
     match load(tx, user_id)? {
         Some(presence) if presence.times.last_connected >= since => emit_to(tx, user_id, to.clone()),
         _ => Ok(()),
@@ -263,7 +260,8 @@ pub fn list(
         });
     }
     let has_some = query.last_update_id.is_some_and(|id| id > 0);
-    let since = if has_some { 0 } else { (milliseconds / 1000).saturating_sub(days.saturating_mul(DAY)) };
+    let since =
+        if has_some { 0 } else { (milliseconds / 1000).saturating_sub(days.saturating_mul(SECONDS_PER_DAY)) };
     let after = query.last_update_id.unwrap_or(-1);
     // 0 days is how clients ask for no presences.
     let rows = if days == 0 { Vec::new() } else { list_changed(connection, after, since)? };

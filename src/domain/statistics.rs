@@ -2,6 +2,7 @@
 
 use crate::domain::mail::Kind;
 use crate::error::ApiResult;
+use crate::types::SECONDS_PER_DAY;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
@@ -54,9 +55,6 @@ impl Statistics {
     }
 }
 
-/// Seconds of a day.
-const DAY: i64 = 24 * 60 * 60;
-
 /// The space of a database without messages, in bytes.
 const EMPTY: i64 = 2 << 20;
 
@@ -88,7 +86,7 @@ impl Recent {
         };
         let statement =
             "SELECT count(*), coalesce(sum(size) FILTER (WHERE create_time > ?1), 0) FROM attachment";
-        let since = now - 30 * DAY;
+        let since = now - 30 * SECONDS_PER_DAY;
         let (uploads, upload_bytes_in_30_days) =
             connection.prepare_cached(statement)?.query_row([since], |row| row.try_into())?;
         let oldest_account = "SELECT min(date_joined) FROM user WHERE NOT is_system_bot";
@@ -96,11 +94,11 @@ impl Recent {
             connection.prepare_cached(oldest_account)?.query_row([], |row| row.get(0))?;
         Ok(Self {
             messages_in_hour: messages_since(now - 60 * 60)?,
-            messages_in_day: messages_since(now - DAY)?,
+            messages_in_day: messages_since(now - SECONDS_PER_DAY)?,
             uploads,
             upload_bytes_in_30_days,
             messages_in_30_days: count_messages_since(connection, since)?,
-            days: ((now - since.max(began.unwrap_or(now))) / DAY).max(1),
+            days: ((now - since.max(began.unwrap_or(now))) / SECONDS_PER_DAY).max(1),
         })
     }
 

@@ -8,6 +8,9 @@ use std::time::Instant;
 /// show later ones, which are often in milliseconds.
 pub const LAST_SECOND: i64 = 253_402_300_799;
 
+/// The number of seconds in a day.
+pub const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
+
 /// Reads UNIX seconds with a fraction, which is cut off. `None` if they are not a time from 1970 to [`LAST_SECOND`].
 pub fn whole_seconds(seconds: f64) -> Option<i64> {
     let whole = seconds.floor() as i64;

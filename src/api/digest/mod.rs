@@ -16,17 +16,15 @@ use crate::domain::{mail, realm};
 use crate::error::ApiResult;
 use crate::scheduler;
 use crate::store::{StoreError, Tx};
-use crate::types::UserId;
+use crate::types::{SECONDS_PER_DAY, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::sync::Arc;
 
-const DAY: i64 = 24 * 60 * 60;
-
 /// Seconds of absence after which a person gets a digest, of which it has the content.
-const ABSENCE: i64 = 5 * DAY;
+const ABSENCE: i64 = 5 * SECONDS_PER_DAY;
 
 /// The least seconds between two digests for a person.
-const PAUSE: i64 = DAY / 2;
+const PAUSE: i64 = SECONDS_PER_DAY / 2;
 
 /// The row of `counter` with the last day whose digests were sent, in days since 1970.
 const LAST_DAY: &str = "digest_day";
@@ -41,10 +39,10 @@ const BACKGROUND: Background = |app, stopped| {
 /// digests.
 async fn send_due(app: &App) -> ApiResult<Option<i64>> {
     let now = app.clock.seconds();
-    let day = now.div_euclid(DAY);
+    let day = now.div_euclid(SECONDS_PER_DAY);
     match app.readers.read(|snapshot| state(snapshot, day)).await? {
         State::Off => return Ok(None),
-        State::OtherDay => return Ok(Some((day + 1) * DAY)),
+        State::OtherDay => return Ok(Some((day + 1) * SECONDS_PER_DAY)),
         State::Due => {}
     }
     let found = app.read_in(&app.pools.slow_reads, None, move |snapshot| {
@@ -71,7 +69,7 @@ async fn send_due(app: &App) -> ApiResult<Option<i64>> {
         Ok(())
     };
     app.writer.run(finish).await?;
-    Ok(Some((day + 1) * DAY))
+    Ok(Some((day + 1) * SECONDS_PER_DAY))
 }
 
 /// The state of the digests of a day.

@@ -5,13 +5,12 @@
 
 use crate::api::resource::Background;
 use crate::app::App;
-use crate::domain::channels::rules::SECONDS_PER_DAY;
 use crate::domain::messages::delete;
 use crate::domain::{channels, messages, realm};
 use crate::http::ApiResult;
 use crate::scheduler;
 use crate::store::{Budget, Tx};
-use crate::types::{MessageId, RecipientId, TopicId};
+use crate::types::{MessageId, RecipientId, SECONDS_PER_DAY, TopicId};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 

@@ -67,7 +67,7 @@ mod tests {
     use crate::domain::realm;
     use SystemGroup::{Administrators, Everyone, FullMembers, Members, Moderators, Nobody, Owners};
 
-    const DAY: i64 = 24 * 60 * 60;
+    use crate::types::SECONDS_PER_DAY as DAY;
 
     #[test]
     fn system_groups_have_their_published_numbers() {

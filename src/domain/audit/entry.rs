@@ -4,7 +4,7 @@ use super::action::Action;
 use super::subject::Subject;
 use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::{Author, Origin, Role, UserId};
+use crate::types::{Author, Origin, Role, SECONDS_PER_DAY, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
@@ -14,14 +14,11 @@ const MAX_VALUE_BYTES: usize = 2000;
 /// Seconds in which failed logins from one address to one account are one entry.
 const FAILURES_COUNTED_FOR: i64 = 60 * 60;
 
-/// Seconds in which an author has a number of entries.
-const DAY: i64 = 24 * 60 * 60;
-
-/// Number of entries of one user within [`DAY`]. The user's further changes of one kind are one entry, without object and
+/// Number of entries of one user within a day. The user's further changes of one kind are one entry, without object and
 /// values, so that no account fills the disk. Administrators and owners have no limit.
 const MAX_BY_USER: i64 = 500;
 
-/// Number of entries of clients that are not logged in, within [`DAY`]. Further ones are one entry of their kind, without
+/// Number of entries of clients that are not logged in, within a day. Further ones are one entry of their kind, without
 /// account and address, so that guesses from many addresses do not fill the disk.
 const MAX_BY_STRANGERS: i64 = 2000;
 
@@ -113,7 +110,7 @@ fn insert(tx: &Tx<'_>, entry: &Entry, origin: Origin) -> ApiResult<()> {
              LIMIT 1",
         )?
         .query_row(
-            (origin.author.kind(), origin.author.user_id(), tx.now() - DAY, entry.action.name()),
+            (origin.author.kind(), origin.author.user_id(), tx.now() - SECONDS_PER_DAY, entry.action.name()),
             |row| row.get(0),
         )
         .optional()?;
@@ -136,7 +133,7 @@ fn is_limited(tx: &Tx<'_>, author: Author) -> ApiResult<bool> {
             "SELECT count(*) FROM (
                  SELECT 1 FROM audit_entry WHERE actor = ?1 AND actor_id IS ?2 AND time > ?3 LIMIT ?4)",
         )?
-        .query_row((author.kind(), author.user_id(), tx.now() - DAY, limit), |row| row.get(0))?;
+        .query_row((author.kind(), author.user_id(), tx.now() - SECONDS_PER_DAY, limit), |row| row.get(0))?;
     if count < limit {
         return Ok(false);
     }

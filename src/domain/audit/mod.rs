@@ -18,6 +18,7 @@ pub use subject::Subject;
 use crate::app::App;
 use crate::error::ApiResult;
 use crate::store::{Budget, Tx};
+use crate::types::SECONDS_PER_DAY;
 
 /// Days for which entries are kept by default.
 pub const DEFAULT_KEEP_DAYS: u32 = 400;
@@ -25,7 +26,7 @@ pub const DEFAULT_KEEP_DAYS: u32 = 400;
 /// Deletes entries that are older than they are kept.
 pub async fn prune_old(app: &App) -> ApiResult<()> {
     let days = app.options.audit_keep_days.unwrap_or(DEFAULT_KEEP_DAYS);
-    let until = app.clock.seconds() - i64::from(days) * 24 * 60 * 60;
+    let until = app.clock.seconds() - i64::from(days) * SECONDS_PER_DAY;
     if !app.readers.read(|snapshot| sql::is_prunable(snapshot, until)).await? {
         return Ok(());
     }

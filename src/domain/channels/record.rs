@@ -7,7 +7,7 @@ use crate::domain::groups::setting::GroupSetting;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::rows::channel::{StreamRow, TopicsPolicy};
 use crate::error::ApiResult;
-use crate::types::{Hourly, MessageId, RecipientId, StreamId, UserId};
+use crate::types::{Hourly, MessageId, RecipientId, SECONDS_PER_DAY, StreamId, UserId};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -88,7 +88,7 @@ impl<'a> Records<'a> {
     }
 
     fn with(connection: &'a Connection, now: i64, counts: HashMap<StreamId, i64>) -> ApiResult<Self> {
-        let since = now - rules::TRAFFIC_DAYS * rules::SECONDS_PER_DAY;
+        let since = now - rules::TRAFFIC_DAYS * SECONDS_PER_DAY;
         let traffic_from = sql::first_message_since(connection, since)?;
         Ok(Self { connection, now, counts, traffic_from, traffic: None })
     }

@@ -7,7 +7,7 @@ use crate::domain::look_alikes::Named;
 use crate::domain::{look_alikes, rows};
 use crate::error::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::{GroupId, JsonOrText, StreamId, UserId, find_forbidden_in_name};
+use crate::types::{GroupId, JsonOrText, SECONDS_PER_DAY, StreamId, UserId, find_forbidden_in_name};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -16,9 +16,6 @@ const RECENTLY_ACTIVE: i64 = 180 * SECONDS_PER_DAY;
 
 /// The time over which traffic is averaged, in days.
 pub const TRAFFIC_DAYS: i64 = 28;
-
-/// The number of seconds in a day.
-pub const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
 /// Checks a channel name, and returns it trimmed.
 pub fn name(text: &str) -> ApiResult<String> {

@@ -136,7 +136,7 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    const DAY: i64 = 24 * 60 * 60;
+    use crate::types::SECONDS_PER_DAY as DAY;
     const NOW: i64 = 10 * DAY;
     /// The first id after those of the system groups.
     const FIRST_GROUP: i64 = SystemGroup::ALL.len() as i64 + 1;

@@ -2,9 +2,8 @@
 
 use crate::domain::realm;
 use crate::error::ApiResult;
+use crate::types::SECONDS_PER_DAY;
 use rusqlite::Connection;
-
-const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
 /// The waiting period at a time.
 #[derive(Clone, Copy, Debug)]

@@ -6,12 +6,10 @@ use crate::domain::mail::{Body, Kind, Letter, outbox};
 use crate::domain::{mail, realm, rows};
 use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::Language;
-
-const DAY: i64 = 24 * 60 * 60;
+use crate::types::{Language, SECONDS_PER_DAY};
 
 /// The reminder is sent this long before the invitation ends, in seconds, if it lives at least twice as long.
-const REMINDER_BEFORE: i64 = 2 * DAY;
+const REMINDER_BEFORE: i64 = 2 * SECONDS_PER_DAY;
 
 /// Sends the email of an invitation whose key is known, and plans its reminder. Emails with an earlier key are
 /// withdrawn. All of them are deleted with the invitation.

@@ -4,7 +4,6 @@
 use crate::auth::{Caller, Ctx};
 use crate::domain::access::channels::Viewer;
 use crate::domain::audit::{Action, Entry};
-use crate::domain::channels::rules::SECONDS_PER_DAY;
 use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::permission::UserGroupSetting;
 use crate::domain::groups::rules::Manager;
@@ -15,7 +14,7 @@ use crate::domain::rows::channel::StreamRow;
 use crate::domain::{access, channels, groups, rows, users};
 use crate::error::{ApiError, ApiResult, ok_unless_refused};
 use crate::store::Tx;
-use crate::types::{GroupId, Role, UserId};
+use crate::types::{GroupId, Role, SECONDS_PER_DAY, UserId};
 use rusqlite::Connection;
 
 /// Checks that the caller is neither a guest nor a bot.

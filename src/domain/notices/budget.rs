@@ -4,14 +4,13 @@
 //! Notices about the security of an account ([`security`](super::security)) have no budget. Nor do those in a channel
 //! about the channel and its topics, which the person who causes them may write to.
 
-use crate::domain::channels::rules::SECONDS_PER_DAY;
 use crate::domain::limits::{MAX_CAUSED_NOTICES, quota_owner};
 use crate::domain::messages::create;
 use crate::domain::messages::destination::Destination;
 use crate::domain::notices::{bot, common_language, language_of, name_of_user, send_and_read};
 use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::{RecipientId, UserId};
+use crate::types::{RecipientId, SECONDS_PER_DAY, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use teamchat_markdown::{Composition, Words};
 

@@ -9,11 +9,9 @@ use crate::types::Kind::{
 };
 use crate::types::OnWire::Hidden;
 use crate::types::property::{clients, server, unused};
-use crate::types::{Kind, Property, Setting, SettingTable, SettingValue, Values};
+use crate::types::{Kind, Property, SECONDS_PER_DAY, Setting, SettingTable, SettingValue, Values};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
-
-const DAY: i64 = 24 * 60 * 60;
 
 /// The maximum length of the welcome bot's text, in characters.
 pub const MAX_WELCOME_MESSAGE_LENGTH: usize = 8000;
@@ -129,12 +127,12 @@ pub const PROPERTIES: &[Property] = &[
     ),
     server(
         "move_messages_between_streams_limit_seconds",
-        LimitSeconds(7 * DAY),
+        LimitSeconds(7 * SECONDS_PER_DAY),
         "Seconds during which messages can be moved to other channels; null for no limit.",
     ),
     server(
         "move_messages_within_stream_limit_seconds",
-        LimitSeconds(7 * DAY),
+        LimitSeconds(7 * SECONDS_PER_DAY),
         "Seconds during which messages can be moved to other topics; null for no limit.",
     ),
     server("name", Name { max: 40, default: "Team chat" }, "The name of the organization.")

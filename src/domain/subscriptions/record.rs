@@ -1,11 +1,10 @@
 //! A subscription on the wire: the channel, the user's own properties, and the list of subscribers (spec, "Events").
 
 use crate::domain::channels::record::ChannelRecord;
-use crate::domain::channels::rules::SECONDS_PER_DAY;
 use crate::domain::subscriptions::sql;
 use crate::domain::subscriptions::sql::{NotificationDefaults, OwnSubscription};
 use crate::error::ApiResult;
-use crate::types::{StreamId, UserId};
+use crate::types::{SECONDS_PER_DAY, StreamId, UserId};
 use rusqlite::Connection;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::HashMap;

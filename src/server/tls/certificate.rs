@@ -1,6 +1,6 @@
 //! Certificates with their keys, as PEM files hold them.
 
-use crate::types::timestamp;
+use crate::types::{SECONDS_PER_DAY, timestamp};
 use jiff::Timestamp;
 use std::io;
 use std::net::IpAddr;
@@ -16,8 +16,6 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// Days before the end of a certificate from which on the log warns every day.
 const WARNING_DAYS: i64 = 14;
-
-const DAY: i64 = 24 * 60 * 60;
 
 /// A certificate that can be used.
 pub struct Certificate {
@@ -188,13 +186,13 @@ impl EndWarning {
     /// Warns if it is time to.
     pub fn check(&mut self, certificate: &Certificate, now: i64) {
         let left = certificate.not_after - now;
-        if left > WARNING_DAYS * DAY || now < self.last + DAY {
+        if left > WARNING_DAYS * SECONDS_PER_DAY || now < self.last + SECONDS_PER_DAY {
             return;
         }
         self.last = now;
         let end = certificate.end();
         if left > 0 {
-            tracing::warn!(%end, "the certificate expires in {} days: replace it", left / DAY);
+            tracing::warn!(%end, "the certificate expires in {} days: replace it", left / SECONDS_PER_DAY);
         } else {
             tracing::error!(%end, "the certificate has expired: clients cannot connect");
         }
