@@ -127,8 +127,8 @@ pub struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// The message about the change.
-    pub fn message(&self) -> String {
+    /// A link to the object.
+    pub fn object(&self) -> String {
         let mut name = self.kind.to_owned();
         if let Some(number) = self.number {
             let _infallible = write!(name, " #{number}");
@@ -137,12 +137,23 @@ impl Change<'_> {
             name.push(' ');
             name.push_str(&label(title));
         }
+        link(&name, self.url)
+    }
+
+    /// The message about a label or a milestone that was `added` to the object or `removed` from it.
+    pub fn attachment(&self, action: &str, what: &str) -> String {
+        let preposition = if action == "added" { "to" } else { "from" };
+        format!("{} {action} {what} {preposition} {}.", label(self.user), self.object())
+    }
+
+    /// The message about the change.
+    pub fn message(&self) -> String {
         let assigned = match (self.action, self.assigned) {
             ("assigned", Some(assigned)) => format!(" {} to", label(assigned)),
             ("unassigned", Some(assigned)) => format!(" {} from", label(assigned)),
             _ => String::new(),
         };
-        let mut text = format!("{} {}{assigned} {}", label(self.user), self.action, link(&name, self.url));
+        let mut text = format!("{} {}{assigned} {}", label(self.user), self.action, self.object());
         if let Some((from, to)) = self.branches {
             let _infallible = write!(text, " from {} to {}", code(from), code(to));
         }
@@ -183,43 +194,6 @@ pub fn tag(user: &str, action: &str, tag: &str, url: Option<&str>) -> String {
 /// The message about a release: `action` is a word such as `published`.
 pub fn release(user: &str, action: &str, name: &str, url: &str, tag: &str) -> String {
     format!("{} {} release {} for tag {}.", label(user), label(action), link(name, url), label(tag))
-}
-
-/// A label that was added to an issue or removed from it.
-pub fn labeled(
-    user: &str,
-    action: &str,
-    name: &str,
-    kind: &str,
-    number: i64,
-    title: Option<&str>,
-    url: &str,
-) -> String {
-    let preposition = if action == "added" { "to" } else { "from" };
-    let thing = numbered(kind, number, title);
-    format!("{} {action} the {} label {preposition} {}.", label(user), label(name), link(&thing, url))
-}
-
-/// The message about a milestone of an issue: `action` is `added` or `removed`.
-pub fn milestoned(
-    user: &str,
-    action: &str,
-    (name, milestone_url): (&str, &str),
-    kind: &str,
-    number: i64,
-    title: Option<&str>,
-    url: &str,
-) -> String {
-    let preposition = if action == "added" { "to" } else { "from" };
-    let (milestone, thing) = (link(name, milestone_url), numbered(kind, number, title));
-    format!("{} {action} milestone {milestone} {preposition} {}.", label(user), link(&thing, url))
-}
-
-fn numbered(kind: &str, number: i64, title: Option<&str>) -> String {
-    match title {
-        Some(title) => format!("{kind} #{number} {title}"),
-        None => format!("{kind} #{number}"),
-    }
 }
 
 /// The name of a branch, from a ref such as `refs/heads/main` or the name itself.

@@ -180,20 +180,20 @@ fn changed(payload: Payload<'_>, thing: Payload<'_>, kind: &str, named: bool) ->
     let title = if named { Some(thing.text("/title")?) } else { None };
     let action = &*label(payload.text("/action")?);
     let user = user(payload)?;
-    let milestone = |verb| {
-        let name = thing.find_text("/milestone/title").or(payload.find_text("/changes/milestone/from"));
-        git::milestoned(user, verb, (name.unwrap_or("the milestone"), ""), kind, number, title, url)
-    };
     let is_request = kind == "PR";
     let change = Change { user, action, kind, number: Some(number), title, url, ..Change::default() };
+    let milestone = || {
+        let name = thing.find_text("/milestone/title").or(payload.find_text("/changes/milestone/from"));
+        format!("milestone {}", label(name.unwrap_or("the milestone")))
+    };
     let assignees = thing.find_list("/assignees").filter_map(|assignee| assignee.find_text("/login"));
     Ok(match action {
-        "milestoned" => milestone("added"),
-        "demilestoned" => milestone("removed"),
+        "milestoned" => change.attachment("added", &milestone()),
+        "demilestoned" => change.attachment("removed", &milestone()),
         "label_updated" | "label_cleared" => {
             let labels: Vec<String> =
                 thing.find_list("/labels").filter_map(|found| found.find_text("/name").map(label)).collect();
-            let thing = link(&numbered(kind, number, title), url);
+            let thing = change.object();
             match labels.as_slice() {
                 [] => format!("{} cleared the labels of {thing}.", label(user)),
                 all => format!("{} set the labels of {thing} to {}.", label(user), all.join(", ")),
@@ -211,7 +211,7 @@ fn changed(payload: Payload<'_>, thing: Payload<'_>, kind: &str, named: bool) ->
             let reviewer = payload.find_text("/requested_reviewer/login").map(label);
             // It is null for a team.
             let reviewer = reviewer.unwrap_or_else(|| "a team".to_owned());
-            let thing = link(&numbered(kind, number, title), url);
+            let thing = change.object();
             if action == "review_requested" {
                 format!("{} requested {reviewer} for a review on {thing}.", label(user))
             } else {
@@ -231,13 +231,6 @@ fn changed(payload: Payload<'_>, thing: Payload<'_>, kind: &str, named: bool) ->
         "edited" => Change { text: thing.find_text("/body"), ..change }.message(),
         _ => Change { assignees: assignees.collect(), ..change }.message(),
     })
-}
-
-fn numbered(kind: &str, number: i64, title: Option<&str>) -> String {
-    match title {
-        Some(title) => format!("{kind} #{number} {title}"),
-        None => format!("{kind} #{number}"),
-    }
 }
 
 fn comment(payload: Payload<'_>, issue: Payload<'_>, kind: &str, named: bool) -> Result<String, Refusal> {

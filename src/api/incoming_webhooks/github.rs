@@ -349,12 +349,12 @@ fn issue(event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refus
         }
         "issue_labeled_or_unlabeled" if payload.find("/label").is_some() => {
             let verb = if action == "labeled" { "added" } else { "removed" };
-            git::labeled(user, verb, payload.text("/label/name")?, kind, number, title, url)
+            change.attachment(verb, &format!("the {} label", label(payload.text("/label/name")?)))
         }
         "issue_milestoned_or_demilestoned" if payload.find("/milestone").is_some() => {
             let verb = if action == "milestoned" { "added" } else { "removed" };
-            let milestone = (payload.text("/milestone/title")?, payload.text("/milestone/html_url")?);
-            git::milestoned(user, verb, milestone, kind, number, title, url)
+            let milestone = link(payload.text("/milestone/title")?, payload.text("/milestone/html_url")?);
+            change.attachment(verb, &format!("milestone {milestone}"))
         }
         "issues_transferred" => {
             let (new, name) =
