@@ -176,7 +176,7 @@ fn exchange(stream: &mut (impl Read + Write), request: &str) -> std::io::Result<
         match stream.read(&mut piece) {
             Ok(0) => break,
             Ok(read) => answer.extend_from_slice(&piece[..read]),
-            // Many servers end a connection without the farewell of TLS.
+            // Many servers end a connection without the `close_notify` of TLS.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof && !answer.is_empty() => break,
             Err(error) => return Err(error),
         }

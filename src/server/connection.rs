@@ -310,7 +310,7 @@ async fn serve<S: Stream>(stream: S, accepted: Accepted, redirect: Option<Arc<Re
         }
     }
     let io = connection.into_parts().io.into_inner();
-    let goodbye = if is_http2 {
+    let last_answer = if is_http2 {
         write_error(505, "This server speaks HTTP/1.1, and not HTTP/2")
     } else if io.has_refused_head() {
         write_error(431, HEAD_TOO_LARGE)
@@ -319,7 +319,7 @@ async fn serve<S: Stream>(stream: S, accepted: Accepted, redirect: Option<Arc<Re
     };
     let Some(io) = io.into_inner() else { return };
     tokio::select! {
-        _done = tokio::time::timeout(DRAIN_TIMEOUT, drain(io.into_inner(), goodbye, &discard_rate)) => {}
+        _done = tokio::time::timeout(DRAIN_TIMEOUT, drain(io.into_inner(), last_answer, &discard_rate)) => {}
         _ = stopped.wait_for(|stopped| *stopped) => {}
     }
     drop(place);
@@ -339,12 +339,12 @@ async fn linger(requests: &OpenRequests) {
 /// Writes a last answer, and reads until the client closes the connection, too. A response may have been sent before the
 /// whole request arrived (too large, no such path): closing while the client still sends would reset the connection, and
 /// the response would be lost.
-async fn drain(mut stream: impl Stream, goodbye: Vec<u8>, discard_rate: &DiscardRate) {
+async fn drain(mut stream: impl Stream, last_answer: Vec<u8>, discard_rate: &DiscardRate) {
     let mut left = MAX_DRAINED;
-    if stream.write_all(&goodbye).await.is_err() || stream.flush().await.is_err() {
+    if stream.write_all(&last_answer).await.is_err() || stream.flush().await.is_err() {
         return;
     }
-    drop(goodbye);
+    drop(last_answer);
     // On the heap, since every connection allocates the whole future.
     let mut buffer = vec![0; 4 * 1024];
     while left > 0 {

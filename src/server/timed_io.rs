@@ -210,7 +210,7 @@ impl<T> TimedIo<T> {
         }
     }
 
-    /// Unwraps the connection; `None` if the client was too slow and is not worth a goodbye.
+    /// Unwraps the connection; `None` if the client was too slow, so that the connection is cut without a closing message.
     pub fn into_inner(self) -> Option<T> {
         if self.has_timed_out { None } else { Some(self.io) }
     }

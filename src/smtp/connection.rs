@@ -26,7 +26,7 @@ const COMMANDS_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time limit of the answer to an email. A mail server that needs longer gets the email again.
 const CONTENT_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Time limit of the farewell.
+/// Time limit of `QUIT`, after which the connection is cut.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The most bytes that the mail server may send on one connection, with those of TLS.
