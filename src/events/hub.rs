@@ -80,19 +80,8 @@ impl Hub {
                     continue;
                 }
             };
-            let queue = Queue {
-                user_id: stored.user_id,
-                registration,
-                acknowledged: stored.acknowledged,
-                is_answered: false,
-                pruned: None,
-                saved: stored.acknowledged,
-                first: EventId(stored.acknowledged.0 + 1),
-                newest: state.head,
-                waiter: None,
-                last_seen: now,
-            };
-            state.insert(stored.queue_id, queue);
+            let queue = Queue::new(stored.user_id, registration, stored.acknowledged, now);
+            state.insert(stored.queue_id, Queue { newest: state.head, ..queue });
         }
         Ok(Self { state: Mutex::new(state), parsed: ParsedEvents::default(), ids, registry, readers })
     }
@@ -107,19 +96,7 @@ impl Hub {
             state.expired.push(oldest);
         }
         let head = state.head;
-        let queue = Queue {
-            user_id: new.user_id,
-            registration: Arc::clone(&new.registration),
-            acknowledged: head,
-            is_answered: false,
-            pruned: None,
-            saved: head,
-            // Not the newest event itself: one that is not in the log has a greater number than any in the state.
-            first: EventId(head.0 + 1),
-            newest: head,
-            waiter: None,
-            last_seen: now,
-        };
+        let queue = Queue::new(new.user_id, Arc::clone(&new.registration), head, now);
         state.insert(new.queue_id.clone(), queue);
         head
     }

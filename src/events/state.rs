@@ -184,6 +184,23 @@ impl State {
 }
 
 impl Queue {
+    /// A queue whose client has all events up to one, and for which there are no later ones.
+    pub fn new(user_id: UserId, registration: Arc<Registration>, acknowledged: EventId, now: i64) -> Self {
+        Self {
+            user_id,
+            registration,
+            acknowledged,
+            is_answered: false,
+            pruned: None,
+            saved: acknowledged,
+            // Not the newest event itself: one that is not in the log has a greater number than any in the state.
+            first: EventId(acknowledged.0 + 1),
+            newest: acknowledged,
+            waiter: None,
+            last_seen: now,
+        }
+    }
+
     pub fn is_waiting(&self) -> bool {
         self.waiter.as_ref().is_some_and(|waiter| !waiter.is_closed())
     }
