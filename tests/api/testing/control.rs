@@ -10,6 +10,12 @@ fn facts(requests: &Value) -> Vec<Value> {
     list.iter().map(|one| json!([one["method"], one["path"], one["user"], one["status"]])).collect()
 }
 
+/// The path that polls a queue from its start.
+fn poll_path(queue: &Value) -> String {
+    let id = queue["queue_id"].as_str().unwrap();
+    format!("/events?queue_id={id}&last_event_id={}", queue["last_event_id"])
+}
+
 #[tokio::test]
 async fn requests_are_seen_with_their_parameters_and_status() {
     let server = Program::start(SMALL, &[]);
@@ -70,11 +76,7 @@ async fn the_control_reads_bodies_in_their_charset() {
 async fn a_poll_that_waits_is_pending_and_ends_when_its_queue_expires() {
     let server = Program::start(SMALL, &[]);
     let queue = server.post("/register", BOT, json!({"event_types": "[\"message\"]"})).await;
-    let path = format!(
-        "/events?queue_id={}&last_event_id={}",
-        queue["queue_id"].as_str().unwrap(),
-        queue["last_event_id"]
-    );
+    let path = poll_path(&queue);
     let poll = server.get(&path, BOT);
     let expire = async {
         let seen =
@@ -93,11 +95,7 @@ async fn a_poll_that_waits_is_pending_and_ends_when_its_queue_expires() {
 async fn a_poll_is_pending_only_once_it_waits() {
     let server = Program::start(SMALL, &[]);
     let queue = server.post("/register", BOT, json!({"event_types": "[\"message\"]"})).await;
-    let path = format!(
-        "/events?queue_id={}&last_event_id={}",
-        queue["queue_id"].as_str().unwrap(),
-        queue["last_event_id"]
-    );
+    let path = poll_path(&queue);
     // Holds the poll on its way to the queue.
     server.control("POST", "/faults", json!({"path": "/events", "delay": 1})).await;
     let advance = async {
@@ -261,14 +259,7 @@ async fn the_clock_moves_queues_and_scheduled_messages() {
     assert_eq!(server.post("/scheduled_messages", IAGO, later).await["result"], "success");
     let queue = server.post("/register", HAMLET, json!({"event_types": "[\"message\"]"})).await;
     let idle = server.post("/register", IAGO, json!({})).await;
-    let path = |queue: &Value| {
-        format!(
-            "/events?queue_id={}&last_event_id={}",
-            queue["queue_id"].as_str().unwrap(),
-            queue["last_event_id"]
-        )
-    };
-    let of_hamlet = path(&queue);
+    let of_hamlet = poll_path(&queue);
     let advance = async {
         server.control("GET", "/requests?path=/events&pending=true&wait=1&timeout=60", Value::Null).await;
         server.control("PUT", "/clock", json!({"advance": 3600})).await
@@ -285,7 +276,7 @@ async fn the_clock_moves_queues_and_scheduled_messages() {
     let message = &list.iter().find(|event| event["type"] == "message").unwrap()["message"];
     assert_eq!((&message["content"], &message["timestamp"]), (&json!("due"), &json!(1_798_765_200)));
     assert_eq!(
-        server.get(&path(&idle), IAGO).await["code"],
+        server.get(&poll_path(&idle), IAGO).await["code"],
         "BAD_EVENT_QUEUE_ID",
         "nobody polled it for an hour"
     );
@@ -470,11 +461,7 @@ async fn a_reset_undoes_everything_and_clients_go_on() {
         let queue = server.post("/register", HAMLET, json!({"event_types": "[\"message\"]"})).await;
         assert_eq!(queue["zulip_feature_level"], 421);
         server.send("after the reset").await.unwrap();
-        let path = format!(
-            "/events?queue_id={}&last_event_id={}",
-            queue["queue_id"].as_str().unwrap(),
-            queue["last_event_id"]
-        );
+        let path = poll_path(&queue);
         let events = server.get(&path, HAMLET).await;
         assert_eq!(events["events"][0]["message"]["id"], 3, "{events}");
         server.control("POST", "/reset", Value::Null).await;
@@ -543,11 +530,7 @@ async fn unknown_parameters_and_errors_are_recorded_and_refused_by_strict_server
 async fn restarts_keep_address_rows_and_queues() {
     let server = Program::start(SMALL, &[]);
     let queue = server.post("/register", HAMLET, json!({"event_types": "[\"message\"]"})).await;
-    let path = format!(
-        "/events?queue_id={}&last_event_id={}",
-        queue["queue_id"].as_str().unwrap(),
-        queue["last_event_id"]
-    );
+    let path = poll_path(&queue);
     for (number, how) in
         [Value::Null, json!({"abrupt": true}), json!({"abrupt": true, "down": 0.1})].into_iter().enumerate()
     {
@@ -580,11 +563,7 @@ async fn act_performs_operations_of_users() {
         .ask(Method::POST, "/act", json!({"user": hamlet, "channel": "core", "topic": "t", "content": "x"}))
         .await;
     assert_eq!((refused.0, &refused.1["msg"]), (400, &json!("Not authorized to send to channel 'core'")));
-    let path = format!(
-        "/events?queue_id={}&last_event_id={}",
-        queue["queue_id"].as_str().unwrap(),
-        queue["last_event_id"]
-    );
+    let path = poll_path(&queue);
     let events = server.get(&path, IAGO).await;
     let types: Vec<_> =
         events["events"].as_array().unwrap().iter().map(|event| event["type"].clone()).collect();
