@@ -92,8 +92,7 @@ impl Hub {
         let mut state = self.lock();
         while let Some(oldest) = state.excess_queue(own, counted) {
             tracing::warn!(user_id = %new.user_id, "a user has too many event queues; the oldest expires");
-            state.remove(&oldest);
-            state.expired.push(oldest);
+            state.expire(&oldest);
         }
         let head = state.head;
         let queue = Queue::new(new.user_id, Arc::clone(&new.registration), head, now);
@@ -119,10 +118,7 @@ impl Hub {
 
     /// Removes a queue whose row is to be deleted later.
     pub fn abandon(&self, queue_id: &QueueId) {
-        let mut state = self.lock();
-        if state.remove(queue_id) {
-            state.expired.push(queue_id.clone());
-        }
+        self.lock().expire(queue_id);
     }
 
     /// Removes all queues of users, whose polls end.
@@ -135,7 +131,8 @@ impl Hub {
         }
     }
 
-    /// Expires the queues of a user, or all, and returns how many. A poll that waits is refused at once.
+    /// Expires the queues of a user, or all, and returns how many. Their clients get `BAD_EVENT_QUEUE_ID`, a poll that waits at
+    /// once, and register again.
     pub fn expire_of(&self, user_id: Option<UserId>) -> usize {
         let mut waiters = Vec::new();
         let mut state = self.lock();
@@ -146,14 +143,10 @@ impl Hub {
                 queue_id.clone()
             })
             .collect();
-        for queue_id in &gone {
-            state.remove(queue_id);
-        }
-        let count = gone.len();
-        state.expired.extend(gone);
+        gone.iter().for_each(|queue_id| state.expire(queue_id));
         drop(state);
         wake(waiters);
-        count
+        gone.len()
     }
 
     /// Expires all queues and drops the events in memory: the rows of the file have been replaced.
@@ -235,8 +228,7 @@ impl Hub {
         // from the file, so it has to register again.
         if last_event_id.is_some_and(|last| last > state.head) {
             tracing::warn!(%queue_id, ?last_event_id, "a queue expires: its client is ahead of the log");
-            state.remove(queue_id);
-            state.expired.push(queue_id.clone());
+            state.expire(queue_id);
             return Err(QueueError::Unknown);
         }
         queue.last_seen = now;
@@ -336,8 +328,7 @@ impl Hub {
             for queue_id in some {
                 // It may have been polled in the meantime.
                 if state.queues.get(queue_id).is_some_and(|queue| queue.must_expire(now, state.head)) {
-                    state.remove(queue_id);
-                    state.expired.push(queue_id.clone());
+                    state.expire(queue_id);
                 }
             }
         }
@@ -346,14 +337,6 @@ impl Hub {
     /// Returns the queues that have expired since the last call, whose rows are to be deleted.
     pub fn take_expired(&self) -> Vec<QueueId> {
         std::mem::take(&mut self.lock().expired)
-    }
-
-    /// Removes all queues. Their clients get `BAD_EVENT_QUEUE_ID` and register again.
-    pub fn expire_all(&self) {
-        let mut state = self.lock();
-        let all: Vec<QueueId> = state.queues.keys().cloned().collect();
-        let removed: Vec<QueueId> = all.into_iter().filter(|queue_id| state.remove(queue_id)).collect();
-        state.expired.extend(removed);
     }
 
     /// Returns the positions that the file does not know yet, and marks them as saved.

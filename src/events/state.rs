@@ -93,6 +93,13 @@ impl State {
         true
     }
 
+    /// Removes a queue whose row is to be deleted later.
+    pub fn expire(&mut self, queue_id: &QueueId) {
+        if self.remove(queue_id) {
+            self.expired.push(queue_id.clone());
+        }
+    }
+
     /// The queues of a user that get messages.
     pub fn message_queues(&self, user_id: UserId) -> impl Iterator<Item = &Queue> {
         let queues = self.by_user.get(&user_id).into_iter().flatten().filter_map(|id| self.queues.get(id));

@@ -143,7 +143,7 @@ impl Engine {
         let hub = Arc::new(hub);
         if is_older_copy(&database, &hub) {
             tracing::warn!("the database is an older copy; all clients register again");
-            hub.expire_all();
+            hub.expire_of(None);
         }
         let sink = EventSink::new(Arc::clone(&hub));
         let (writer, writer_thread) = Writer::start(&database, connection, clock.clone(), WATCHED, sink)?;
