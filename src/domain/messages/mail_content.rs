@@ -180,9 +180,9 @@ impl<'a, 'h> Rewriter<'a, 'h> {
             return;
         }
         let is_preview = has_class("message_inline_image") || has_class("message_embed");
-        let is_inside = self.open.iter().any(|open| open.tag == "div" && open.is_hidden);
+        let is_in_hidden_block = self.open.iter().any(|open| open.tag == "div" && open.is_hidden);
         if name == "a"
-            && is_inside
+            && is_in_hidden_block
             && let Some(link) = attribute(attributes, "href")
         {
             self.previewed.push(absolute(link, self.around.url));
@@ -204,35 +204,33 @@ impl<'a, 'h> Rewriter<'a, 'h> {
             self.out.push_str(&emoji);
             opened.is_hidden = true;
         }
-        if name == "annotation" && !self.open.iter().any(|open| open.tag == "div" && open.is_hidden) {
+        if name == "annotation" && !is_in_hidden_block {
             // The source of a formula, in the hidden part of it.
             self.out.push_str("<code>");
             (opened.is_hidden, opened.ending) = (false, "</code>");
         }
         if !opened.is_hidden && KEPT.contains(&format!(" {name} ")) {
             opened.is_kept = true;
-            self.out.push('<');
-            self.out.push_str(name);
-            let style = STYLES.iter().find(|(styled, _)| *styled == name);
-            self.out.push_str(style.map_or("", |(_, added)| *added));
-            if matches!(name, "td" | "th")
-                && let Some(alignment) = attribute(attributes, "style")
-            {
-                let _ = write!(self.out, " style=\"{alignment}\"");
-            }
-            if name == "a"
-                && let Some(link) = attribute(attributes, "href")
-            {
-                let _ = write!(self.out, " href=\"{}\"", absolute(link, self.around.url));
-            }
-            if name == "ol"
-                && let Some(start) = attribute(attributes, "start")
-            {
-                let _ = write!(self.out, " start=\"{start}\"");
-            }
-            self.out.push('>');
+            self.start(name, attributes);
         }
         self.open.push(opened);
+    }
+
+    /// Writes the start of an element, with the attributes that emails keep and those that they need.
+    fn start(&mut self, name: &str, attributes: &str) {
+        let style = STYLES.iter().find(|(styled, _)| *styled == name).map_or("", |(_, added)| *added);
+        let _ = write!(self.out, "<{name}{style}");
+        let kept = match name {
+            "td" | "th" => Some("style"),
+            "a" => Some("href"),
+            "ol" => Some("start"),
+            _ => None,
+        };
+        if let Some((kept, value)) = kept.and_then(|kept| Some((kept, attribute(attributes, kept)?))) {
+            let value = if kept == "href" { absolute(value, self.around.url) } else { value.to_owned() };
+            let _ = write!(self.out, " {kept}=\"{value}\"");
+        }
+        self.out.push('>');
     }
 
     /// A picture of the organization's own emoji, as tall as a line.
