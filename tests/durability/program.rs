@@ -40,7 +40,6 @@ impl Server {
         Self { child, origin, _output: output }
     }
 
-    /// No goodbye.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
