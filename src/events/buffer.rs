@@ -62,7 +62,7 @@ pub struct Undeliverable;
 impl BufferedEvent {
     /// An event that was just published.
     pub fn published(committed: CommittedEvent) -> Self {
-        let CommittedEvent { id, audience, event } = committed;
+        let CommittedEvent { id, audience, event, .. } = committed;
         let event_type = Cow::Borrowed(event.kind.event_type);
         Self { id, event_type, audience, event: Some(event), value: Mutex::default() }
     }

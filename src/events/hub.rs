@@ -34,6 +34,10 @@ use tokio::sync::oneshot;
 /// The most queues of a user with all their bots that live for days without polls.
 const MAX_LONG_LIVED_QUEUES: usize = 5;
 
+/// The most events without rows that a client acknowledges before the position of its queue is saved: few compared with those
+/// that a queue can be behind.
+pub(super) const MAX_UNLOGGED: i64 = 1 << 12;
+
 /// The most queues that are removed, or whose positions are collected, while the lock is held once.
 const MAX_QUEUES_PER_LOCK: usize = 1000;
 
@@ -339,10 +343,16 @@ impl Hub {
         std::mem::take(&mut self.lock().expired)
     }
 
-    /// Returns the positions that the file does not know yet, and marks them as saved.
+    /// Returns the positions that the file does not know yet, and marks them as saved. A queue whose client has acknowledged
+    /// only a few events that have no rows, such as heartbeats, misses nothing at its old position.
     pub fn drain_dirty_positions(&self) -> Vec<(QueueId, EventId)> {
         let mut state = self.lock();
-        let unsaved = state.queues.iter_mut().filter(|(_, queue)| queue.saved < queue.acknowledged);
+        let logged = state.logged;
+        let is_dirty = |queue: &Queue| {
+            let unsaved = queue.acknowledged.0 - queue.saved.0;
+            unsaved > 0 && (queue.saved < logged || unsaved > MAX_UNLOGGED)
+        };
+        let unsaved = state.queues.iter_mut().filter(|(_, queue)| is_dirty(queue));
         unsaved
             .map(|(queue_id, queue)| {
                 queue.saved = queue.acknowledged;

@@ -23,11 +23,14 @@ pub struct CommittedEvent {
     /// The receivers.
     pub audience: Audience,
     pub event: SerializedEvent,
+    /// True if it has a row in the log.
+    pub is_logged: bool,
 }
 
 impl PendingEvent {
     /// Gives the event its number.
     pub fn numbered(self, id: EventId) -> CommittedEvent {
-        CommittedEvent { id, audience: self.audience, event: self.event }
+        let Self { audience, event, is_logged, .. } = self;
+        CommittedEvent { id, audience, event, is_logged }
     }
 }

@@ -22,6 +22,8 @@ pub const MAX_EVENTS_BEHIND: i64 = 1 << 19;
 pub struct State {
     pub buffer: EventBuffer,
     pub head: EventId,
+    /// The newest event that may have a row in the log.
+    pub logged: EventId,
     pub queues: HashMap<QueueId, Queue>,
     pub by_user: HashMap<UserId, HashSet<QueueId>>,
     /// The users in `by_user`: an intersection with an audience is quicker than walking either.
@@ -59,6 +61,7 @@ impl State {
         Self {
             buffer,
             head,
+            logged: head,
             queues: HashMap::new(),
             by_user: HashMap::new(),
             listening: RoaringBitmap::new(),
@@ -149,6 +152,9 @@ impl State {
     /// Adds an event to the buffer if it is for some queue: one that is added later starts after it.
     pub fn publish(&mut self, event: CommittedEvent) {
         self.head = self.head.max(event.id);
+        if event.is_logged {
+            self.logged = self.logged.max(event.id);
+        }
         let event = BufferedEvent::published(event);
         let mut is_wanted = false;
         let mut wake = |queue: &mut Queue| {

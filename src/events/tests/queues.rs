@@ -1,6 +1,7 @@
 //! Limits on queues, their expiry, and their effect on the log.
 
 use super::{ADA, BOB, Bench, Note, NoteRouting};
+use crate::events::hub::MAX_UNLOGGED;
 use crate::events::{
     Audience, MAX_EVENTS_BEHIND, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, MAX_QUEUES_PER_USER, NewQueue,
     QueueId, Registration, Routed, run_maintenance,
@@ -180,4 +181,48 @@ fn an_idle_queue_that_is_far_behind_expires_before_its_time() {
     assert!(!is_gone(&long, 600, MAX_EVENTS_BEHIND_IDLE + 1), "as every queue");
     assert!(is_gone(&brief, 61, 0) && !is_gone(&brief, 60, MAX_EVENTS_BEHIND));
     assert!(is_gone(&Registration::default(), 601, 0) && !is_gone(&Registration::default(), 600, 0));
+}
+
+/// Writes nothing as long as clients get only what has no rows, such as heartbeats.
+#[tokio::test]
+async fn positions_are_saved_when_events_of_the_log_were_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.sqlite");
+    let bench = Bench::open(&path).await;
+    let queue = bench.register(ADA, Registration::default()).await;
+    let acknowledge = async |bench: &Bench| {
+        let last = bench.events(&queue, ADA).await.last().unwrap()["id"].as_i64().unwrap();
+        assert!(bench.poll(&queue, ADA, last).await.unwrap().is_empty());
+        run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+        last
+    };
+    let saved = |bench: &Bench| bench.value::<i64>("SELECT acknowledged FROM event_queue");
+    bench.ping(1).await;
+    let logged = acknowledge(&bench).await;
+    assert_eq!(saved(&bench), logged);
+    for number in 2..5 {
+        bench.broadcast(number).await;
+        acknowledge(&bench).await;
+        assert_eq!(saved(&bench), logged);
+    }
+    bench.ping(5).await;
+    let logged = acknowledge(&bench).await;
+    assert_eq!(saved(&bench), logged);
+    // Queues that are far behind expire, so an old position does not stay for long.
+    let mut last = logged;
+    while last - logged <= MAX_UNLOGGED {
+        assert_eq!(saved(&bench), logged);
+        for number in 0..500 {
+            bench.broadcast(number).await;
+        }
+        last = acknowledge(&bench).await;
+    }
+    assert_eq!(saved(&bench), last);
+    bench.broadcast(0).await;
+    let unsaved = acknowledge(&bench).await;
+    bench.close();
+    let bench = Bench::open(&path).await;
+    assert_eq!(saved(&bench), last);
+    assert!(bench.poll(&queue, ADA, unsaved).await.unwrap().is_empty(), "the client knows its position");
+    bench.close();
 }
