@@ -42,51 +42,54 @@ pub enum Delivery {
 
 impl Hub {
     /// Acknowledges events and returns those after them, or waits for some up to `timeout`. Without a timeout, the poll
-    /// does not wait.
-    pub async fn poll(
+    /// does not wait. Not an async function, whose future has two places for each parameter.
+    pub fn poll(
         self: &Arc<Self>,
         queue_id: &QueueId,
         poller: Poller<'_>,
         mut last_event_id: Option<EventId>,
         timeout: Option<Duration>,
         clock: &Clock,
-    ) -> Result<Delivery, QueueError> {
+    ) -> impl Future<Output = Result<Delivery, QueueError>> + Send {
         let deadline = timeout.map(|timeout| tokio::time::Instant::now() + timeout);
         // The same on the server's clock, which a test may set: then the poll is woken.
         let milliseconds = timeout.and_then(|timeout| i64::try_from(timeout.as_millis()).ok());
         let until = milliseconds.map(|milliseconds| clock.monotonic().saturating_add(milliseconds));
-        loop {
-            let now = clock.monotonic();
-            let found = self.poll_once(queue_id, poller.user_id, last_event_id, deadline.is_some(), now)?;
-            // Acknowledged once: the next round of this poll must not call the event pruned.
-            last_event_id = None;
-            let PollResult { wake: Some(wake), .. } = found else {
-                let is_empty = found.is_empty();
-                let events = if is_large(&found) {
-                    // Boxed, so that polls that wait do not hold the place for it.
-                    Box::pin(self.write_in_pool(queue_id, poller, found)).await?
-                } else {
-                    self.write(queue_id, &found)?
+        async move {
+            loop {
+                let now = clock.monotonic();
+                let found =
+                    self.poll_once(queue_id, poller.user_id, last_event_id, deadline.is_some(), now)?;
+                // Acknowledged once: the next round of this poll must not call the event pruned.
+                last_event_id = None;
+                let PollResult { wake: Some(wake), .. } = found else {
+                    let is_empty = found.is_empty();
+                    let events = if is_large(&found) {
+                        // Boxed, so that polls that wait do not hold the place for it.
+                        Box::pin(self.write_in_pool(queue_id, poller, found)).await?
+                    } else {
+                        self.write(queue_id, &found)?
+                    };
+                    if events.is_empty() && deadline.is_some() && !is_empty {
+                        continue;
+                    }
+                    return Ok(Delivery::Events(events));
                 };
-                if events.is_empty() && deadline.is_some() && !is_empty {
-                    continue;
+                drop(found.events);
+                drop(found.registration);
+                if until.is_some_and(|until| now >= until) {
+                    return Ok(Delivery::TimedOut);
                 }
-                return Ok(Delivery::Events(events));
-            };
-            drop(found.events);
-            drop(found.registration);
-            if until.is_some_and(|until| now >= until) {
-                return Ok(Delivery::TimedOut);
-            }
-            let _unobserved = ON_WAIT.try_with(|on_wait| on_wait());
-            match deadline {
-                Some(deadline) => match tokio::time::timeout_at(deadline, wake).await {
-                    Ok(Ok(())) => {}
-                    // A second poll has taken over, or the server stops.
-                    Ok(Err(_)) => return Ok(Delivery::Events(String::new())),
-                    Err(_) => return Ok(Delivery::TimedOut),
-                },
-                None => return Ok(Delivery::Events(String::new())),
+                let _unobserved = ON_WAIT.try_with(|on_wait| on_wait());
+                match deadline {
+                    Some(deadline) => match tokio::time::timeout_at(deadline, wake).await {
+                        Ok(Ok(())) => {}
+                        // A second poll has taken over, or the server stops.
+                        Ok(Err(_)) => return Ok(Delivery::Events(String::new())),
+                        Err(_) => return Ok(Delivery::TimedOut),
+                    },
+                    None => return Ok(Delivery::Events(String::new())),
+                }
             }
         }
     }

@@ -149,7 +149,9 @@ impl RequestBody {
             }
             Some(())
         };
-        tokio::time::timeout(SKIP_TIMEOUT, skipping).await.is_ok_and(|skipped| skipped.is_some())
+        // Boxed, since every request would have the place for it, and most have no body.
+        let skipped = Box::pin(tokio::time::timeout(SKIP_TIMEOUT, skipping)).await;
+        skipped.is_ok_and(|skipped| skipped.is_some())
     }
 }
 

@@ -554,17 +554,21 @@ impl Route {
                 drop(form);
                 Ok(HandlerOutput::new(app.writer.run(job).await?, ignored))
             }),
-            Handler::Call(handler) => Box::pin(async move {
+            Handler::Call(handler) => {
                 let non_file_parts = request.multipart.as_ref().map(|multipart| multipart.non_file_parts());
-                let (mut ignored, reply) = handler(request)?;
-                let reply = reply.await?;
-                if let Some(parts) = non_file_parts {
-                    ignored.extend(parts.names());
-                    ignored.sort_unstable();
-                    ignored.dedup();
-                }
-                Ok(HandlerOutput::new(reply, ignored))
-            }),
+                // Not in the future, which would have the place for the request until it ends.
+                let called = handler(request);
+                Box::pin(async move {
+                    let (mut ignored, reply) = called?;
+                    let reply = reply.await?;
+                    if let Some(parts) = non_file_parts {
+                        ignored.extend(parts.names());
+                        ignored.sort_unstable();
+                        ignored.dedup();
+                    }
+                    Ok(HandlerOutput::new(reply, ignored))
+                })
+            }
         }
     }
 }

@@ -129,7 +129,8 @@ impl Service {
     /// Responds to a request. Errors and panics become responses, too.
     ///
     /// Most connections wait in here for events, thousands at a time. So the state for reading a request is boxed and
-    /// dropped before the handler starts, and no future is stored twice.
+    /// dropped before the handler starts, no future is stored twice, and nothing is borrowed that the handler takes: it would
+    /// keep its place.
     fn handle(
         self: Arc<Self>,
         request: hyper::Request<Incoming>,
@@ -144,10 +145,8 @@ impl Service {
         let body = RequestBody::new(&head.headers, body, head.extensions.remove());
         let (head, unread) = (Box::new(head), body.clone());
         let handled = async move {
-            let Read { route, request, usage, renewal } =
+            let Read { route, request, owner, user_id, usage, renewal } =
                 Box::pin(self.read_request(head, body, peer, &trace)).await?;
-            let user_id = request.caller.as_ref().unwrap_or(&Caller::VISITOR).quota_owner();
-            let owner = owner(request.caller.as_ref(), request.info.peer);
             let begun = Instant::now();
             let handled = read_for(Some(owner), route.run(request)).await;
             let mut handled = handled.and_then(|output| self.keep(output, user_id));
@@ -160,11 +159,11 @@ impl Service {
                 None => handled,
             }
         };
-        AssertUnwindSafe(handled).catch_unwind().then(async move |handled| {
+        AssertUnwindSafe(handled).catch_unwind().then(move |handled| {
             let handled = handled.unwrap_or_else(|_| Err(ApiError::internal("a handler panicked")));
             let cause = handled.as_ref().err().and_then(ApiError::cause).map(Box::from);
             let outcome = service.interceptor.is_some().then(|| outcome_of(&handled));
-            let mut response = respond_with(handled, unread, client, &service.discard_rate).await;
+            let mut response = response_of(handled, client);
             if let Some(outcome) = outcome {
                 response.extensions_mut().insert(outcome);
             }
@@ -174,8 +173,18 @@ impl Service {
             {
                 response.headers_mut().insert(REQUEST_ID, id);
             }
-            ended.end(&service.metrics, &service.router, status.as_u16(), cause);
-            response
+            // The rest of a body that is too large, too slow or too much is not read.
+            let gave_up = matches!(
+                status,
+                StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT | StatusCode::SERVICE_UNAVAILABLE
+            );
+            async move {
+                if gave_up || !unread.skip_rest(&service.discard_rate).await {
+                    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+                }
+                ended.end(&service.metrics, &service.router, status.as_u16(), cause);
+                response
+            }
         })
     }
 
@@ -242,8 +251,9 @@ impl Service {
         };
         info.client = client_name(&form, &head.headers, is_session);
         info.headers = route.raw_body.then(|| Box::new(head.headers));
+        let user_id = caller.as_ref().unwrap_or(&Caller::VISITOR).quota_owner();
         let request = Request { app: Arc::clone(&self.app), info, caller, form, multipart };
-        Ok(Read { route, request, usage, renewal })
+        Ok(Read { route, request, owner, user_id, usage, renewal })
     }
 
     /// Finds the route of a request, and authenticates the caller.
@@ -328,6 +338,9 @@ struct Recognized<'s> {
 struct Read<'s> {
     route: &'s Route,
     request: Request,
+    owner: Owner,
+    /// The user whose share of the budget for responses is used.
+    user_id: UserId,
     /// Usage of the rate limit.
     usage: Option<Usage>,
     /// The renewed cookies of a session.
@@ -379,12 +392,7 @@ fn outcome_of(handled: &ApiResult<HandlerOutput>) -> Outcome {
     }
 }
 
-async fn respond_with(
-    handled: ApiResult<HandlerOutput>,
-    body: RequestBody,
-    client: ClientTraits,
-    discard_rate: &DiscardRate,
-) -> Response<ResponseBody> {
+fn response_of(handled: ApiResult<HandlerOutput>, client: ClientTraits) -> Response<ResponseBody> {
     let mut response = match handled {
         Ok(output) => success(output, client.accepts_gzip),
         Err(error) => failure(&error),
@@ -395,14 +403,6 @@ async fn respond_with(
     }
     if (client.is_browser || client.is_session) && response.headers().contains_key(header::WWW_AUTHENTICATE) {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(SESSION_CHALLENGE));
-    }
-    // The rest of a body that is too large, too slow or too much is not read.
-    let gave_up = matches!(
-        response.status(),
-        StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT | StatusCode::SERVICE_UNAVAILABLE
-    );
-    if gave_up || !body.skip_rest(discard_rate).await {
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }

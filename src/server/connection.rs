@@ -318,8 +318,10 @@ async fn serve<S: Stream>(stream: S, accepted: Accepted, redirect: Option<Arc<Re
         Vec::new()
     };
     let Some(io) = io.into_inner() else { return };
+    // Boxed, since every connection allocates the whole future.
+    let drained = Box::pin(drain(io.into_inner(), last_answer, &discard_rate));
     tokio::select! {
-        _done = tokio::time::timeout(DRAIN_TIMEOUT, drain(io.into_inner(), last_answer, &discard_rate)) => {}
+        _done = tokio::time::timeout(DRAIN_TIMEOUT, drained) => {}
         _ = stopped.wait_for(|stopped| *stopped) => {}
     }
     drop(place);
@@ -345,8 +347,7 @@ async fn drain(mut stream: impl Stream, last_answer: Vec<u8>, discard_rate: &Dis
         return;
     }
     drop(last_answer);
-    // On the heap, since every connection allocates the whole future.
-    let mut buffer = vec![0; 4 * 1024];
+    let mut buffer = [0; 4 * 1024];
     while left > 0 {
         match stream.read(&mut buffer).await {
             Ok(0) | Err(_) => return,

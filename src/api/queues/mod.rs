@@ -101,32 +101,34 @@ struct EventPage {
 #[derive(Serialize)]
 struct AnyEvent {}
 
-async fn wait(
+/// Waits for events of a queue, or for its heartbeat. Not an async function, whose future has two places for each parameter.
+fn wait(
     app: Arc<App>,
     caller: User,
     queue_id: QueueId,
     last_event_id: Option<i64>,
     dont_block: bool,
-) -> ApiResult<Reply<EventPage>> {
+) -> impl Future<Output = ApiResult<Reply<EventPage>>> + Send {
     let last_event_id = last_event_id.map(EventId);
-    let refused = |error| refusal(error, &queue_id);
-    let (user_id, quota_owner) = (caller.user_id, caller.quota_owner());
-    let poller = Poller { user_id, quota_owner, pool: &app.pools.slow_reads };
     let heartbeat = || heartbeat::wait(app.clock.monotonic(), &queue_id, app.hub.len());
     let mut timeout = (!dont_block).then(|| app.options.overrides.heartbeat.unwrap_or_else(heartbeat));
-    loop {
-        let delivery = app.hub.poll(&queue_id, poller, last_event_id, timeout, &app.clock).await;
-        match delivery.map_err(refused)? {
-            Delivery::Events(events) => {
-                check_access(&app, &caller, &queue_id).await?;
-                let queue_id = json!(queue_id.0);
-                return Ok(Reply::members(format!("\"events\":[{events}],\"queue_id\":{queue_id}")));
-            }
-            Delivery::TimedOut => {
-                // A heartbeat takes an event number as well, so that ids keep growing.
-                let audience = Audience::queue(queue_id.clone());
-                events::broadcast(&app.hub, &app.writer, Heartbeat {}, audience).await?;
-                timeout = Some(HEARTBEAT_ON_ITS_WAY);
+    async move {
+        let (user_id, quota_owner) = (caller.user_id, caller.quota_owner());
+        let poller = Poller { user_id, quota_owner, pool: &app.pools.slow_reads };
+        loop {
+            let delivery = app.hub.poll(&queue_id, poller, last_event_id, timeout, &app.clock).await;
+            match delivery.map_err(|error| refusal(error, &queue_id))? {
+                Delivery::Events(events) => {
+                    check_access(&app, &caller, &queue_id).await?;
+                    let queue_id = json!(queue_id.0);
+                    return Ok(Reply::members(format!("\"events\":[{events}],\"queue_id\":{queue_id}")));
+                }
+                Delivery::TimedOut => {
+                    // A heartbeat takes an event number as well, so that ids keep growing.
+                    let audience = Audience::queue(queue_id.clone());
+                    events::broadcast(&app.hub, &app.writer, Heartbeat {}, audience).await?;
+                    timeout = Some(HEARTBEAT_ON_ITS_WAY);
+                }
             }
         }
     }
