@@ -6,12 +6,12 @@ use crate::store::{Snapshot, StoreError};
 use futures_util::FutureExt;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// The longest sleep between two runs: the clock may be set, and the machine may be suspended.
-pub const MAX_SLEEP: Duration = Duration::from_secs(60);
+/// Tasks with nothing due run at multiples of this: the clock may be set, and the machine may be suspended.
+const TICK: Duration = Duration::from_secs(60);
 
 /// Delay after a failed run.
 const RETRY_DELAY: Duration = Duration::from_secs(10);
@@ -65,7 +65,7 @@ pub fn run(
             changed.mark_unchanged();
             let completed = app.scheduler_progress.borrow().requested;
             let (next_due, pause) = match guard(run_due(Arc::clone(&app))).await {
-                Ok(next) => (next, next.map_or(MAX_SLEEP, |next| until(&app, next))),
+                Ok(next) => (next, pause_until(&app, next)),
                 // Work in parts ends between two of them. The rest is due at the next start.
                 Err(_) if *stopped.borrow() => return,
                 Err(error) => {
@@ -135,10 +135,19 @@ pub async fn guard<T>(work: impl Future<Output = ApiResult<T>>) -> ApiResult<T> 
     result.unwrap_or_else(|_| Err(ApiError::internal("scheduled work panicked")))
 }
 
-/// Time until work is due, at most [`MAX_SLEEP`].
-pub fn until(app: &App, next: i64) -> Duration {
-    let milliseconds = next.saturating_mul(1000).saturating_sub(app.clock.milliseconds());
-    Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0)).min(MAX_SLEEP)
+/// Time until work is due, in UNIX seconds, and until the next tick at most.
+pub fn pause_until(app: &App, next: Option<i64>) -> Duration {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let tick = until_tick(START.get_or_init(Instant::now).elapsed());
+    next.map_or(tick, |next| {
+        let milliseconds = next.saturating_mul(1000).saturating_sub(app.clock.milliseconds());
+        Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0)).min(tick)
+    })
+}
+
+/// Time until the next tick. It is the same one for all tasks, so that a machine with nothing to do wakes up once for them.
+fn until_tick(passed: Duration) -> Duration {
+    TICK.saturating_sub(Duration::new(passed.as_secs() % TICK.as_secs(), passed.subsec_nanos()))
 }
 
 /// The pause after a try that failed, in seconds: one of `pauses` by the number of failures before it. The last is repeated.
@@ -150,6 +159,15 @@ pub fn pause_after(pauses: &[i64], failures: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tasks_meet_at_ticks() {
+        for passed in [0, 1, 59_999, 60_000, 60_001, 3_600_000, 86_399_999].map(Duration::from_millis) {
+            let pause = until_tick(passed);
+            assert!(!pause.is_zero() && pause <= TICK, "{pause:?}");
+            assert_eq!((passed + pause).as_millis() % TICK.as_millis(), 0);
+        }
+    }
 
     #[test]
     fn the_last_pause_is_repeated() {

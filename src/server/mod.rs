@@ -37,7 +37,7 @@ use crate::pool::Pools;
 use crate::server::admin_socket::ControlSocket;
 use crate::store::{Announcement, Database, OpenError, Readers, StoreError, Tx, WatchedTables, Writer};
 use crate::types::{Clock, Hourly, JumpDetector};
-use crate::{api, domain, events, store};
+use crate::{api, domain, events, scheduler, store};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::net::SocketAddr;
@@ -49,9 +49,6 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-
-/// Interval of the maintenance of event queues and rate limits.
-const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The size of the log, in bytes, from which on the server empties it although another program is to do it.
 const MAX_REPLICATED_LOG: u64 = 1 << 30;
@@ -431,11 +428,11 @@ fn open_control_socket(
     Ok(socket)
 }
 
-/// Periodic work: expiry of queues and of counted attempts.
+/// Periodic work, when scheduled work runs as well: expiry of queues and of counted attempts.
 async fn maintain(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
     loop {
         tokio::select! {
-            () = tokio::time::sleep(MAINTENANCE_INTERVAL) => {
+            () = tokio::time::sleep(scheduler::pause_until(&app, None)) => {
                 app.rate_limiter.remove_expired(&app.clock);
                 if let Err(error) = app.writer.check_file() {
                     tracing::error!(%error, "stop the server and restore the file");

@@ -53,7 +53,7 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
         if running.is_empty() {
             return result.map(|()| due.next);
         }
-        let pause = due.next.map_or(scheduler::MAX_SLEEP, |next| scheduler::until(app, next));
+        let pause = scheduler::pause_until(app, due.next);
         tokio::select! {
             Some((row_id, done)) = running.next() => {
                 slots.free(row_id, done.is_err());

@@ -87,7 +87,7 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
             if running.is_empty() {
                 return result.map(|()| next);
             }
-            let pause = next.map_or(scheduler::MAX_SLEEP, |next| scheduler::until(app, next));
+            let pause = scheduler::pause_until(app, next);
             tokio::select! {
                 Some((key, done)) = running.next() => {
                     let subscription_id = key.subscription_id;
