@@ -24,7 +24,7 @@ use crate::http::{
     ANYONE, Anyone, ApiError, ApiResult, Call, OtherReply, Read, Reply, Route, USER, User, success_body,
 };
 use crate::scheduler;
-use crate::store::{Budget, Tx};
+use crate::store::{Budget, Snapshot, Tx};
 use crate::types::{Origin, UserId};
 use hyper::Method;
 use serde::{Deserialize, Serialize};
@@ -348,8 +348,12 @@ fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Re
 async fn delete_ended_sessions(app: &App) -> ApiResult<()> {
     let now = app.clock.seconds();
     loop {
-        let ended = app.read_in(&app.pools.slow_reads, None, move |snapshot| sessions::ended(snapshot, now));
-        let mut ended = ended.await?;
+        let find = move |snapshot: &Snapshot<'_>| sessions::ended(snapshot, now);
+        // In a pool only if there are many sessions: it would start a thread every minute.
+        let mut ended = match app.readers.read_quickly(find).await? {
+            Some(ended) => ended,
+            None => app.read_in(&app.pools.slow_reads, None, find).await?,
+        };
         if ended.is_empty() {
             return Ok(());
         }
