@@ -96,19 +96,17 @@ impl Deref for Snapshot<'_> {
 
 impl Readers {
     /// Creates a pool of at most `size` connections for [`read`](Self::read) and `blocking` more for
-    /// [`read_now`](Self::read_now). They are opened when first needed; those of an ephemeral database at once and for good.
-    /// This does not wait for them; see [`wait_until_open`](Self::wait_until_open).
+    /// [`read_now`](Self::read_now). They are opened when first needed, those of an ephemeral database at once, and stay open:
+    /// to close idle ones, the pool would wake its threads every half a minute. This does not wait for them; see
+    /// [`wait_until_open`](Self::wait_until_open).
     pub fn open(database: &Database, size: u32, blocking: u32) -> Self {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let inner = SqliteConnectionManager::file(database.path()).with_flags(flags);
-        let mut builder = Pool::builder();
-        let mut opened_at_once = 0;
-        if database.is_ephemeral() {
-            opened_at_once = size + blocking;
-            builder = builder.idle_timeout(None).max_lifetime(None);
-        }
+        let opened_at_once = if database.is_ephemeral() { size + blocking } else { 0 };
         let (open, closed) = mpsc::channel();
-        let pool = builder
+        let pool = Pool::builder()
+            .idle_timeout(None)
+            .max_lifetime(None)
             .min_idle(Some(opened_at_once))
             .max_size(size + blocking)
             .test_on_check_out(false)
