@@ -5,7 +5,7 @@
 
 Needs root, for control groups, and strace, which delays fsync. The directory should be on a real disk. The day is that of clients:
 messages, files, reading, typing, and a presence every minute of eight hours. Then the server starts again, without strace, which wakes
-threads as well, and 100 polls wait for two minutes without any message. Prints times of answers, memory, wake-ups, and bytes written:
+threads as well, and 100 polls wait for three minutes without any message. Prints times of answers, memory, wake-ups, and bytes written:
 the rows of the table in README.
 """
 
@@ -29,8 +29,8 @@ import urllib.parse
 from year import CHANNELS, FILES, MESSAGES, PEOPLE, TOPICS, Connection, run, text
 
 HOURS, POLLS = 8, 100
-# Seconds: until the positions of new queues are saved, and of the measure.
-SETTLING, QUIET = 130, 120
+# Seconds: until the positions of new queues are saved, and of the measure: four times the interval at which heartbeats meet.
+SETTLING, QUIET = 130, 190
 GROUPS = pathlib.Path("/sys/fs/cgroup")
 
 
