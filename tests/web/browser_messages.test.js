@@ -301,8 +301,19 @@ describe("a dialog that is still loading", () => {
     await pressOn(ada, ".message-row:last-of-type", "e");
     await ada.keyboard.press("?");
     await held[0].continue();
-    await until(ada, () => document.querySelector(".message-row textarea")?.value === "to be edited");
+    await until(ada, () => document.querySelector(".message-row textarea")?.value === "to be edited?");
     assert.equal(await countOf(ada, "dialog[open]"), 0, "the list of keys has not opened");
+  });
+
+  it("has them also where the fragment opens it", { skip: IS_FIREFOX }, async () => {
+    const { ada, held } = await openHolding(/\/(invite|later)\.js$/);
+    await ada.waitForSelector(".inbox__list");
+    await go(ada, "#invite");
+    await eventually(() => assert.equal(held.length, 1));
+    await ada.keyboard.type("?d");
+    await held[0].continue();
+    await until(ada, () => document.activeElement.closest("dialog") && document.activeElement.value === "?d");
+    assert.equal(await countOf(ada, "dialog[open]"), 1, "no other overlay has opened");
   });
 
   it("has them also while the text of the message is fetched", async () => {
@@ -323,9 +334,11 @@ describe("a dialog that is still loading", () => {
       }, `/json/messages/${id}`);
       await pressOn(ada, `[data-id="${id}"]`, key);
       await until(ada, () => window.isAsked);
-      await ada.keyboard.press("?");
+      await ada.keyboard.type("?xx");
+      for (const next of ["Backspace", "Backspace", "Enter", "e"]) await ada.keyboard.press(next);
       await ada.evaluate(() => window.release());
       await until(ada, (selector) => document.querySelector(selector)?.value.includes("to be fetched"), opened);
+      await until(ada, () => document.activeElement.value.includes("to be fetched") && document.activeElement.value.endsWith("?\ne"));
       assert.equal(await countOf(ada, "dialog[open]"), 0, `${key}: the list of keys has not opened`);
       await ada.reload();
     }
@@ -337,10 +350,11 @@ describe("a dialog that is still loading", () => {
     await ada.waitForSelector(".inbox__list");
     await ada.keyboard.press("c");
     await eventually(() => assert.equal(held.length, 1));
+    await ada.keyboard.type("ge");
     await go(ada, "#recent");
     await held[0].continue();
-    await until(ada, () => document.activeElement.getAttribute("aria-label") === "Channel");
-    await ada.keyboard.type("gen");
+    await until(ada, () => document.activeElement.getAttribute("aria-label") === "Channel" && document.activeElement.value === "ge");
+    await ada.keyboard.type("n");
     await go(ada, "#inbox");
     await eventually(async () => assert.deepEqual(await ada.evaluate(() => [document.activeElement.getAttribute("aria-label"), document.activeElement.value]), ["Channel", "gen"]));
   });

@@ -52,21 +52,56 @@ export const isComposing = (event) => event.isComposing || event.keyCode === 229
 /** How many things are about to open. */
 let opening = 0;
 
-/** Waits for what opens. What is typed meanwhile is meant for it, and is no command. @template T @param {Promise<T>} opened */
+/** What was typed meanwhile. @type {KeyboardEvent[]} */
+const held = [];
+
+/** Waits for what opens. What is typed meanwhile is meant for it: it is no command, and is typed into the field that gets the
+ * focus. Without such a field it is discarded. @template T @param {Promise<T>} opened */
 export async function holdKeys(opened) {
   opening++;
   try {
     return await opened;
   } finally {
     opening--;
+    // The caller focuses the field first.
+    setTimeout(typeHeld);
   }
 }
+
+function typeHeld() {
+  if (opening > 0) return;
+  for (const event of held.splice(0)) {
+    const field = document.activeElement;
+    if (!isField(field) || !field?.dispatchEvent(new KeyboardEvent("keydown", event))) continue;
+    if (event.key === "Backspace") document.execCommand("delete");
+    else if (event.key !== "Enter") document.execCommand("insertText", false, event.key);
+    else if (field instanceof HTMLInputElement) field.form?.requestSubmit();
+    else document.execCommand("insertText", false, "\n");
+  }
+}
+
+/** Whether a key is held: characters, and those that follow them. @param {KeyboardEvent} event */
+const isTyped = ({ key, ctrlKey, metaKey }) =>
+  !ctrlKey && !metaKey && (key.length === 1 || key === "Backspace" || (key === "Enter" && held.length > 0));
+
+document.addEventListener(
+  "keydown",
+  (event) => {
+    // A field that has the focus already gets its keys, but not before those that were held for it.
+    const isHolding = opening > 0 ? !isField(event.target) : held.length > 0;
+    if (!isHolding || isComposing(event) || !isTyped(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    // A key that is kept down is the command that opens the field.
+    if (!event.repeat) held.push(event);
+  },
+  true,
+);
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || isComposing(event)) return;
   const name = keyName(event);
   const inField = isField(event.target);
-  if (opening > 0 && !inField && event.key.length === 1 && !event.ctrlKey && !event.metaKey) return;
   const inDialog = isDialogOpen();
   for (const binding of bindings.toReversed()) {
     if (!binding.keys.includes(name) || (inField && !binding.inFields) || (inDialog && !binding.inDialogs)) continue;

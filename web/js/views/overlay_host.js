@@ -5,6 +5,7 @@
 
 import { computed, effect, signal, untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
+import { holdKeys } from "../platform/keyboard.js";
 import { fragment, go, isOverlay } from "../platform/router.js";
 import { showOverlay } from "./overlays.js";
 import { askToLogIn, isOverlayForVisitors } from "./visitor.js";
@@ -60,7 +61,7 @@ export function followOverlays(app, below) {
     overlay?.close();
     overlay = null;
     try {
-      overlay = (await showOverlay(app, current, () => fragment.peek() === current)) ?? overlay;
+      overlay = (await holdKeys(showOverlay(app, current, () => fragment.peek() === current))) ?? overlay;
     } catch {
       app.session.tell(t("This could not be loaded. Please load the page again."), true);
     }
