@@ -62,6 +62,32 @@ describe("a conversation that moves", () => {
     await untilText(cold, ".message-row", "Another plan");
   });
 
+  it("is found by a link without a message: where it is resolved, or among the topics", async () => {
+    const { id } = await bench.server.send("Bob", "general", "gutter", "It leaks");
+    const old = await at("general", "gutter");
+    await rename("Bob", id, "✔ gutter");
+    const ada = await as("Ada", old);
+    await untilText(ada, ".timeline__top", "There are no messages in this topic. If it had some, they were moved or deleted.");
+    await clickText(ada, ".timeline__top a", "✔ gutter");
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    await rename("Bob", id, "rain");
+    await until(ada, () => location.hash.endsWith("/topic/rain"));
+    await go(ada, old);
+    await clickText(ada, ".timeline__top a", "Topics of #general");
+    await until(ada, () => location.hash.startsWith("#topics/channel/"));
+  });
+
+  it("is found by a link to a message that was in a channel which the user does not see", async () => {
+    await bench.server.channel("vault", ["Ada", "Bob"], { invite_only: true });
+    const { id } = await bench.server.send("Ada", "vault", "gold", "It is lead");
+    const old = await at("vault", "gold");
+    const { stream_id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "design" });
+    await bench.server.call("Ada", "PATCH", `/messages/${id}`, { stream_id, propagate_mode: "change_all" });
+    const cleo = await as("Cleo", `${old}/near/${id}`);
+    await untilText(cleo, ".message-row.is-target", "It is lead");
+    await untilText(cleo, ".header h1", "design");
+  });
+
   it("is opened by a link that only says near which message", async () => {
     const { id } = await bench.server.send("Bob", "general", "cellar", "It is damp");
     const { id: note } = await bench.server.direct("Bob", ["Ada"], "Bring boots");

@@ -523,7 +523,7 @@ describe("a timeline opens", () => {
   });
 
   it("says what is not there", () => {
-    const said = [topicTerms(10, "a"), [{ operator: "dm", operand: [2] }], [{ operator: "search", operand: "x" }], [{ operator: "is", operand: "starred" }], [{ operator: "is", operand: "starred", negated: true }]].map((terms) => emptyText(kindOf(terms), terms));
+    const said = [[{ operator: "channel", operand: 10 }], [{ operator: "dm", operand: [2] }], [{ operator: "search", operand: "x" }], [{ operator: "is", operand: "starred" }], [{ operator: "is", operand: "starred", negated: true }]].map((terms) => emptyText(kindOf(terms), terms));
     assert.deepEqual(said.map((text) => text.slice(0, 26)), ["There are no messages here", "There are no messages here", "Nothing was found.", "Messages that you star app", "There are no messages here"]);
   });
 });

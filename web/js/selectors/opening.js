@@ -47,10 +47,10 @@ export function placesToTry({ near, unreadLine, place }) {
 /** The first message that is not read. @param {number[]} ids @param {Map<number, Message>} byId @returns {number | null} */
 export const firstUnreadOf = (ids, byId) => ids.find((id) => byId.get(id)?.flags.includes("read") === false) ?? null;
 
-/** @param {NarrowKind} kind @param {Term[]} terms */
+/** What is said where a narrow has no messages; `emptyTopic` says it of a topic. @param {NarrowKind} kind @param {Term[]} terms */
 export function emptyText(kind, terms) {
   if (kind.kind === "dm") return t("There are no messages here yet. Write the first one below.");
-  if (kind.kind === "topic" || kind.kind === "channel") return t("There are no messages here yet. Begin the conversation below.");
+  if (kind.kind === "channel") return t("There are no messages here yet. Begin the conversation below.");
   if (terms.some(({ operator }) => operator === "search")) return t("Nothing was found.");
   const [{ operator, operand, negated }] = terms;
   return (terms.length === 1 && operator === "is" && !negated && noneYet()[String(operand)]) || t("There are no messages here.");

@@ -22,7 +22,7 @@ import { createRowSelection } from "./row_selection.js";
 import { createScrollAnchor } from "./scroll_anchor.js";
 import { createStickyBar } from "./sticky_bar.js";
 import { subscriptionNotice, unknownChannel } from "./subscription_notice.js";
-import { createFollowing } from "./timeline_follow.js";
+import { createFollowing, emptyTopic } from "./timeline_follow.js";
 import { createEditResumption, numberRows, outgoingTo, timelineList } from "./timeline_list.js";
 import { showTypists } from "./typing_notices.js";
 import { hiddenPage } from "./visitor.js";
@@ -121,7 +121,7 @@ export function createTimeline(app, terms) {
     if (!model.isKnown() && isEmpty) return store.isVisitor ? hiddenPage() : unknownChannel();
     if (!range.isLoaded || load.state.peek().kind === "failed") return load.hint();
     const hint = (/** @type {string} */ text) => h("p", { class: "timeline__hint" }, text);
-    if (isEmpty && range.hasOldest && range.hasNewest) return hint(emptyText(kind, terms));
+    if (isEmpty && range.hasOldest && range.hasNewest) return kind.kind === "topic" ? emptyTopic(app, kind) : hint(emptyText(kind, terms));
     if (!range.hasOldest && store.isFromStorage) return hint(t("Older messages need a connection."));
     if (!window.hasOldest()) return hint(t("Loading older messages…"));
     return model.conversation ? hint(t("This is the beginning of this conversation.")) : null;
@@ -166,13 +166,16 @@ export function createTimeline(app, terms) {
   }
 
   async function open() {
-    if (!model.isKnown()) return;
+    if (store.isVisitor && !model.isKnown()) return;
+    // The message of a link may have moved out of a channel that the user cannot see.
     if (await following.link()) return;
+    if (!model.isKnown()) return;
     // Nobody tells of what is written in channels that one is not in.
     if (streamId !== null && !store.channels.get(streamId)?.subscribed) range.isStale = range.isLoaded;
     const wanted = anchorToLoad({ near: model.near, ids: model.freshIds(), beginsUnread: beginsUnread(terms, kind) });
     if (wanted !== null) {
       await session.load(range, wanted);
+      if (kind.kind === "topic" && model.isEmpty()) await session.needTopics(kind.streamId);
       await nextTask();
     }
     const place = places.get(model.key);

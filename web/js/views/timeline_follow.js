@@ -5,7 +5,11 @@
 
 import { ApiError } from "../api/client.js";
 import { getMessage } from "../api/endpoints.js";
-import { conversationTerms, matches } from "../selectors/narrow.js";
+import { h } from "../lib/dom.js";
+import { t } from "../lib/words.js";
+import { conversationTerms, matches, topicsFragment } from "../selectors/narrow.js";
+import { plainTopicName, topicName } from "../selectors/title.js";
+import { channelOf } from "../store/channels.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Term} Term */
@@ -61,4 +65,30 @@ export function createFollowing(app, { terms, kind, range, isOpen }) {
       return reply !== null && isOpen() && to(reply.message);
     },
   };
+}
+
+/** A topic without messages: a link may name it as it was before it was renamed or moved. Leads to the topic that was resolved, or
+ * is no longer, and otherwise to all topics. @param {App} app @param {{ streamId: number, topic: string }} place */
+export function emptyTopic(app, { streamId, topic }) {
+  const { store } = app;
+  const plain = plainTopicName(store, topic).toLowerCase();
+  const other = store.topics.get(streamId)?.find(({ name }) => plainTopicName(store, name).toLowerCase() === plain);
+  const terms = other && [
+    { operator: "channel", operand: streamId },
+    { operator: "topic", operand: other.name },
+  ];
+  return h(
+    "div",
+    { class: "empty" },
+    h("p", null, t("There are no messages in this topic. If it had some, they were moved or deleted.")),
+    h(
+      "p",
+      { class: "choices" },
+      h(
+        "a",
+        { class: "button", href: `#${terms ? app.fragmentOf(terms) : topicsFragment(store, streamId)}` },
+        other ? topicName(store, other.name) : t("Topics of #{channel}", { channel: channelOf(store, streamId).name }),
+      ),
+    ),
+  );
 }
