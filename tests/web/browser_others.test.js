@@ -337,6 +337,76 @@ describe("a channel that one is not in", () => {
   });
 });
 
+describe("a list that is open", () => {
+  it("follows a message: its versions, its source, and who has read it", async () => {
+    const { id } = await bench.server.send("Ada", "general", "history", "First words");
+    await bench.server.call("Ada", "PATCH", `/messages/${id}`, { content: "Second words" });
+    const ada = await as("Ada", await at("general", "history"));
+    await untilText(ada, ".message-row", "Second words");
+    await pressOn(ada, `[data-id="${id}"]`, "H");
+    await untilText(ada, "dialog .version", "Second");
+    await bench.server.call("Ada", "PATCH", `/messages/${id}`, { content: "Third words" });
+    await untilText(ada, "dialog .version", "Third");
+    await ada.keyboard.press("Escape");
+    await pressOn(ada, `[data-id="${id}"]`, "V");
+    await untilText(ada, "dialog", "No one has read it yet.");
+    await bench.server.call("Bob", "POST", "/messages/flags", { messages: [id], op: "add", flag: "read" });
+    await bench.server.call("Bob", "POST", `/messages/${id}/reactions`, { emoji_name: "tada" });
+    await untilText(ada, "dialog .people-list", "Bob");
+    const bob = await as("Bob", await at("general", "history"));
+    await untilText(bob, ".message-row", "Third words");
+    await pressOn(bob, `[data-id="${id}"]`, "e");
+    await untilEqual(bob, "dialog textarea", (area) => area.value, "Third words");
+    await bench.server.call("Ada", "PATCH", `/messages/${id}`, { content: "Last words" });
+    await untilEqual(bob, "dialog textarea", (area) => area.value, "Last words");
+  });
+
+  it("follows uploads, keys and the audit log", async () => {
+    const { email, api_key } = bench.server.accounts.Ada;
+    const ada = await as("Ada", "#settings/uploaded-files");
+    await untilText(ada, "dialog", "0 files");
+    const form = new FormData();
+    form.append("file", new File(["notes"], "notes.txt"));
+    const headers = { Authorization: `Basic ${Buffer.from(`${email}:${api_key}`).toString("base64")}` };
+    const response = await fetch(`${bench.server.url}/api/v1/user_uploads`, { method: "POST", body: form, headers });
+    assert.equal(response.status, 200);
+    await untilText(ada, "dialog .row", "notes.txt");
+    await clickText(ada, "dialog .row button", "");
+    await clickText(ada, "dialog.dialog--small .button--danger", "Delete");
+    await untilText(ada, "dialog", "0 files");
+    // The audit log has no events of its own.
+    await go(ada, "#organization/audit-log");
+    await untilText(ada, "dialog", "client: ");
+    const id = await bench.server.person("Lena");
+    await bench.server.call("Ada", "PATCH", `/users/${id}`, { role: 300 });
+    await untilText(ada, "dialog .row", "role changed: Lena");
+    // Keys have none at all: they are asked for again when the page is connected again, or looked at.
+    const lena = await as("Lena", "#settings/devices");
+    await untilText(lena, "dialog .row", "(this browser)");
+    await eventually(async () => {
+      const answer = await fetch(`${bench.server.url}/api/v1/fetch_api_key`, { method: "POST", headers: { "User-Agent": "Robot/1" }, body: new URLSearchParams({ username: "lena@example.com", password: "correct horse" }) });
+      assert.equal(answer.status, 200);
+    });
+    await wake(lena);
+    await untilText(lena, "dialog .row", "Robot");
+  });
+
+  it("follows the people of a channel, and keeps what is half written", async () => {
+    const id = await bench.server.channel("club", ["Ada", "Bob"]);
+    const ada = await as("Ada", `#channels/${id}/club/subscribers`);
+    await untilText(ada, "dialog .row", "Bob");
+    await typeInto(ada, "dialog [aria-label='Add people']", "Cl");
+    await bench.server.call("Bob", "DELETE", "/users/me/subscriptions", { subscriptions: ["club"] });
+    await until(ada, () => [...document.querySelectorAll("dialog .row")].every((row) => !row.textContent.includes("Bob")));
+    await untilEqual(ada, "dialog [aria-label='Add people']", (input) => input.value, "Cl");
+    await untilText(ada, ".completions:not([hidden]) .completion__label", "Cleo");
+    await ada.keyboard.press("Enter");
+    await clickText(ada, "dialog button[type=submit]", "Add");
+    await untilText(ada, "dialog .row", "Cleo");
+    await untilEqual(ada, "dialog [aria-label='Add people']", (input) => input.value, "");
+  });
+});
+
 describe("what cannot be loaded", () => {
   it("says so, and is loaded when the connection is back, or on request", async () => {
     for (const topic of ["one", "two"]) await bench.server.send("Bob", "design", topic, `Words of ${topic}`);

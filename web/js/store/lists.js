@@ -72,6 +72,7 @@ export const listReducers = {
   },
 
   invites_changed: (store) => store.touch("invites"),
+  attachment: (store) => store.touch("attachments"),
 
   realm_export_consent(store, { user_id, consented }) {
     if (!store.state.realm_export_consents) return;

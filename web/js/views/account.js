@@ -5,10 +5,12 @@
 
 import { updateSettings } from "../api/endpoints.js";
 import * as api from "../api/endpoints_on_demand.js";
-import { fill, h } from "../lib/dom.js";
+import { h } from "../lib/dom.js";
+import { signal } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { sentence, t } from "../lib/words.js";
-import { button, field, form, row, rows, submitButton } from "./parts.js";
+import { later } from "./load_state.js";
+import { button, field, followChanges, form, row, rows, submitButton } from "./parts.js";
 import { confirm, showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -23,6 +25,7 @@ export function account({ store, session }) {
     autocomplete: "email",
     disabled: !mayChangeEmail,
   });
+  followChanges(() => store.on("users"), [[email, () => store.self.delivery_email ?? store.state.delivery_email ?? ""]]);
   const proof = h("input", { type: "password", autocomplete: "current-password", required: true });
   const old = h("input", { type: "password", autocomplete: "current-password", required: true });
   const next = h("input", {
@@ -118,18 +121,14 @@ function newKey(app, onDone) {
   );
 }
 
-/** An element that is filled once a request is answered. @param {App} app @template T @param {Promise<T>} request @param {(reply: NonNullable<Awaited<T>>) => Child} render */
-export function later({ session }, request, render) {
-  const place = h("div", { class: "form" }, h("p", { class: "muted" }, t("Loading…")));
-  void session.attempt(request).then((reply) => fill(place, reply && render(reply)));
-  return place;
-}
-
 /** @param {App} app @returns {Child[]} */
 export function devices(app) {
   const { store, session } = app;
   const is24 = Boolean(store.setting("twenty_four_hour_time"));
-  const place = h("div");
+  const changes = signal(0);
+  const show = () => {
+    changes.value += 1;
+  };
   const revokeOthers = async () => {
     const words = t("All other browsers, phones, programs and scripts that use your account will have to log in again.");
     if (
@@ -138,41 +137,40 @@ export function devices(app) {
     )
       show();
   };
-  /** @type {() => unknown} */
-  const show = () =>
-    fill(
-      place,
-      later(app, api.listKeys(), ({ sessions, current_session_id: current, api_keys: keys }) => [
-        rows([
-          ...sessions.map((one) =>
-            row(
-              one.id === current ? t("{client} (this browser)", { client: one.client }) : one.client,
-              t("Since {time}, last used {last} from {address}", {
-                time: fullTime(one.date_created, is24),
-                last: fullTime(one.last_used, is24),
-                address: one.address,
-              }),
-              one.id !== current && button(t("Log out"), async () => (await session.attempt(api.endSession(one.id))) && show(), "small"),
-            ),
+  const place = later(
+    app,
+    api.listKeys,
+    ({ sessions, current_session_id: current, api_keys: keys }) => [
+      rows([
+        ...sessions.map((one) =>
+          row(
+            one.id === current ? t("{client} (this browser)", { client: one.client }) : one.client,
+            t("Since {time}, last used {last} from {address}", {
+              time: fullTime(one.date_created, is24),
+              last: fullTime(one.last_used, is24),
+              address: one.address,
+            }),
+            one.id !== current && button(t("Log out"), async () => (await session.attempt(api.endSession(one.id))) && show(), "small"),
           ),
-          ...keys.map((key) =>
-            row(
-              key.client,
-              key.last_used
-                ? t("Since {time}, last used {last}", { time: fullTime(key.date_created, is24), last: fullTime(key.last_used, is24) })
-                : t("Since {time}", { time: fullTime(key.date_created, is24) }),
-              button(t("Log out"), async () => (await session.attempt(api.revokeKey(key.id))) && show(), "small"),
-            ),
+        ),
+        ...keys.map((key) =>
+          row(
+            key.client,
+            key.last_used
+              ? t("Since {time}, last used {last}", { time: fullTime(key.date_created, is24), last: fullTime(key.last_used, is24) })
+              : t("Since {time}", { time: fullTime(key.date_created, is24) }),
+            button(t("Log out"), async () => (await session.attempt(api.revokeKey(key.id))) && show(), "small"),
           ),
-        ]),
-        h(
-          "div",
-          { class: "inline" },
-          button(t("Create a key for a program"), () => newKey(app, show)),
-          button(t("Log out all other devices"), revokeOthers, "danger", { disabled: sessions.length + keys.length < 2 }),
         ),
       ]),
-    );
-  show();
+      h(
+        "div",
+        { class: "inline" },
+        button(t("Create a key for a program"), () => newKey(app, show)),
+        button(t("Log out all other devices"), revokeOthers, "danger", { disabled: sessions.length + keys.length < 2 }),
+      ),
+    ],
+    () => void changes.value,
+  );
   return [h("p", { class: "muted" }, t("Each browser, phone, program and script that uses your account has its own login.")), place];
 }

@@ -4,10 +4,11 @@
  */
 
 import * as api from "../api/endpoints_on_demand.js";
-import { fill, h } from "../lib/dom.js";
+import { h } from "../lib/dom.js";
+import { signal } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
-import { later } from "./account.js";
+import { later } from "./load_state.js";
 import { button, row, rows } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -36,29 +37,44 @@ const author = ({ actor: name, address }) => (address ? t("by {name} from {addre
 
 /** @param {App} app @returns {Child[]} */
 export function auditLog(app) {
-  const is24 = Boolean(app.store.setting("twenty_four_hour_time"));
-  const place = h("div");
-  /** @param {number | undefined} before @param {HTMLElement} target */
-  const show = (before, target) =>
-    fill(
-      target,
-      later(app, api.auditLog(PAGE, before), ({ entries }) => {
-        const rest = h("div");
-        const more = button(t("Show older entries"), () => show(entries.at(-1)?.id, rest));
-        if (entries.length === PAGE) fill(rest, more);
-        return [
-          rows(
-            entries.map((entry) =>
-              row(
-                `${entry.action.replaceAll("_", " ")}: ${entry.subject}${entry.times > 1 ? ` (×${entry.times})` : ""}`,
-                [fullTime(entry.time, is24), author(entry), change(entry)].filter(Boolean).join(", "),
-              ),
-            ),
+  const { store } = app;
+  const is24 = Boolean(store.setting("twenty_four_hour_time"));
+  const pages = signal(1);
+
+  /** The newest entries, of as many pages as are shown. */
+  async function load() {
+    /** @type {import("../../types/api.js").AuditEntry[]} */
+    const all = [];
+    for (let page = 0; page < pages.peek(); page++) {
+      const { entries } = await api.auditLog(PAGE, all.at(-1)?.id);
+      all.push(...entries);
+      if (entries.length < PAGE) break;
+    }
+    return all;
+  }
+
+  const showOlder = () => {
+    pages.value += 1;
+  };
+  const list = later(
+    app,
+    load,
+    (entries) => [
+      rows(
+        entries.map((entry) =>
+          row(
+            `${entry.action.replaceAll("_", " ")}: ${entry.subject}${entry.times > 1 ? ` (×${entry.times})` : ""}`,
+            [fullTime(entry.time, is24), author(entry), change(entry)].filter(Boolean).join(", "),
           ),
-          rest,
-        ];
-      }),
-    );
-  show(undefined, place);
-  return [h("p", { class: "muted" }, t("Logins and changes to accounts, keys, permissions and settings, the newest first.")), place];
+        ),
+      ),
+      entries.length === pages.peek() * PAGE && button(t("Show older entries"), showOlder),
+    ],
+    () => {
+      pages.value;
+      // The log has no events, but most of what it records has.
+      for (const area of /** @type {const} */ (["realm", "users", "groups", "invites"])) store.on(area);
+    },
+  );
+  return [h("p", { class: "muted" }, t("Logins and changes to accounts, keys, permissions and settings, the newest first.")), list];
 }

@@ -13,6 +13,7 @@ import { channelOf } from "../store/channels.js";
 import { isInGroup } from "../store/lists.js";
 import { userOf } from "../store/users.js";
 import { groupSelect } from "./group_select.js";
+import { later } from "./load_state.js";
 import { membersPicker } from "./members_picker.js";
 import { contentElement } from "./message_content.js";
 import { retentionField } from "./organization_rules.js";
@@ -291,32 +292,30 @@ function permissions({ app, channel, mayAdmin, change }) {
 /** @param {Context} context */
 function members({ app, id, channel }) {
   const { store, session } = app;
-  const place = h("div", { class: "form" });
-  const show = async () => {
-    const reply = await session.attempt(channelMembers(id));
-    const users = (reply?.subscribers ?? []).map((userId) => userOf(store, userId));
-    users.sort((a, b) => a.full_name.localeCompare(b.full_name));
-    const picker = membersPicker(app, { label: t("Add people"), chosen: [] });
-    /** @param {Promise<unknown>} request */
-    const then = async (request) => (await session.attempt(request)) && show();
-    const params = (/** @type {number[]} */ principals) => ({ subscriptions: [{ name: channel().name }], principals });
-    fill(
-      place,
-      lineForm(
-        () => picker.ids().length > 0 && then(subscribe(params(picker.ids()))),
-        h("div", { class: "grow" }, picker.element),
-        h("button", { type: "submit", class: "button button--primary" }, t("Add")),
-      ),
-      rows(
-        users.map((user) => {
-          const remove = () => void then(api.unsubscribe({ subscriptions: [channel().name], principals: [user.user_id] }));
-          const element = row(user.full_name, null, iconButton("close", t("Remove {name}", { name: user.full_name }), { onclick: remove }));
-          element.prepend(avatar(user, 28));
-          return element;
-        }),
-      ),
-    );
+  const picker = membersPicker(app, { label: t("Add people"), chosen: [] });
+  const params = (/** @type {number[]} */ principals) => ({ subscriptions: [{ name: channel().name }], principals });
+  const add = async () => {
+    if (picker.ids().length > 0 && (await session.attempt(subscribe(params(picker.ids()))))) picker.clear();
   };
-  void show();
-  return place;
+  /** @param {import("../../types/api.js").User} user */
+  const memberRow = (user) => {
+    const remove = () => void session.attempt(api.unsubscribe(params([user.user_id])));
+    const element = row(user.full_name, null, iconButton("close", t("Remove {name}", { name: user.full_name }), { onclick: remove }));
+    element.prepend(avatar(user, 28));
+    return element;
+  };
+  return h(
+    "div",
+    { class: "form" },
+    lineForm(add, h("div", { class: "grow" }, picker.element), h("button", { type: "submit", class: "button button--primary" }, t("Add"))),
+    later(
+      app,
+      () => channelMembers(id),
+      ({ subscribers }) => {
+        const users = subscribers.map((userId) => userOf(store, userId)).sort((a, b) => a.full_name.localeCompare(b.full_name));
+        return rows(users.map(memberRow));
+      },
+      () => store.on("subscribers"),
+    ),
+  );
 }

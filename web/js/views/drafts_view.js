@@ -5,7 +5,7 @@
 
 import { deleteReminder, deleteScheduled, scheduleMessage } from "../api/endpoints_on_demand.js";
 import { fill, h, icon, iconButton } from "../lib/dom.js";
-import { effect, scope } from "../lib/signal.js";
+import { effect } from "../lib/signal.js";
 import { fullTime, relativeTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { namesOf } from "../selectors/sidebar_items.js";
@@ -43,13 +43,11 @@ function arrowKeys(list) {
 function showList(title, items, onClose) {
   const list = h("ul", { class: "rows" });
   arrowKeys(list);
-  const end = scope(() => effect(() => fill(list, items())));
-  return showDialog(title, () => [list], {
-    onClose: () => {
-      end();
-      onClose();
-    },
-  });
+  const body = () => {
+    effect(() => fill(list, items()));
+    return [list];
+  };
+  return showDialog(title, body, { onClose });
 }
 
 /** The icon of what is missing, and a sentence. @param {keyof import("../lib/icons.js")["icons"]} iconName @param {string} text */

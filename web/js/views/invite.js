@@ -5,12 +5,12 @@
 
 import { createInviteLink, inviteByEmail, listInvites, resendInvite, revokeInvite } from "../api/endpoints_on_demand.js";
 import { fill, h, iconButton } from "../lib/dom.js";
-import { effect, scope, untracked } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { roleNames } from "../selectors/roles.js";
 import { channelOf } from "../store/channels.js";
 import { may } from "../store/lists.js";
+import { later } from "./load_state.js";
 import { checkbox, field, form, row, rows, select } from "./parts.js";
 import { linkField } from "./password_link.js";
 import { channelsPicker, groupsPicker, pickerField } from "./pickers.js";
@@ -154,25 +154,12 @@ function openInvite(app, invite) {
 /** @type {import("./overlays.js").ShowOverlay} */
 export function showInvite(app, _parts, onClose) {
   const result = h("div", { "aria-live": "polite" });
-  const list = h("div");
-  /** Only the latest request counts. */
-  let requests = 0;
-  async function showList() {
-    requests += 1;
-    const own = requests;
-    const reply = await app.session.attempt(listInvites());
-    if (!reply || own !== requests) return;
-    const invites = reply.invites.map((invite) => openInvite(app, invite));
-    fill(list, invites.length > 0 && [h("h3", null, t("Open invitations")), rows(invites)]);
-  }
-  const follow = () => {
-    app.store.on("invites");
-    untracked(() => void showList());
-  };
-  const end = scope(() => effect(follow));
-  const close = () => {
-    end();
-    onClose();
-  };
-  return showDialog(t("Invite people"), () => [...inviteForm(app, result), result, list], { onClose: close });
+  const list = () =>
+    later(
+      app,
+      listInvites,
+      ({ invites }) => invites.length > 0 && [h("h3", null, t("Open invitations")), rows(invites.map((invite) => openInvite(app, invite)))],
+      () => app.store.on("invites"),
+    );
+  return showDialog(t("Invite people"), () => [...inviteForm(app, result), result, list()], { onClose });
 }

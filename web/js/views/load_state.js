@@ -5,16 +5,17 @@
  */
 
 import { ApiError } from "../api/client.js";
-import { h } from "../lib/dom.js";
+import { fill, h } from "../lib/dom.js";
 import { effect, signal, untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { button } from "./parts.js";
+import { hasFocus, isVisible } from "../platform/lifecycle.js";
+import { button, keepFocus } from "./parts.js";
 
-/** @typedef {{ kind: "loading" } | { kind: "ready" } | { kind: "failed", error: unknown }} LoadState */
+/** @template T @typedef {{ kind: "loading" } | { kind: "ready", value: T } | { kind: "failed", error: unknown }} LoadState */
 
-/** @param {import("../store/session.js").Session} session @param {() => Promise<unknown>} run */
+/** @template T @param {import("../store/session.js").Session} session @param {() => Promise<T>} run */
 export function createLoad(session, run) {
-  /** @type {import("../lib/signal.js").Signal<LoadState>} */
+  /** @type {import("../lib/signal.js").Signal<LoadState<T>>} */
   const state = signal({ kind: "loading" });
   /** Only the latest attempt counts. */
   let attempts = 0;
@@ -22,11 +23,11 @@ export function createLoad(session, run) {
   async function start() {
     attempts += 1;
     const own = attempts;
-    /** @type {LoadState} */
-    let next = { kind: "ready" };
+    /** @type {LoadState<T>} */
+    let next;
     state.value = { kind: "loading" };
     try {
-      await run();
+      next = { kind: "ready", value: await run() };
     } catch (error) {
       if (!(error instanceof ApiError)) console.error(error);
       next = { kind: "failed", error };
@@ -63,4 +64,30 @@ export function createLoad(session, run) {
       );
     },
   };
+}
+
+/** An element that shows the reply to a request. It asks again when what `listen` reads has changed, and when the page is looked at or
+ * connected again. For the scope of the view.
+ * @template T @param {import("../../types/app.js").App} app @param {() => Promise<T>} ask
+ * @param {(reply: T) => import("../lib/dom.js").Child} render @param {() => void} [listen] */
+export function later({ session }, ask, render, listen = () => {}) {
+  const place = h("div", { class: "form" });
+  const load = createLoad(session, ask);
+  /** The reply that is shown, as JSON: the same one is not drawn again. */
+  let shown = "";
+  effect(() => {
+    listen();
+    session.recoveries.value;
+    const isSeen = isVisible.value && hasFocus.value;
+    untracked(() => (isSeen || shown === "") && void load.start());
+  });
+  effect(() => {
+    const now = load.state.value;
+    if (now.kind === "loading" && shown !== "") return;
+    const next = now.kind === "ready" ? JSON.stringify(now.value) : "";
+    if (next !== "" && next === shown) return;
+    shown = next;
+    untracked(() => keepFocus(place, () => fill(place, now.kind === "ready" ? render(now.value) : load.hint())));
+  });
+  return place;
 }

@@ -6,13 +6,15 @@
 import { ApiError } from "../api/client.js";
 import { getMessage } from "../api/endpoints.js";
 import { messageHistory, readReceipts, reportMessage, updateMessage } from "../api/endpoints_on_demand.js";
-import { fill, h } from "../lib/dom.js";
+import { h } from "../lib/dom.js";
+import { distinct } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { holdKeys } from "../platform/keyboard.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { createEditor } from "./editor.js";
+import { later } from "./load_state.js";
 import { contentElement } from "./message_content.js";
 import { avatar, field, form, select, submitButton } from "./parts.js";
 import { confirm, showDialog } from "./popover.js";
@@ -89,19 +91,32 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
   if (!isResumed) editor.focus();
 }
 
+/** Listens to the changes of a message that is shown. For the scope of a dialog. @param {App} app @param {number} id */
+function changesOf({ store, timeline }, id) {
+  const revision = distinct(() => {
+    timeline?.range.version.value;
+    return store.messages.byId.get(id)?.rev;
+  });
+  return () => void revision.value;
+}
+
 /** @param {App} app @param {Message} message */
-export async function showSource(app, message) {
-  const reply = await holdKeys(app.session.attempt(getMessage(message.id, false)));
-  if (!reply) return;
-  const text = h("textarea", { class: "source", readonly: true, rows: 10, "aria-label": t("Source") }, reply.message.content);
-  showDialog(t("Source of the message"), () => [
-    text,
-    h(
-      "div",
-      { class: "dialog__buttons" },
-      h("button", { type: "button", class: "button", onclick: () => void app.copy(reply.message.content, t("Copied.")) }, t("Copy")),
-    ),
-  ]);
+export function showSource(app, message) {
+  const source = () =>
+    later(
+      app,
+      () => getMessage(message.id, false),
+      ({ message: { content } }) => [
+        h("textarea", { class: "source", readonly: true, rows: 10, "aria-label": t("Source") }, content),
+        h(
+          "div",
+          { class: "dialog__buttons" },
+          h("button", { type: "button", class: "button", onclick: () => void app.copy(content, t("Copied.")) }, t("Copy")),
+        ),
+      ],
+      changesOf(app, message.id),
+    );
+  showDialog(t("Source of the message"), () => [source()]);
 }
 
 /** What may be wrong with a message. @type {() => [string, string][]} */
@@ -140,51 +155,44 @@ export function showReport({ session }, message) {
 }
 
 /** Shows the versions of a message, with what changed. @param {App} app @param {Message} message */
-export async function showHistory(app, message) {
-  const reply = await holdKeys(app.session.attempt(messageHistory(message.id)));
-  if (!reply) return;
+export function showHistory(app, message) {
   const is24 = Boolean(app.store.setting("twenty_four_hour_time"));
-  const versions = reply.message_history.toReversed();
-  showDialog(
-    t("Edit history"),
-    () =>
-      versions.map((version, index) => {
-        const who = version.user_id ? userOf(app.store, version.user_id).full_name : t("Someone");
-        const isFirst = index === versions.length - 1;
-        const moved = [
-          version.prev_stream && t("moved from #{channel}", { channel: channelOf(app.store, version.prev_stream).name }),
-          version.prev_topic !== undefined &&
-            t("topic changed from “{old}” to “{topic}”", { old: version.prev_topic, topic: version.topic }),
-        ]
-          .filter(Boolean)
-          .join(", ");
-        return h(
-          "section",
-          { class: "version" },
-          h("h3", null, `${who}, ${fullTime(version.timestamp, is24)}`, isFirst && [" ", t("(first version)")]),
-          moved && h("p", { class: "muted" }, moved),
-          contentElement(app, version.content_html_diff ?? version.rendered_content, null),
-        );
-      }),
-    { class: "dialog--wide" },
-  );
+  /** @param {Awaited<ReturnType<typeof messageHistory>>} reply */
+  const render = ({ message_history: history }) =>
+    history.toReversed().map((version, index) => {
+      const who = version.user_id ? userOf(app.store, version.user_id).full_name : t("Someone");
+      const isFirst = index === history.length - 1;
+      const moved = [
+        version.prev_stream && t("moved from #{channel}", { channel: channelOf(app.store, version.prev_stream).name }),
+        version.prev_topic !== undefined && t("topic changed from “{old}” to “{topic}”", { old: version.prev_topic, topic: version.topic }),
+      ]
+        .filter(Boolean)
+        .join(", ");
+      return h(
+        "section",
+        { class: "version" },
+        h("h3", null, `${who}, ${fullTime(version.timestamp, is24)}`, isFirst && [" ", t("(first version)")]),
+        moved && h("p", { class: "muted" }, moved),
+        contentElement(app, version.content_html_diff ?? version.rendered_content, null),
+      );
+    });
+  const versions = () => later(app, () => messageHistory(message.id), render, changesOf(app, message.id));
+  showDialog(t("Edit history"), () => [versions()], { class: "dialog--wide" });
 }
 
 /** @param {App} app @param {Message} message */
-export async function showReceipts(app, message) {
-  const body = h("div", null, t("Loading…"));
-  showDialog(t("Who has read this"), () => [body]);
-  const reply = await app.session.attempt(readReceipts(message.id));
-  if (!reply) return fill(body, t("This cannot be shown."));
-  const users = reply.user_ids.map((id) => userOf(app.store, id)).sort((a, b) => a.full_name.localeCompare(b.full_name));
-  fill(
-    body,
-    users.length === 0
-      ? h("p", null, t("No one has read it yet."))
-      : h(
-          "ul",
-          { class: "people-list" },
-          users.map((user) => h("li", null, avatar(user, 24), user.full_name)),
-        ),
-  );
+export function showReceipts(app, message) {
+  /** @param {Awaited<ReturnType<typeof readReceipts>>} reply */
+  const render = ({ user_ids: ids }) => {
+    const users = ids.map((id) => userOf(app.store, id)).sort((a, b) => a.full_name.localeCompare(b.full_name));
+    if (users.length === 0) return h("p", null, t("No one has read it yet."));
+    return h(
+      "ul",
+      { class: "people-list" },
+      users.map((user) => h("li", null, avatar(user, 24), user.full_name)),
+    );
+  };
+  // Reading has no event for others, but those who react to a message have read it.
+  const readers = () => later(app, () => readReceipts(message.id), render, changesOf(app, message.id));
+  showDialog(t("Who has read this"), () => [readers()]);
 }

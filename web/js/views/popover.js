@@ -4,6 +4,7 @@
  */
 
 import { fill, h, icon, iconButton } from "../lib/dom.js";
+import { scope } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 
 /** @typedef {import("../lib/icons.js")["icons"]} Icons */
@@ -104,7 +105,7 @@ export function showMenu(opener, items, label, at) {
   showPopover(opener, menu, { role: "menu", label, at });
 }
 
-/** A modal dialog with a title. `body` may use `close`.
+/** A modal dialog with a title. `body` may use `close`; its effects end with the dialog.
  * @param {string} title @param {(close: () => void) => (HTMLElement | null | false | string)[]} body
  * @param {{ class?: string, onClose?: () => void }} [options] @returns {HTMLDialogElement} */
 export function showDialog(title, body, options = {}) {
@@ -113,11 +114,14 @@ export function showDialog(title, body, options = {}) {
   const id = `dialog-${Math.random().toString(36).slice(2)}`;
   const dialog = h("dialog", { class: `dialog ${options.class ?? ""}`, "aria-labelledby": id });
   const close = () => dialog.close();
-  dialog.append(
-    h("header", { class: "dialog__head" }, h("h2", { id, tabindex: "-1" }, title), iconButton("close", t("Close"), { onclick: close })),
-    h("div", { class: "dialog__body", tabindex: "0" }, ...body(close)),
+  const end = scope(() =>
+    dialog.append(
+      h("header", { class: "dialog__head" }, h("h2", { id, tabindex: "-1" }, title), iconButton("close", t("Close"), { onclick: close })),
+      h("div", { class: "dialog__body", tabindex: "0" }, ...body(close)),
+    ),
   );
   dialog.addEventListener("close", () => {
+    end();
     dialog.remove();
     options.onClose?.();
     // What was chosen in the dialog may have the focus by now.

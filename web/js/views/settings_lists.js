@@ -9,7 +9,7 @@ import { t } from "../lib/words.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
-import { later } from "./account.js";
+import { later } from "./load_state.js";
 import { button, lineForm, live, row, rows, select } from "./parts.js";
 import { confirm } from "./popover.js";
 
@@ -46,38 +46,42 @@ export function alertWords({ store, session }) {
 /** @param {App} app @returns {Child[]} */
 export function uploadedFiles(app) {
   return [
-    later(app, api.attachments(), ({ attachments, upload_space_used: used }) => [
-      h(
-        "p",
-        { class: "muted" },
-        t(
-          { one: "{count} file, {size} MiB used in total.", other: "{count} files, {size} MiB used in total." },
-          { count: attachments.length, size: Math.round((used / 1024 / 1024) * 10) / 10 },
+    later(
+      app,
+      api.attachments,
+      ({ attachments, upload_space_used: used }) => [
+        h(
+          "p",
+          { class: "muted" },
+          t(
+            { one: "{count} file, {size} MiB used in total.", other: "{count} files, {size} MiB used in total." },
+            { count: attachments.length, size: Math.round((used / 1024 / 1024) * 10) / 10 },
+          ),
         ),
-      ),
-      rows(
-        attachments.map((file) => {
-          const remove = async () => {
-            if (
-              !(await confirm(t("Delete {name}?", { name: file.name }), t("Links to it in messages will stop working."), t("Delete"), {
-                isDanger: true,
-              }))
-            )
-              return;
-            if (await app.session.attempt(api.deleteAttachment(file.id))) element.remove();
-          };
-          const element = row(
-            h("a", { href: `/user_uploads/${file.path_id}`, target: "_blank", rel: "noopener noreferrer" }, file.name),
-            t(
-              { one: "{size} KiB, in {count} message", other: "{size} KiB, in {count} messages" },
-              { size: Math.ceil(file.size / 1024), count: file.messages.length },
-            ),
-            iconButton("trash", t("Delete {name}", { name: file.name }), { onclick: () => void remove() }),
-          );
-          return element;
-        }),
-      ),
-    ]),
+        rows(
+          attachments.map((file) => {
+            const remove = async () => {
+              if (
+                !(await confirm(t("Delete {name}?", { name: file.name }), t("Links to it in messages will stop working."), t("Delete"), {
+                  isDanger: true,
+                }))
+              )
+                return;
+              await app.session.attempt(api.deleteAttachment(file.id));
+            };
+            return row(
+              h("a", { href: `/user_uploads/${file.path_id}`, target: "_blank", rel: "noopener noreferrer" }, file.name),
+              t(
+                { one: "{size} KiB, in {count} message", other: "{size} KiB, in {count} messages" },
+                { size: Math.ceil(file.size / 1024), count: file.messages.length },
+              ),
+              iconButton("trash", t("Delete {name}", { name: file.name }), { onclick: () => void remove() }),
+            );
+          }),
+        ),
+      ],
+      () => app.store.on("attachments"),
+    ),
   ];
 }
 

@@ -12,8 +12,9 @@ import { locale, t } from "../lib/words.js";
 import { mayResetPassword, roleNames } from "../selectors/roles.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
 import { presenceOf, userOf } from "../store/users.js";
+import { later } from "./load_state.js";
 import { parseHtml } from "./message_content.js";
-import { avatar, button, emojiElement, ownPath, presenceDot } from "./parts.js";
+import { avatar, button, emojiElement, live, ownPath, presenceDot } from "./parts.js";
 import { closePopover, confirm, showDialog, showPopover } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -160,39 +161,51 @@ export function showProfile(app, userId, onClose) {
       if (!data?.value) return [];
       return [h("dt", null, definition.name), h("dd", null, profileValue(app, definition, data))];
     });
-  const groups = (store.state.realm_user_groups ?? []).filter(
-    (group) => !group.is_system_group && !group.deactivated && group.members.includes(userId),
-  );
-  const channels = h("dd", null, t("Loading…"));
-  const own = () => Promise.resolve(subscribedChannels(store).map(({ stream_id }) => stream_id));
-  void (userId === store.selfId ? own() : app.session.attempt(channelsOf(userId))).then((ids = []) => {
-    const found = ids.map((id) => channelOf(store, id)).sort((a, b) => a.name.localeCompare(b.name));
-    const links = found.map(({ stream_id, name }) =>
-      h("a", { href: `#${app.fragmentOf([{ operator: "channel", operand: stream_id }])}` }, name),
+  const groups = () =>
+    (store.state.realm_user_groups ?? []).filter((group) => !group.is_system_group && !group.deactivated && group.members.includes(userId));
+  const ask = async () => (userId === store.selfId ? subscribedChannels(store).map(({ stream_id }) => stream_id) : channelsOf(userId));
+  const channels = () =>
+    later(
+      app,
+      ask,
+      (ids) => {
+        const found = ids.map((id) => channelOf(store, id)).sort((a, b) => a.name.localeCompare(b.name));
+        const links = found.map(({ stream_id, name }) =>
+          h("a", { href: `#${app.fragmentOf([{ operator: "channel", operand: stream_id }])}` }, name),
+        );
+        return h("span", null, links.length > 0 ? links.flatMap((link, at) => [at > 0 && ", ", link]) : "–");
+      },
+      // Events say nothing of channels that others are in, and the user is not.
+      () => store.on("channels"),
     );
-    fill(channels, links.length > 0 ? links.flatMap((link, at) => [at > 0 && ", ", link]) : "–");
-  });
   const list = h("dl", { class: "facts" });
-  const showFacts = () => {
+  /** @param {HTMLElement} place Of the channels. */
+  const showFacts = (place) => {
     store.on("users");
+    store.on("groups");
+    const shared = groups();
     fill(list, [
       fields(),
       user.date_joined && [h("dt", null, t("Joined")), h("dd", null, dayText(user.date_joined))],
-      groups.length > 0 && [h("dt", null, t("Groups")), h("dd", null, groups.map(({ name }) => name).join(", "))],
+      shared.length > 0 && [h("dt", null, t("Groups")), h("dd", null, shared.map(({ name }) => name).join(", "))],
       h("dt", null, t("Channels")),
-      channels,
+      h("dd", null, place),
     ]);
   };
   return showDialog(
     user.full_name,
     () => {
-      effect(showFacts);
+      const place = channels();
+      effect(() => showFacts(place));
       return [
         h(
           "div",
           { class: "profile" },
           h("img", { class: "avatar", src: ownPath(`/avatar/${userId}/medium`), alt: "", width: 120, height: 120 }),
-          facts(app, user),
+          live(() => {
+            for (const area of /** @type {const} */ (["users", "presence", "status"])) store.on(area);
+            return facts(app, userOf(store, userId));
+          }),
         ),
         list,
         h(
