@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { compose, countOf, eventually, onElement, openPage, setUp, until, untilText, wake } from "./harness.js";
+import { compose, countOf, eventually, onElement, openPage, setUp, typeInto, until, untilText, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at } = bench;
@@ -51,6 +51,24 @@ describe("two tabs", () => {
     await bench.start();
     await until(two, () => !document.querySelector(".message-row[data-state]") && document.querySelectorAll(".message-row").length === 2);
     await eventually(async () => assert.deepEqual((await contents("tabs")).toSorted(), ["Written in the first", "Written in the second"]));
+  });
+
+  it("show one draft, and the older text does not replace the newer", async () => {
+    const fragment = await at("general", "draft");
+    const textOf = (page) => onElement(page, ".composer .editor__text", (area) => area.value);
+    const one = await as("Ada", fragment);
+    await one.waitForSelector(".composer .editor__text", { visible: true });
+    await typeInto(one, ".composer .editor__text", "A common draft");
+    await until(one, () => Object.values(localStorage).some((text) => text.includes("A common draft")));
+    const two = await tabBeside(one);
+    await eventually(async () => assert.equal(await textOf(two), "A common draft"));
+    await typeInto(one, ".composer .editor__text", ", longer");
+    await eventually(async () => assert.equal(await textOf(two), "A common draft, longer"));
+    await one.close();
+    await bench.go(two, "#inbox");
+    await two.waitForSelector(".inbox__list");
+    await bench.go(two, fragment);
+    await eventually(async () => assert.equal(await textOf(two), "A common draft, longer"));
   });
 
   it("do not take a message for lost that another tab is sending", async () => {

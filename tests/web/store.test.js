@@ -364,6 +364,25 @@ describe("drafts", () => {
     assert.deepEqual(drafts.all().map(({ id, content }) => [id, content]), [[7, "some words and more"]]);
   });
 
+  it("stay as they were written where the server has trimmed or cut them, and beside those of another device", async () => {
+    const api = { create: async () => 7, edit: async () => {}, remove: async () => {} };
+    const drafts = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api, isSynchronized: () => true });
+    const to = { type: "stream", to: [1], topic: "a" };
+    const adopt = (content, more = {}) => drafts.adopt([{ id: 7, type: "stream", to: [1], topic: "a", content, timestamp: 5, ...more }]);
+    for (const [text, kept] of [["\nfour ", "four"], ["a long text", "a lo\n[message truncated]"]]) {
+      drafts.set(to, text, 5, true);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      adopt(kept);
+      assert.equal(drafts.get(to).content, text);
+    }
+    adopt("changed elsewhere", { timestamp: 6 });
+    assert.equal(drafts.get(to).content, "changed elsewhere");
+    const other = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api, isSynchronized: () => false });
+    other.set(to, "written without a connection", 5, false);
+    other.adopt([{ id: 8, type: "stream", to: [1], topic: "a", content: "written elsewhere", timestamp: 9 }]);
+    assert.deepEqual(other.all().map(({ content }) => content), ["written elsewhere", "written without a connection"]);
+  });
+
   it("are changed on the server again when they change during a request", async () => {
     const calls = [];
     let answer;

@@ -192,6 +192,58 @@ describe("what is being written", () => {
     assert.deepEqual([...kept.values()], ["the old draft", "taken back"]);
   });
 
+  it("follows its draft in another tab, and neither replaces the text of the other", () => {
+    const disk = new Map();
+    const entries = { all: () => new Map(disk), set: (key, text) => (text === null ? disk.delete(key) : disk.set(key, text)) };
+    const tab = () => {
+      const drafts = createDrafts({ entries, api: {}, isSynchronized: () => false });
+      const box = { text: "", write: (text) => { drafts.readAgain(); box.text = text; composition.save(true); } };
+      const composition = createComposition({ drafts: () => drafts, text: () => box.text, now: () => 1 });
+      /** As when the browser tells of a change in another tab. */
+      box.hear = () => {
+        drafts.readAgain();
+        box.text = composition.follow() ?? box.text;
+      };
+      box.open = () => { box.text = composition.open(topic(10, "a")); };
+      box.send = () => composition.sent(topic(10, "a"), () => { box.text = ""; });
+      return box;
+    };
+    const texts = () => [...disk.values()].map((text) => JSON.parse(text).content);
+    const [one, two] = [tab(), tab()];
+    one.open();
+    one.write("the draft");
+    two.hear();
+    two.open();
+    assert.equal(two.text, "the draft");
+    one.write("the draft, longer");
+    // The other tab is hidden before it hears of that, and keeps what it has.
+    two.write(two.text);
+    assert.deepEqual(texts(), ["the draft, longer"]);
+    two.hear();
+    assert.equal(two.text, "the draft, longer");
+    // Both are changed.
+    two.text = "the draft, shorter";
+    one.write("the draft, much longer");
+    two.hear();
+    assert.equal(two.text, "the draft, shorter");
+    two.write(two.text);
+    assert.deepEqual(texts(), ["the draft, much longer", "the draft, shorter"]);
+    two.write("the draft, shorter by far");
+    one.hear();
+    assert.deepEqual([one.text, ...texts()], ["the draft, much longer", "the draft, much longer", "the draft, shorter by far"]);
+    two.send();
+    assert.deepEqual(texts(), ["the draft, much longer"]);
+    two.open();
+    one.write("the last words");
+    two.hear();
+    assert.equal(two.text, "the last words");
+    one.text = "the very last words";
+    two.write("other words");
+    one.hear();
+    one.send();
+    assert.deepEqual(texts(), ["other words"], "what is sent is not the draft of the other tab");
+  });
+
   it("stays while one writes to another on purpose, and goes along with a conversation that moves", () => {
     const { composition, open } = bench();
     composition.show(topic(10, "a"), false);

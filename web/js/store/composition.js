@@ -17,7 +17,7 @@ const isSame = (one, other) => one !== null && other !== null && draftKey(one) =
 const SAVE_DELAY = 300;
 const SYNC_DELAY = 3000;
 
-/** @param {{ drafts: () => Pick<import("./drafts.js").Drafts, "get" | "set" | "freeKey" | "removeKey">, text: () => string, now: () => number, onSaved?: () => void }} how
+/** @param {{ drafts: () => Pick<import("./drafts.js").Drafts, "get" | "set" | "textOf" | "freeKey" | "removeKey">, text: () => string, now: () => number, onSaved?: () => void }} how
  *   `text`: what is in the box. */
 export function createComposition({ drafts, text, now, onSaved = () => {} }) {
   /** @type {Destination | null} */
@@ -26,17 +26,29 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
   let shown = null;
   /** Where the text is kept, if it is: beside a draft that the conversation has already. @type {string | null} */
   let key = null;
+  /** The draft as it was read or kept here. */
+  let known = "";
 
-  /** Keeps the text as a draft. @param {boolean} sync Whether the server is told now. */
+  /** The text of the draft if another tab or device has changed it. */
+  function changedElsewhere() {
+    const kept = key === null ? undefined : drafts().textOf(key);
+    return kept === known ? undefined : kept;
+  }
+
+  /** Keeps the text as a draft: beside one that was changed elsewhere, and not at all if it is what that was.
+   * @param {boolean} sync Whether the server is told now. */
   function save(sync) {
-    if (destination) {
-      const place = key ?? drafts().freeKey(destination, now());
-      key = drafts().set(destination, text(), now(), sync, place) ? place : null;
+    const content = text();
+    const isOther = changedElsewhere() !== undefined;
+    if (destination && !(isOther && content === known)) {
+      const place = key === null || isOther ? drafts().freeKey(destination, now()) : key;
+      key = drafts().set(destination, content, now(), sync, place) ? place : null;
+      known = content;
     }
     onSaved();
   }
   function removeDraft() {
-    if (key !== null) drafts().removeKey(key);
+    if (key !== null && changedElsewhere() === undefined) drafts().removeKey(key);
     key = null;
   }
   const saveSoon = debounce(() => save(false), SAVE_DELAY);
@@ -72,6 +84,7 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
       const draft = (next && drafts().get(next)?.content) ?? "";
       const result = content ?? draft;
       key = next && draft && result === draft ? draftKey(next) : null;
+      known = draft;
       return result;
     },
     /** The recipient changed, and the text goes with it. @param {Partial<Destination>} changes */
@@ -111,6 +124,14 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
       cancel();
       key = null;
       return true;
+    },
+    /** Takes over the draft from another tab or device, if nothing was changed here. @returns {string | null} the text for the box */
+    follow() {
+      const kept = changedElsewhere();
+      if (kept === undefined || text() !== known) return null;
+      cancel();
+      known = kept;
+      return kept;
     },
     /** A conversation moved. @param {Destination} from @param {Destination} to @param {Map<string, string>} places Where its drafts are now.
      * @returns {boolean} whether it is the one that is written to */

@@ -15,6 +15,12 @@ import { asObject, parseJson } from "../lib/parse.js";
 /** Too short to be worth keeping: none, or at most two ASCII characters. In other scripts, one character can be a word. */
 const TOO_SHORT = /^\s*\p{ASCII}{0,2}\s*$/u;
 
+/** The end of a text that the server has cut. */
+const CUT = /\n\[message truncated\]$/;
+
+/** Whether a text is what the server has, which removes white space around it and cuts what is too long. @param {string} own @param {string} kept */
+const isSame = (own, kept) => own.trim() === kept.trim() || (CUT.test(kept) && own.trim().startsWith(kept.replace(CUT, "").trim()));
+
 /** @param {Destination} destination */
 export function draftKey({ type, to, topic }) {
   if (to.length === 0) return type === "stream" ? `new/channel/${topic.toLowerCase()}` : "new/dm";
@@ -105,6 +111,8 @@ export function createDrafts({ entries, api, isSynchronized }) {
   return {
     /** @param {Destination} destination @returns {LocalDraft | undefined} */
     get: (destination) => drafts.get(draftKey(destination)),
+    /** @param {string} key */
+    textOf: (key) => drafts.get(key)?.content,
     /** Keeps a text. A text that is too short removes the draft.
      * @param {Destination} destination @param {string} content @param {number} now @param {boolean} sync Whether the server is told now.
      * @param {string} [key] Where it is kept, if the conversation has another draft.
@@ -169,12 +177,13 @@ export function createDrafts({ entries, api, isSynchronized }) {
       for (const draft of fromServer) {
         const destination = destinationOf(draft);
         let key = keys.get(draft.id) ?? draftKey(destination);
+        /** @param {LocalDraft} own */
+        const isNewer = (own) => own.timestamp - draft.timestamp >= (own.isChanged ? 0 : 1) || isSame(own.content, draft.content);
         const other = drafts.get(key);
-        if (other?.id !== undefined && other.id !== draft.id) key = `${key}#${draft.id}`;
+        // What the server never had stays beside what was written on another device.
+        if (other && other.id !== draft.id && (other.id !== undefined || !isNewer(other))) key = `${key}#${draft.id}`;
         const known = drafts.get(key);
-        const isAhead = known && known.timestamp - draft.timestamp >= (known.isChanged ? 0 : 1);
-        const isNewer = known && (isAhead || known.content === draft.content);
-        if (isNewer) put(key, Object.assign(known, { id: draft.id }));
+        if (known && isNewer(known)) put(key, Object.assign(known, { id: draft.id }));
         else put(key, { destination, content: draft.content, timestamp: draft.timestamp, id: draft.id });
       }
     },

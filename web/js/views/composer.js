@@ -281,6 +281,13 @@ export function createComposer(app) {
   });
 
   effect(() => {
+    store.on("drafts");
+    const text = composition.follow();
+    if (text === null) return;
+    editor.setValue(text);
+    typing.stop();
+  });
+  effect(() => {
     store.on("channels");
     if (composition.destination && !composition.isHere() && !recipients.contains(document.activeElement)) render();
     else showBanner();
