@@ -91,6 +91,36 @@ describe("pictures", () => {
     await eventually(async () => assert.deepEqual(await size(ada), await size(bob)));
   });
 
+  it("arrive in the text that they belong to, also while another conversation is open", async () => {
+    const { id } = await bench.server.send("Ada", "general", "slides", "The talk");
+    const path = join(tmpdir(), `teamchat-web-slides-${process.pid}.txt`);
+    writeFileSync(path, "text");
+    const ada = await as("Ada", await at("general", "slides"));
+    await untilText(ada, ".message-row", "The talk");
+    await ada.evaluate(() => {
+      const { send } = XMLHttpRequest.prototype;
+      const released = new Promise((resolve) => { window.release = resolve; });
+      XMLHttpRequest.prototype.send = function sendLate(...args) {
+        void released.then(() => send.apply(this, args));
+      };
+    });
+    await pressOn(ada, `[data-id="${id}"]`, "e");
+    for (const place of [".composer", ".message-row"]) {
+      const input = await ada.waitForSelector(`${place} input[type=file]`);
+      await input.uploadFile(path);
+      await untilEqual(ada, `${place} .editor__text`, (area) => area.value.includes("Uploading"), true);
+    }
+    await go(ada, await at("general", "elsewhere"));
+    await until(ada, () => document.querySelector(".composer .editor__text").placeholder.includes("elsewhere"));
+    await ada.evaluate(() => window.release());
+    await until(ada, () => !document.querySelector(".editor__uploads > *"));
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value, "");
+    await go(ada, await at("general", "slides"));
+    for (const place of [".composer", ".message-row"]) {
+      await untilEqual(ada, `${place} .editor__text`, (area) => area.value.includes("](/user_uploads/") && !area.value.includes("Uploading"), true);
+    }
+  });
+
   // Only Chromium can be made slow.
   it("are chosen with the button, and an upload can be cancelled", { skip: IS_FIREFOX }, async () => {
     const ada = await as("Ada", await at("general", "files"));

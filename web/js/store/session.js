@@ -144,6 +144,16 @@ export function createSession({ matches, requestTerms, tabs }) {
     }
   }
 
+  /** Replaces a part of unsent texts that are not in a box. @param {string} before @param {string} after */
+  function replaceKept(before, after) {
+    const now = Math.floor(Date.now() / 1000);
+    const replaced = (/** @type {string} */ text) => text.replace(before, () => after);
+    for (const [id, text] of edits.texts) if (text.includes(before)) edits.set(id, replaced(text));
+    for (const { key, destination, content } of drafts.all())
+      if (content.includes(before)) drafts.set(destination, replaced(content), now, true, key);
+    store.touch("drafts");
+  }
+
   /** A whole conversation moved: what is written to it goes along. @param {import("../../types/api.js").Event} event */
   function followMove(event) {
     if (event.type !== "update_message" || event.propagate_mode !== "change_all" || event.orig_subject === undefined) return;
@@ -264,6 +274,7 @@ export function createSession({ matches, requestTerms, tabs }) {
       return drafts;
     },
     edits,
+    replaceKept,
     recoveries,
     offline,
     showCopy,

@@ -170,12 +170,17 @@ function createUploadBox(app, textarea, { insertBlock, changed }) {
     },
   });
 
-  /** @param {string} before @param {string} after */
+  /** Replaces a part of the text, which may be in another box by now, or be kept as a draft. @param {string} before @param {string} after */
   function replaceText(before, after) {
-    const place = placeOf({ value: textarea.value, start: textarea.selectionStart, end: textarea.selectionEnd }, before, after);
+    /** @type {NodeListOf<HTMLTextAreaElement>} */
+    const boxes = document.querySelectorAll(".editor__text");
+    const box = [textarea, ...boxes].find((one) => one.isConnected && one.value.includes(before));
+    if (!box) return app.session.replaceKept(before, after);
+    const place = placeOf({ value: box.value, start: box.selectionStart, end: box.selectionEnd }, before, after);
     if (!place) return;
-    textarea.setRangeText(after, place.at, place.at + before.length, place.mode);
-    changed();
+    box.setRangeText(after, place.at, place.at + before.length, place.mode);
+    if (box === textarea) changed();
+    else box.dispatchEvent(new Event("input"));
   }
 
   /** @param {File[]} files */
