@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, clickButton, clickText, compose, countOf, eventually, intercept, onElement, onElements, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
+import { act, clickButton, clickText, clickToast, compose, countOf, eventually, intercept, onElement, onElements, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -242,6 +242,62 @@ describe("what is written", () => {
     await untilToast(ada, "Your text is among the drafts.");
     await go(ada, "#drafts");
     await untilText(ada, "dialog .row__text", "Not for long, but better");
+  });
+
+  it("becomes a draft when the message is deleted elsewhere: while another view is open, or none", async () => {
+    const ada = await as("Ada");
+    ada.expected.push(/400/);
+    for (const [text, leave] of [["Seen", "#inbox"], ["Unseen", "about:blank"]]) {
+      const { id } = await bench.server.send("Ada", "general", "gone", text);
+      await go(ada, await at("general", "gone"));
+      await pressOn(ada, `[data-id="${id}"]`, "e");
+      await untilFocus(ada, ".editor-form textarea");
+      await ada.keyboard.type(", but better");
+      await ada.goto(leave.startsWith("#") ? `${bench.server.url}/${leave}` : leave);
+      // The page that comes does not know the message.
+      if (leave.startsWith("#")) await ada.reload();
+      if (leave.startsWith("#")) await ada.waitForSelector(".inbox__list");
+      await bench.server.call("Ada", "DELETE", `/messages/${id}`);
+      if (!leave.startsWith("#")) await ada.goto(`${bench.server.url}/#inbox`);
+      await untilToast(ada, "Your text is among the drafts.");
+      await go(ada, "#drafts");
+      await untilText(ada, "dialog .row__text", `${text}, but better`);
+      await go(ada, "#inbox");
+    }
+  });
+
+  it("comes back after an edit is discarded, and stays while another is saved", async () => {
+    const { id } = await bench.server.send("Ada", "general", "hasty", "One");
+    const ada = await as("Ada", await at("general", "hasty"));
+    await pressOn(ada, `[data-id="${id}"]`, "e");
+    await untilFocus(ada, ".editor-form textarea");
+    await ada.keyboard.type(", two");
+    await ada.keyboard.press("Escape");
+    await clickToast(ada, "Undo", "The edit is discarded.");
+    await untilFocus(ada, ".editor-form textarea");
+    await untilEqual(ada, ".editor-form textarea", (area) => area.value, "One, two");
+    // The reply comes when more is written.
+    await ada.evaluate(() => {
+      const real = window.fetch;
+      const released = new Promise((resolve) => { window.release = resolve; });
+      window.fetch = async (url, options) => {
+        const response = await real(url, options);
+        if (options?.method === "PATCH") {
+          window.isAnswered = true;
+          await released;
+        }
+        return response;
+      };
+    });
+    await clickText(ada, ".editor-form .button--primary", "Save");
+    await until(ada, () => window.isAnswered);
+    await typeInto(ada, ".editor-form textarea", ", three");
+    await ada.evaluate(() => window.release());
+    await untilText(ada, ".message-row .content", "One, two");
+    await untilEqual(ada, ".editor-form textarea", (area) => area.value, "One, two, three");
+    await clickText(ada, ".editor-form .button--primary", "Save");
+    await until(ada, () => !document.querySelector(".editor-form"));
+    await untilText(ada, ".message-row .content", "One, two, three");
   });
 
   it("asks before it replaces an edit from elsewhere", async () => {

@@ -99,9 +99,10 @@ export function createSession({ matches, requestTerms, tabs }) {
       drafts.pushAll();
       outbox.connected();
       recoveries.value += 1;
+      void checkEdits();
     },
     onEvents(events) {
-      for (const event of events) if (event.type === "delete_message") keepEdits(event.message_ids ?? [event.message_id]);
+      for (const event of events) if (event.type === "delete_message") keepEdits(event);
       applyEvents(store, events, {
         matches: (range, message) => matches(store, range.terms, message),
         onMessage(message, event) {
@@ -129,18 +130,33 @@ export function createSession({ matches, requestTerms, tabs }) {
     },
   });
 
-  /** Messages are deleted: what was written into one of them becomes a draft. @param {number[]} ids */
-  function keepEdits(ids) {
-    for (const id of ids) {
-      const text = edits.texts.get(String(id));
-      const message = store.messages.byId.get(id);
-      if (!text || !message) continue;
-      edits.set(String(id), null);
-      const now = Math.floor(Date.now() / 1000);
-      const destination = destinationOf(store, message);
-      drafts.set(destination, text, now, true, drafts.freeKey(destination, now));
-      store.touch("drafts");
-      tell(t("The message that you were editing was deleted. Your text is among the drafts."), true);
+  /** Messages are deleted: what was written into one of them becomes a draft. @param {import("../../types/api.js").Event} event */
+  function keepEdits(event) {
+    const isChannel = event.message_type === "stream";
+    /** @type {Destination} */
+    const place = isChannel ? { type: "stream", to: [event.stream_id], topic: event.topic } : { type: "direct", to: [], topic: "" };
+    for (const id of event.message_ids ?? [event.message_id]) keepEdit(id, place);
+  }
+
+  /** A message is gone. @param {number} id @param {Destination} place For a message that is not known here. */
+  function keepEdit(id, place) {
+    const text = edits.texts.get(String(id));
+    if (!text) return;
+    const message = store.messages.byId.get(id);
+    edits.set(String(id), null);
+    const now = Math.floor(Date.now() / 1000);
+    const destination = message ? destinationOf(store, message) : place;
+    drafts.set(destination, text, now, true, drafts.freeKey(destination, now));
+    store.touch("drafts");
+    tell(t("The message that you were editing was deleted. Your text is among the drafts."), true);
+  }
+
+  /** Finds messages that were deleted while no events came. */
+  async function checkEdits() {
+    for (const key of [...edits.texts.keys()]) {
+      const id = Number(key);
+      const isGone = (/** @type {unknown} */ error) => error instanceof ApiError && error.status === 400;
+      await api.getMessage(id).catch((error) => isGone(error) && keepEdit(id, { type: "stream", to: [], topic: "" }));
     }
   }
 

@@ -52,18 +52,37 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
     if (before instanceof HTMLElement) before.hidden = false;
     if (around instanceof HTMLElement) around.focus({ preventScroll: true });
   };
-  const save = async () => {
+  const saveOnce = async () => {
     const text = editor.value();
+    if (!form.isConnected) return;
     if (text.trim() === reply.message.content.trim()) return close();
     const prev_content_sha256 = await digestOf(reply.message.content);
     const edit = updateMessage(message.id, { content: text, ...(prev_content_sha256 ? { prev_content_sha256 } : {}) });
     const done = await session.attempt(edit.catch((error) => replaceOther(error, () => updateMessage(message.id, { content: text }))));
-    if (done) close();
+    if (!done) return;
+    // What was written during the request is another edit, of the text as the server trims it.
+    reply.message.content = text.replace(/^\n+|\s+$/g, "");
+    if (editor.value() === text) close();
+  };
+  /** One request after the other: each replaces the text of the one before. */
+  let saved = Promise.resolve();
+  const save = () => {
+    saved = saved.then(saveOnce);
+  };
+  const discard = () => {
+    const text = editor.value();
+    close();
+    if (text === reply.message.content) return;
+    const undo = () => {
+      session.edits.set(key, text);
+      void editMessage(app, message, app.timeline);
+    };
+    session.tell(t("The edit is discarded."), false, { label: t("Undo"), run: undo });
   };
   const editor = createEditor(app, {
     label: t("Edit message"),
     value: session.edits.texts.get(key) ?? reply.message.content,
-    onSend: () => void save(),
+    onSend: save,
     onInput: () => session.edits.set(key, editor.value() === reply.message.content ? null : editor.value()),
     channel: message.stream_id ?? null,
     isChannel: message.type === "stream",
@@ -76,15 +95,15 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
     h(
       "div",
       { class: "dialog__buttons" },
-      h("button", { type: "button", class: "button", onclick: close }, t("Cancel")),
-      h("button", { type: "button", class: "button button--primary", onclick: () => void save() }, t("Save")),
+      h("button", { type: "button", class: "button", onclick: discard }, t("Cancel")),
+      h("button", { type: "button", class: "button button--primary", onclick: save }, t("Save")),
     ),
   );
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.defaultPrevented) return;
     event.stopPropagation();
     event.preventDefault();
-    close();
+    discard();
   });
   content.hidden = true;
   content.after(form);
