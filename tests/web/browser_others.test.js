@@ -300,6 +300,23 @@ describe("what is written", () => {
     await untilText(ada, ".message-row .content", "One, two, three");
   });
 
+  it("stays after a command that is refused, and a press beside a dialog", async () => {
+    const ada = await as("Ada", await at("general", "commands"));
+    ada.expected.push(/400/);
+    await intercept(ada, (request) => request.method() === "PATCH" && request.url().endsWith("/json/settings") && [400, { result: "error", msg: "Not now" }]);
+    await compose(ada, "/dark");
+    await untilToast(ada, "Not now");
+    assert.equal(await text(ada), "/dark");
+    await go(ada, "#invite");
+    await typeInto(ada, "dialog textarea", "dan@example.com");
+    await ada.mouse.click(5, 5);
+    assert.equal(await onElement(ada, "dialog textarea", (area) => area.value), "dan@example.com");
+    await go(ada, "#drafts");
+    await untilText(ada, "dialog", "Drafts");
+    await ada.mouse.click(5, 5);
+    await until(ada, () => !document.querySelector("dialog"));
+  });
+
   it("asks before it replaces an edit from elsewhere", async () => {
     const { id } = await bench.server.send("Ada", "general", "twice", "First");
     const ada = await as("Ada", await at("general", "twice"));

@@ -168,10 +168,10 @@ export function createComposer(app) {
 
   /** Commands that are not messages. */
   async function runCommand() {
-    const settings = writing.commandSettings(editor.value());
+    const command = editor.value();
+    const settings = writing.commandSettings(command);
     if (!settings) return false;
-    await session.attempt(updateSettings(settings));
-    editor.setValue("");
+    if ((await session.attempt(updateSettings(settings))) && editor.value() === command) editor.setValue("");
     return true;
   }
 
@@ -198,8 +198,11 @@ export function createComposer(app) {
   }
 
   function openMenu() {
+    const { destination } = composition;
     showSendMenu(app, parts.more, {
-      ...{ editor, checked, sent },
+      ...{ editor, checked },
+      // Another conversation may have been opened during the request.
+      sent: (to) => composition.destination === destination && sent(to),
       keep() {
         putAside();
         session.tell(t("Saved as draft."));

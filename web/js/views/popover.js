@@ -128,8 +128,16 @@ export function showDialog(title, body, options = {}) {
     const isLost = document.activeElement === null || document.activeElement === document.body;
     if (isLost && before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
   });
+  // A press beside the dialog does not discard what is written in it.
+  let isWritten = false;
+  dialog.addEventListener("input", ({ target }) => {
+    isWritten ||= target instanceof HTMLTextAreaElement;
+  });
+  dialog.addEventListener("submit", () => {
+    isWritten = false;
+  });
   dialog.addEventListener("pointerdown", (event) => {
-    if (event.target === dialog) close();
+    if (event.target === dialog && !isWritten) close();
   });
   document.body.append(dialog);
   dialog.showModal();

@@ -14,7 +14,7 @@ import { showWidgetForm } from "./widget_dialog.js";
 
 /** @param {App} app @param {Element} opener
  * @param {{ editor: import("../../types/app.js").Editor, checked: () => Promise<{ destination: Destination, content: string } | null>,
- *   sent: (to: Destination) => void, keep: () => void }} how `keep`: keeps the text as a draft. */
+ *   sent: (to: Destination) => unknown, keep: () => void }} how `keep`: keeps the text as a draft. */
 export function showSendMenu(app, opener, { editor, checked, sent, keep }) {
   const { store, session } = app;
   showMenu(
