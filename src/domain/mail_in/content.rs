@@ -43,18 +43,19 @@ pub fn markdown(mail: &Mail, options: MailOptions, links: &[String]) -> String {
 fn own_text(mail: &Mail, options: MailOptions) -> String {
     let keeps_quotes = options.include_quotes || is_forwarded(&mail.subject);
     let is_there = |text: &String| !text.trim().is_empty();
+    let without_footer = |text| if options.include_footer { text } else { without_footer(text) };
     let plain = || {
         let text = mail.text.as_ref().filter(|text| is_there(text))?;
         let text = &text[..text.floor_char_boundary(MAX_TEXT)];
-        Some(if keeps_quotes { text.to_owned() } else { without_quotes(text) })
+        // Mutt and others write the signature below the quoted mail.
+        Some(if keeps_quotes { text.to_owned() } else { without_quotes(without_footer(text)) })
     };
     let html = || {
         let text = to_markdown(mail.html.as_ref()?, keeps_quotes);
         Some(if keeps_quotes { text } else { without_quote_of_outlook(&text) }).filter(is_there)
     };
     let text = if options.prefer_html { html().or_else(plain) } else { plain().or_else(html) };
-    let text = text.unwrap_or_default();
-    if options.include_footer { text } else { without_footer(&text).to_owned() }
+    without_footer(&text.unwrap_or_default()).to_owned()
 }
 
 #[cfg(test)]
@@ -84,6 +85,12 @@ mod tests {
             (&mail(Some(" \n"), Some("<p>html</p>")), none, "html"),
             (&mail(Some("text"), None), MailOptions { prefer_html: true, ..none }, "text"),
             (&mail(Some("text\n--\nfoot"), None), none, "text"),
+            (
+                &mail(Some("text\n\nOn Sun 29 Nov, Ada wrote:\n> old\n> -- \n> Ada\n\n-- \nBob"), None),
+                none,
+                "text",
+            ),
+            (&mail(Some("text\n-- \nBob\n\n-----Original Message-----\nold\n-- \nAda"), None), none, "text"),
             (&mail(Some("text\n--\nfoot"), None), footer, "text\n--\nfoot"),
             (&mail(None, None), none, "(No email body)"),
             (&mail(Some("--\nonly a footer"), None), none, "(No email body)"),
