@@ -144,6 +144,13 @@ impl Mail {
         if is_text && !is_attached && name.is_none() {
             let charset = kind.and_then(|kind| kind.attribute("charset")).unwrap_or("utf-8");
             let text = charset::decode_lossy(Some(&format!("text/plain; charset=\"{charset}\"")), &content);
+            let has = |name, value: &str| {
+                let found = kind.and_then(|kind| kind.attribute(name));
+                found.is_some_and(|found| found.eq_ignore_ascii_case(value))
+            };
+            if subtype == "plain" && has("format", "flowed") {
+                return self.add_text(&joined_lines(&text, has("delsp", "yes")), false);
+            }
             return self.add_text(&text, subtype == "html");
         }
         if content.is_empty() || self.attachments.len() >= MAX_ATTACHMENTS {
@@ -215,6 +222,39 @@ fn decoded<'a>(encoding: Option<&str>, body: &'a [u8]) -> Cow<'a, [u8]> {
         _ => None,
     };
     decoded.map_or(Cow::Borrowed(body), Cow::Owned)
+}
+
+/// Joins the lines that a mail program has broken, which end with a space (`format=flowed`, RFC 3676). Line breaks would remain in
+/// the message. `deletes_space` is true if the space is no part of the text (`delsp=yes`).
+fn joined_lines(text: &str, deletes_space: bool) -> String {
+    let mut joined = String::with_capacity(text.len());
+    // The depth of quotation of the line that goes on.
+    let mut open = None;
+    for line in text.lines() {
+        let content = line.trim_start_matches('>');
+        let (quotes, _) = line.split_at(line.len() - content.len());
+        // This space protects what follows: a space, a quotation mark, or the word "From".
+        let content = content.strip_prefix(' ').unwrap_or(content);
+        let is_fixed = content.is_empty() || content == "-- ";
+        if is_fixed || open != Some(quotes.len()) {
+            if open.is_some() {
+                joined.push('\n');
+            }
+            joined.push_str(quotes);
+            joined.push_str(if quotes.is_empty() { "" } else { " " });
+        }
+        let goes_on = !is_fixed && content.ends_with(' ');
+        open = goes_on.then_some(quotes.len());
+        joined.push_str(if goes_on && deletes_space {
+            content.strip_suffix(' ').unwrap_or(content)
+        } else {
+            content
+        });
+        if !goes_on {
+            joined.push('\n');
+        }
+    }
+    joined
 }
 
 /// The name of a file that the sender gave none.
@@ -313,6 +353,31 @@ mod tests {
             let raw = [raw.as_bytes(), b"\xe9"].concat();
             assert_eq!(read(&raw, &OwnMail::default()).unwrap().text.as_deref(), Some(text), "{charset}");
         }
+    }
+
+    #[test]
+    fn flowed_lines_are_joined() {
+        let flowed = |parameters: &str, text: &str| {
+            mail(&format!("Content-Type: text/plain; {parameters}\n\n{text}")).text.unwrap()
+        };
+        for (text, joined) in [
+            ("one \ntwo \nthree\nfour\n", "one two three\nfour\n"),
+            // A program that leaves a space at the end of a paragraph.
+            ("one \n\ntwo\n", "one \n\ntwo\n"),
+            // Protected lines.
+            (" From here\n > no quote\n  two spaces\n", "From here\n> no quote\n two spaces\n"),
+            (
+                "> one \n> two\n>> three\n>>four \n>\n>five \nsix",
+                "> one two\n>> three\n>> four \n> \n> five \nsix\n",
+            ),
+            ("one \n-- \nAda \nLovelace\n", "one \n-- \nAda Lovelace\n"),
+            ("one ", "one "),
+            ("", ""),
+        ] {
+            assert_eq!(flowed("charset=utf-8; format=flowed", text), joined, "{text:?}");
+            assert_eq!(flowed("charset=utf-8", text), text);
+        }
+        assert_eq!(flowed("Format=\"Flowed\"; DelSp=Yes", "日 \n本  \nx\n"), "日本 x\n");
     }
 
     #[test]
