@@ -99,10 +99,11 @@ pub fn read(raw: &[u8], own: &OwnMail) -> Result<Mail, Unreadable> {
         if head.len() > MAX_HEADERS {
             return Err(Unreadable::HeadersTooLong);
         }
-        let headers = MessageParser::default().parse_headers(head).unwrap_or_default();
+        let head = undeclared(head);
+        let headers = MessageParser::default().parse_headers(head.as_bytes()).unwrap_or_default();
         if headers.parts.is_empty() {
             // Without headers a part is plain text.
-            mail.add_text(&charset::decode_lossy(None, body), false);
+            mail.add_text(&undeclared(body), false);
             continue;
         }
         if depth == 0 {
@@ -142,8 +143,12 @@ impl Mail {
         let name = headers.attachment_name();
         let is_text = ctype == "text" && matches!(subtype.as_str(), "plain" | "html");
         if is_text && !is_attached && name.is_none() {
-            let charset = kind.and_then(|kind| kind.attribute("charset")).unwrap_or("utf-8");
-            let text = charset::decode_lossy(Some(&format!("text/plain; charset=\"{charset}\"")), &content);
+            let text = match kind.and_then(|kind| kind.attribute("charset")) {
+                Some(charset) => {
+                    charset::decode_lossy(Some(&format!("text/plain; charset=\"{charset}\"")), &content)
+                }
+                None => undeclared(&content),
+            };
             let has = |name, value: &str| {
                 let found = kind.and_then(|kind| kind.attribute(name));
                 found.is_some_and(|found| found.eq_ignore_ascii_case(value))
@@ -222,6 +227,12 @@ fn decoded<'a>(encoding: Option<&str>, body: &'a [u8]) -> Cow<'a, [u8]> {
         _ => None,
     };
     decoded.map_or(Cow::Borrowed(body), Cow::Owned)
+}
+
+/// Decodes text without a charset: UTF-8, or else windows-1252, as old programs and devices send it.
+fn undeclared(text: &[u8]) -> Cow<'_, str> {
+    let legacy = |_| charset::decode_lossy(Some("text/plain; charset=windows-1252"), text);
+    charset::decode(None, text).unwrap_or_else(legacy)
 }
 
 /// Joins the lines that a mail program has broken, which end with a space (`format=flowed`, RFC 3676). Line breaks would remain in
@@ -352,6 +363,21 @@ mod tests {
             let raw = format!("Content-Type: text/plain; charset={charset}\r\n\r\nn");
             let raw = [raw.as_bytes(), b"\xe9"].concat();
             assert_eq!(read(&raw, &OwnMail::default()).unwrap().text.as_deref(), Some(text), "{charset}");
+        }
+    }
+
+    #[test]
+    fn texts_without_a_charset_are_utf_8_or_windows_1252() {
+        for text in [&b"Gr\xc3\xbc\xc3\x9fe"[..], b"Gr\xfc\xdfe"] {
+            for header in ["MIME-Version: 1.0\r\n", "Content-Type: text/plain\r\n"] {
+                let raw = [&b"Subject: "[..], text, b"\r\n", header.as_bytes(), b"\r\n", text].concat();
+                let mail = read(&raw, &OwnMail::default()).unwrap();
+                assert_eq!(
+                    (mail.subject.as_str(), mail.text.as_deref()),
+                    ("Grüße", Some("Grüße")),
+                    "{header}"
+                );
+            }
         }
     }
 
