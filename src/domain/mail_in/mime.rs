@@ -8,7 +8,9 @@ use bytes::Bytes;
 use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::{Address, Message, MessageParser, MimeHeaders};
+use regex::Regex;
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// The most levels of parts within parts.
 const MAX_DEPTH: usize = 20;
@@ -24,6 +26,12 @@ const MAX_ATTACHMENTS: usize = 50;
 
 /// The longest name and address of a sender, in characters.
 const MAX_SENDER: usize = 320;
+
+/// The first parameter of a divided name, and where another one follows.
+static FIRST_OF_NAME: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)\b((?:file)?name\*)0\*=").ok());
+static REST_OF_NAME: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?i)([^"\s;])\s*;\s*(?:file)?name\*[1-9][0-9]*\*="#).ok());
 
 /// A mail that was read.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -100,6 +108,7 @@ pub fn read(raw: &[u8], own: &OwnMail) -> Result<Mail, Unreadable> {
             return Err(Unreadable::HeadersTooLong);
         }
         let head = undeclared(head);
+        let head = with_whole_names(&head);
         let headers = MessageParser::default().parse_headers(head.as_bytes()).unwrap_or_default();
         if headers.parts.is_empty() {
             // Without headers a part is plain text.
@@ -233,6 +242,18 @@ fn decoded<'a>(encoding: Option<&str>, body: &'a [u8]) -> Cow<'a, [u8]> {
 fn undeclared(text: &[u8]) -> Cow<'_, str> {
     let legacy = |_| charset::decode_lossy(Some("text/plain; charset=windows-1252"), text);
     charset::decode(None, text).unwrap_or_else(legacy)
+}
+
+/// Joins the parameters to which mail programs divide a long name of a file (RFC 2231). The parser decodes each of them on its own,
+/// and Mutt divides within characters.
+fn with_whole_names(head: &str) -> Cow<'_, str> {
+    match (FIRST_OF_NAME.as_ref(), REST_OF_NAME.as_ref()) {
+        (Some(first), Some(rest)) if first.is_match(head) => {
+            let joined = rest.replace_all(head, "$1");
+            Cow::Owned(first.replace_all(&joined, "$1=").into_owned())
+        }
+        _ => Cow::Borrowed(head),
+    }
 }
 
 /// Joins the lines that a mail program has broken, which end with a space (`format=flowed`, RFC 3676). Line breaks would remain in
@@ -378,6 +399,22 @@ mod tests {
                     "{header}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn divided_names_of_files_are_joined() {
+        for (parameters, name) in [
+            (
+                "filename*0*=utf-8''M%C3%A4rz%20%E2%80;\n\tfilename*1*=%93%20a;\n\tfilename*2*=.txt",
+                "März – a.txt",
+            ),
+            ("filename*0*=iso-8859-1''M%E4;\n filename*1*=%E4.txt", "Mää.txt"),
+            ("filename*0*=utf-8''M%C3%A4rz; filename*1=\"a.txt\"", "Märza.txt"),
+        ] {
+            let read = mail(&format!("Content-Disposition: attachment;\n\t{parameters}\n\nx"));
+            let names: Vec<&str> = read.attachments.iter().map(|file| file.name.as_str()).collect();
+            assert_eq!(names, [name]);
         }
     }
 
