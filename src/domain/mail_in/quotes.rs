@@ -98,7 +98,7 @@ pub fn without_quote_of_outlook(text: &str) -> String {
 }
 
 /// The number of lines at the beginning that name the sender and the time of a quoted mail, and whether their language is known.
-/// In others, they have a time and an address in angle brackets.
+/// In others, they have a time and an address in angle brackets. Emacs writes no time.
 fn attribution(lines: &[&str]) -> Option<(usize, bool)> {
     let first = lines.first().filter(|line| !line.trim().is_empty() && line.len() < 400)?;
     let mut joined = first.trim_start().to_owned();
@@ -107,7 +107,9 @@ fn attribution(lines: &[&str]) -> Option<(usize, bool)> {
             // There is a time in it.
             let is_dated = joined.contains(|c: char| c.is_ascii_digit());
             let is_known = is_dated && ATTRIBUTIONS.is_match(&joined);
-            let is_other = first.contains('<') && CLOCK.is_match(first) && joined.contains('@');
+            let is_other = first.contains('<')
+                && (CLOCK.is_match(first) || joined.trim_end().ends_with(" writes:"))
+                && joined.contains('@');
             return (is_known || is_other).then_some((length, is_known));
         }
         let more = lines.get(length).filter(|line| line.len() < 400 && !line.trim().is_empty())?;
@@ -158,6 +160,7 @@ mod tests {
                 "Svar\n\nDen sön 29 nov. 2026 kl 07:59 skrev Ada Lovelace <\nada@example.com>:\n\n> gammal",
                 "Svar",
             ),
+            ("new\n\nAda Lovelace <ada@example.com> writes:\n\n> old", "new"),
             // Outlook.
             (
                 "novo\n\nDe: Ada <a@example.com>\nEnviada em: domingo, 29 de novembro\nPara: Bob\n\nvelho",
