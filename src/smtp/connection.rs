@@ -35,6 +35,10 @@ const MAX_RECEIVED: usize = 512 << 10;
 /// The longest error that is kept, in characters.
 const MAX_ERROR: usize = 500;
 
+/// Words of permanent refusals that are about the sender or the client, with the enhanced status codes of RFC 3463: policy, and the
+/// sender's address. Exim has no such codes.
+const SENDER_REFUSALS: [&str; 5] = [" 5.7.", "#5.7.", " 5.1.7 ", " 5.1.8 ", "relay not permitted"];
+
 /// The scope of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
@@ -108,7 +112,7 @@ impl Connection {
             self.smtp.command(mail).await.map_err(|error| refusal(&error, RefusalKind::Server))?;
             for to in envelope.to() {
                 let rcpt = Rcpt::new(to.clone(), Vec::new());
-                self.smtp.command(rcpt).await.map_err(|error| refusal(&error, RefusalKind::Letter))?;
+                self.smtp.command(rcpt).await.map_err(|error| recipient_refusal(&error))?;
             }
             self.smtp.command(Data).await.map_err(|error| refusal(&error, RefusalKind::Letter))
         };
@@ -201,6 +205,17 @@ fn refusal(error: &smtp::Error, permanent: RefusalKind) -> Refusal {
         _ => RefusalKind::Server,
     };
     Refusal::new(kind, &describe(error))
+}
+
+/// The refusal of a recipient. Mail servers such as Postfix refuse the sender and the client here too, once they know all of the
+/// envelope. The operator can change what they complain about, so such emails wait.
+fn recipient_refusal(error: &smtp::Error) -> Refusal {
+    let mut refusal = refusal(error, RefusalKind::Letter);
+    let has = |words: &&str| refusal.text.contains(words);
+    if refusal.kind == RefusalKind::Letter && SENDER_REFUSALS.iter().any(has) {
+        refusal.kind = RefusalKind::Later;
+    }
+    refusal
 }
 
 /// The words of the mail server with their code, or the error with its causes.

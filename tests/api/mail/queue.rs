@@ -47,6 +47,28 @@ async fn a_letter_that_is_refused_for_now_is_tried_again_and_holds_up_no_other()
 }
 
 #[tokio::test]
+async fn letters_wait_for_a_mail_server_that_refuses_the_sender_with_the_recipient() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    let refusals = [
+        "554 5.7.1 <a@example.com>: Relay access denied",
+        "550 5.1.8 <chat@example.com>: Sender address rejected: Domain not found",
+        "550 relay not permitted",
+    ];
+    sink.reply(&refusals.map(|refusal| Reply::Refuse("RCPT", refusal)));
+    owner.post("/invites", invitation("a@example.com,b@example.com,c@example.com")).await.ok();
+    settle(&server).await;
+    assert_eq!(waiting(&server).await, ["a@example.com 1", "b@example.com 1", "c@example.com 1"]);
+    let failing = server.app().mail.deliveries.failing().unwrap();
+    assert_eq!(failing.error, refusals[2]);
+    server.clock.advance(60);
+    settle(&server).await;
+    let to: Vec<String> = sink.rest().into_iter().map(|letter| letter.to).collect();
+    assert_eq!(to, ["a@example.com", "b@example.com", "c@example.com"]);
+    assert_eq!(server.app().mail.deliveries.failing(), None);
+}
+
+#[tokio::test]
 async fn a_letter_whose_answer_is_lost_comes_again_with_the_same_message_id() {
     let (server, mut sink) = start().await;
     let owner = server.owner().await;
