@@ -6,6 +6,7 @@ use lettre::message::{Mailbox, MultiPart};
 use lettre::{Address, Message as Formatted};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, UNIX_EPOCH};
+use url::Host;
 
 /// The longest `From` and `To` with a name, in characters; longer ones have the address alone.
 const MAX_MAILBOX: usize = 320;
@@ -60,7 +61,8 @@ impl Message {
     /// Writes the email as it is sent from an address, and returns it with its envelope.
     pub(super) fn format(&self, sender: &str) -> Result<(Envelope, Vec<u8>), InvalidMessage> {
         let invalid = |error: &dyn std::error::Error| InvalidMessage(error.to_string());
-        let address = |text: &str| text.parse::<Address>().map_err(|error| invalid(&error));
+        let address =
+            |text: &str| text.parse::<Address>().map(with_ascii_domain).map_err(|error| invalid(&error));
         let (from, to) = (address(sender)?, address(&self.to)?);
         let envelope =
             Envelope::new(Some(from.clone()), vec![to.clone()]).map_err(|error| invalid(&error))?;
@@ -101,6 +103,14 @@ impl Message {
         let body = MultiPart::alternative_plain_html(whole_lines(&self.text), whole_lines(&self.html));
         let formatted = builder.multipart(body).map_err(|error| invalid(&error))?;
         Ok((formatted.envelope().clone(), formatted.formatted()))
+    }
+}
+
+/// An address with its domain as in the DNS. Mail servers need SMTPUTF8 then only for letters before the `@`.
+fn with_ascii_domain(address: Address) -> Address {
+    match Host::parse(address.domain()) {
+        Ok(Host::Domain(domain)) => Address::new(address.user(), domain).unwrap_or(address),
+        _ => address,
     }
 }
 
@@ -207,6 +217,19 @@ mod tests {
         for to in ["ada@example.com\r\nBcc: eve@example.com", "ada@example.com, eve@example.com", "ada", ""] {
             let letter = Message { to: to.to_owned(), ..self::letter() };
             assert!(letter.format("chat@example.com").is_err(), "{to}");
+        }
+    }
+
+    #[test]
+    fn domains_are_written_in_ascii() {
+        for (to, expected) in [
+            ("ada@exämple.com", "ada@xn--exmple-cua.com"),
+            ("zoë@exämple.com", "zoë@xn--exmple-cua.com"),
+            ("ada@[127.0.0.1]", "ada@[127.0.0.1]"),
+        ] {
+            let letter = Message { to: to.to_owned(), to_name: None, ..letter() };
+            let envelope = letter.format("chat@example.com").unwrap().0;
+            assert_eq!(envelope.to(), [expected.parse::<Address>().unwrap()]);
         }
     }
 
