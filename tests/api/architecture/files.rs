@@ -202,6 +202,8 @@ fn the_systemd_unit_restricts_the_server() {
     let expected = [
         "DynamicUser=yes",
         "StateDirectory=teamchat",
+        // For `unix:/run/teamchat/...`, as the book writes it.
+        "RuntimeDirectory=teamchat",
         "UMask=0077",
         "ProtectSystem=strict",
         "ProtectHome=yes",
