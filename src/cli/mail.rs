@@ -83,7 +83,7 @@ impl TestCommand {
         };
         let (server, words) = (text(&answer, "server"), text(&answer, "words"));
         if answer["sent"] != true {
-            return Err(format!("{server} refused the email to {address}: {words}").into());
+            return Err(format!("{server} did not accept the email to {address}: {words}").into());
         }
         if serve.output.json {
             return print(|out| writeln!(out, "{answer}"));
