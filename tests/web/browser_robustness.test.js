@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickText, enter, eventually, onElement, onElements, pressOn, setUp, until, untilEqual, untilText } from "./harness.js";
+import { axeViolations, clickText, enter, eventually, onElement, onElements, pressOn, setUp, until, untilEqual, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -89,6 +89,32 @@ describe("one message does not hide the others", () => {
     await onElements(ada, ".people [data-card]", (buttons) => buttons.find((button) => button.ariaLabel.includes("Bob")).click());
     await clickText(ada, ".card button", "Profile");
     await untilText(ada, "dialog", "Bob 100%");
+  });
+});
+
+describe("what is wide", () => {
+  it("scrolls by itself or wraps, and the conversation does not scroll sideways", async () => {
+    const name = `Wolf ${"Featherstone-".repeat(6)}haugh`;
+    await bench.server.person("Wolf");
+    await server("Wolf", "PATCH", "/settings", { full_name: name });
+    const sum = Array.from({ length: 40 }, (_, index) => `x_{${index}}`).join("+");
+    const texts = [`as $$${sum}$$ shows`, `* so $$${sum}$$`, `> and $$${sum}$$`, `\`\`\`math\n${sum}\n\`\`\``, `@**${name}** comes <time:2027-09-22T12:00:00Z> to ${"w".repeat(200)}`];
+    const ids = [];
+    for (const text of texts) ids.push((await bench.server.send("Bob", "general", "wide", text)).id);
+    const ada = await as("Ada", await at("general", "wide"), { width: 320, height: 640, touch: true });
+    await untilRows(ada, ids);
+    await until(ada, () => document.querySelectorAll(".message-row math").length === 4);
+    await eventually(async () => assert.deepEqual(await tooWide(ada), []));
+    assert.deepEqual(await axeViolations(ada, "scrollable-region-focusable"), []);
+    // The bar that stays in sight is one line.
+    const topic = "w".repeat(60);
+    for (let count = 0; count < 20; count++) await bench.server.send("Bob", "general", topic, `Point ${count}`);
+    await go(ada, "#narrow/channel/1-general");
+    await untilText(ada, ".message-row", "Point 19");
+    await eventually(async () => assert.ok((await onElement(ada, ".timeline__sticky", (bar) => bar.clientHeight)) < 50));
+    await go(ada, "#message-formatting");
+    await untilText(ada, "dialog td", "strikethrough");
+    await eventually(async () => assert.equal(await onElement(ada, ".dialog__body", (body) => body.scrollWidth - body.clientWidth), 0));
   });
 });
 

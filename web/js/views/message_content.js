@@ -26,6 +26,9 @@ const BLOCKS = "p, li, h1, h2, h3, h4, h5, h6, td, th, .spoiler-header, .spoiler
 /** A text whose first letter is Hebrew, Arabic, or of another script from right to left. */
 const RIGHT_TO_LEFT = /^\P{L}*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u;
 
+/** Formulas with more characters than this, with their source, may be wider than a phone. */
+const LONG_FORMULA = 40;
+
 /** Turns HTML of the server into nodes. @param {string} html @returns {DocumentFragment} */
 export function parseHtml(html) {
   const template = document.createElement("template");
@@ -113,8 +116,9 @@ function refine(app, root, message) {
   });
   each(".spoiler-block", (element) => refineSpoiler(element));
   each(".codehilite", (element) => refineCode(app, element));
-  each("pre", (element) => {
-    element.tabIndex = 0;
+  // What may scroll sideways can be reached by keyboard.
+  each("pre, .katex-display, .katex:not(.katex-display *)", (element) => {
+    if (!element.matches(".katex") || (element.textContent ?? "").length > LONG_FORMULA) element.tabIndex = 0;
   });
   each(".message_embed_image", (element) => element.remove());
   each("table", (element) =>
