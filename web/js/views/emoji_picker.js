@@ -48,7 +48,7 @@ export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
 
   /** @param {{ title: string, emoji: CatalogEmoji[] }} section */
   const sectionElement = ({ title, emoji }) =>
-    h("section", { class: "emoji-section", "aria-label": title }, h("h3", null, title), h("div", null, emoji.map(emojiButton)));
+    h("section", { class: "emoji-section", "aria-label": title }, h("h2", null, title), h("div", null, emoji.map(emojiButton)));
 
   function show() {
     const all = allEmoji(app.store);

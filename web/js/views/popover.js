@@ -24,8 +24,9 @@ export function showPopover(opener, content, { role = "dialog", label, at }) {
     return;
   }
   open?.close();
-  const host = opener.closest("dialog[open]") ?? document.body;
-  const element = h("div", { class: "popover", role, "aria-label": label, tabindex: "-1" }, content);
+  // In the landmark of what opened it, but above everything.
+  const host = opener.closest("dialog[open], main, nav, aside") ?? document.body;
+  const element = h("div", { class: "popover", popover: "manual", role, "aria-label": label, tabindex: "-1" }, content);
   const before = document.activeElement;
   const onPress = (/** @type {Event} */ event) => {
     const target = /** @type {Node} */ (event.target);
@@ -50,6 +51,7 @@ export function showPopover(opener, content, { role = "dialog", label, at }) {
   element.addEventListener("keydown", onKey);
   document.addEventListener("pointerdown", onPress, true);
   host.append(element);
+  element.showPopover();
   open = { element, opener, close };
   opener.setAttribute("aria-expanded", "true");
   place(element, at ? new DOMRect(at.x, at.y, 0, 0) : opener.getBoundingClientRect());
