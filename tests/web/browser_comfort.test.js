@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, choose, clickButton, clickText, clickToast, enter, eventually, focusOn, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilFocus, untilText, untilToast } from "./harness.js";
+import { axeViolations, choose, clickButton, clickText, clickToast, enter, eventually, focusOn, hoverOver, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast } from "./harness.js";
 
 const bench = setUp({ args: ["--max-file-upload-size-mib", "1"] });
 const { as, at, go } = bench;
@@ -209,6 +209,22 @@ describe("a small window", () => {
       const printed = await print();
       assert.deepEqual([printed.rows >= 40, printed.isWhole, printed.others], [true, true, []], JSON.stringify(printed));
     });
+    // Long code is printed whole, and the buttons of the row under the pointer are not.
+    await bench.server.send("Bob", "general", "minutes", `\`\`\`\n${"line\n".repeat(80)}\`\`\``);
+    await eventually(async () => assert.equal(await onElement(ada, ".content pre", (pre) => pre.scrollHeight > 1000 && pre.scrollHeight === pre.clientHeight), true));
+    await hoverOver(ada, ".message-row");
+    await eventually(async () => assert.equal(await onElement(ada, ".message-actions", (actions) => actions.checkVisibility()), false));
+  });
+
+  it("shows what is chosen where colours are those of the system", { skip: IS_FIREFOX }, async () => {
+    const { id } = await bench.server.send("Bob", "general", "contrast", "/poll Lunch?\nSoup\nBread");
+    const ada = await as("Ada", await at("general", "contrast"));
+    const session = await ada.createCDPSession();
+    await session.send("Emulation.setEmulatedMedia", { features: [{ name: "forced-colors", value: "active" }] });
+    await clickText(ada, `[data-id="${id}"] .widget__vote`, "0");
+    await typeInto(ada, ".composer .editor__text", "@b");
+    for (const selector of [".widget__vote[aria-pressed=true]", ".completion[aria-selected=true]", ".composer .editor"])
+      await untilEqual(ada, selector, (element) => getComputedStyle(element).outlineStyle, "solid");
   });
 });
 
