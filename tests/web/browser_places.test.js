@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { click, clickButton, clickText, clickToast, countOf, eventually, focusOn, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText } from "./harness.js";
+import { click, clickButton, clickText, clickToast, countOf, eventually, focusOn, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -47,6 +47,24 @@ describe("an overlay", () => {
     await ada.keyboard.press("Escape");
     await closed(ada);
     await until(ada, () => location.hash === "" || location.hash === "#" || !location.hash.startsWith("#settings"));
+  });
+
+  it("leaves the view below as it is", async () => {
+    for (let count = 0; count < 40; count++) await bench.server.send("Ada", "general", "below", count === 20 ? "long\n\n".repeat(400) : `Point ${count}`);
+    const ada = await as("Ada", await at("general", "below"));
+    await untilText(ada, ".message-row", "Point 39");
+    await click(ada, ".content__more");
+    await onElement(ada, ".message-row.is-expanded", (row) => row.focus());
+    await onElement(ada, ".timeline__scroller", (scroller) => { scroller.scrollTop = scroller.scrollHeight / 2; });
+    const seen = () => untilStable(ada, ".timeline__scroller", (scroller) => [scroller.scrollTop, scroller.querySelectorAll(".is-expanded").length, document.activeElement.className]);
+    const before = await seen();
+    for (const fragment of ["#settings/profile", "#drafts", "#keyboard-shortcuts"]) {
+      await go(ada, fragment);
+      await ada.waitForSelector("dialog");
+      await ada.keyboard.press("Escape");
+      await closed(ada);
+    }
+    assert.deepEqual(await seen(), before);
   });
 
   it("stays while the conversation below it moves, and leads to its new place", async () => {

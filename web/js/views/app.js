@@ -4,7 +4,7 @@
  */
 
 import { closest, fill, h } from "../lib/dom.js";
-import { computed, effect, scope, untracked, whenEffectFails } from "../lib/signal.js";
+import { computed, distinct, effect, scope, untracked, whenEffectFails } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { isDialogOpen } from "../platform/keyboard.js";
 import { fragment, go } from "../platform/router.js";
@@ -39,9 +39,13 @@ import { createVisitorBar } from "./visitor.js";
 export function createApp(session) {
   const { store } = session;
   const below = createBelow();
+  /** @type {{ at: string, generation: number, route: Route } | null} */
+  let known = null;
   const route = computed(() => {
-    store.generation.value;
-    return routeOf(store, below.fragment.value);
+    const [at, generation] = [below.fragment.value, store.generation.value];
+    // An overlay leaves the view as it is.
+    if (known?.at !== at || known.generation !== generation) known = { at, generation, route: routeOf(store, at) };
+    return known.route;
   });
   const middle = h("div", { class: "middle__view" });
   const app = createActions(session, { route, below, middle });
@@ -216,8 +220,9 @@ function followRoute(app, middle) {
   /** @param {Route} current */
   const setShown = (current) => composer.setShown(isKnownRoute(store, current) ? conversationOfRoute(current) : null);
 
+  const latest = distinct(() => route.value);
   effect(() => {
-    const current = route.value;
+    const current = latest.value;
     untracked(() => show(current));
   });
   // A channel comes or goes while its view is open.
