@@ -187,6 +187,12 @@ describe("notifications", () => {
     // What the service worker sends after a click.
     await ada.evaluate((data) => navigator.serviceWorker.dispatchEvent(new MessageEvent("message", { data })), { fragment });
     await untilText(ada, ".message-row", "hello");
+    // It is read as in any conversation that is opened.
+    await setFocus(ada, true);
+    await bench.server.call("Ada", "POST", "/messages/flags", { messages: [id], op: "remove", flag: "read" });
+    await go(ada, "#inbox");
+    await go(ada, `#${fragment}`);
+    await eventually(async () => assert.ok((await bench.server.call("Ada", "GET", `/messages/${id}`)).message.flags.includes("read")));
   });
 });
 

@@ -100,7 +100,7 @@ export function startAlerts(app) {
       icon: sender.avatar_url ? ownPath(sender.avatar_url) : null,
       tag: key,
       id: message.id,
-      fragment: app.fragmentOf([...conversationTerms(store, message), { operator: "near", operand: message.id }]),
+      fragment: app.fragmentOf([...conversationTerms(store, message), { operator: "with", operand: message.id }]),
     });
   });
 
