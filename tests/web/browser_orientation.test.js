@@ -229,16 +229,23 @@ describe("the box", () => {
   });
 
   // Firefox lets no script say what the clipboard has.
-  it("takes a table that is pasted with its columns", { skip: IS_FIREFOX }, async () => {
+  it("takes what is pasted from spreadsheets and documents", { skip: IS_FIREFOX }, async () => {
     const ada = await as("Ada", await at("general", "pasted"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await onElement(ada, ".composer .editor__text", (area) => {
+    const paste = (html, plain) => onElement(ada, ".composer .editor__text", (area, [rich, bare]) => {
       const data = new DataTransfer();
-      data.setData("text/html", "<table><tr><th>Name</th><th>Age</th></tr><tr><td>Bo</td><td>12</td></tr></table>");
-      data.setData("text/plain", "Name\tAge\nBo\t12");
+      data.setData("text/html", rich);
+      data.setData("text/plain", bare);
+      area.select();
       area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
-    });
+    }, [html, plain]);
+    await paste("<table><tr><th>Name</th><th>Age</th></tr><tr><td>Bo</td><td>12</td></tr></table>", "Name\tAge\nBo\t12");
     await eventually(async () => assert.match(await text(ada), /\|\s*Name\s*\|\s*Age\s*\|\n\|[-| ]+\|\n\|\s*Bo\s*\|\s*12\s*\|/));
+    await paste("<table><tr><td>One <b>cell</b></td></tr></table>", "One cell");
+    await eventually(async () => assert.equal(await text(ada), "One **cell**"));
+    // As Google Docs writes it.
+    await paste('<b style="font-weight:normal" id="docs-internal-guid-1"><p>One</p><p>Two</p></b>', "One\nTwo");
+    await eventually(async () => assert.equal(await text(ada), "One\n\nTwo"));
   });
 });
 

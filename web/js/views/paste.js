@@ -33,6 +33,9 @@ export function htmlToMarkdown(html) {
     .trim();
 }
 
+/** Elements that no mark can enclose. */
+const BLOCKS = "p, div, h1, h2, h3, h4, h5, h6, ul, ol, table, pre, blockquote";
+
 /** @type {Record<string, string>} */
 const MARKS = { B: "**", STRONG: "**", I: "*", EM: "*", DEL: "~~", S: "~~", STRIKE: "~~" };
 
@@ -46,7 +49,8 @@ function convert(node, indent) {
     const tex = node.querySelector("annotation")?.textContent ?? "";
     return node.classList.contains("katex-display") ? `\n\`\`\`math\n${tex}\n\`\`\`\n` : `$$${tex}$$`;
   }
-  if (MARKS[tag]) {
+  // Google Docs encloses all of a text in a bold element that is not bold.
+  if (MARKS[tag] && !node.querySelector(BLOCKS)) {
     const text = inner();
     return text.trim() ? `${MARKS[tag]}${text.trim()}${MARKS[tag]}${/\s$/.test(text) ? " " : ""}` : text;
   }
@@ -112,5 +116,7 @@ function tableMarkdown(table, indent) {
       .join(" | ")} |`;
   });
   const columns = table.rows[0]?.cells.length ?? 0;
+  // A single cell of a spreadsheet is its text.
+  if (columns === 1 && lines.length === 1) return lines[0].slice(2, -2);
   return columns === 0 ? "" : `\n${[lines[0], `|${" --- |".repeat(columns)}`, ...lines.slice(1)].join("\n")}\n\n`;
 }
