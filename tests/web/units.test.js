@@ -779,7 +779,7 @@ describe("choices", () => {
 });
 
 describe("emoji", () => {
-  takeEmojiNames({ "1f44d": ["+1", "thumbs_up", "like"], "1f959": ["doner_kebab"], "2705": ["check", "all_good"], "1f642": ["smile"], "1f600": ["grinning", "happy"], "1f431": ["cat"], "1f1eb-1f1ee": ["finland"], "1f389": ["tada"], ffff1: ["new_one"] });
+  takeEmojiNames({ "1f44d": ["+1", "thumbs_up", "like"], "1f959": ["doner_kebab"], "2705": ["check", "all_good"], "1f642": ["smile"], "1f600": ["grinning", "happy"], "1f431": ["cat"], "1f1eb-1f1ee": ["finland"], "1f389": ["tada"], "1f44c": ["ok"], "1faf0": ["fingers", "thumb"], ffff1: ["new_one"] });
   const store = storeWith({ realm_emoji: { 7: { id: "7", name: "parrot" }, 8: { id: "8", name: "gone", deactivated: true } } });
 
   it("are found by their names and by words for them", () => {
@@ -787,6 +787,8 @@ describe("emoji", () => {
     assert.deepEqual(["thumb up", "thumbs_up", "done", "like", "parrot", "gone"].map((query) => found(query)[0]), ["+1", "+1", "check", "+1", "parrot", undefined]);
     assert.deepEqual(found("yes"), ["+1", "check"]);
     assert.deepEqual(found("happy"), ["smile", "grinning"]);
+    // Popular ones come before others of which it is a name, but not before the one of this name.
+    assert.deepEqual([found("thumb"), found("ok").slice(0, 2)], [["+1", "fingers"], ["ok", "+1"]]);
   });
 
   it("have a tone of skin, where they show one person", () => {
@@ -802,7 +804,7 @@ describe("emoji", () => {
 
   it("stand in groups, the thumb and those of late first", () => {
     const sections = () => emojiSections(allEmoji(store), recentEmoji(allEmoji(store))).map(({ title, emoji }) => [title, ...emoji.map(({ name }) => name)]);
-    assert.deepEqual(sections(), [["Often used", "+1", "tada", "smile"], ["Smileys", "grinning", "smile"], ["People", "+1"], ["Nature", "cat"], ["Food", "doner_kebab"], ["Activities", "tada"], ["Symbols", "check", "new_one"], ["Flags", "finland"], ["This organization", "parrot", "zulip"]]);
+    assert.deepEqual(sections(), [["Often used", "+1", "tada", "smile"], ["Smileys", "grinning", "smile"], ["People", "ok", "fingers", "+1"], ["Nature", "cat"], ["Food", "doner_kebab"], ["Activities", "tada"], ["Symbols", "check", "new_one"], ["Flags", "finland"], ["This organization", "parrot", "zulip"]]);
     for (const code of ["1f431", "1f959", "1f431"]) useEmoji({ type: "unicode_emoji", code });
     useEmoji({ type: "realm_emoji", code: "8" });
     assert.deepEqual(sections()[0], ["Often used", "+1", "cat", "doner_kebab", "tada", "smile"]);

@@ -3,9 +3,9 @@
  * @module
  */
 
-import { POPULAR } from "../lib/emoji.js";
 import { t } from "../lib/words.js";
 import { channelByName } from "../store/channels.js";
+import { findEmoji } from "./emoji_choices.js";
 import { channelLink } from "./links.js";
 import { ranked } from "./ranking.js";
 import { topicName } from "./title.js";
@@ -96,7 +96,7 @@ const LANGUAGES = [
 
 /** The completions of a trigger.
  * @param {Store} store @param {Trigger} trigger
- * @param {{ isChannel: boolean, channel: number | null, recent?: number[], emoji: { name: string, code: string, type: string, url?: string, aliases?: string[], text?: string }[] }} context
+ * @param {{ isChannel: boolean, channel: number | null, recent?: number[], emoji: (import("../store/emoji.js").CatalogEmoji & { text?: string })[] }} context
  * @returns {Completion[]} */
 export function completionsFor(store, trigger, context) {
   const { kind, query } = trigger;
@@ -122,15 +122,7 @@ export function completionsFor(store, trigger, context) {
     case "topic":
       return topics(store, trigger, context);
     case "emoji":
-      return ranked(
-        context.emoji,
-        query.replaceAll(" ", "_"),
-        (emoji) => [emoji.name, ...(emoji.aliases ?? [])],
-        (emoji) => {
-          const place = POPULAR.findIndex((wanted) => emoji.name === wanted || emoji.aliases?.includes(wanted));
-          return (place < 0 ? 10 : place) - (emoji.type === "realm_emoji" ? 20 : 0);
-        },
-      )
+      return findEmoji(context.emoji, query)
         .slice(0, 20)
         .map((emoji) => ({ kind, emoji, text: `${emoji.text ?? `:${emoji.name}:`} `, label: `:${emoji.name}:` }));
     case "language": {

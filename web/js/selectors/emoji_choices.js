@@ -3,7 +3,7 @@
  * @module
  */
 
-import { POPULAR } from "../lib/emoji.js";
+import { MORE_WORDS, POPULAR } from "../lib/emoji.js";
 import { groupEmoji, groupTitles } from "../lib/emoji_groups.js";
 import { t } from "../lib/words.js";
 import { ranked } from "./ranking.js";
@@ -19,14 +19,28 @@ const popularity = ({ name, aliases }) => {
   return place < 0 ? POPULAR.length : place;
 };
 
-/** Emoji by their names, other names and words for them. @param {CatalogEmoji[]} all @param {string} query @returns {CatalogEmoji[]} */
-export const findEmoji = (all, query) =>
-  ranked(
+/** The place of an emoji before others that are found: the one of this name, then popular ones whose names begin so.
+ * @param {CatalogEmoji} emoji @param {string} wanted */
+function placeOf(emoji, wanted) {
+  const names = [emoji.name, ...emoji.aliases.filter((one) => !MORE_WORDS[emoji.code]?.includes(one))];
+  if (wanted === names[0]) return -1;
+  return names.some((name) => name.startsWith(wanted)) ? popularity(emoji) : POPULAR.length;
+}
+
+/** Emoji by their names, other names and words for them.
+ * @template {CatalogEmoji} E @param {E[]} all @param {string} query @returns {E[]} */
+export function findEmoji(all, query) {
+  const text = query.replaceAll("_", " ").trim();
+  const wanted = text.replaceAll(" ", "_").toLowerCase();
+  return ranked(
     all,
-    query.replaceAll("_", " ").trim(),
+    text,
     ({ name, aliases }) => [name, ...aliases].map((one) => one.replaceAll("_", " ")),
-    popularity,
-  ).slice(0, FOUND);
+    (emoji) => (emoji.type === "realm_emoji" ? -1 : popularity(emoji)),
+  )
+    .sort((one, other) => placeOf(one, wanted) - placeOf(other, wanted))
+    .slice(0, FOUND);
+}
 
 /** The sections of the picker, in their order. @param {CatalogEmoji[]} all @param {CatalogEmoji[]} recent
  * @returns {{ title: string, emoji: CatalogEmoji[] }[]} */
