@@ -877,6 +877,10 @@ describe("a search", () => {
     assert.deepEqual(terms('channel:"general" topic:"long run" soup'), ["channel 10", "topic long run", "search soup"]);
     assert.deepEqual(terms("streams:public soup"), ["channels public", "search soup"]);
     assert.deepEqual(takeTerms(store, "sender:Bo Diddley ").rest, "");
+    const namesakes = storeWith({ realm_users: [user(1, "Ada"), { ...user(2, "Bo"), email: "bo@x.org" }, { ...user(3, "Bo"), email: "bo@y.org" }] });
+    assert.deepEqual(suggestions(namesakes, "sender:bo").map(({ label, detail }) => [label, detail]), [["sender:bo@x.org", "Bo"], ["sender:bo@y.org", "Bo"]]);
+    assert.deepEqual(["from:cl", "stream:gen", "pm-with:cl"].map((text) => suggestions(store, text)[0]?.text), ["from:Cleo ", "stream:general ", "pm-with:Cleo "]);
+    assert.deepEqual(["fro", "-str", "pm-w"].map((text) => suggestions(store, text)[0]?.text), ["sender:", "-channel:", "dm:"]);
     assert.deepEqual(suggestions(store, "has:link dm:Bo D").map(({ text }) => text), ["has:link dm:Bo+Diddley ", "has:link dm:Bo+Derek "]);
   });
 

@@ -5,6 +5,7 @@
 
 import { t } from "../lib/words.js";
 import { dayOfText, textOfDay } from "./dates.js";
+import { ALIASES } from "./narrow.js";
 import { ranked } from "./ranking.js";
 import { DATES, openName, parseSearch, splitSearch } from "./search_terms.js";
 
@@ -67,6 +68,12 @@ export function suggestions(store, text) {
   };
   const channels = [...store.channels.values()].filter((channel) => !channel.is_archived);
   const users = [...store.users.values()].filter((user) => user.is_active !== false);
+  /** A person, by the address where others have the same name.
+   * @param {string} operator @param {import("../../types/api.js").User} user @param {string} detail */
+  const person = (operator, user, detail) => {
+    const isNamesake = users.some((other) => other !== user && other.full_name === user.full_name);
+    return isNamesake ? full(operator, user.email, user.full_name) : full(operator, user.full_name, detail);
+  };
   if (colon >= 0) {
     const [operator, value] = [
       word.slice(0, colon).toLowerCase(),
@@ -75,21 +82,22 @@ export function suggestions(store, text) {
         .replaceAll("+", " ")
         .replaceAll('"', ""),
     ];
-    if (operator === "channel")
+    const name = ALIASES[operator] ?? operator;
+    if (name === "channel")
       return ranked(channels, value, (channel) => [channel.name])
         .slice(0, 8)
         .map((channel) => full(operator, channel.name, t("Channel")));
-    if (["sender", "dm", "dm-including"].includes(operator)) {
-      const self = operator === "sender" && "me".startsWith(value) ? [full(operator, "me", t("Yourself"))] : [];
+    if (["sender", "dm", "dm-including"].includes(name)) {
+      const self = name === "sender" && "me".startsWith(value) ? [full(operator, "me", t("Yourself"))] : [];
       return [
         ...self,
         ...ranked(users, value, (user) => [user.full_name, user.email])
           .slice(0, 8)
-          .map((user) => full(operator, user.full_name, user.delivery_email ?? user.email)),
+          .map((user) => person(operator, user, user.delivery_email ?? user.email)),
       ];
     }
     if (DATES[operator]) return days(value).map(([day, detail]) => full(operator, day, detail));
-    if (operator === "topic") {
+    if (name === "topic") {
       const channel = parseSearch(store, before).find((term) => term.operator === "channel");
       const known = channel
         ? (store.topics.get(Number(channel.operand)) ?? []).map((topic) => topic.name)
@@ -99,7 +107,11 @@ export function suggestions(store, text) {
         .map((topic) => full(operator, topic, t("Topic")));
     }
   }
-  const operators = operatorTexts().filter(([operator]) => operator.startsWith(word.toLowerCase()) && operator !== word.toLowerCase());
+  const start = word.toLowerCase();
+  const older = Object.keys(ALIASES).filter((alias) => start !== "" && alias.startsWith(start));
+  const isMeant = (/** @type {string} */ operator) =>
+    operator.startsWith(start) || older.some((alias) => operator === `${ALIASES[alias]}:`);
+  const operators = operatorTexts().filter(([operator]) => isMeant(operator) && operator !== start);
   const found = operators.map(([operator, detail]) => ({
     text: `${before}${sign}${operator}${operator.endsWith(":") ? "" : " "}`,
     label: `${sign}${operator}`,
@@ -113,6 +125,6 @@ export function suggestions(store, text) {
       .map((channel) => full("channel", channel.name, t("Channel"))),
     ...ranked(users, word, (user) => [user.full_name])
       .slice(0, 4)
-      .map((user) => full("sender", user.full_name, t("Messages sent by this person"))),
+      .map((user) => person("sender", user, t("Messages sent by this person"))),
   ];
 }
