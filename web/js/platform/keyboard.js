@@ -98,11 +98,31 @@ document.addEventListener(
   true,
 );
 
+/** The key of the last command. Empty once something was typed or clicked. */
+let command = "";
+
+/** Ends the last command. @returns {boolean} whether it led here: more of them may follow, so no field takes the focus. */
+export function endCommand() {
+  const isCommanded = command !== "";
+  command = "";
+  return isCommanded;
+}
+
+document.addEventListener("click", endCommand, true);
+
 document.addEventListener("keydown", (event) => {
+  const inField = isField(event.target);
+  if (inField) command = "";
   if (event.defaultPrevented || isComposing(event)) return;
   const name = keyName(event);
-  const inField = isField(event.target);
   const inDialog = isDialogOpen();
+  if (!inDialog) command = "";
+  else if (name === command) {
+    // The key that opened a dialog closes it.
+    event.preventDefault();
+    [...document.querySelectorAll("dialog")].at(-1)?.close();
+    return;
+  }
   for (const binding of bindings.toReversed()) {
     if (!binding.keys.includes(name) || (inField && !binding.inFields) || (inDialog && !binding.inDialogs)) continue;
     // A focused control acts by itself.
@@ -112,6 +132,7 @@ document.addEventListener("keydown", (event) => {
       event.target.closest("button, a, [role=button], summary, input, select")
     )
       continue;
+    if (!inField && !inDialog) command = name;
     if (binding.run(event) !== false) {
       event.preventDefault();
       return;

@@ -184,6 +184,9 @@ export function conversationTerms(store, message) {
   return [{ operator: "dm", operand: otherIds(store, recipientIds(message)) }];
 }
 
+/** The narrow that a link to a message leads to. @param {Store} store @param {Message} message @returns {Term[]} */
+export const messageTerms = (store, message) => [...conversationTerms(store, message), { operator: "near", operand: message.id }];
+
 /** What a narrow is, as far as views differ.
  * @typedef {{ kind: "topic", streamId: number, topic: string } | { kind: "channel", streamId: number } | { kind: "dm", userIds: number[] }
  *   | { kind: "feed" } | { kind: "other" }} NarrowKind */
@@ -219,6 +222,14 @@ export function conversationOfRoute(route) {
   if (narrow.kind === "dm") return { type: "direct", to: narrow.userIds, topic: "" };
   return null;
 }
+
+/** Operators and flags whose messages are whole conversations. */
+const WHOLE = new Set(["channel", "topic", "dm", "dm-including", "in", "channels", "near", "with"]);
+const WHOLE_FLAGS = new Set(["dm", "resolved", "followed", "muted"]);
+
+/** Whether a narrow may have some messages of a conversation without the others, as a search does. @param {Term[]} terms */
+export const hasPartialConversations = (terms) =>
+  terms.some(({ operator, operand }) => (operator === "is" ? !WHOLE_FLAGS.has(String(operand)) : !WHOLE.has(operator)));
 
 /** Whether reading a narrow marks its messages as read. @param {Term[]} terms @param {number} policy */
 export function canMarkAsRead(terms, policy) {

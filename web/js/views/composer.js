@@ -8,7 +8,7 @@ import { closest, fill, h, icon, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { sendHint } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
-import { holdKeys, keyName } from "../platform/keyboard.js";
+import { endCommand, holdKeys, keyName } from "../platform/keyboard.js";
 import { isTouch } from "../platform/viewport.js";
 import { channelOfRoute } from "../selectors/narrow.js";
 import * as writing from "../selectors/writing.js";
@@ -242,7 +242,8 @@ export function createComposer(app) {
     setShown(next) {
       const hadFocus = element.contains(document.activeElement);
       const wasHere = composition.isHere();
-      if (!composition.show(next, hadFocus || isOpening)) return open(next, { focus: next !== null && !isTouch() });
+      const isCommanded = endCommand();
+      if (!composition.show(next, hadFocus || isOpening)) return open(next, { focus: next !== null && !isTouch() && !isCommanded });
       // Fields that are drawn again lose the focus and what is half written.
       if (composition.isHere() !== wasHere) render();
       if (hadFocus && !element.contains(document.activeElement) && composition.destination) focusFirst(composition.destination);

@@ -13,7 +13,7 @@ import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { textOf } from "./message_content.js";
 import { showNewTime } from "./on_demand.js";
-import { actionRow } from "./parts.js";
+import { actionRow, keepFocus } from "./parts.js";
 import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -44,7 +44,10 @@ function showList(title, items, onClose) {
   const list = h("ul", { class: "rows" });
   arrowKeys(list);
   const body = () => {
-    effect(() => fill(list, items()));
+    effect(() => {
+      const next = items();
+      keepFocus(list, () => fill(list, next));
+    });
     return [list];
   };
   return showDialog(title, body, { onClose });

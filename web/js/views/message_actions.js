@@ -9,7 +9,7 @@ import { onEnd } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { bind } from "../platform/keyboard.js";
 import { channelLink } from "../selectors/links.js";
-import { conversationTerms } from "../selectors/narrow.js";
+import { conversationTerms, hasPartialConversations, messageTerms } from "../selectors/narrow.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { userOf } from "../store/users.js";
@@ -52,15 +52,13 @@ async function markUnreadFrom({ session }, message, timeline) {
 export async function quotation(app, message) {
   const { message: raw } = await getMessage(message.id, false);
   const sender = userOf(app.store, message.sender_id);
-  const url = `${location.origin}/#${app.fragmentOf([...conversationTerms(app.store, message), { operator: "near", operand: message.id }])}`;
   const longest = Math.max(2, ...[...raw.content.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
   const fence = "`".repeat(longest + 1);
-  return `@_**${sender.full_name}|${sender.user_id}** [said](${url}):\n${fence}quote\n${raw.content}\n${fence}\n`;
+  return `@_**${sender.full_name}|${sender.user_id}** [said](${linkTo(app, message)}):\n${fence}quote\n${raw.content}\n${fence}\n`;
 }
 
 /** @param {App} app @param {Message} message */
-export const linkTo = (app, message) =>
-  `${location.origin}/#${app.fragmentOf([...conversationTerms(app.store, message), { operator: "near", operand: message.id }])}`;
+export const linkTo = (app, message) => `${location.origin}/#${app.fragmentOf(messageTerms(app.store, message))}`;
 
 /** @param {App} app @param {Message} message @param {Element} opener @param {Timeline | null} timeline @param {{ x: number, y: number }} [at] */
 export function showMessageMenu(app, message, opener, timeline, at) {
@@ -220,18 +218,18 @@ export function attachActions(app, timeline) {
 /** @param {App} app @param {Timeline} timeline */
 function bindKeys(app, timeline) {
   const { store, session } = app;
-  /** @param {string[]} keys @param {string} label @param {string} group @param {(message: Message, row: HTMLElement) => unknown} run */
+  /** @param {string[]} keys @param {string} label @param {string} group @param {(message: Message, row: HTMLElement, event: KeyboardEvent) => unknown} run */
   const on = (keys, label, group, run) =>
     onEnd(
       bind({
         keys,
         label,
         group,
-        run: () => {
+        run: (event) => {
           const message = timeline.message();
           const row = message && timeline.rowOf(message.id);
           if (!message || !row) return false;
-          run(message, row);
+          run(message, row, event);
         },
       }),
     );
@@ -253,7 +251,9 @@ function bindKeys(app, timeline) {
   scroll(["PageUp", "K", "Shift+Space"], t("Page up"), () => timeline.page(-1));
   scroll(["End", "G"], t("Newest message"), () => timeline.toNewest());
   scroll(["Home"], t("Oldest message"), () => timeline.toOldest());
-  on(["Enter", "r"], t("Reply"), t("Writing"), (message) => app.composer.replyTo(message));
+  on(["Enter", "r"], t("Reply"), t("Writing"), (message, _row, { key }) =>
+    key === "Enter" && hasPartialConversations(timeline.terms) ? app.goNarrow(messageTerms(store, message)) : app.composer.replyTo(message),
+  );
   on(["R"], t("Direct message to the sender"), t("Writing"), (message) =>
     app.composer.open({ type: "direct", to: [message.sender_id], topic: "" }),
   );
@@ -301,11 +301,9 @@ function bindKeys(app, timeline) {
   });
   on(["s"], t("Narrow to the conversation, or from it to the channel"), t("Navigation"), (message) => {
     if (timeline.kind.kind === "topic") app.goNarrow([{ operator: "channel", operand: timeline.kind.streamId }]);
-    else if (timeline.kind.kind !== "dm") app.goNarrow([...conversationTerms(store, message), { operator: "near", operand: message.id }]);
+    else if (timeline.kind.kind !== "dm") app.goNarrow(messageTerms(store, message));
   });
-  on(["z"], t("Conversation around the message"), t("Navigation"), (message) =>
-    app.goNarrow([...conversationTerms(store, message), { operator: "near", operand: message.id }]),
-  );
+  on(["z"], t("Conversation around the message"), t("Navigation"), (message) => app.goNarrow(messageTerms(store, message)));
   on(["M"], t("Mute or unmute the topic"), t("Messages"), (message) => {
     if (message.type !== "stream") return;
     const policy = policyOf(store, Number(message.stream_id), message.subject);

@@ -63,7 +63,10 @@ export function bindPageKeys(app, { header, sidebar }) {
   on(["/"], t("Search"), GO, () => header.search.focus());
   on(["Ctrl+k"], t("Go to any conversation"), GO, () => showPalette(app), { inFields: true });
   on(["I"], t("Inbox"), GO, () => go("inbox"));
-  on(["t"], t("Recent conversations"), GO, () => go("recent"));
+  on(["t"], t("Recent conversations"), GO, () => {
+    if (route.peek().kind === "recent") /** @type {HTMLElement | null} */ (document.querySelector(".page__tools input"))?.focus();
+    else go("recent");
+  });
   on(["a"], t("Combined feed"), GO, () => go("feed"));
   on(["*"], t("Starred messages"), GO, () => go("narrow/is/starred"));
   on(["d"], t("Drafts"), GO, () => go("drafts"));
@@ -96,27 +99,18 @@ export function bindPageKeys(app, { header, sidebar }) {
     { inFields: true },
   );
   on(["Escape", "Ctrl+["], t("Close, leave, or open the home view"), GO, (event) => leaveOne(event), { inFields: true });
-  for (const key of ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"]) {
+  // In an empty box, these keys are for the messages.
+  for (const key of ["ArrowUp", "ArrowDown", "ArrowLeft", "PageUp", "PageDown", "Home", "End"]) {
     bind({
       keys: [key],
       label: "",
       group: "",
       inFields: true,
       run: () => {
-        if (!composer.hasFocus() || !composer.isEmpty() || document.activeElement !== composer.editor.textarea) return false;
-        app.focusMain();
+        if (document.activeElement !== composer.editor.textarea || !composer.isEmpty()) return false;
+        composer.editor.textarea.blur();
+        document.dispatchEvent(new KeyboardEvent("keydown", { key }));
       },
     });
   }
-  bind({
-    keys: ["ArrowLeft"],
-    label: "",
-    group: "",
-    inFields: true,
-    run: () => {
-      if (document.activeElement !== composer.editor.textarea || !composer.isEmpty()) return false;
-      composer.editor.textarea.blur();
-      document.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
-    },
-  });
 }

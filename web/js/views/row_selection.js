@@ -49,10 +49,11 @@ export function createRowSelection(scroller, list, { rowOf, anchor, onScroll }) 
     else scroller.focus({ preventScroll: true });
   }
 
-  scroller.addEventListener("pointerdown", (event) => {
-    const row = event.target instanceof Element ? event.target.closest(".message-row") : null;
-    if (row instanceof HTMLElement) last = Number(row.dataset.id);
-  });
+  for (const type of ["pointerdown", "focusin"])
+    scroller.addEventListener(type, (event) => {
+      const row = event.target instanceof Element ? event.target.closest(".message-row") : null;
+      if (row instanceof HTMLElement) last = Number(row.dataset.id);
+    });
 
   return {
     visibleRows,

@@ -1,0 +1,85 @@
+/** Keys that are pressed one after another; in a headless browser against the real server. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { clickText, eventually, focusOn, onElement, pressOn, setUp, typeInto, until, untilFocus, untilText } from "./harness.js";
+
+const bench = setUp();
+const { as, at, go } = bench;
+
+const fragmentOf = (page) => page.evaluate(() => location.hash);
+
+describe("a key", () => {
+  it("that leads to a conversation can be pressed again", async () => {
+    for (const topic of ["one", "two", "three"]) await bench.server.send("Bob", "general", topic, `About ${topic}`);
+    const ada = await as("Ada", "#inbox");
+    await untilText(ada, ".inbox__list", "three");
+    const seen = new Set();
+    for (let count = 0; count < 3; count++) {
+      const before = await fragmentOf(ada);
+      await ada.keyboard.press("n");
+      await until(ada, (old) => location.hash !== old, before);
+      await ada.waitForSelector(".composer .editor__text", { visible: true });
+      seen.add(await fragmentOf(ada));
+    }
+    assert.equal(seen.size, 3, [...seen].join());
+    // From a topic to its channel.
+    await ada.keyboard.press("s");
+    await until(ada, () => !location.hash.includes("/topic/"));
+    // A link leads into the box, as before.
+    await clickText(ada, ".sidebar [data-channel] a", "general");
+    await untilFocus(ada, ".composer .editor__text");
+  });
+
+  it("for the messages works in the empty box", async () => {
+    const ids = [];
+    for (let count = 0; count < 60; count++) ids.push((await bench.server.send("Ada", "general", "long", `Point ${count}`)).id);
+    const ada = await as("Ada", await at("general", "long"));
+    await untilText(ada, ".message-row", "Point 59");
+    await pressOn(ada, ".composer .editor__text", "Home");
+    await untilFocus(ada, `[data-id="${ids[0]}"]`);
+    await pressOn(ada, ".composer .editor__text", "PageDown");
+    await until(ada, (first) => document.activeElement.matches(".message-row") && Number(document.activeElement.dataset.id) > first, ids[0]);
+    await pressOn(ada, ".composer .editor__text", "End");
+    await until(ada, () => {
+      const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".timeline__scroller");
+      return scrollHeight - scrollTop - clientHeight < 33;
+    });
+    await pressOn(ada, ".composer .editor__text", "ArrowLeft");
+    await untilFocus(ada, ".editor-form textarea");
+    await ada.keyboard.press("Escape");
+    // What is written keeps its keys.
+    await typeInto(ada, ".composer .editor__text", "word");
+    await pressOn(ada, ".composer .editor__text", "Home");
+    await untilFocus(ada, ".composer .editor__text");
+  });
+
+  it("closes what it has opened", async () => {
+    const { id } = await bench.server.send("Bob", "general", "again", "Look");
+    const ada = await as("Ada", await at("general", "again"));
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    for (const [key, box] of [["d", "dialog"], ["?", "dialog"], ["V", "dialog"], ["i", "[role=menu]"], ["u", ".card"]]) {
+      await focusOn(ada, `[data-id="${id}"]`);
+      await ada.keyboard.press(key);
+      await untilFocus(ada, `${box} *`);
+      await ada.keyboard.press(key);
+      await until(ada, (selector) => !document.querySelector(selector) && !location.hash.includes("drafts") && !location.hash.includes("shortcuts"), box);
+    }
+    await ada.keyboard.press("t");
+    await untilText(ada, ".header h1", "Recent conversations");
+    await ada.keyboard.press("t");
+    await untilFocus(ada, "[aria-label='Filter recent conversations']");
+  });
+
+  it("Enter leads from a search into the conversation, and answers elsewhere", async () => {
+    const { id } = await bench.server.send("Bob", "general", "enter", "Look at the marmalade");
+    const ada = await as("Ada", "#narrow/search/marmalade");
+    await pressOn(ada, `[data-id="${id}"]`, "Enter");
+    await until(ada, (wanted) => location.hash.endsWith(`/topic/enter/near/${wanted}`), id);
+    await go(ada, "#feed");
+    await pressOn(ada, `[data-id="${id}"]`, "Enter");
+    await untilFocus(ada, ".composer .editor__text");
+    await eventually(async () => assert.match(await onElement(ada, ".composer .editor__text", (area) => area.placeholder), /enter/));
+    assert.equal(await fragmentOf(ada), "#feed");
+  });
+});
