@@ -33,7 +33,7 @@ pub struct Payload {
     id: MessageId,
     /// Names the conversation. A notification replaces the one with the same tag.
     tag: String,
-    /// The fragment of the conversation's URL at the message.
+    /// The fragment of the conversation's URL with the message.
     fragment: String,
     /// The conversation, or the sender.
     title: String,
@@ -131,7 +131,8 @@ pub fn compose(
         r#type: "message",
         id: message.id,
         tag: row.tag.clone(),
-        fragment: url.trim_start_matches("/#").to_owned(),
+        // A view near a message does not mark messages as read.
+        fragment: url.trim_start_matches("/#").replace("/near/", "/with/"),
         title,
         body,
         icon,

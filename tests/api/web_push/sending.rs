@@ -30,7 +30,7 @@ async fn a_direct_message_is_pushed() {
     let payload = browser.read(&pushed);
     let icon = ada.get(&format!("/users/{}", bob.user_id), json!({"client_gravatar": false})).await.ok();
     let expected = json!({"type": "message", "id": id, "tag": format!("dm/{}", bob.user_id),
-        "fragment": format!("narrow/dm/{},{}/near/{id}", ada.user_id, bob.user_id), "title": "Bob",
+        "fragment": format!("narrow/dm/{},{}/with/{id}", ada.user_id, bob.user_id), "title": "Bob",
         "body": "Do you have a minute? 🎉", "icon": icon["user"]["avatar_url"], "count": 1, "time": START,
         "user_id": ada.user_id, "close": []});
     assert_eq!(payload, expected);
