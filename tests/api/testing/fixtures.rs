@@ -1,7 +1,9 @@
 //! Members of fixtures, through the library.
 
+use crate::harness;
+use reqwest::Method;
 use serde_json::{Value, json};
-use teamchat::testing::{Channel, Fixtures, Message, TestServer, User};
+use teamchat::testing::{Channel, Fixtures, Message, TestServer, User, dump};
 
 fn names(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect()
@@ -93,4 +95,23 @@ async fn many_servers_run_concurrently() {
     urls.sort();
     urls.dedup();
     assert_eq!(urls.len(), 20);
+}
+
+/// Fixtures have no custom emoji.
+#[tokio::test]
+async fn reactions_with_custom_emoji_are_not_dumped() {
+    let server = harness::TestServer::start().await;
+    let owner = server.owner().await;
+    let picture = harness::pictures::png(100, 50);
+    let added =
+        owner.request(Method::POST, "/realm/emoji/tick").multipart((), &[("file", "tick.png", &picture)]);
+    added.send().await.ok();
+    let id = owner.send_direct(&[&owner], "hello").await;
+    for emoji in ["tick", "tada"] {
+        owner.post(&format!("/messages/{id}/reactions"), json!({"emoji_name": emoji})).await.ok();
+    }
+    let dumped = dump(&server.database()).unwrap().to_json();
+    let dumped: Value = serde_json::from_str(&dumped).unwrap();
+    let sent = dumped["messages"].as_array().unwrap().iter().find(|message| message["content"] == "hello");
+    assert_eq!(sent.unwrap()["reactions"], json!([{"user": owner.email, "emoji_name": "tada"}]));
 }
