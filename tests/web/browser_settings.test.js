@@ -47,6 +47,24 @@ describe("one's own settings", () => {
     await until(dan, () => document.querySelectorAll("dialog .row").length === 0);
   });
 
+  it("keep what is half written while others change the organization, and save it", async () => {
+    for (const name of ["Motto", "Office"]) await bench.server.call("Ada", "POST", "/realm/profile_fields", { name, field_type: 2 });
+    const { custom_fields: fields } = await bench.server.call("Ada", "GET", "/realm/profile_fields");
+    const { id } = fields.find(({ name }) => name === "Motto");
+    const bob = await as("Bob", "#settings/profile");
+    await fillIn(bob, "Motto", "Slow and");
+    await bench.server.call("Ada", "PATCH", `/realm/profile_fields/${fields.find(({ name }) => name === "Office").id}`, { name: "Room" });
+    await untilText(bob, "dialog label", "Room");
+    assert.deepEqual(await onField(bob, "Motto", (area) => [area.value, area === document.activeElement]), ["Slow and", true]);
+    await bob.keyboard.press("Tab");
+    await untilToast(bob, "Saved.");
+    await eventually(async () => {
+      const { user } = await bench.server.call("Bob", "GET", `/users/${bench.server.accounts.Bob.user_id}`, { include_custom_profile_fields: true });
+      assert.equal(user.profile_data[id].value, "Slow and");
+    });
+    for (const { id: field } of fields) await bench.server.call("Ada", "DELETE", `/realm/profile_fields/${field}`);
+  });
+
   it("make a bot with its file", async () => {
     const bob = await as("Bob", "#settings/your-bots");
     await fillIn(bob, "Name", "Helper");

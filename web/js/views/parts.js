@@ -188,13 +188,51 @@ export function followChanges(listen, fields) {
   });
 }
 
-/** A part of a page that is drawn anew when what it reads has changed; what is written in the fields around it stays.
+/** @typedef {HTMLInputElement | HTMLTextAreaElement} TextField */
+
+const TEXT_FIELDS = "textarea, input:not([type=checkbox], [type=radio], [type=file])";
+
+/** @param {TextField} input */
+const labelOf = (input) => input.labels?.[0]?.textContent || input.ariaLabel || input.placeholder;
+
+/** Puts what is half written into fields that took the place of others. Browsers do not count that as a change, which saves the text.
+ * @param {HTMLElement} host @param {Map<string, string>} written By label. */
+function restoreWritten(host, written) {
+  for (const input of /** @type {NodeListOf<TextField>} */ (host.querySelectorAll(TEXT_FIELDS))) {
+    const label = labelOf(input);
+    const text = written.get(label);
+    if (text === undefined) continue;
+    input.value = text;
+    const left = () => written.has(label) && input.dispatchEvent(new Event("change", { bubbles: true }));
+    input.addEventListener("focusout", left, { once: true });
+  }
+}
+
+/** A part of a page that is drawn anew when what it reads has changed; what is half written in its fields stays.
  * @param {() => Child} render */
 export function live(render) {
   const element = h("div", { class: "form" });
+  /** The text that changes of a field will save, by label. @type {Map<string, string>} */
+  const written = new Map();
+  element.addEventListener("input", ({ target }) => {
+    const input = /** @type {TextField} */ (target);
+    if (input.matches(TEXT_FIELDS)) written.set(labelOf(input), input.value);
+  });
+  let isDrawing = false;
+  const changed = (/** @type {Event} */ event) => {
+    // A field that is removed counts as left.
+    if (isDrawing) event.stopPropagation();
+    else written.delete(labelOf(/** @type {TextField} */ (event.target)));
+  };
+  element.addEventListener("change", changed, true);
   effect(() => {
     const next = render();
-    keepFocus(element, () => fill(element, next));
+    keepFocus(element, () => {
+      isDrawing = true;
+      fill(element, next);
+      isDrawing = false;
+      restoreWritten(element, written);
+    });
   });
   return element;
 }

@@ -11,7 +11,7 @@ import { askPermission, permission, playSound } from "../platform/notifications.
 import { account, closeAccount, devices } from "./account.js";
 import { showBots } from "./bots.js";
 import { showPanes } from "./panes.js";
-import { avatar, button, field, form, live, submitButton } from "./parts.js";
+import { avatar, button, field, followChanges, form, live, submitButton } from "./parts.js";
 import { profileField } from "./profile_field.js";
 import { pushLines } from "./push.js";
 import {
@@ -88,6 +88,7 @@ export function showSettings(app, parts, onClose) {
 function profile(app) {
   const { store, session } = app;
   const name = h("input", { type: "text", value: store.self.full_name, maxlength: 100, autocomplete: "name" });
+  followChanges(() => store.on("users"), [[name, () => store.self.full_name]]);
   const picture = pictureInput(session, "/users/me/avatar");
   const buttons = live(() => {
     store.on("users");
