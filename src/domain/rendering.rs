@@ -59,6 +59,7 @@ struct Organization<'a> {
     translates_emoticons: OnceCell<bool>,
     /// Full names that are not ASCII, in lower case.
     other_names: OnceCell<Vec<(UserId, String)>>,
+    accessible: OnceCell<Accessible>,
     linkifiers: OnceCell<Arc<[Linkifier]>>,
     /// The first failed statement: the methods of [`Directory`] cannot return it.
     failure: RefCell<Option<ApiError>>,
@@ -201,6 +202,7 @@ impl<'a> Organization<'a> {
             is_message,
             code_block_language: OnceCell::new(),
             translates_emoticons: OnceCell::new(),
+            accessible: OnceCell::new(),
             other_names: OnceCell::new(),
             linkifiers: OnceCell::new(),
             failure: RefCell::default(),
@@ -237,7 +239,7 @@ impl<'a> Organization<'a> {
                 .filter(|user| user.full_name.to_lowercase() == name.to_lowercase()),
         };
         let known = match &user {
-            Some(user) => Accessible::to(&self.ctx, self.ctx.caller)?.contains(user.user_id),
+            Some(user) => self.accessible()?.contains(user.user_id),
             None => true,
         };
         Ok(user.filter(|_| known).map(|user| MentionedUser {
@@ -264,6 +266,15 @@ impl<'a> Organization<'a> {
             _ => false,
         };
         Ok(if alone { found.drain(..).next() } else { None })
+    }
+
+    /// The users whom the author can access.
+    fn accessible(&self) -> ApiResult<&Accessible> {
+        if let Some(accessible) = self.accessible.get() {
+            return Ok(accessible);
+        }
+        let accessible = Accessible::to(&self.ctx, self.ctx.caller)?;
+        Ok(self.accessible.get_or_init(|| accessible))
     }
 
     /// Names that are not ASCII, in lower case.

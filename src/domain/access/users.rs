@@ -1,6 +1,6 @@
 //! Access to users, by the organization's `can_access_all_users_group` (feature levels 225, 228, 232).
 //!
-//! `Ties` has the rule. [`Accessible`] evaluates it for one viewer, [`users_with_access_to`] for one user and all viewers.
+//! `AccessReasons` has the rule. [`Accessible`] evaluates it for one viewer, [`users_with_access_to`] for one user and all viewers.
 //! Of users whom a viewer cannot access, messages, lists and events have the id and [`UNKNOWN_USER`]. Events about a user
 //! go to [`audience`].
 
@@ -16,6 +16,7 @@ use crate::events::Audience;
 use crate::types::{Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
+use std::collections::BTreeMap;
 
 /// The name shown for users whom the reader cannot access.
 pub const UNKNOWN_USER: &str = "Unknown user";
@@ -80,14 +81,8 @@ impl Accessible {
         if role != Role::Guest || !is_restricted(connection)? {
             return Ok(Self::Everybody);
         }
-        let ties = AccessReasons {
-            is_self: user_id.bit().into_iter().collect(),
-            is_bot: user_ids::bot_ids(connection)?,
-            is_active: user_ids::active_ids(connection)?,
-            share_channel: rows::user::channel_partners(connection, user_id)?,
-            share_conversation: rows::user::direct_partners(connection, user_id)?,
-        };
-        Ok(Self::Only(ties.accessible()))
+        let mut accessible = to_guests(connection, &user_id.bit().into_iter().collect())?;
+        Ok(Self::Only(accessible.remove(&user_id).unwrap_or_default()))
     }
 
     /// True if a user is one of them.
@@ -97,15 +92,44 @@ impl Accessible {
             Self::Only(ids) => user_id.bit().is_some_and(|bit| ids.contains(bit)),
         }
     }
+}
 
-    /// Returns the ids, without the system bots: all users can access these, and there are no events about them.
-    pub fn ids(self, connection: &Connection) -> ApiResult<RoaringBitmap> {
-        let all = user_ids::all_ids(connection)?;
-        Ok(match self {
-            Self::Everybody => all,
-            Self::Only(ids) => ids & all,
-        })
+/// The users whom each of some guests can access, where guests are restricted.
+fn to_guests(connection: &Connection, guests: &RoaringBitmap) -> ApiResult<BTreeMap<UserId, RoaringBitmap>> {
+    let (bots, active) = (user_ids::bot_ids(connection)?, user_ids::active_ids(connection)?);
+    let mut in_channels = rows::user::channel_partners(connection, guests)?;
+    let mut in_conversations = rows::user::direct_partners(connection, guests)?;
+    let of_guest = |guest: u32| {
+        let ties = AccessReasons {
+            is_self: RoaringBitmap::from_iter([guest]),
+            is_bot: bots.clone(),
+            is_active: active.clone(),
+            share_channel: in_channels.remove(&guest).unwrap_or_default(),
+            share_conversation: in_conversations.remove(&guest).unwrap_or_default(),
+        };
+        (UserId::from(guest), ties.accessible())
+    };
+    Ok(guests.iter().map(of_guest).collect())
+}
+
+/// The users whom each of some users can access, without the system bots: all users can access these, and there are no
+/// events about them.
+pub fn accessible_to_each(
+    connection: &Connection,
+    viewers: &[UserRow],
+) -> ApiResult<BTreeMap<UserId, RoaringBitmap>> {
+    if viewers.is_empty() {
+        return Ok(BTreeMap::new());
     }
+    let is_limited = is_restricted(connection)?;
+    let guests = viewers.iter().filter(|viewer| is_limited && viewer.role == Role::Guest);
+    let mut of_guests = to_guests(connection, &guests.filter_map(|guest| guest.user_id.bit()).collect())?;
+    let all = user_ids::all_ids(connection)?;
+    let of_viewer = |viewer: &UserRow| match of_guests.remove(&viewer.user_id) {
+        Some(accessible) => (viewer.user_id, accessible & &all),
+        None => (viewer.user_id, all.clone()),
+    };
+    Ok(viewers.iter().map(of_viewer).collect())
 }
 
 /// True if there are users whom guests cannot access.
@@ -137,32 +161,41 @@ pub fn filter_by_access_to_all(
     candidates: RoaringBitmap,
     subjects: &[UserId],
 ) -> ApiResult<RoaringBitmap> {
+    let guests = restricted_among(connection, &candidates)?;
+    if guests.is_empty() {
+        return Ok(candidates);
+    }
+    if guests.len() < subjects.len() as u64 {
+        let accessible = to_guests(connection, &guests)?;
+        let misses = |ids: &RoaringBitmap| {
+            subjects.iter().any(|user_id| user_id.bit().is_none_or(|bit| !ids.contains(bit)))
+        };
+        let missing = accessible.into_iter().filter(|(_, ids)| misses(ids));
+        return Ok(candidates - missing.filter_map(|(guest, _)| guest.bit()).collect::<RoaringBitmap>());
+    }
     let mut all = candidates;
-    if is_restricted(connection)? {
-        for user_id in subjects {
-            if let Some(user) = rows::user::by_id(connection, *user_id)? {
-                all &= users_with_access_to(connection, &user)?;
-            }
+    for user_id in subjects {
+        if let Some(user) = rows::user::by_id(connection, *user_id)? {
+            let unknowing = without_access(connection, &user, &all)?;
+            all -= unknowing;
         }
     }
     Ok(all)
 }
 
+/// The guests of a set, if they cannot access all users.
+fn restricted_among(connection: &Connection, users: &RoaringBitmap) -> ApiResult<RoaringBitmap> {
+    if is_restricted(connection)? {
+        return Ok(users & user_ids::guest_ids(connection)?);
+    }
+    Ok(RoaringBitmap::new())
+}
+
 /// The active users who can access a user. They may receive events about the user.
 pub fn users_with_access_to(connection: &Connection, user: &UserRow) -> ApiResult<RoaringBitmap> {
     let active = user_ids::active_ids(connection)?;
-    if user.is_bot() || !is_restricted(connection)? {
-        return Ok(active);
-    }
-    let guests = user_ids::guest_ids(connection)?;
-    let ties = AccessReasons {
-        is_self: user.user_id.bit().into_iter().collect(),
-        is_bot: RoaringBitmap::new(),
-        is_active: if user.is_active { guests.clone() } else { RoaringBitmap::new() },
-        share_channel: rows::user::channel_partners(connection, user.user_id)?,
-        share_conversation: rows::user::direct_partners(connection, user.user_id)?,
-    };
-    Ok(active - (guests - ties.accessible()))
+    let unknowing = without_access(connection, user, &active)?;
+    Ok(active - unknowing)
 }
 
 /// The audience of events about a user: those who can access them.
@@ -170,16 +203,29 @@ pub fn audience(connection: &Connection, user: &UserRow) -> ApiResult<Audience> 
     Ok(Audience::set(users_with_access_to(connection, user)?))
 }
 
-/// Returns the users in `audience` who cannot access a user.
+/// Returns the active users in `audience` who cannot access a user.
 pub fn without_access(
     connection: &Connection,
     user: &UserRow,
     audience: &RoaringBitmap,
 ) -> ApiResult<RoaringBitmap> {
-    if user.is_bot() || !is_restricted(connection)? {
+    if user.is_bot() {
         return Ok(RoaringBitmap::new());
     }
-    Ok(audience - users_with_access_to(connection, user)?)
+    let guests = restricted_among(connection, audience)?;
+    if guests.is_empty() {
+        return Ok(guests);
+    }
+    let own: RoaringBitmap = user.user_id.bit().into_iter().collect();
+    let in_conversations = rows::user::direct_partners(connection, &own)?;
+    let ties = AccessReasons {
+        is_self: own,
+        is_bot: RoaringBitmap::new(),
+        is_active: if user.is_active { guests.clone() } else { RoaringBitmap::new() },
+        share_channel: rows::user::channel_partners_among(connection, user.user_id, &guests)?,
+        share_conversation: in_conversations.into_values().next().unwrap_or_default(),
+    };
+    Ok(guests - ties.accessible())
 }
 
 #[cfg(test)]
@@ -246,7 +292,8 @@ mod tests {
     fn accessed_by(connection: &Connection, user_id: i64) -> Vec<u32> {
         let user = rows::user::by_id(connection, UserId(user_id)).unwrap().unwrap();
         let accessible = Accessible::to_user(connection, user.user_id, user.role).unwrap();
-        accessible.ids(connection).unwrap().into_iter().collect()
+        let all = user_ids::all_ids(connection).unwrap();
+        all.into_iter().filter(|bit| accessible.contains(UserId::from(*bit))).collect()
     }
 
     /// A change, and the users accessible to guests 2, 3 and 6 afterwards.
@@ -327,6 +374,23 @@ mod tests {
                 for viewer in user_ids::active_ids(&connection).unwrap() {
                     let accessed = accessed_by(&connection, viewer.into()).contains(&(user_id as u32));
                     prop_assert_eq!(who.contains(viewer), accessed, "{} accesses {}", viewer, user_id);
+                }
+            }
+            let people: Vec<UserRow> = (1..=6)
+                .map(|user_id| rows::user::by_id(&connection, UserId(user_id)).unwrap().unwrap())
+                .collect();
+            for (viewer, accessible) in accessible_to_each(&connection, &people).unwrap() {
+                prop_assert_eq!(Vec::from_iter(accessible), accessed_by(&connection, viewer.0), "{}", viewer);
+            }
+            // Fewer users than there are guests, and more.
+            for subjects in [&[1_u32, 4][..], &[1, 2, 3, 4, 5, 6]] {
+                let active = user_ids::active_ids(&connection).unwrap();
+                let user_ids: Vec<UserId> = subjects.iter().copied().map(UserId::from).collect();
+                let who = filter_by_access_to_all(&connection, active.clone(), &user_ids).unwrap();
+                for viewer in active {
+                    let accessed = accessed_by(&connection, viewer.into());
+                    let is_in = subjects.iter().all(|user_id| accessed.contains(user_id));
+                    prop_assert_eq!(who.contains(viewer), is_in, "{} accesses {:?}", viewer, subjects);
                 }
             }
         }

@@ -345,6 +345,10 @@ pub const MAX_RECIPIENTS: usize = 1000;
 /// people. All participants have it in their lists.
 pub const MAX_DIRECT_CONVERSATIONS: usize = 5000;
 
+/// The same for the number of participants of all these conversations together. Where guests cannot access all users, changes
+/// of subscriptions read those of the guests.
+pub const MAX_DIRECT_PARTICIPANTS: usize = 100_000;
+
 /// Maximum number of messages moved by one request of a user who is not a moderator. Each is rewritten.
 pub const MAX_MOVED_MESSAGES: usize = 5000;
 

@@ -283,6 +283,11 @@ fn check_direct(ctx: Ctx<'_>, user_ids: &[UserId]) -> ApiResult<()> {
             "SELECT count(*) FROM recipient WHERE created_by IN (SELECT value FROM json_each(?1))";
         let accounts = Accounts::of(&ctx, ctx.caller.user_id, ctx.now)?;
         accounts.check("direct conversations", statement, 1, limits::MAX_DIRECT_CONVERSATIONS)?;
+        let statement =
+            "SELECT coalesce(sum(length(user_ids) - length(replace(user_ids, ',', '')) + 1), 0) FROM recipient
+             WHERE created_by IN (SELECT value FROM json_each(?1))";
+        let (what, limit) = ("participants of direct conversations", limits::MAX_DIRECT_PARTICIPANTS);
+        accounts.check(what, statement, user_ids.len(), limit)?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use crate::error::{ApiError, ApiResult};
 use crate::types::{BotType, EmailVisibility, Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Loads a user by id, active or not; `None` if there is none.
 pub fn by_id(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<UserRow>> {
@@ -39,24 +40,80 @@ fn bot_creator(connection: &Connection, bot_id: UserId) -> rusqlite::Result<Opti
     Ok(statement.query_row([bot_id], |row| row.get(0)).optional()?.flatten())
 }
 
-/// Returns the users who share a channel with a user, including deactivated users and the user.
-pub fn channel_partners(connection: &Connection, user_id: UserId) -> rusqlite::Result<RoaringBitmap> {
-    set(
-        connection,
-        "SELECT other.user_id FROM subscription own JOIN subscription other USING (stream_id)
-         WHERE own.user_id = ?1 AND own.active AND other.active",
-        [user_id],
-    )
+/// Users, each with others.
+pub type Partners = BTreeMap<u32, RoaringBitmap>;
+
+const CHANNELS: &str = "SELECT stream_id FROM subscription WHERE user_id = ?1 AND active";
+
+/// Returns the users who share a channel with each of some users, including deactivated users and the user. Channels and
+/// conversations that several of these users have are read once.
+pub fn channel_partners(connection: &Connection, users: &RoaringBitmap) -> rusqlite::Result<Partners> {
+    let mut partners = Partners::default();
+    for (stream_id, members) in shared(connection, CHANNELS, users)? {
+        let statement = "SELECT user_id FROM subscription WHERE stream_id = ?1 AND active";
+        add(&mut partners, &members, &set(connection, statement, [stream_id])?);
+    }
+    Ok(partners)
 }
 
-/// Returns the users who ever shared a direct conversation with a user, including deactivated users and the user.
-pub fn direct_partners(connection: &Connection, user_id: UserId) -> rusqlite::Result<RoaringBitmap> {
-    set(
-        connection,
-        "SELECT value FROM direct_participant JOIN recipient USING (recipient_id),
-             json_each('[' || user_ids || ']') WHERE user_id = ?1",
-        [user_id],
-    )
+/// Returns the users in `among` who share a channel with a user. It reads their channels, which may have many subscribers.
+pub fn channel_partners_among(
+    connection: &Connection,
+    user_id: UserId,
+    among: &RoaringBitmap,
+) -> rusqlite::Result<RoaringBitmap> {
+    let mut statement = connection.prepare_cached(CHANNELS)?;
+    let own: BTreeSet<i64> = statement.query_map([user_id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut partners = RoaringBitmap::new();
+    for other in among {
+        let mut rows = statement.query([other])?;
+        while let Some(row) = rows.next()? {
+            if own.contains(&row.get(0)?) {
+                partners.insert(other);
+                break;
+            }
+        }
+    }
+    Ok(partners)
+}
+
+/// Returns the users who ever shared a direct conversation with each of some users, including deactivated users and the user.
+pub fn direct_partners(connection: &Connection, users: &RoaringBitmap) -> rusqlite::Result<Partners> {
+    let of_user = "SELECT recipient_id FROM direct_participant WHERE user_id = ?1";
+    let mut statement =
+        connection.prepare_cached("SELECT user_ids FROM recipient WHERE recipient_id = ?1")?;
+    let mut partners = Partners::default();
+    for (recipient_id, members) in shared(connection, of_user, users)? {
+        let participants = statement.query_row([recipient_id], |row| {
+            let text = row.get_ref(0)?.as_str()?;
+            Ok(text.split(',').filter_map(|user_id| user_id.parse::<u32>().ok()).collect::<RoaringBitmap>())
+        })?;
+        add(&mut partners, &members, &participants);
+    }
+    Ok(partners)
+}
+
+/// What users have, each thing with those of the users who have it. The statement lists what one user has.
+fn shared(
+    connection: &Connection,
+    statement: &str,
+    users: &RoaringBitmap,
+) -> rusqlite::Result<BTreeMap<i64, RoaringBitmap>> {
+    let mut statement = connection.prepare_cached(statement)?;
+    let mut shared: BTreeMap<i64, RoaringBitmap> = BTreeMap::new();
+    for user in users {
+        let mut rows = statement.query([user])?;
+        while let Some(row) = rows.next()? {
+            shared.entry(row.get(0)?).or_default().insert(user);
+        }
+    }
+    Ok(shared)
+}
+
+fn add(partners: &mut Partners, members: &RoaringBitmap, others: &RoaringBitmap) {
+    for user in members {
+        *partners.entry(user).or_default() |= others;
+    }
 }
 
 /// A user's row.

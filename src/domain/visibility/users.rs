@@ -1,8 +1,9 @@
 //! Users who become accessible to guests, or inaccessible.
 
 use super::scope::Scope;
-use crate::domain::access::users::{Accessible, is_restricted};
+use crate::domain::access::users::{accessible_to_each, is_restricted};
 use crate::domain::realm::user_ids;
+use crate::domain::rows::user::UserRow;
 use crate::domain::users::events::{UserRemoved, emit_added};
 use crate::domain::{presence, rows, user_status};
 use crate::error::{ApiError, ApiResult};
@@ -20,25 +21,19 @@ pub(super) struct AccessSnapshot(BTreeMap<UserId, RoaringBitmap>);
 impl AccessSnapshot {
     /// Loads the users whom each viewer of a scope can access.
     pub(super) fn load(connection: &Connection, scope: Scope<'_>) -> ApiResult<Self> {
-        let mut snapshot = Self::default();
-        for viewer in viewers(connection, scope)?.into_iter().map(UserId::from) {
-            if let Some(user) = rows::user::by_id(connection, viewer)? {
-                let ids = Accessible::to_user(connection, viewer, user.role)?.ids(connection)?;
-                snapshot.0.insert(viewer, ids);
-            }
-        }
-        Ok(snapshot)
+        let viewers = rows_of(connection, viewers(connection, scope)?.into_iter().map(UserId::from))?;
+        Ok(Self(accessible_to_each(connection, &viewers)?))
     }
 
     /// The differences now that the rows have changed.
     pub(super) fn changes(self, connection: &Connection) -> ApiResult<Changes> {
         let mut changes = Changes::default();
+        let mut viewers = rows_of(connection, self.0.keys().copied())?;
+        // A deactivated user receives no events.
+        viewers.retain(|viewer| viewer.is_active);
+        let mut accessible = accessible_to_each(connection, &viewers)?;
         for (viewer, before) in self.0 {
-            // A deactivated user receives no events.
-            let Some(user) = rows::user::by_id(connection, viewer)?.filter(|user| user.is_active) else {
-                continue;
-            };
-            let after = Accessible::to_user(connection, viewer, user.role)?.ids(connection)?;
+            let Some(after) = accessible.remove(&viewer) else { continue };
             for (list, users) in
                 [(&mut changes.gained, &after - &before), (&mut changes.lost, before - after)]
             {
@@ -49,6 +44,14 @@ impl AccessSnapshot {
         }
         Ok(changes)
     }
+}
+
+fn rows_of(connection: &Connection, users: impl Iterator<Item = UserId>) -> ApiResult<Vec<UserRow>> {
+    let mut found = Vec::new();
+    for user_id in users {
+        found.extend(rows::user::by_id(connection, user_id)?);
+    }
+    Ok(found)
 }
 
 /// The users who may access other users than before.
@@ -62,7 +65,10 @@ fn viewers(connection: &Connection, scope: Scope<'_>) -> ApiResult<RoaringBitmap
         _ if !is_restricted(connection)? => return Ok(RoaringBitmap::new()),
         Scope::Role(user) => return Ok(ids(&[user.user_id])),
         Scope::Account(user) if user.is_bot() => return Ok(RoaringBitmap::new()),
-        Scope::Account(user) => rows::user::channel_partners(connection, user.user_id)?,
+        Scope::Account(user) => {
+            let own = ids(&[user.user_id]);
+            rows::user::channel_partners(connection, &own)?.into_values().next().unwrap_or_default()
+        }
         Scope::Conversation(users) => ids(users),
         Scope::Subscriptions(users, streams) => {
             let mut touched = ids(users);

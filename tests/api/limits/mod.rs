@@ -655,6 +655,31 @@ async fn a_user_begins_a_limited_number_of_conversations() {
     write(&bob, &[&cleo, &dora]).await.ok();
 }
 
+#[tokio::test]
+async fn the_conversations_of_a_user_have_a_limited_number_of_participants() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let (bob, cleo, dora) =
+        (server.member("bob").await, server.member("cleo").await, server.member("dora").await);
+    let limit = limits::MAX_DIRECT_PARTICIPANTS;
+    server
+        .sql(&format!(
+            "WITH RECURSIVE one (number) AS (SELECT 1000 UNION ALL SELECT number + 1 FROM one LIMIT {})
+             INSERT INTO recipient (user_ids, created_by) SELECT group_concat(number), {} FROM one",
+            limit - 3,
+            ada.user_id
+        ))
+        .await;
+    let write = async |to: &[&Client]| {
+        let to: Vec<i64> = to.iter().map(|client| client.user_id).collect();
+        ada.post("/messages", json!({"type": "direct", "to": to, "content": "Hi"})).await
+    };
+    write(&[&bob, &cleo]).await.ok();
+    too_many(&write(&[&bob, &dora]).await, "participants of direct conversations", limit);
+    write(&[&bob, &cleo]).await.ok();
+    write(&[&dora]).await.ok();
+}
+
 /// A move rewrites each message.
 #[tokio::test]
 async fn a_request_moves_a_limited_number_of_messages() {
