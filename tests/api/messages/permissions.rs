@@ -65,6 +65,9 @@ async fn direct_messages_need_an_authorized_participant() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let bot = server.member("bot").await;
     make_bot(&server, &bot, Some(&ada)).await;
+    let crowd = server.crowd(40).await;
+    let many: Vec<&Client> = crowd.iter().collect();
+    let many_with_owner: Vec<&Client> = crowd.iter().chain([&owner]).collect();
     let disabled = Some("Direct messages are disabled in this organization.");
     let unauthorized = Some("This conversation does not include any users who can authorize it.");
     for (group, among_members, with_owner) in [
@@ -76,7 +79,9 @@ async fn direct_messages_need_an_authorized_participant() {
         set_realm_group(&server, "direct_message_permission_group", group).await;
         check(write(&ada, &[&bob]).await, among_members);
         check(write(&ada, &[&bob, &bot]).await, among_members);
+        check(write(&ada, &many).await, among_members);
         check(write(&ada, &[&owner]).await, with_owner);
+        check(write(&ada, &many_with_owner).await, with_owner);
         check(write(&owner, &[&ada, &bob]).await, with_owner);
         // Notes to oneself, and everything with bots.
         check(write(&ada, &[&ada]).await, None);

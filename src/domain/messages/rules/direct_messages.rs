@@ -2,14 +2,15 @@
 //! 270).
 
 use crate::auth::{Caller, Ctx};
-use crate::domain::groups::membership::Membership;
+use crate::domain::groups::membership::{GroupMembers, Membership};
 use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::realm_settings::group;
+use crate::domain::groups::roles::UserFilter;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::messages::sql;
 use crate::domain::rows;
 use crate::error::{ApiError, ApiResult};
-use crate::types::UserId;
+use crate::types::{GroupId, UserId};
 use rusqlite::Connection;
 
 /// Checks that the caller may write to a conversation; `people` are all its participants, ascending.
@@ -25,7 +26,7 @@ pub fn check(ctx: Ctx<'_>, people: &[UserId]) -> ApiResult<()> {
     {
         return Ok(());
     }
-    if !is_open(permission) && !any_in(&ctx, people, ctx.now, |of| of.contains(permission))? {
+    if !is_open(permission) && !is_one_in(ctx, people, permission)? {
         let is_nobody = SystemGroup::with_id(permission) == Some(SystemGroup::Nobody);
         return Err(ApiError::bad_request(if is_nobody {
             "Direct messages are disabled in this organization."
@@ -52,18 +53,10 @@ fn all_bots(connection: &Connection, caller: &Caller, people: &[UserId]) -> ApiR
     Ok(true)
 }
 
-fn any_in(
-    connection: &Connection,
-    people: &[UserId],
-    now: i64,
-    condition: impl Fn(&Membership) -> bool,
-) -> ApiResult<bool> {
-    for user_id in people {
-        if condition(&Membership::of(connection, *user_id, now)?) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// True if one of these people is in a group. The groups of many people are not read one by one.
+fn is_one_in(ctx: Ctx<'_>, people: &[UserId], group: GroupId) -> ApiResult<bool> {
+    let mut members = GroupMembers::load(&ctx, UserFilter::Users(people), ctx.now)?;
+    Ok(!members.users(&ctx, group)?.is_empty())
 }
 
 /// True if a conversation has a message.
