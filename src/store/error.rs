@@ -63,11 +63,6 @@ impl StoreError {
         }
     }
 
-    /// True if the disk refused the change: full, read-only or broken. Reads still work.
-    pub fn is_disk(&self) -> bool {
-        matches!(self.cause(), Cause::FullDisk | Cause::BadDisk)
-    }
-
     /// The failure of a job that panicked with this.
     pub(super) fn panicked(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -94,7 +94,7 @@ pub async fn subscribe(
     call: Call<User>,
     Params2(params, creation): Params2<SubscribeParams, CreationParams>,
 ) -> ApiResult<Reply<SubscribeReply>> {
-    let users = params.principals.as_ref().map_or(1, Principals::len);
+    let users = params.principals.as_ref().map_or(1, Principals::count);
     organization::check_subscriptions_of_request(&call.caller, params.subscriptions.len(), users)?;
     let channels = prepare(&call, &params.subscriptions).await?;
     let properties = creation.into_properties();

@@ -28,7 +28,7 @@ pub struct UnsubscribeParams {
 
 /// `DELETE /users/me/subscriptions`: users leave channels, and messages there become read for them.
 pub async fn unsubscribe(call: Call<User>, params: UnsubscribeParams) -> ApiResult<Reply<UnsubscribeResult>> {
-    let users = params.principals.as_ref().map_or(1, Principals::len);
+    let users = params.principals.as_ref().map_or(1, Principals::count);
     organization::check_subscriptions_of_request(&call.caller, params.subscriptions.len(), users)?;
     let job = move |tx: &mut Tx<'_>, caller: &User| unsubscribe_from_channels(tx, caller, &params);
     let (mut result, later) = call.write(job).await?;

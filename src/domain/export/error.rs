@@ -20,9 +20,6 @@ pub enum ExportError {
     /// A fact about the organization could not be loaded.
     #[error("{}", .0.msg())]
     Load(ApiError),
-    /// The caller ended the export.
-    #[error("{0}")]
-    Stopped(&'static str),
 }
 
 impl From<ApiError> for ExportError {

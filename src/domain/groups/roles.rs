@@ -82,11 +82,6 @@ impl ActiveUsersByRole {
         self.innermost.entry(SystemGroup::of(role, is_new)).or_default().extend(bit);
     }
 
-    /// All but guests.
-    pub fn members(&self) -> RoaringBitmap {
-        &self.active - &self.guests
-    }
-
     /// The users whose innermost system group is one of these groups.
     pub fn with_innermost(&self, groups: &[GroupId]) -> RoaringBitmap {
         let systems = groups.iter().filter_map(|group| SystemGroup::with_id(*group));

@@ -38,7 +38,7 @@ pub mod attribute {
     pub const BESIDE_CONTENT: i64 = HAS_REACTION | HAS_SUBMESSAGE | HAS_TOPIC_LINKS;
 }
 
-/// A row of `message`, with the name and API email of its sender and the name of its client.
+/// A row of `message`, with the name and API email of its sender.
 #[derive(Clone, Debug)]
 pub struct MessageRow {
     pub id: MessageId,
@@ -59,14 +59,10 @@ pub struct MessageRow {
     pub attributes: i64,
     /// UNIX seconds; `None` if the content was never edited.
     pub last_edit_timestamp: Option<i64>,
-    /// UNIX seconds; `None` if it was never moved.
-    pub last_moved_timestamp: Option<i64>,
     /// The sender's name.
     pub sender_full_name: String,
     /// The sender's API email.
     pub sender_email: String,
-    /// The program that sent it.
-    pub client: String,
 }
 
 impl MessageRow {

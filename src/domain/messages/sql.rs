@@ -83,7 +83,7 @@ pub fn count_of(
 /// The columns of [`MessageRow`].
 const COLUMNS: &str =
     "message.id, recipient_id, topic_id, subject, sender_id, timestamp, content, rendered_content,
-    attributes, last_edit_timestamp, last_moved_timestamp, full_name, email, client.name";
+    attributes, last_edit_timestamp, full_name, email";
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
     Ok(MessageRow {
@@ -97,10 +97,8 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
         rendered_content: row.get(7)?,
         attributes: row.get(8)?,
         last_edit_timestamp: row.get(9)?,
-        last_moved_timestamp: row.get(10)?,
-        sender_full_name: row.get(11)?,
-        sender_email: row.get(12)?,
-        client: row.get(13)?,
+        sender_full_name: row.get(10)?,
+        sender_email: row.get(11)?,
     })
 }
 
@@ -108,8 +106,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
 pub fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<MessageRow>> {
     connection
         .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM message JOIN user ON user_id = sender_id JOIN client ON client.id = client_id
-             WHERE message.id = ?1"
+            "SELECT {COLUMNS} FROM message JOIN user ON user_id = sender_id WHERE message.id = ?1"
         ))?
         .query_row([id], read_row)
         .optional()

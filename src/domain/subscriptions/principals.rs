@@ -20,16 +20,11 @@ pub enum Principals {
 
 impl Principals {
     /// The number of users in the list.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         match self {
             Self::Ids(ids) => ids.len(),
             Self::Emails(emails) => emails.len(),
         }
-    }
-
-    /// True if the list is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

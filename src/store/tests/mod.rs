@@ -254,11 +254,9 @@ async fn a_full_disk_is_an_error_and_reading_goes_on() {
         })
     };
     let (one, other) = tokio::join!(large(2), bench.write(3));
-    let error = one.unwrap_err();
-    assert!(error.is_disk(), "{error}");
     // The other may have come into the same group, which is lost as a whole, or after it.
-    if let Err(error) = &other {
-        assert!(error.is_disk(), "{error}");
+    for error in [&one.unwrap_err()].into_iter().chain(other.as_ref().err()) {
+        assert!(matches!(error.cause(), Cause::FullDisk | Cause::BadDisk), "{error}");
     }
     let mut kept = vec![1];
     kept.extend(other.is_ok().then_some(3));
@@ -346,7 +344,8 @@ async fn nothing_is_written_to_a_file_that_is_not_there_any_more() {
     std::fs::rename(&path, &moved).unwrap();
     let refused = |result: Result<(), StoreError>| {
         let error = result.unwrap_err();
-        assert!(error.is_disk() && error.to_string().contains("deleted, moved or replaced"), "{error}");
+        assert_eq!(error.cause(), Cause::BadDisk);
+        assert!(error.to_string().contains("deleted, moved or replaced"), "{error}");
     };
     refused(bench.write(2).await);
     std::fs::write(&path, "another file").unwrap();
