@@ -80,8 +80,6 @@ pub enum ReactionForm {
 
 impl Event for ReactionChanged {
     const TYPE: &'static str = "reaction";
-    const OP: Option<&'static str> = None;
-    const NAME: &'static str = "reaction";
     const VERSION: u32 = 1;
     type Routing = ReactionRouting;
     type Variant = ReactionForm;

@@ -107,8 +107,6 @@ enum Place {
 
 impl Event for Typing {
     const TYPE: &'static str = "typing";
-    const OP: Option<&'static str> = None;
-    const NAME: &'static str = "typing";
     const VERSION: u32 = 1;
     type Routing = ();
     type Variant = EmptyTopic;
@@ -162,8 +160,6 @@ enum EditPlace {
 
 impl Event for TypingEdit {
     const TYPE: &'static str = "typing_edit_message";
-    const OP: Option<&'static str> = None;
-    const NAME: &'static str = "typing_edit_message";
     const VERSION: u32 = 1;
     type Routing = ();
     type Variant = EmptyTopic;

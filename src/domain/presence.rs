@@ -311,8 +311,6 @@ pub enum PresenceForm {
 
 impl Event for PresenceChanged {
     const TYPE: &'static str = "presence";
-    const OP: Option<&'static str> = None;
-    const NAME: &'static str = "presence";
     const VERSION: u32 = 1;
     type Routing = ModernPresences;
     type Variant = PresenceForm;

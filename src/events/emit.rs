@@ -32,8 +32,6 @@ impl Tx<'_> {
     ///
     /// impl Event for Unlisted {
     ///     const TYPE: &'static str = "unlisted";
-    ///     const OP: Option<&'static str> = None;
-    ///     const NAME: &'static str = "unlisted";
     ///     const VERSION: u32 = 1;
     ///     type Routing = ();
     ///     type Variant = ();

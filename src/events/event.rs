@@ -18,10 +18,11 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     const TYPE: &'static str;
 
     /// The event's `op` on the wire, for types that always have the same one. Where it differs, it is a member.
-    const OP: Option<&'static str>;
+    const OP: Option<&'static str> = None;
 
-    /// The name in the log, unique among all events, such as `stream/create`.
-    const NAME: &'static str;
+    /// The name in the log, unique among all events: that of the type, or for one of several with a type, such as
+    /// `stream/create`.
+    const NAME: &'static str = Self::TYPE;
 
     /// The version of the stored form. It grows when older rows cannot be read as this type any more, be it the members or
     /// the routing; queues that wait for such a row expire.

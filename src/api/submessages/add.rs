@@ -49,8 +49,6 @@ pub struct SubmessageAdded {
 
 impl Event for SubmessageAdded {
     const TYPE: &'static str = "submessage";
-    const OP: Option<&'static str> = None;
-    const NAME: &'static str = "submessage";
     const VERSION: u32 = 1;
     type Routing = ();
     type Variant = ();

@@ -141,8 +141,6 @@ struct OwnFlags {
 
 impl Event for MessageSent {
     const TYPE: &'static str = "message";
-    const OP: Option<&'static str> = None;
-    const NAME: &'static str = "message";
     const VERSION: u32 = 1;
     type Routing = MessageRouting;
     type Variant = MessageForm;
@@ -302,8 +300,6 @@ impl MessageEdited {
 
 impl Event for MessageEdited {
     const TYPE: &'static str = "update_message";
-    const OP: Option<&'static str> = None;
-    const NAME: &'static str = "update_message";
     const VERSION: u32 = 1;
     type Routing = FlagHolders;
     type Variant = EmptyTopic;
@@ -384,8 +380,6 @@ impl MessagesDeleted {
 
 impl Event for MessagesDeleted {
     const TYPE: &'static str = "delete_message";
-    const OP: Option<&'static str> = None;
-    const NAME: &'static str = "delete_message";
     const VERSION: u32 = 1;
     type Routing = RemainingReaders;
     type Variant = EmptyTopic;
@@ -478,8 +472,6 @@ impl FlagsChanged {
 
 impl Event for FlagsChanged {
     const TYPE: &'static str = "update_message_flags";
-    const OP: Option<&'static str> = None;
-    const NAME: &'static str = "update_message_flags";
     const VERSION: u32 = 1;
     type Routing = ();
     type Variant = EmptyTopic;

@@ -37,8 +37,6 @@ impl UserTopicChanged {
 
 impl Event for UserTopicChanged {
     const TYPE: &'static str = "user_topic";
-    const OP: Option<&'static str> = None;
-    const NAME: &'static str = "user_topic";
     const VERSION: u32 = 1;
     type Routing = ();
     type Variant = EmptyTopic;
@@ -73,8 +71,6 @@ impl MutedTopic {
 
 impl Event for MutedTopicsChanged {
     const TYPE: &'static str = "muted_topics";
-    const OP: Option<&'static str> = None;
-    const NAME: &'static str = "muted_topics";
     const VERSION: u32 = 1;
     type Routing = ();
     type Variant = EmptyTopic;

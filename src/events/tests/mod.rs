@@ -53,8 +53,6 @@ static NOTES_WRITTEN: AtomicUsize = AtomicUsize::new(0);
 
 impl Event for Note {
     const TYPE: &'static str = "note";
-    const OP: Option<&'static str> = None;
-    const NAME: &'static str = "note";
     const VERSION: u32 = 1;
     type Routing = NoteRouting;
     type Variant = NoteVariant;
