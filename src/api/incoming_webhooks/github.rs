@@ -423,6 +423,47 @@ fn team(payload: Payload<'_>) -> Result<String, Refusal> {
     Ok(format!("Team has changes to {} data.", bold(&changed.join("/"))))
 }
 
+fn commit_comment(payload: Payload<'_>) -> Result<String, Refusal> {
+    let comment = payload.at("/comment")?;
+    let url = comment.text("/html_url")?;
+    let commit_url = url.split('#').next().unwrap_or(url);
+    Ok(git::commit_comment(
+        sender(payload)?,
+        &commented("created", url),
+        commit_url,
+        comment.text("/commit_id")?,
+        comment.text("/body")?,
+    ))
+}
+
+fn check_run(payload: Payload<'_>) -> Result<String, Refusal> {
+    let run = payload.at("/check_run")?;
+    let id = run.text("/head_sha")?;
+    let commit = link(short_id(id), &format!("{}/commit/{id}", payload.text("/repository/html_url")?));
+    let name = link(run.text("/name")?, run.find_text("/html_url").unwrap_or_default());
+    let (conclusion, status) = (label(run.text("/conclusion")?), label(run.text("/status")?));
+    Ok(format!("Check {name} {status} ({conclusion}). ({commit})"))
+}
+
+/// The person who joined or left, and the preposition between them and the place.
+fn member(payload: Payload<'_>, action: &str) -> (String, &'static str) {
+    (account(payload.find("/member")), if action == "removed" { "from" } else { "to" })
+}
+
+fn page_build(payload: Payload<'_>) -> String {
+    let error = payload.find_text("/build/error/message").map(quote).unwrap_or_default();
+    let status = match payload.find_text("/build/status").unwrap_or("null") {
+        "null" => "has yet to be built".to_owned(),
+        "building" => "is being built".to_owned(),
+        "errored" => format!("has failed:{error}"),
+        "built" => "has finished building".to_owned(),
+        other => format!("is {}", label(other)),
+    };
+    let pusher = label(payload.find_text("/build/pusher/login").unwrap_or(git::NO_NAME));
+    let end = if error.is_empty() { "." } else { "" };
+    format!("GitHub Pages build, triggered by {pusher}, {status}{end}")
+}
+
 fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
     let user = || sender(payload).map(label);
     let repository = || {
@@ -431,18 +472,7 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
     let action = payload.find_text("/action").unwrap_or_default();
     Ok(match event {
         "ping" => git::configured("GitHub", payload.find_text("/sender/login")),
-        "commit_comment" => {
-            let comment = payload.at("/comment")?;
-            let url = comment.text("/html_url")?;
-            let commit_url = url.split('#').next().unwrap_or(url);
-            git::commit_comment(
-                sender(payload)?,
-                &commented("created", url),
-                commit_url,
-                comment.text("/commit_id")?,
-                comment.text("/body")?,
-            )
-        }
+        "commit_comment" => commit_comment(payload)?,
         "create" | "delete" => {
             let name = payload.find_text("/ref").map(|name| format!(" {}", label(name))).unwrap_or_default();
             format!("{} {event}d {}{name}.", user()?, label(payload.text("/ref_type")?))
@@ -452,17 +482,7 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
             let action = if payload.is_true("/deleted") { "removed" } else { "pushed" };
             git::tag(sender(payload)?, action, git::tag_of(payload.text("/ref")?), None)
         }
-        "check_run" => {
-            let run = payload.at("/check_run")?;
-            let id = run.text("/head_sha")?;
-            let commit =
-                link(short_id(id), &format!("{}/commit/{id}", payload.text("/repository/html_url")?));
-            let (name, conclusion) = (
-                link(run.text("/name")?, run.find_text("/html_url").unwrap_or_default()),
-                label(run.text("/conclusion")?),
-            );
-            format!("Check {name} {} ({conclusion}). ({commit})", label(run.text("/status")?))
-        }
+        "check_run" => check_run(payload)?,
         "status" => {
             let state = payload.text("/state")?;
             let state = payload.find_text("/target_url").map_or_else(|| label(state), |url| link(state, url));
@@ -486,30 +506,15 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
             format!("{}:\n{}", user()?, pages.join("\n"))
         }
         "member" => {
-            let member = account(payload.find("/member"));
-            let preposition = if action == "removed" { "from" } else { "to" };
+            let (member, preposition) = member(payload, action);
             format!("{} {} {member} {preposition} {}.", user()?, label(action), repository()?)
         }
         "membership" => {
-            let member = account(payload.find("/member"));
-            let preposition = if action == "removed" { "from" } else { "to" };
+            let (member, preposition) = member(payload, action);
             let team = label(payload.text("/team/name")?);
             format!("{} {} {member} {preposition} the {team} team.", user()?, label(action))
         }
-        "page_build" => {
-            let status = payload.find_text("/build/status").unwrap_or("null");
-            let error = payload.find_text("/build/error/message").map(quote).unwrap_or_default();
-            let status = match status {
-                "null" => "has yet to be built".to_owned(),
-                "building" => "is being built".to_owned(),
-                "errored" => format!("has failed:{error}"),
-                "built" => "has finished building".to_owned(),
-                other => format!("is {}", label(other)),
-            };
-            let pusher = label(payload.find_text("/build/pusher/login").unwrap_or(git::NO_NAME));
-            let end = if error.is_empty() { "." } else { "" };
-            format!("GitHub Pages build, triggered by {pusher}, {status}{end}")
-        }
+        "page_build" => page_build(payload),
         "public" => format!("{} made the repository {} public.", user()?, repository()?),
         "release" => {
             let release = payload.at("/release")?;
