@@ -248,8 +248,8 @@ fn moved(path: &str) -> Reply {
 fn respond(read: &Read<'_, Visitor>, page: &Page) -> ApiResult<Reply> {
     let language = notices::common_language(read)?;
     let is_found = read.app.options.search_engines;
-    let icon = realm::settings::all(read).map(|settings| images::realm::RealmImage::Icon.url(&settings));
-    let body = view::write(page, language, &read.info.origin, icon.ok().as_deref(), is_found).into();
+    let icon = images::realm::RealmImage::Icon.url(&realm::settings::all(read)?);
+    let body = view::write(page, language, &read.info.origin, &icon, is_found).into();
     let headers = view::headers(is_found);
     Ok(Reply::other(OtherReply { status: 200, content_type: page::HTML, headers, body }))
 }

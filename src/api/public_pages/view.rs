@@ -90,7 +90,7 @@ pub fn headers(is_found: bool) -> Vec<(&'static str, String)> {
 }
 
 /// Writes a page. `is_found`: search engines may list it.
-pub fn write(page: &Page, language: Language, origin: &str, icon: Option<&str>, is_found: bool) -> String {
+pub fn write(page: &Page, language: Language, origin: &str, icon: &str, is_found: bool) -> String {
     let organization = page.above.first().map_or(page.title.as_str(), |(_, name)| name.as_str());
     let title =
         if page.above.is_empty() { page.title.clone() } else { format!("{} · {organization}", page.title) };
@@ -106,7 +106,7 @@ pub fn write(page: &Page, language: Language, origin: &str, icon: Option<&str>, 
                 link rel="canonical" href=(format!("{origin}{}", encoded(&page.path)));
                 @if let Some(previous) = &page.previous { link rel="prev" href=(previous); }
                 @if let Some(next) = &page.next { link rel="next" href=(next); }
-                @if let Some(icon) = icon { link rel="icon" href=(icon); }
+                link rel="icon" href=(icon);
                 meta property="og:title" content=(page.title);
                 meta property="og:site_name" content=(organization);
                 style { (PreEscaped(STYLE)) }
