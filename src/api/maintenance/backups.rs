@@ -26,7 +26,7 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
     // In the pool: a folder on another machine may not respond, and other work goes on.
     let read = {
         let list = list.clone();
-        move || read_list(&list).unwrap_or_default()
+        move || read_list(&list)
     };
     let records = app.pools.backups.run(None, read).await?;
     let now = app.clock.seconds();
@@ -124,8 +124,16 @@ async fn list_path(app: &App, options: &BackupOptions) -> ApiResult<PathBuf> {
     Ok(options.folder.join(format!(".teamchat-backups-{}.json", uuid.await?)))
 }
 
-fn read_list(path: &Path) -> Option<Vec<BackupRecord>> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+/// Reads the list of the backups that were made; it is empty before the first one.
+fn read_list(path: &Path) -> Vec<BackupRecord> {
+    let records = std::fs::read(path).and_then(|text| Ok(serde_json::from_slice(&text)?));
+    records.unwrap_or_else(|error: std::io::Error| {
+        if error.kind() != std::io::ErrorKind::NotFound {
+            let path = path.display();
+            tracing::warn!(%error, %path, "the list of backups cannot be read: those on it are kept for good");
+        }
+        Vec::new()
+    })
 }
 
 /// Makes a backup, and removes those that are not kept. Blocks.
