@@ -37,7 +37,7 @@ use crate::domain::users::passwords::OnBehalfOf;
 use crate::domain::{accounts, bots, integrity, keys, notices, realm, space, users};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::{Role, UserId};
+use crate::types::{BotType, Role, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::PoisonError;
@@ -381,7 +381,8 @@ fn execute(
             serde_json::to_value(create_webhook_bot(tx, wanted, public_url)?)?
         }
         Command::CreateUser { email, full_name, role, bot_owner, .. } => {
-            let bot = bot_owner.map(|owner| find_bot_owner(tx, &owner)).transpose()?;
+            let owner = bot_owner.map(|owner| find_bot_owner(tx, &owner)).transpose()?;
+            let bot = owner.map(|owner| (BotType::Generic, owner.user_id));
             let new = NewUser { email, full_name, role, bot, password_hash };
             serde_json::to_value(create_user(tx, new)?)?
         }

@@ -3,16 +3,15 @@
 use crate::api::realm::change_as_operator;
 use crate::api::setting_params::settable;
 use crate::app::App;
+use crate::commands::user::first_owner;
 use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::realm_settings;
 use crate::domain::groups::setting::to_wire;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::realm::settings::RealmTable;
-use crate::domain::rows::user::UserRow;
-use crate::domain::{groups, mail, realm, rows, users};
+use crate::domain::{groups, mail, realm, rows};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::Role;
 use rusqlite::Connection;
 use serde_json::{Map, Value, json};
 
@@ -33,9 +32,7 @@ pub(super) fn get(connection: &Connection) -> ApiResult<Value> {
 /// interface.
 pub(super) async fn set(app: &App, name: String, value: String) -> ApiResult<Value> {
     let read = app.readers.read(|snapshot| {
-        let mut owners = users::all(snapshot)?.into_iter();
-        let is_owner = |user: &UserRow| user.role == Role::Owner && user.is_active && !user.is_bot();
-        let owner = owners.find(is_owner).ok_or_else(|| ApiError::bad_request("no owner exists yet"))?;
+        let owner = first_owner(snapshot)?.ok_or_else(|| ApiError::bad_request("no owner exists yet"))?;
         let is_permission = RealmGroup::ALL.iter().any(|permission| permission.name() == name);
         let written = if is_permission { permission(snapshot, &value)? } else { value.clone() };
         Ok::<_, ApiError>((rows::user::caller(snapshot, owner.user_id)?, written, get(snapshot)?))

@@ -11,7 +11,7 @@ use crate::domain::users::{emails, names};
 use crate::domain::{accounts, bots, logins, rows, users};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::{BotType, Role, UserId};
+use crate::types::{Role, UserId};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -114,11 +114,14 @@ pub(super) fn find_user(connection: &Connection, email: &str) -> ApiResult<UserR
     user.ok_or_else(|| ApiError::bad_request(format!("No user has the email '{email}'")))
 }
 
-/// The kind and owner of a new bot, whose owner has this email. Fails with 400 if that is no active person.
-pub(super) fn find_bot_owner(tx: &Tx<'_>, email: &str) -> ApiResult<(BotType, UserId)> {
-    let owner = users::by_delivery_email(tx, email)?;
-    let owner = owner.filter(|owner| owner.is_active && !owner.is_bot());
-    let owner =
-        owner.ok_or_else(|| ApiError::bad_request(format!("No active person has the email '{email}'")))?;
-    Ok((BotType::Generic, owner.user_id))
+/// The person with this email, who is to own a bot. Fails with 400 if that is no active person.
+pub(super) fn find_bot_owner(tx: &Tx<'_>, email: &str) -> ApiResult<UserRow> {
+    let owner = users::by_delivery_email(tx, email)?.filter(|owner| owner.is_active && !owner.is_bot());
+    owner.ok_or_else(|| ApiError::bad_request(format!("No active person has the email '{email}'")))
+}
+
+/// The active owner of the organization with the lowest id.
+pub(super) fn first_owner(connection: &Connection) -> ApiResult<Option<UserRow>> {
+    let mut users = users::all(connection)?.into_iter();
+    Ok(users.find(|user| user.role == Role::Owner && user.is_active && !user.is_bot()))
 }

@@ -1,11 +1,11 @@
 //! `teamchat bot create`: bots for incoming webhooks.
 
-use super::user::find_bot_owner;
+use super::user::{find_bot_owner, first_owner};
 use crate::domain::accounts::create::NewUser;
 use crate::domain::bots::NewBotRow;
 use crate::domain::bots::integrations::IntegrationName;
 use crate::domain::users::names;
-use crate::domain::{accounts, bots, channels, realm, users};
+use crate::domain::{accounts, bots, channels, realm};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{BotType, Role, UserId};
@@ -52,13 +52,8 @@ pub(super) fn create_webhook_bot(
     let stream = stream
         .ok_or_else(|| ApiError::bad_request(format!("There is no channel '{}'", wanted.channel.trim())))?;
     let owner = match &wanted.owner {
-        Some(email) => find_bot_owner(tx, email)?.1,
-        None => {
-            let mut owners = users::all(tx)?.into_iter();
-            let owner = owners.find(|user| user.role == Role::Owner && user.is_active && !user.is_bot());
-            let owner = owner.ok_or_else(|| ApiError::bad_request("no owner exists yet; pass --owner"))?;
-            owner.user_id
-        }
+        Some(email) => find_bot_owner(tx, email)?,
+        None => first_owner(tx)?.ok_or_else(|| ApiError::bad_request("no owner exists yet; pass --owner"))?,
     };
     let full_name = match wanted.full_name {
         Some(full_name) => full_name,
@@ -88,15 +83,14 @@ pub(super) fn create_webhook_bot(
         default_sending_stream: Some(stream.stream_id),
         ..NewBotRow::default()
     };
-    let kind = Some((BotType::IncomingWebhook, owner));
+    let kind = Some((BotType::IncomingWebhook, owner.user_id));
     let user =
         NewUser { email, full_name: full_name.clone(), role: Role::Member, bot: kind, password_hash: None };
     let (user, api_key) = accounts::create::create_bot(tx, &user, &domain, &bot)?;
-    let owner = users::all(tx)?.into_iter().find(|user| user.user_id == owner);
     Ok(CreatedWebhookBot {
         user_id: user.user_id,
         full_name,
-        owner: owner.map(|owner| owner.full_name).unwrap_or_default(),
+        owner: owner.full_name,
         integration: display_name.to_owned(),
         // The id stays when the channel is renamed.
         path: format!("/api/v1/external/{integration}?api_key={api_key}&stream={}", stream.stream_id),
