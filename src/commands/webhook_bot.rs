@@ -4,7 +4,7 @@ use super::user::{find_bot_owner, first_owner};
 use crate::domain::accounts::create::NewUser;
 use crate::domain::bots::NewBotRow;
 use crate::domain::bots::integrations::IntegrationName;
-use crate::domain::users::names;
+use crate::domain::users::{emails, names};
 use crate::domain::{accounts, bots, channels, realm};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
@@ -71,13 +71,11 @@ pub(super) fn create_webhook_bot(
     bots::rules::check_name(tx, &full_name, None)?;
     let domain = realm::bot_domain(public_url.as_deref());
     let mut number = 1;
-    let email = loop {
-        let short_name = if number == 1 { integration.to_owned() } else { format!("{integration}-{number}") };
-        match bots::rules::bot_email(tx, &short_name, &domain) {
-            Err(error) if error.msg() == "Username already in use" => number += 1,
-            email => break email?,
-        }
-    };
+    let mut email = bots::rules::bot_email(integration, &domain)?;
+    while emails::is_taken(tx, &email)? {
+        number += 1;
+        email = bots::rules::bot_email(&format!("{integration}-{number}"), &domain)?;
+    }
     let bot = NewBotRow {
         service_name: Some(integration.to_owned()),
         default_sending_stream: Some(stream.stream_id),

@@ -8,7 +8,7 @@ use crate::domain::bots::record::OwnBotRecord;
 use crate::domain::bots::{NewBotRow, Service};
 use crate::domain::limits::organization;
 use crate::domain::realm::bot_domain;
-use crate::domain::users::names;
+use crate::domain::users::{emails, names};
 use crate::domain::{accounts, bots};
 use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
@@ -85,7 +85,10 @@ fn create(
     }
     organization::BOTS.check(tx, caller, 1)?;
     let full_name = names::check_full_name(&params.full_name)?;
-    let email = bots::rules::bot_email(tx, &params.short_name, domain)?;
+    let email = bots::rules::bot_email(&params.short_name, domain)?;
+    if emails::is_taken(tx, &email)? {
+        return Err(ApiError::bad_request("Username already in use"));
+    }
     bots::rules::check_name(tx, &full_name, None)?;
     let bot_type = bots::rules::check_bot_type(tx.ctx(caller), params.bot_type)?;
     bots::rules::check_interface(params.interface_type)?;

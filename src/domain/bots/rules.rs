@@ -8,7 +8,7 @@ use crate::domain::limits::{
     Accounts, MAX_BOTS_EVER, MAX_BOTS_OF_OWNER, MAX_CONFIG_DATA_LENGTH, MAX_PAYLOAD_URL_LENGTH,
 };
 use crate::domain::rows::user::UserRow;
-use crate::domain::users::{emails, names};
+use crate::domain::users::names;
 use crate::domain::{access, channels, limits, rows, users};
 use crate::error::{ApiError, ApiResult};
 use crate::types::{BotType, JsonOrText, Role, StreamId, UserId};
@@ -151,14 +151,11 @@ pub fn check_name(connection: &Connection, full_name: &str, except: Option<UserI
     Ok(())
 }
 
-/// Returns the email of a new bot, `ada-bot@...` for the short name `ada`. Fails if it is invalid or in use.
-pub fn bot_email(connection: &Connection, short_name: &str, domain: &str) -> ApiResult<String> {
+/// Returns the email of a bot, `ada-bot@...` for the short name `ada`. Fails if it is invalid.
+pub fn bot_email(short_name: &str, domain: &str) -> ApiResult<String> {
     let email = format!("{}-bot@{domain}", short_name.trim());
     if short_name.trim().is_empty() || !names::is_new_email(&email) {
         return Err(ApiError::bad_request("Bad name or username"));
-    }
-    if emails::is_taken(connection, &email)? {
-        return Err(ApiError::bad_request("Username already in use"));
     }
     Ok(email)
 }
