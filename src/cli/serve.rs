@@ -175,78 +175,80 @@ impl Serve {
             return self.run_test_server();
         }
         let runtime = runtime()?;
-        let done: Result<(), Failure> = runtime.block_on(async {
-            let listeners = self.open_sockets()?;
-            let metrics = match &self.metrics {
-                Some(address) => Some(Server::listen(address, self.unix_mode)?),
-                None => None,
-            };
-            let mail = match &self.mail_in.mail_listen {
-                Some(address) => Some(Server::listen(address, self.unix_mode)?),
-                None => None,
-            };
-            let tls = self.tls.options(&self.file.db).map(|options| Tls::new(&options, Clock::System));
-            let tls = tls.transpose().map_err(|error| UsageError(error.to_string()))?.map(Arc::new);
-            if tls.is_some() && !listeners.iter().any(|listener| matches!(listener, Listener::Tcp(_))) {
-                let text = "TLS needs an ADDR:PORT in --listen: Unix sockets use plain HTTP";
-                return Err(UsageError(text.to_owned()).into());
-            }
-            let engine = Engine::open(&self.file.db, Clock::System, self.options(&listeners)?).await?;
-            let upgraded_from = engine.upgraded_from().map(Path::to_owned);
-            let mut server = Server::serve(engine, listeners, tls.clone())?;
-            let metrics_address = metrics.as_ref().map(Listener::address).transpose()?;
-            if let Some(listener) = metrics {
-                server.serve_metrics(listener);
-            }
-            let mail_address = mail.as_ref().map(Listener::address).transpose()?;
-            if let Some(listener) = mail {
-                server.serve_mail(listener);
-            }
-            let owner_link: Option<String> = run_on_server(&server, Command::OwnerLink).await?;
-            let version = env!("CARGO_PKG_VERSION");
-            let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
-            tracing::info!(version, address = addresses.join(", "), "the server has started");
-            self.warn(server.addresses(), tls.as_deref());
-            let (stopped, reloading) = (stop_signal()?, reload_on_hangup(tls.clone())?);
-            let urls: Vec<String> =
-                server.addresses().iter().map(|address| address.url(tls.is_some())).collect();
-            let metrics = metrics_address.map(|address| match &address {
-                ListenAddress::Tcp(_) => format!("{}/metrics", address.url(false)),
-                #[cfg(unix)]
-                ListenAddress::Unix(_) => address.to_string(),
-            });
-            if self.output.json {
-                self.print_ready(&urls, ("metrics_url", metrics), owner_link.as_deref(), server.is_new())?;
-            } else {
-                let upgraded_from = upgraded_from.as_deref();
-                let others =
-                    [("metrics", metrics), ("mail", mail_address.map(|address| address.to_string()))];
-                self.print_start(&server, &urls, &others, upgraded_from, owner_link.as_deref())?;
-            }
-            #[cfg(unix)]
-            systemd::notify_ready();
-            let failed = tokio::select! {
-                () = stopped => false,
-                () = server.failed() => true,
-                () = reloading => false,
-            };
-            #[cfg(unix)]
-            systemd::notify_stopping();
-            tracing::info!("the server is stopping");
-            if self.log_format == LogFormat::Text {
-                let text = Style::stderr().dim("stopping: answering waiting clients, saving the file");
-                writeln!(std::io::stderr(), "{text}")?;
-            }
-            server.stop().await;
-            if failed {
-                Err("the server can no longer write to the database; the log says why".into())
-            } else {
-                Ok(())
-            }
-        });
+        let done = runtime.block_on(self.serve());
         // A folder of backups that does not respond holds up its thread.
         runtime.shutdown_timeout(THREADS_GRACE);
         done
+    }
+
+    /// Serves until a signal, or until the server fails.
+    async fn serve(&self) -> Result<(), Failure> {
+        let listeners = self.open_sockets()?;
+        let listen = |address: Option<&ListenAddress>| {
+            address.map(|address| Server::listen(address, self.unix_mode)).transpose()
+        };
+        let (metrics, mail) = (listen(self.metrics.as_ref())?, listen(self.mail_in.mail_listen.as_ref())?);
+        let tls = self.open_tls(&listeners)?;
+        let engine = Engine::open(&self.file.db, Clock::System, self.options(&listeners)?).await?;
+        let upgraded_from = engine.upgraded_from().map(Path::to_owned);
+        let mut server = Server::serve(engine, listeners, tls.clone())?;
+        let metrics_address = metrics.as_ref().map(Listener::address).transpose()?;
+        if let Some(listener) = metrics {
+            server.serve_metrics(listener);
+        }
+        let mail_address = mail.as_ref().map(Listener::address).transpose()?;
+        if let Some(listener) = mail {
+            server.serve_mail(listener);
+        }
+        let owner_link: Option<String> = run_on_server(&server, Command::OwnerLink).await?;
+        let version = env!("CARGO_PKG_VERSION");
+        let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
+        tracing::info!(version, address = addresses.join(", "), "the server has started");
+        self.warn(server.addresses(), tls.as_deref());
+        let (stopped, reloading) = (stop_signal()?, reload_on_hangup(tls.clone())?);
+        let urls: Vec<String> = server.addresses().iter().map(|address| address.url(tls.is_some())).collect();
+        let metrics = metrics_address.map(|address| match &address {
+            ListenAddress::Tcp(_) => format!("{}/metrics", address.url(false)),
+            #[cfg(unix)]
+            ListenAddress::Unix(_) => address.to_string(),
+        });
+        if self.output.json {
+            self.print_ready(&urls, ("metrics_url", metrics), owner_link.as_deref(), server.is_new())?;
+        } else {
+            let upgraded_from = upgraded_from.as_deref();
+            let others = [("metrics", metrics), ("mail", mail_address.map(|address| address.to_string()))];
+            self.print_start(&server, &urls, &others, upgraded_from, owner_link.as_deref())?;
+        }
+        #[cfg(unix)]
+        systemd::notify_ready();
+        let failed = tokio::select! {
+            () = stopped => false,
+            () = server.failed() => true,
+            () = reloading => false,
+        };
+        #[cfg(unix)]
+        systemd::notify_stopping();
+        tracing::info!("the server is stopping");
+        if self.log_format == LogFormat::Text {
+            let text = Style::stderr().dim("stopping: answering waiting clients, saving the file");
+            writeln!(std::io::stderr(), "{text}")?;
+        }
+        server.stop().await;
+        if failed {
+            return Err("the server can no longer write to the database; the log says why".into());
+        }
+        Ok(())
+    }
+
+    /// Reads the certificate, if the server speaks TLS and has one yet. Checks that a socket can speak it.
+    fn open_tls(&self, listeners: &[Listener]) -> Result<Option<Arc<Tls>>, Failure> {
+        let tls = self.tls.options(&self.file.db).map(|options| Tls::new(&options, Clock::System));
+        let tls = tls.transpose().map_err(|error| UsageError(error.to_string()))?.map(Arc::new);
+        if tls.is_some() && !listeners.iter().any(|listener| matches!(listener, Listener::Tcp(_))) {
+            let text = "TLS needs an ADDR:PORT in --listen: Unix sockets use plain HTTP";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        Ok(tls)
     }
 
     /// Opens the sockets that systemd passes, and those of `--listen` that are not among them.
