@@ -333,8 +333,7 @@ impl Export<'_> {
             "member"
         };
         let name = format!("{} {}", user.first_name, user.last_name);
-        let name = [&name, &user.username].map(|name| names::person(name));
-        let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "unnamed".to_owned());
+        let name = names::person_or_unnamed([&*name, &*user.username]);
         self.people.insert(user.username.clone(), name.clone());
         self.importer.add(Line::User(UserLine {
             id: user.username,
@@ -351,8 +350,7 @@ impl Export<'_> {
         if self.importer.has_user(&bot.username) {
             return Ok(());
         }
-        let name = [&bot.display_name, &bot.username].map(|name| names::person(name));
-        let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "unnamed".to_owned());
+        let name = names::person_or_unnamed([&*bot.display_name, &*bot.username]);
         self.people.insert(bot.username.clone(), name.clone());
         let owner = bot.owner.filter(|owner| self.importer.has_user(owner));
         self.importer.add(Line::User(UserLine {

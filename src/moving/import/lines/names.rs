@@ -11,10 +11,23 @@ const MAX_PERSON: usize = 100;
 /// Characters that are part of the syntax of mentions or quotes.
 const SYNTAX: &[char] = &['*', '`', '\\', '>', '"', '@', '|'];
 
+/// The name of people and channels whose own cannot be used.
+const UNNAMED: &str = "unnamed";
+
 /// A display name: what is left of a text without characters that names do not have here.
 pub fn person(text: &str) -> String {
     let text: String = text.chars().filter(|character| !SYNTAX.contains(character)).collect();
     name(&text, MAX_PERSON)
+}
+
+/// The first display name that one of these texts leaves.
+pub fn find_person<'t>(texts: impl IntoIterator<Item = &'t str>) -> Option<String> {
+    texts.into_iter().map(person).find(|name| !name.is_empty())
+}
+
+/// The same, or a name for those without one.
+pub fn person_or_unnamed<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    find_person(texts).unwrap_or_else(|| UNNAMED.to_owned())
 }
 
 /// A topic: the beginning of a text, without characters that topics do not have here.
@@ -38,7 +51,7 @@ impl ChannelNames {
     /// A name for another channel: as long as names may be here, and with a number if it is taken.
     pub fn make(&mut self, wanted: &str) -> String {
         let name = name(wanted, MAX_STREAM_NAME_LENGTH);
-        let name = if name.is_empty() { "unnamed".to_owned() } else { name };
+        let name = if name.is_empty() { UNNAMED.to_owned() } else { name };
         let mut unique = name.clone();
         for number in 2.. {
             if self.0.insert(fold(&unique)) {

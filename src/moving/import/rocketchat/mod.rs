@@ -128,8 +128,8 @@ impl Dump<'_> {
         for (number, person) in (1..).zip(&people) {
             let (id, username, kind) = (text(person, "_id"), text(person, "username"), text(person, "type"));
             let is_bot = kind == "bot" || texts(person, "roles").iter().any(|role| role == "bot");
-            let name = ["name", "username", "_id"].map(|member| names::person(text(person, member)));
-            let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "unnamed".to_owned());
+            let name =
+                names::person_or_unnamed(["name", "username", "_id"].map(|member| text(person, member)));
             if !username.is_empty() {
                 self.usernames.insert(username.to_owned(), id.to_owned());
             }
@@ -468,8 +468,7 @@ impl Dump<'_> {
 
     /// Adds a deactivated account for the sender of a message who is not in the dump, such as a deleted person.
     fn add_stranger(&mut self, id: &str, of_message: &Value) -> ImportResult<()> {
-        let names = [text(of_message, "name"), text(of_message, "username"), id].map(names::person);
-        let name = names.into_iter().find(|name| !name.is_empty());
+        let names = [text(of_message, "name"), text(of_message, "username"), id];
         self.importer.leave_out(
             "accounts",
             1,
@@ -477,7 +476,7 @@ impl Dump<'_> {
         );
         self.importer.add(Line::User(UserLine {
             id: id.to_owned(),
-            full_name: name.unwrap_or_else(|| "unnamed".to_owned()),
+            full_name: names::person_or_unnamed(names),
             active: false,
             ..UserLine::default()
         }))

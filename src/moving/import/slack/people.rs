@@ -52,8 +52,7 @@ impl Slack<'_> {
     fn add_person(&mut self, user: SlackUser, email: Option<String>) -> ImportResult<()> {
         let (login, id) = (Some(user.name.as_str()), Some(user.id.as_str()));
         let names = [user.real_name.as_deref(), user.profile.real_name.as_deref(), login, id];
-        let name = names.into_iter().flatten().map(names::person).find(|name| !name.is_empty());
-        let name = name.unwrap_or_else(|| "unnamed".to_owned());
+        let name = names::person_or_unnamed(names.into_iter().flatten());
         self.names.people.insert(user.id.clone(), name.clone());
         let avatar = match user.profile.image() {
             Some(url) => self.fetch("avatars", url)?,
@@ -101,7 +100,7 @@ impl Slack<'_> {
                 known.map(|user| user.name.as_str()),
                 profile.and_then(|profile| profile.real_name.as_deref()),
             ];
-            let name = candidates.into_iter().flatten().map(names::person).find(|name| !name.is_empty());
+            let name = names::find_person(candidates.into_iter().flatten());
             let name = name.unwrap_or_else(|| {
                 self.importer.leave_out("names", 1, "these people are in messages, but not in users.json");
                 names::person(&format!("Slack user {id}"))
@@ -139,7 +138,7 @@ impl Slack<'_> {
             let known = known.and_then(|(api, bot)| api.bot(bot).ok());
             let bot = known.as_ref().or(message.bot_profile.as_ref());
             let candidates = [message.username.as_deref(), bot.map(|bot| bot.name.as_str())];
-            let name = candidates.into_iter().flatten().map(names::person).find(|name| !name.is_empty());
+            let name = names::find_person(candidates.into_iter().flatten());
             let name = name.unwrap_or_else(|| names::person(&format!("Slack program {program}")));
             let avatar = match bot.and_then(|bot| bot.icons.image_72.as_deref()) {
                 Some(url) => self.fetch("avatars", url)?,
