@@ -295,7 +295,7 @@ impl Composition {
         mut is_hidden: impl FnMut(i64) -> Result<bool, E>,
     ) -> Result<(), E> {
         let mut hidden = Vec::new();
-        for_each_user(&mut self.nodes, &mut |user_id, name| {
+        for_each_user(&mut self.nodes, &mut |user_id, name: &mut Vec<Node>| {
             if is_hidden(user_id)? {
                 *name = vec![text(shown)];
                 hidden.push(user_id);

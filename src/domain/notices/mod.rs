@@ -95,25 +95,32 @@ pub fn send_and_read(
     Ok(sent.id)
 }
 
-/// Replaces the names of users whom some receivers of a notice, guests, cannot access.
+/// Replaces the names of users whom some receivers of a notice, guests, cannot access. All guests and visitors read web-public
+/// channels.
 fn hide_names(tx: &Tx<'_>, address: &Destination, content: &mut Composition) -> ApiResult<()> {
     if !access::users::is_restricted(tx)? {
         return Ok(());
     }
-    let receivers = match address {
-        Destination::Channel(stream, _) => rows::channel::subscribers(tx, stream.stream_id)?,
-        Destination::Direct(user_ids) => user_ids.iter().filter_map(|user_id| user_id.bit()).collect(),
+    let (receivers, is_web_public) = match address {
+        Destination::Channel(stream, _) => {
+            (rows::channel::subscribers(tx, stream.stream_id)?, stream.is_web_public)
+        }
+        Destination::Direct(user_ids) => {
+            (user_ids.iter().filter_map(|user_id| user_id.bit()).collect(), false)
+        }
     };
     let guests = &receivers & user_ids::guest_ids(tx)?;
-    if guests.is_empty() {
+    if guests.is_empty() && !is_web_public {
         return Ok(());
     }
     let mut looked_up = 0;
     content.hide_names(access::users::UNKNOWN_USER, |user_id| {
-        let Some(user) = rows::user::by_id(tx, UserId(user_id))? else { return Ok(false) };
+        let user = rows::user::by_id(tx, UserId(user_id))?;
+        let Some(user) = user.filter(|user| !user.is_bot()) else { return Ok(false) };
         // Guests access the other receivers.
-        if user.is_active && user.user_id.bit().is_some_and(|bit| receivers.contains(bit)) {
-            return Ok(false);
+        let is_receiver = user.is_active && user.user_id.bit().is_some_and(|bit| receivers.contains(bit));
+        if is_web_public || is_receiver {
+            return Ok(is_web_public);
         }
         looked_up += 1;
         Ok(looked_up > MAX_LOOKED_UP || !access::users::without_access(tx, &user, &guests)?.is_empty())

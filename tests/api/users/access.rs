@@ -106,6 +106,11 @@ async fn notices_do_not_name_users_whom_a_guest_among_their_receivers_cannot_acc
     rename(&owner, shared, "shared").await;
     let known = format!("@_**{}|{}**", owner.full_name, owner.user_id);
     assert_eq!(newest(shared, false).await, format!("{known} renamed channel **park** to **shared**."));
+    // All guests and visitors read web-public channels.
+    server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {inner}")).await;
+    rename(&adam, inner, "porch").await;
+    let unknown = format!("@_**|{}**", adam.user_id);
+    assert_eq!(newest(inner, false).await, format!("{unknown} renamed channel **hall** to **porch**."));
 }
 
 #[tokio::test]
