@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How to reach the server that has the database open. While it starts, this is what the last one left.
+/// The way to reach the server that has the database open. While it starts, this is what the last one left.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Announcement {

@@ -67,7 +67,7 @@ mod tests {
     use crate::domain::realm;
     use SystemGroup::{Administrators, Everyone, FullMembers, Members, Moderators, Nobody, Owners};
 
-    use crate::types::SECONDS_PER_DAY as DAY;
+    use crate::types::SECONDS_PER_DAY;
 
     #[test]
     fn system_groups_have_their_published_numbers() {
@@ -133,7 +133,8 @@ mod tests {
         }
         realm::settings::set(&connection, "waiting_period_threshold", &3.into()).unwrap();
         // Users 1 to 4: a moderator, an old member, a new member, a guest.
-        for (user_id, role, joined) in [(1, 300, 0), (2, 400, 0), (3, 400, 9 * DAY), (4, 600, 0)] {
+        for (user_id, role, joined) in [(1, 300, 0), (2, 400, 0), (3, 400, 9 * SECONDS_PER_DAY), (4, 600, 0)]
+        {
             let sql = "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, date_joined)
                        VALUES (?1, ?1, ?1, ?1, 'x', ?2, ?3)";
             connection.execute(sql, (user_id, role, joined)).unwrap();
@@ -153,7 +154,7 @@ mod tests {
             (group(&[4], &[]), Everyone),
         ];
         for (group, expected) in cases {
-            assert_eq!(narrowest_system_group(&connection, group, 10 * DAY).unwrap(), expected);
+            assert_eq!(narrowest_system_group(&connection, group, 10 * SECONDS_PER_DAY).unwrap(), expected);
         }
     }
 }

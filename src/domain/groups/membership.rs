@@ -136,8 +136,8 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    use crate::types::SECONDS_PER_DAY as DAY;
-    const NOW: i64 = 10 * DAY;
+    use crate::types::SECONDS_PER_DAY;
+    const NOW: i64 = 10 * SECONDS_PER_DAY;
     /// The first id after those of the system groups.
     const FIRST_GROUP: i64 = SystemGroup::ALL.len() as i64 + 1;
     const GROUPS: i64 = 6;
@@ -194,7 +194,7 @@ mod tests {
             let mut held: HashMap<i64, HashSet<i64>> = HashMap::new();
             for (user, id) in users.iter().zip(1..).filter(|(user, _)| user.is_active) {
                 let role = Role::ALL.into_iter().find(|role| role.code() == user.role).unwrap();
-                let innermost = SystemGroup::of(role, user.joined > NOW - days * DAY).id().0;
+                let innermost = SystemGroup::of(role, user.joined > NOW - days * SECONDS_PER_DAY).id().0;
                 held.entry(innermost).or_default().insert(id);
             }
             for (group, user_id) in &members {

@@ -17,11 +17,11 @@ struct Compiled {
 }
 
 thread_local! {
-    /// Those of the last rendering of a thread.
+    /// The linkifiers of the last rendering of a thread.
     static COMPILED: RefCell<Option<Arc<Compiled>>> = const { RefCell::new(None) };
 }
 
-/// Those that a thread compiled last, for the other threads.
+/// The linkifiers that a thread compiled last, for the other threads.
 static NEWEST: Mutex<Weak<Compiled>> = Mutex::new(Weak::new());
 
 /// All linkifiers, in the order in which they are tried.

@@ -93,7 +93,7 @@ pub fn direct_partners(connection: &Connection, users: &RoaringBitmap) -> rusqli
     Ok(partners)
 }
 
-/// What users have, each thing with those of the users who have it. The statement lists what one user has.
+/// Returns the things that users have, each with the users who have it. The statement lists the things of one user.
 fn shared(
     connection: &Connection,
     statement: &str,

@@ -1,6 +1,6 @@
 //! Limits on queues, their expiry, and their effect on the log.
 
-use super::{ADA, BOB, Bench, Note, NoteRouting};
+use super::{ADA, BOB, Bench, Note, NoteRouting, ids};
 use crate::events::hub::MAX_UNLOGGED;
 use crate::events::{
     Audience, MAX_EVENTS_BEHIND, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, MAX_QUEUES_PER_USER, NewQueue,
@@ -8,6 +8,7 @@ use crate::events::{
 };
 use crate::store::{StoreError, Tx};
 use crate::types::{EventId, UserId};
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -190,8 +191,11 @@ async fn positions_are_saved_when_events_of_the_log_were_acknowledged() {
     let path = folder.path().join("chat.sqlite");
     let bench = Bench::open(&path).await;
     let queue = bench.register(ADA, Registration::default()).await;
+    let acknowledged = Cell::new(-1);
     let acknowledge = async |bench: &Bench| {
-        let last = bench.events(&queue, ADA).await.last().unwrap()["id"].as_i64().unwrap();
+        let events = bench.poll(&queue, ADA, acknowledged.get()).await.unwrap();
+        let last = *ids(&events).last().unwrap();
+        acknowledged.set(last);
         assert!(bench.poll(&queue, ADA, last).await.unwrap().is_empty());
         run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
         last

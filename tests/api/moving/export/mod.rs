@@ -190,7 +190,7 @@ async fn an_organization_with_everything_is_exported() {
     assert_eq!(realm["waiting_period_threshold"], state["realm_waiting_period_threshold"]);
 }
 
-/// Who is not subscribed to the channel that a message moved to did not receive it there.
+/// A user who is not subscribed to the channel that a message moved to did not receive it there.
 #[tokio::test]
 async fn flags_without_a_receipt_are_exported() {
     let server = TestServer::start().await;
