@@ -329,7 +329,9 @@ impl<L: Limit, const N: usize> Limit for [L; N] {
     }
 
     fn remove_expired(&self, now: i64) {
-        self.iter().for_each(|limit| limit.remove_expired(now));
+        for limit in self {
+            limit.remove_expired(now);
+        }
     }
 
     fn refusals(&self) -> u64 {

@@ -147,7 +147,9 @@ impl Hub {
                 queue_id.clone()
             })
             .collect();
-        gone.iter().for_each(|queue_id| state.expire(queue_id));
+        for queue_id in &gone {
+            state.expire(queue_id);
+        }
         drop(state);
         wake(waiters);
         gone.len()

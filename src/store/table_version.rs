@@ -17,11 +17,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Debug, Default)]
 pub struct TableVersion(Arc<Counted>);
 
+/// A value, and the version that it is of.
+type Kept = (u64, Box<dyn Any + Send>);
+
 #[derive(Debug, Default)]
 struct Counted {
     commits: AtomicU64,
     /// Values with the versions from before their rows were read: they may be newer, but not older.
-    values: Mutex<HashMap<TypeId, (u64, Box<dyn Any + Send>)>>,
+    values: Mutex<HashMap<TypeId, Kept>>,
 }
 
 impl TableVersion {

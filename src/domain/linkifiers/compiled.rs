@@ -41,7 +41,7 @@ pub fn all(connection: &Connection) -> ApiResult<Arc<[Linkifier]>> {
 
 fn compile_all(rows: Vec<LinkifierRecord>) -> Arc<Compiled> {
     let linkifiers = rows.iter().filter_map(|row| compile(row, rows.len())).collect();
-    let compiled = Arc::new(Compiled { linkifiers, rows });
+    let compiled = Arc::new(Compiled { rows, linkifiers });
     *NEWEST.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&compiled);
     compiled
 }

@@ -18,6 +18,7 @@ use rusqlite::Connection;
 pub struct ValueChange {
     /// The id of the field.
     pub id: i64,
+    /// The new value.
     pub value: NewValue,
 }
 
