@@ -46,7 +46,9 @@ def main():
 
 
 def pattern(name):
-    """The section of a function. That of Rust has a hash at the end."""
+    """The section of a function. That of Rust has a hash at the end, or one for each crate in it."""
+    if name.startswith("_R"):
+        return ".text." + re.sub(r"Cs[0-9A-Za-z]+_", "Cs*_", name)
     return ".text." + re.sub(r"17h[0-9a-f]{16}E$", "17h*", name)
 
 
