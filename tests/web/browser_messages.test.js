@@ -370,6 +370,7 @@ describe("a dialog that is still loading", () => {
       await until(ada, (selector) => document.querySelector(selector)?.value.includes("to be fetched"), opened);
       await until(ada, () => document.activeElement.value.includes("to be fetched") && document.activeElement.value.endsWith("?\ne"));
       assert.equal(await countOf(ada, "dialog[open]"), 0, `${key}: the list of keys has not opened`);
+      // An edit that is resumed takes no keys.
       await ada.reload();
     }
   });

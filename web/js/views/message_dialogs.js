@@ -40,7 +40,8 @@ async function replaceOther(error, replace) {
 export async function editMessage(app, message, timeline, { isResumed = false } = {}) {
   const { session } = app;
   const key = String(message.id);
-  const reply = await holdKeys(session.attempt(getMessage(message.id, false)));
+  const asked = session.attempt(getMessage(message.id, false));
+  const reply = await (isResumed ? asked : holdKeys(asked));
   const row = timeline?.rowOf(message.id);
   const content = row?.querySelector(".content");
   if (!reply || !(content instanceof HTMLElement) || row?.querySelector(".editor")) return;

@@ -6,7 +6,6 @@
 import { keyedList } from "../lib/keyed_list.js";
 import { differOnlyInReading, isSameRow } from "../selectors/timeline_rows.js";
 import { draftKey } from "../store/drafts.js";
-import { editMessage } from "./message_actions.js";
 import { carryOver, errorRow, messageRow, outgoingRow } from "./message_row.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -78,7 +77,10 @@ export function createEditResumption(app, timeline) {
       if (!row) resumed.delete(key);
       if (!message || !row || resumed.has(key) || row.querySelector(".editor-form")) continue;
       resumed.add(key);
-      void editMessage(app, message, timeline, { isResumed: true });
+      // Not as the user opens it: keys are for what has the focus.
+      void import("./message_dialogs.js")
+        .then(({ editMessage }) => editMessage(app, message, timeline, { isResumed: true }))
+        .catch(() => resumed.delete(key));
     }
   };
 }
