@@ -377,6 +377,9 @@ describe("drafts", () => {
     }
     adopt("changed elsewhere", { timestamp: 6 });
     assert.equal(drafts.get(to).content, "changed elsewhere");
+    drafts.set(to, "changed here without a connection", 7, false);
+    adopt("changed elsewhere later", { timestamp: 8 });
+    assert.deepEqual(drafts.all().map(({ id, content }) => [id, content]), [[7, "changed elsewhere later"], [undefined, "changed here without a connection"]]);
     const other = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api, isSynchronized: () => false });
     other.set(to, "written without a connection", 5, false);
     other.adopt([{ id: 8, type: "stream", to: [1], topic: "a", content: "written elsewhere", timestamp: 9 }]);

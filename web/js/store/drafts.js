@@ -183,8 +183,12 @@ export function createDrafts({ entries, api, isSynchronized }) {
         // What the server never had stays beside what was written on another device.
         if (other && other.id !== draft.id && (other.id !== undefined || !isNewer(other))) key = `${key}#${draft.id}`;
         const known = drafts.get(key);
-        if (known && isNewer(known)) put(key, Object.assign(known, { id: draft.id }));
-        else put(key, { destination, content: draft.content, timestamp: draft.timestamp, id: draft.id });
+        if (known && isNewer(known)) {
+          put(key, Object.assign(known, { id: draft.id }));
+          continue;
+        }
+        if (known?.isChanged) put(freeKey(known.destination, known.timestamp), { ...known, id: undefined });
+        put(key, { destination, content: draft.content, timestamp: draft.timestamp, id: draft.id });
       }
     },
     /** All drafts, the newest first. @returns {(LocalDraft & { key: string })[]} */
