@@ -6,6 +6,7 @@ use super::page::{emoji_file, upload_path};
 use crate::domain::emoji;
 use crate::domain::files;
 use crate::domain::files::blobs::BlobReader;
+use crate::domain::files::media_types::is_harmless_in_folder;
 use crate::domain::files::names::is_path_id;
 use crate::domain::images::public;
 use crate::store::{ScratchFolder, private_file};
@@ -49,7 +50,7 @@ impl Folder {
         // An earlier import may have taken any path from its archive.
         let row = if is_path_id(path_id) { files::by_path_id(connection, path_id)? } else { None };
         let Some(row) = row else { return Ok(false) };
-        let mut out = self.create(&format!("files/{path_id}"))?;
+        let mut out = self.create(&upload_name(path_id))?;
         io::copy(&mut BlobReader::new(connection, row.content_id), &mut out)?;
         out.flush()?;
         Ok(true)
@@ -59,6 +60,13 @@ impl Folder {
     pub fn finish(self) -> Result<()> {
         Ok(self.part.finish(&self.path)?)
     }
+}
+
+/// The path of an uploaded file. One that a browser may show as a page is named as a text: its scripts could read the messages in
+/// the folder.
+fn upload_name(path_id: &str) -> String {
+    let ending = if is_harmless_in_folder(path_id) { "" } else { ".txt" };
+    format!("files/{path_id}{ending}")
 }
 
 /// The uploaded files and custom emoji that messages of a readable export show.
@@ -99,9 +107,8 @@ impl Linked {
             return self.emoji.contains(file).then(|| format!("{up}emoji/{file}"));
         }
         let path = percent_encoding::percent_decode_str(upload_path(url)?).decode_utf8().ok()?;
-        let encoded = percent_encoding::utf8_percent_encode(&path, percent_encoding::NON_ALPHANUMERIC);
-        self.uploads
-            .contains(&*path)
-            .then(|| format!("{up}files/{}", encoded.to_string().replace("%2F", "/")))
+        let name = upload_name(&path);
+        let encoded = percent_encoding::utf8_percent_encode(&name, percent_encoding::NON_ALPHANUMERIC);
+        self.uploads.contains(&*path).then(|| format!("{up}{}", encoded.to_string().replace("%2F", "/")))
     }
 }

@@ -167,6 +167,12 @@ pub fn served(content_type: &str) -> (&'static str, bool) {
     (known.unwrap_or(UNKNOWN), false)
 }
 
+/// True if a browser that opens a file from a folder runs no scripts in it, by its name. It may show names that are not known
+/// as pages, too.
+pub fn is_harmless_in_folder(name: &str) -> bool {
+    !["text/html", "image/svg+xml", "application/xml", UNKNOWN].contains(&by_ending(name))
+}
+
 fn by_ending(name: &str) -> &'static str {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     let known = ending.and_then(|ending| BY_ENDING.iter().find(|(known, _)| *known == ending));
@@ -254,6 +260,26 @@ mod tests {
         ];
         for (content_type, expected) in cases {
             assert_eq!(served(content_type), expected, "{content_type}");
+        }
+    }
+
+    #[test]
+    fn pages_are_not_harmless_in_folders() {
+        for (name, expected) in [
+            ("a/map.png", true),
+            ("list.TXT", true),
+            ("notes.html.zip", true),
+            ("report.html", false),
+            ("report.HTM", false),
+            ("drawing.svg", false),
+            ("feed.xml", false),
+            ("page.xhtml", false),
+            ("feed.atom", false),
+            ("report", false),
+            ("png", false),
+            ("report.html ", false),
+        ] {
+            assert_eq!(is_harmless_in_folder(name), expected, "{name}");
         }
     }
 

@@ -164,6 +164,35 @@ async fn a_static_archive_has_the_chosen_channels() {
     assert!(!found.values().any(|text| text.contains("boat number")));
 }
 
+/// In a folder, a page could load the scripts of the search index.
+#[tokio::test]
+async fn a_static_archive_has_no_pages_of_users() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let harbour = server.channel("harbour", &[&owner]).await;
+    for (name, archived) in [
+        ("report.html", "report.html.txt"),
+        ("list.txt", "list.txt"),
+        ("deck", "deck.txt"),
+        ("a.svg", "a.svg.txt"),
+    ] {
+        let request = owner.request(Method::POST, "/user_uploads");
+        let sent = request.multipart((), &[("file", name, b"<script>1</script>")]).send().await.ok();
+        let url = sent["url"].as_str().unwrap();
+        owner.send(harbour, name, &format!("the [file]({url})")).await;
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("house");
+        export(&server.database(), &["html", out.to_str().unwrap(), "--channel", "harbour"]);
+        let found = files(&out);
+        let path =
+            format!("files/{}{archived}", url.trim_start_matches("/user_uploads/").trim_end_matches(name));
+        assert!(found[&path].contains("<script>"), "{name}");
+        let link =
+            format!("href=\"../{}\"", path.replace('.', "%2E").replace('-', "%2D").replace('_', "%5F"));
+        assert!(found.values().any(|page| page.contains(&link)), "{link}");
+    }
+}
+
 /// Reads a script of the search index.
 fn script(files: &BTreeMap<String, String>, name: &str) -> Value {
     let text = &files[&format!("search/{name}.js")];
