@@ -90,11 +90,33 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Resul
 
 /// The same. Returns false if standard output is a closed pipe.
 fn print_unless_closed(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<bool, Failure> {
-    let mut out = std::io::stdout();
+    let mut out = Escaped(std::io::stdout());
     match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(error.into()),
         Ok(()) => Ok(true),
+    }
+}
+
+/// An output in which control characters of the range C1, which terminals take for commands, are escaped as in JSON. Other control
+/// characters of users are not in names, and escaped in values.
+struct Escaped<W>(W);
+
+impl<W: Write> Write for Escaped<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let is_control = |pair: &[u8]| matches!(pair, [0xc2, 0x80..=0x9f]);
+        let mut rest = bytes;
+        while let Some(at) = rest.windows(2).position(is_control) {
+            self.0.write_all(&rest[..at])?;
+            write!(self.0, "\\u00{:x}", rest[at + 1])?;
+            rest = &rest[at + 2..];
+        }
+        self.0.write_all(rest)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -211,4 +233,18 @@ pub(super) fn confirm(question: &str, refusal: &str, refused: &str) -> Result<()
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
     if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { Err(refused.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped() {
+        let mut out = Escaped(Vec::new());
+        write!(out, "a\u{9b}31m \u{80}\u{9f}").unwrap();
+        write!(out, "é\u{a0}\u{7f} \x1b[1m").unwrap();
+        let text = String::from_utf8(out.0).unwrap();
+        assert_eq!(text, "a\\u009b31m \\u0080\\u009fé\u{a0}\u{7f} \x1b[1m");
+    }
 }
