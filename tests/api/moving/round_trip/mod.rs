@@ -206,7 +206,11 @@ impl Move {
         let mut narrows = vec![json!([])];
         for query in NARROWS {
             for narrow in self.before.column(query).await {
-                narrows.push(serde_json::from_str(&narrow).unwrap());
+                let elements: Vec<(String, Value)> = serde_json::from_str(&narrow).unwrap();
+                // Pairs with operands that are not texts would be refused on both servers.
+                let objects =
+                    elements.iter().map(|(name, operand)| json!({"operator": name, "operand": operand}));
+                narrows.push(objects.collect());
             }
         }
         // The first ones for all, each of the others for one person.
