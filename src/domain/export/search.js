@@ -6,24 +6,26 @@ const PER_SHARD = 500;
 const WORD_SHARDS = 64;
 const MAX_RESULTS = 100;
 
-const waiting = new Map();
+// Promises of the scripts of the index by name, and the functions that fulfil them.
 const shards = new Map();
+const waiting = new Map();
 
 // eslint-disable-next-line no-unused-vars -- the scripts of the index call it
 function loaded(name, data) {
-  shards.set(name, data);
-  waiting.get(name)?.();
+  waiting.get(name)?.(data);
 }
 
 function load(name) {
-  if (shards.has(name)) return Promise.resolve(shards.get(name));
-  return new Promise((resolve, reject) => {
-    waiting.set(name, () => resolve(shards.get(name)));
-    const script = document.createElement("script");
-    script.src = `search/${name}.js`;
-    script.onerror = () => reject(new Error(`${name} is missing`));
-    document.head.append(script);
-  });
+  if (!shards.has(name)) {
+    shards.set(name, new Promise((resolve, reject) => {
+      waiting.set(name, resolve);
+      const script = document.createElement("script");
+      script.src = `search/${name}.js`;
+      script.onerror = () => reject(new Error(`${name} is missing`));
+      document.head.append(script);
+    }));
+  }
+  return shards.get(name);
 }
 
 // The ranks of messages with a word that begins so.

@@ -1,0 +1,56 @@
+/** The search in channels that were exported as pages. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { it } from "node:test";
+import { createContext, runInContext } from "node:vm";
+
+const SEARCH = readFileSync(new URL("../../src/domain/export/search.js", import.meta.url), "utf8");
+
+/** The words of two messages, with the ranks of the messages. */
+const WORDS = { tide: [0], this: [0, 1], water: [1] };
+
+/** The content of a script of the index. */
+function dataOf(name) {
+  if (name === "order-0") return [0, 1];
+  if (name === "messages-0") return [0, 1].map((id) => [`topic.html#m${id}`, "Ada", "#boats > tides", "2027-01-01", "..."]);
+  const isIn = ([word]) => `words-${word.codePointAt(0) % 64}` === name;
+  return Object.fromEntries(Object.entries(WORDS).filter(isIn));
+}
+
+/** The line above the results of a search, on a new page. */
+function search(words) {
+  return new Promise((resolve) => {
+    const element = () => ({ append() {}, replaceChildren() {} });
+    let submit;
+    const elements = {
+      search: { addEventListener: (_, listener) => { submit = listener; } },
+      found: { set textContent(text) { resolve(text); } },
+      results: element(),
+    };
+    const run = (script) => {
+      const name = script.src.match(/^search\/(.*)\.js$/)[1];
+      runInContext(`loaded(${JSON.stringify(name)}, ${JSON.stringify(dataOf(name))})`, page);
+    };
+    const document = {
+      getElementById: (id) => elements[id],
+      createElement: element,
+      head: { append: (script) => queueMicrotask(() => run(script)) },
+    };
+    const page = createContext({ document, FormData: class { get = () => words; } });
+    runInContext(SEARCH, page);
+    submit({ preventDefault() {} });
+  });
+}
+
+it("messages with all words are found", async () => {
+  assert.equal(await search("this"), "2 messages found.");
+  assert.equal(await search("Water this"), "1 message found.");
+  assert.equal(await search("tide water"), "0 messages found.");
+  assert.equal(await search("wind"), "0 messages found.");
+});
+
+it("words may begin with the same letter", async () => {
+  assert.equal(await search("this tide"), "1 message found.");
+  assert.equal(await search("tide this ti"), "1 message found.");
+});
