@@ -4,7 +4,6 @@
 //! that is not configured for the service. The published web client's commands are here too; only those without state are served.
 
 use crate::api::resource::{Resource, State, StatePart, StateRequest};
-use crate::auth::Caller;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
 use hyper::Method;
@@ -32,16 +31,9 @@ fn push_devices(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()>
     state.set::<HashMap<String, Value>>("push_devices", &HashMap::new())
 }
 
-fn people_only(caller: &Caller) -> ApiResult<()> {
-    if caller.is_bot() {
-        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
-    }
-    Ok(())
-}
-
 /// `POST /mobile_push/register` and `POST /mobile_push/e2ee/test_notification` (feature levels 406 and 420).
 fn push_service(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    people_only(read.caller)?;
+    read.caller.check_is_person()?;
     let msg = "Server is not configured to use push notification service.";
     Err(ApiError::new(400, "PUSH_SERVICE_NOT_CONFIGURED", msg))
 }

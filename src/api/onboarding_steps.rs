@@ -63,9 +63,7 @@ pub struct MarkParams {
 
 /// `POST /users/me/onboarding_steps`: records that the caller has seen a step.
 fn mark_as_read(tx: &mut Tx<'_>, caller: &User, params: MarkParams) -> ApiResult<Reply> {
-    if caller.is_bot() {
-        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
-    }
+    caller.check_is_person()?;
     let step = &params.onboarding_step;
     if !STEPS.iter().any(|(name, _)| name == step) {
         return Err(ApiError::bad_request(format!("Unknown onboarding_step: {step}")));

@@ -128,9 +128,7 @@ enum UpdateReply {
 
 /// `POST /users/me/presence`: reports the caller's presence and returns the others'.
 async fn update_presence(call: Call<User>, params: UpdateParams) -> ApiResult<Reply<UpdateReply>> {
-    if call.caller.is_bot() {
-        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
-    }
+    call.caller.check_is_person()?;
     let status = Status::from_name(&params.status)
         .ok_or_else(|| ApiError::bad_request(format!("Invalid status: {}", params.status)))?;
     let now = call.app.clock.seconds();

@@ -11,9 +11,7 @@ use crate::domain::profile_fields::rules::FieldDefinition;
 use crate::domain::profile_values::change::ValueChange;
 use crate::domain::{profile_fields, profile_values};
 use crate::http::params::{NoParams, Order, Trimmed};
-use crate::http::{
-    ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Caller, Read, Reply, Route, USER, User,
-};
+use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
@@ -299,7 +297,7 @@ pub struct UpdateDataParams {
 
 /// `PATCH /users/me/profile_data`: sets the caller's own values.
 async fn update_profile_data(call: Call<User>, params: UpdateDataParams) -> ApiResult<Reply> {
-    check_person(&call.caller)?;
+    call.caller.check_is_person()?;
     let changes = profile_values::change::render(&call.app, &call.caller, params.data).await?;
     call.write(move |tx, caller| profile_values::change::set(tx, caller, caller.user_id, changes)).await?;
     Ok(Reply::ok())
@@ -314,16 +312,9 @@ pub struct DeleteDataParams {
 
 /// `DELETE /users/me/profile_data`: deletes the caller's own values.
 fn delete_profile_data(tx: &mut Tx<'_>, caller: &User, params: DeleteDataParams) -> ApiResult<Reply> {
-    check_person(caller)?;
+    caller.check_is_person()?;
     profile_values::change::delete(tx, caller, caller.user_id, &params.data)?;
     Ok(Reply::ok())
-}
-
-fn check_person(caller: &Caller) -> ApiResult<()> {
-    if caller.is_bot() {
-        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
-    }
-    Ok(())
 }
 
 /// A type that profile fields can have.

@@ -64,9 +64,7 @@ fn update_status(
     caller: &User,
     Params2(own, params): Params2<OwnStatusParams, StatusParams>,
 ) -> ApiResult<Reply> {
-    if caller.is_bot() {
-        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
-    }
+    caller.check_is_person()?;
     let change = StatusChange::check(tx, &params, own.away.is_some())?;
     if let Some(away) = own.away {
         let user = rows::user::by_id(tx, caller.user_id)?

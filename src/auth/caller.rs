@@ -99,6 +99,22 @@ impl Caller {
         self.bot_type.is_some()
     }
 
+    /// Fails for bots: the operation is for people.
+    pub fn check_is_person(&self) -> ApiResult<()> {
+        if self.is_bot() {
+            return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
+        }
+        Ok(())
+    }
+
+    /// Fails for guests and for bots.
+    pub fn check_is_member(&self) -> ApiResult<()> {
+        if self.is_guest() {
+            return Err(ApiError::bad_request("Not allowed for guest users"));
+        }
+        self.check_is_person()
+    }
+
     /// The person whose quotas the caller's work counts against: budgets, rates, and limits on owned objects. That is
     /// the caller, or the creator of a bot (not its owner). So bots do not multiply the limits of a person, and giving
     /// a bot away does not move its usage. The bots of a person are those with `bot.created_by`, including deactivated

@@ -78,7 +78,7 @@ fn create(
     domain: &str,
     image: Option<&AvatarImage>,
 ) -> ApiResult<Reply<CreatedBot>> {
-    bots::rules::check_can_own_bots(caller)?;
+    caller.check_is_member()?;
     if !caller.role.is_administrator() {
         bots::rules::check_active_number(tx, caller.user_id, tx.now())?;
         bots::rules::check_number(tx, caller.user_id, tx.now())?;

@@ -48,7 +48,7 @@ struct Bots {
 
 /// `GET /bots`: lists the caller's active bots, the oldest first.
 fn get_bots(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Bots>> {
-    bots::rules::check_can_own_bots(read.caller)?;
+    read.caller.check_is_member()?;
     let mut bots = bots::list(read, Some(read.caller.user_id))?;
     bots.retain(|(user, _)| user.is_active);
     let viewer = Viewer::new(read.ctx());

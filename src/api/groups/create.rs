@@ -60,7 +60,7 @@ pub fn create(
     Params2(params, settings): Params2<CreateParams, NewSettings>,
 ) -> ApiResult<Reply<CreatedGroup>> {
     let caller: &Caller = caller;
-    groups::rules::require_member(caller)?;
+    caller.check_is_member()?;
     let membership = Membership::of(tx, caller.user_id, tx.now())?;
     if !realm_settings::is_held(tx, caller, &membership, RealmGroup::CanCreateGroups)? {
         return Err(ApiError::insufficient_permission());

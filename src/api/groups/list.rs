@@ -28,7 +28,7 @@ pub struct Groups {
 
 /// `GET /user_groups`: lists all groups.
 pub fn list_groups(read: &Read<'_, User>, params: GroupsParams) -> ApiResult<Reply<Groups>> {
-    groups::rules::require_member(read.caller)?;
+    read.caller.check_is_member()?;
     let groups = groups::events::all(read, params.include_deactivated_groups, read.app.clock.seconds())?;
     Reply::data(&Groups { user_groups: groups })
 }
@@ -52,7 +52,7 @@ pub struct GroupMembers {
 
 /// `GET /user_groups/{user_group_id}/members`: lists user ids, ascending.
 pub fn list_members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply<GroupMembers>> {
-    groups::rules::require_member(read.caller)?;
+    read.caller.check_is_member()?;
     let group = groups::rules::find_active(read, params.user_group_id)?.id;
     let users = if params.direct_member_only {
         direct_members(read, group)?
@@ -90,7 +90,7 @@ pub struct IsMember {
 
 /// `GET /user_groups/{user_group_id}/members/{user_id}`: whether a user is a member of a group.
 pub fn is_member(read: &Read<'_, User>, params: MemberParams) -> ApiResult<Reply<IsMember>> {
-    groups::rules::require_member(read.caller)?;
+    read.caller.check_is_member()?;
     let group = groups::rules::find_active(read, params.user_group_id)?.id;
     let user = rows::user::by_id(read, params.user_id)?.filter(|user| !user.is_bot());
     let user = user.ok_or_else(|| ApiError::bad_request("No such user"))?;
@@ -125,7 +125,7 @@ pub struct Subgroups {
 
 /// `GET /user_groups/{user_group_id}/subgroups`: lists group ids, ascending.
 pub fn list_subgroups(read: &Read<'_, User>, params: SubgroupsParams) -> ApiResult<Reply<Subgroups>> {
-    groups::rules::require_member(read.caller)?;
+    read.caller.check_is_member()?;
     let group = groups::rules::find_active(read, params.user_group_id)?.id;
     let mut groups = if params.direct_subgroup_only {
         groups::subgroups(read, group)?

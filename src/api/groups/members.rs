@@ -45,7 +45,7 @@ pub struct MembersParams {
 
 /// `POST /user_groups/{user_group_id}/members`: adds and removes members and subgroups, all or none.
 pub fn update_members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> ApiResult<Reply> {
-    groups::rules::require_member(caller)?;
+    caller.check_is_member()?;
     let MembersParams { user_group_id, add, delete, add_subgroups, delete_subgroups } = &params;
     if add.is_empty() && delete.is_empty() && add_subgroups.is_empty() && delete_subgroups.is_empty() {
         return Err(ApiError::bad_request(
@@ -88,7 +88,7 @@ pub struct SubgroupsParams {
 
 /// `POST /user_groups/{user_group_id}/subgroups`: adds and removes subgroups, all or none.
 pub fn update_subgroups(tx: &mut Tx<'_>, caller: &User, params: SubgroupsParams) -> ApiResult<Reply> {
-    groups::rules::require_member(caller)?;
+    caller.check_is_member()?;
     if params.add.is_empty() && params.delete.is_empty() {
         return Err(ApiError::bad_request("Nothing to do. Specify at least one of \"add\" or \"delete\"."));
     }

@@ -40,7 +40,7 @@ pub fn update(
     caller: &User,
     Params2(params, settings): Params2<UpdateParams, GroupChanges>,
 ) -> ApiResult<Reply> {
-    groups::rules::require_member(caller)?;
+    caller.check_is_member()?;
     let is_same = params.name.is_none() && params.description.is_none() && params.deactivated.is_none();
     if is_same && settings.0.is_empty() {
         return Err(ApiError::bad_request("No new data supplied"));

@@ -42,7 +42,7 @@ struct Invites {
 /// `GET /invites`: lists the usable invitations that the caller can manage, the oldest first. Administrators manage
 /// everyone's. The link of one for owners is only for owners.
 fn get_invites(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Invites>> {
-    invites::rules::check_can_manage_invites(read.caller)?;
+    read.caller.check_is_member()?;
     let created_by = (!read.caller.role.is_administrator()).then_some(read.caller.user_id);
     let invites = invites::list_usable(read, created_by, read.app.clock.seconds())?;
     let record = |invite: &InviteRow| {

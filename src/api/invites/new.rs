@@ -73,7 +73,7 @@ pub fn find(
     invite_id: i64,
     is_multiuse: bool,
 ) -> ApiResult<InviteRow> {
-    invites::rules::check_can_manage_invites(caller)?;
+    caller.check_is_member()?;
     let invite = invites::load(connection, invite_id)?
         .filter(|invite| invite.is_multiuse() == is_multiuse && invite.invited_by_user_id.is_some())
         .ok_or_else(|| ApiError::bad_request("No such invitation"))?;
@@ -91,7 +91,7 @@ pub fn new_invite(
     stream_ids: &[StreamId],
     count: usize,
 ) -> ApiResult<InviteRow> {
-    invites::rules::check_can_manage_invites(ctx.caller)?;
+    ctx.caller.check_is_member()?;
     let stream_ids = distinct(stream_ids.to_vec());
     limits::check("channels in one request", stream_ids.len(), MAX_CHANNELS_PER_REQUEST)?;
     let group_ids = distinct(params.group_ids.clone());

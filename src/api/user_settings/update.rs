@@ -64,9 +64,7 @@ pub async fn update(
     call: Call<User>,
     Params2(settings, account): Params2<SettingParams<UserTable>, AccountParams>,
 ) -> ApiResult<Reply> {
-    if call.caller.is_bot() {
-        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
-    }
+    call.caller.check_is_person()?;
     let checked = |(row, written)| Ok((row, check(row, written)?));
     let settings = settings.values.into_iter().map(checked).collect::<ApiResult<_>>()?;
     if let Some(timezone) = &account.timezone

@@ -5,7 +5,7 @@
 use crate::api::web_push::bouncer::{DeviceKind, Failure, Identity, Request, ask};
 use crate::api::web_push::device_sql;
 use crate::api::web_push::phone_payload::Organization;
-use crate::auth::{Caller, Ctx};
+use crate::auth::Ctx;
 use crate::http::{ApiError, ApiResult, Call, Reply, Route, USER, User};
 use crate::store::Tx;
 use hyper::Method;
@@ -42,13 +42,6 @@ impl From<Failure> for ApiError {
             Failure::Refused(msg) => Self::bad_request(msg),
         }
     }
-}
-
-fn people_only(caller: &Caller) -> ApiResult<()> {
-    if caller.is_bot() {
-        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
-    }
-    Ok(())
 }
 
 fn check_token(kind: DeviceKind, token: &str) -> ApiResult<()> {
@@ -92,7 +85,7 @@ async fn add_apns_token(call: Call<User>, params: TokenParams) -> ApiResult<Repl
 
 /// Registers a phone at the bouncer, and then here. It belongs to the API key of the request.
 async fn add(call: Call<User>, kind: DeviceKind, params: TokenParams) -> ApiResult<Reply> {
-    people_only(&call.caller)?;
+    call.caller.check_is_person()?;
     let TokenParams { token, appid } = params;
     if kind == DeviceKind::Apns {
         check_app_id(appid.as_deref())?;
@@ -133,7 +126,7 @@ async fn remove_apns_token(call: Call<User>, params: TokenParams) -> ApiResult<R
 
 /// Ends a phone. The answer does not wait for the bouncer, which is asked to forget it until it does.
 async fn remove(call: Call<User>, kind: DeviceKind, params: TokenParams) -> ApiResult<Reply> {
-    people_only(&call.caller)?;
+    call.caller.check_is_person()?;
     let token = params.token;
     check_token(kind, &token)?;
     let is_kept = call.app.options.push_bouncer.is_some();
@@ -155,7 +148,7 @@ struct TestNotificationParams {
 
 /// `POST /mobile_push/test_notification` (feature level 217): sends a test notification to the caller's phones.
 async fn test_notification(call: Call<User>, params: TestNotificationParams) -> ApiResult<Reply> {
-    people_only(&call.caller)?;
+    call.caller.check_is_person()?;
     let (app, caller, origin) = (call.app, call.caller, call.info.origin);
     let read = app.readers.read(|snapshot| -> ApiResult<_> {
         let organization = Organization::load(Ctx::new(snapshot, &caller, app.clock.seconds()), &origin)?;

@@ -20,17 +20,6 @@ use serde_json::Value;
 /// The payload formats of outgoing webhooks: the published one, and one like another chat's.
 pub const INTERFACES: [i64; 2] = [1, 2];
 
-/// Checks that the caller is neither a guest nor a bot.
-pub fn check_can_own_bots(caller: &Caller) -> ApiResult<()> {
-    if caller.is_guest() {
-        return Err(ApiError::bad_request("Not allowed for guest users"));
-    }
-    if caller.is_bot() {
-        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
-    }
-    Ok(())
-}
-
 /// Checks the limit on active bots of the quota owner of a user.
 pub fn check_active_number(connection: &Connection, user_id: UserId, now: i64) -> ApiResult<()> {
     let statement = "SELECT count(*) FROM user
@@ -98,7 +87,7 @@ pub fn check_role(connection: &Connection, role: Role, owner_id: Option<UserId>)
 
 /// Loads a bot that the caller may administer: their own, or any bot for administrators.
 pub fn find(connection: &Connection, caller: &Caller, bot_id: UserId) -> ApiResult<UserRow> {
-    check_can_own_bots(caller)?;
+    caller.check_is_member()?;
     let bot = rows::user::by_id(connection, bot_id)?.filter(|user| user.is_bot() && !user.is_system_bot);
     let bot = bot.ok_or_else(|| ApiError::bad_request("No such bot"))?;
     users::rules::check_may_administer(caller, &bot)?;

@@ -59,17 +59,6 @@ pub fn check_unique(connection: &Connection, name: &str, own: Option<GroupId>) -
     Ok(())
 }
 
-/// Groups are for people who are not guests to ask about and to change.
-pub fn require_member(caller: &Caller) -> ApiResult<()> {
-    if caller.is_guest() {
-        return Err(ApiError::bad_request("Not allowed for guest users"));
-    }
-    if caller.is_bot() {
-        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
-    }
-    Ok(())
-}
-
 /// A group that clients may ask about.
 pub fn find(connection: &Connection, group: GroupId) -> ApiResult<GroupRow> {
     sql::group(connection, group)?.ok_or_else(|| ApiError::bad_request("Invalid user group"))

@@ -17,21 +17,10 @@ use crate::store::Tx;
 use crate::types::{GroupId, Role, SECONDS_PER_DAY, UserId};
 use rusqlite::Connection;
 
-/// Checks that the caller is neither a guest nor a bot.
-pub fn check_can_manage_invites(caller: &Caller) -> ApiResult<()> {
-    if caller.is_guest() {
-        return Err(ApiError::bad_request("Not allowed for guest users"));
-    }
-    if caller.is_bot() {
-        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
-    }
-    Ok(())
-}
-
 /// Checks that the caller has the permission to invite, and may invite to this role: only owners invite owners, and
 /// only administrators invite administrators and moderators.
 pub fn check_can_invite(ctx: Ctx<'_>, permission: RealmGroup, invite_as: Role) -> ApiResult<()> {
-    check_can_manage_invites(ctx.caller)?;
+    ctx.caller.check_is_member()?;
     access::permissions::require(&Viewer::new(ctx), permission)?;
     check_may_give(ctx.caller, invite_as)
 }
