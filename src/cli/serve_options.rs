@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use teamchat::domain::users::names::is_email;
 use teamchat::http_client::{AllowedHost, check_certificates};
-use teamchat::types::charset;
+use teamchat::types::{charset, is_loopback};
 use tracing_subscriber::filter::{LevelFilter, Targets};
-use url::{Host, Url};
+use url::Url;
 
 /// Permissions of a socket, as three octal digits.
 pub fn parse_mode(text: &str) -> Result<u32, String> {
@@ -46,13 +46,7 @@ pub fn parse_https_url(text: &str) -> Result<String, String> {
 pub fn parse_bouncer_url(text: &str) -> Result<String, String> {
     let example = "write it like https://push.example.com";
     let url = Url::parse(text).map_err(|error| format!("{error}; {example}"))?;
-    let is_local = match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    };
-    if !url.has_host() || !(url.scheme() == "https" || url.scheme() == "http" && is_local) {
+    if !url.has_host() || !(url.scheme() == "https" || url.scheme() == "http" && is_loopback(&url)) {
         return Err(format!("it begins with https://, or with http:// on this machine; {example}"));
     }
     if !url.username().is_empty() || url.password().is_some() {

@@ -1,7 +1,8 @@
 //! A provider, as the operator configured it.
 
+use crate::types::is_loopback;
 use std::fmt;
-use url::{Host, Url};
+use url::Url;
 
 /// The longest `id` and `name`, in characters.
 const MAX_NAME: usize = 60;
@@ -72,13 +73,7 @@ impl Provider {
 
 /// True for https, and for http on this machine, which tests use.
 pub(super) fn is_secure(url: &Url) -> bool {
-    let is_local = match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => return false,
-    };
-    url.scheme() == "https" || (url.scheme() == "http" && is_local)
+    url.scheme() == "https" || url.scheme() == "http" && is_loopback(url)
 }
 
 #[cfg(test)]

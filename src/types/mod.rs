@@ -41,7 +41,7 @@ pub use names::{
     find_forbidden_in_name, fold, folded_skeleton, is_unprintable, is_unseen, nearest_name, skeleton,
     without_forbidden, without_marks,
 };
-pub use network::{Network, NetworkError, address_block, address_site, is_public};
+pub use network::{Network, NetworkError, address_block, address_site, is_loopback, is_public};
 pub use origin::{Author, Origin};
 pub use pattern::pattern;
 pub use property::{

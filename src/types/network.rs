@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
+use url::{Host, Url};
 
 /// A network in the notation `10.0.0.0/8` or `2001:db8::/32`; an address alone is a network of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +109,16 @@ const NOT_PUBLIC_V6: &[Network] =
 
 /// The network in which gateways translate IPv6 to IPv4 (RFC 6052).
 const NAT64: Network = v6(0x0064_ff9b << 96, 96);
+
+/// True if a URL leads to the machine that opens it.
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
 
 /// True if an address belongs to the public internet.
 pub fn is_public(address: IpAddr) -> bool {

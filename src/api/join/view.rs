@@ -8,13 +8,13 @@ use crate::domain::sign_up::Unusable;
 use crate::domain::users::passwords;
 use crate::http::{ApiError, OtherReply, Reply};
 use crate::oidc::Provider;
-use crate::types::{Language, Piece, Role, fill, pieces};
+use crate::types::{Language, Piece, Role, fill, is_loopback, pieces};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
-use url::{Host, Url};
+use url::Url;
 
 /// The media type of pages.
 pub const HTML: &str = "text/html; charset=utf-8";
@@ -286,12 +286,7 @@ fn password_hint(language: Language) -> String {
 
 /// True if an address is a loopback address of the browser's machine.
 fn is_of_this_machine(origin: &str) -> bool {
-    match Url::parse(origin).as_ref().ok().and_then(Url::host) {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
+    Url::parse(origin).is_ok_and(|url| is_loopback(&url))
 }
 
 /// Renders the page for a link that does not work, with status 404; 429 if it will work again.
