@@ -2,6 +2,7 @@
 
 use crate::api::resource::Resource;
 use crate::app::Options;
+use crate::auth::password_attempts::wrong_password;
 use crate::domain::rows::user::UserRow;
 use crate::domain::{keys, realm, users};
 use crate::http::params::NoParams;
@@ -54,9 +55,7 @@ async fn dev_fetch_api_key(call: Call<Anyone>, params: DevLoginParams) -> ApiRes
             return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
         }
         let user = users::by_delivery_email(tx, params.username.trim())?.filter(|user| !user.is_system_bot);
-        let user = user.ok_or_else(|| {
-            ApiError::new(401, "AUTHENTICATION_FAILED", "Your username or password is incorrect")
-        })?;
+        let user = user.ok_or_else(wrong_password)?;
         if !user.is_active {
             return Err(ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated"));
         }
