@@ -270,8 +270,7 @@ async fn complete_login(
         if !password::is_current(tx, user_id, Some(&login.verified_hash))? {
             return Err(wrong_password());
         }
-        let user = rows::user::by_id(tx, user_id)?
-            .ok_or_else(|| ApiError::internal("the user who gave the right password has no row"))?;
+        let user = rows::user::existing(tx, user_id)?;
         check_is_open(realm::is_deactivated(tx)?, user.is_active)?;
         if let Some(hash) = &login.new_hash {
             users::set_password(tx, user_id, hash)?;
@@ -326,8 +325,7 @@ pub struct RegeneratedKey {
 /// that asks end. The notification bot reports it to a person.
 fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply<RegeneratedKey>> {
     if caller.is_bot() {
-        let bot = rows::user::by_id(tx, caller.user_id)?
-            .ok_or_else(|| ApiError::internal("the calling bot has no user row"))?;
+        let bot = rows::user::existing(tx, caller.user_id)?;
         return Reply::data(&RegeneratedKey { api_key: bots::change::regenerate_key(tx, &bot)? });
     }
     let client = match caller.credential.api_key_id() {

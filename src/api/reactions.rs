@@ -179,8 +179,7 @@ fn emit_changed(
     message: &MessageRow,
     reaction: Reaction,
 ) -> ApiResult<Reply> {
-    let user = rows::user::by_id(tx, reaction.user_id)?
-        .ok_or_else(|| ApiError::internal("the user who reacted has no row"))?;
+    let user = rows::user::existing(tx, reaction.user_id)?;
     let receivers = audience::of(tx, message)?;
     let unknown_to = access::users::without_access(tx, &user, receivers.audience.bitmap())?;
     let unknown_to = unknown_to.into_iter().map(UserId::from).collect();

@@ -122,8 +122,7 @@ fn text(
     report_type: ReportType,
     description: &str,
 ) -> ApiResult<String> {
-    let reporter = rows::user::by_id(connection, caller.user_id)?
-        .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
+    let reporter = rows::user::existing(connection, caller.user_id)?;
     let reporter = silent_mention(&reporter.full_name, reporter.user_id);
     let sender = silent_mention(&message.sender_full_name, message.sender_id);
     let place = Location::of(connection, message)?;

@@ -67,8 +67,7 @@ fn update_status(
     caller.check_is_person()?;
     let change = StatusChange::check(tx, &params, own.away.is_some())?;
     if let Some(away) = own.away {
-        let user = rows::user::by_id(tx, caller.user_id)?
-            .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
+        let user = rows::user::existing(tx, caller.user_id)?;
         let is_visible: bool = user_settings::PRESENCE_ENABLED.get(tx, user.user_id)?;
         if is_visible == away {
             accounts::change::set_setting(tx, &user, user_settings::PRESENCE_ENABLED.name(), &json!(!away))?;
@@ -183,8 +182,7 @@ fn apply(tx: &mut Tx<'_>, user_id: UserId, change: StatusChange) -> ApiResult<()
     save(tx, user_id, &status)?;
     let event =
         StatusChanged { status_text: change.status_text, emoji: change.emoji, ..StatusChanged::of(user_id) };
-    let user = rows::user::by_id(tx, user_id)?
-        .ok_or_else(|| ApiError::internal("the user whose status changed has no row"))?;
+    let user = rows::user::existing(tx, user_id)?;
     let audience = access::users::audience(tx, &user)?;
     tx.emit(event, audience);
     Ok(())

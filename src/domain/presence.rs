@@ -4,7 +4,7 @@ use crate::auth::Caller;
 use crate::domain::access::users::Accessible;
 use crate::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
 use crate::domain::{access, realm, rows, user_settings};
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 use crate::events::{Audience, Event, Form, Receiver, Routed};
 use crate::store::Tx;
 use crate::types::{SECONDS_PER_DAY, UserId};
@@ -330,8 +330,7 @@ impl Event for PresenceChanged {
 
 /// Emits a user's current presence to all who can access them, unless the organization has presence disabled.
 fn emit(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    let user = rows::user::by_id(tx, user_id)?
-        .ok_or_else(|| ApiError::internal("the user of a presence has no row"))?;
+    let user = rows::user::existing(tx, user_id)?;
     let audience = access::users::users_with_access_to(tx, &user)?;
     if audience.len() > MAX_AUDIENCE {
         return Ok(());

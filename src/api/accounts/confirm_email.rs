@@ -72,8 +72,7 @@ fn with_page(error: ApiError, language: Language) -> ApiError {
 /// Changes the address; `None` if the link does not work any more.
 fn change(tx: &mut Tx<'_>, key: &str) -> ApiResult<Option<String>> {
     let Some((user_id, email)) = confirmation::find(tx, key, tx.now())? else { return Ok(None) };
-    let user = rows::user::by_id(tx, user_id)?
-        .ok_or_else(|| ApiError::internal("the user of a confirmation has no row"))?;
+    let user = rows::user::existing(tx, user_id)?;
     if realm::is_deactivated(tx)? {
         return Err(ApiError::bad_request("This organization has been deactivated"));
     }

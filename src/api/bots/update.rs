@@ -149,13 +149,11 @@ fn update(
         bots::rules::check_role(tx, wanted, bot.bot_owner_id)?;
         role::change(tx, &bot, wanted, Actor::User(caller.user_id))?;
     }
-    let bot = rows::user::by_id(tx, bot.user_id)?
-        .ok_or_else(|| ApiError::internal("the bot that is being changed has no user row"))?;
+    let bot = rows::user::existing(tx, bot.user_id)?;
     if image.is_some() {
         avatar::set(tx, &bot, image)?;
     }
-    let bot = rows::user::by_id(tx, bot.user_id)?
-        .ok_or_else(|| ApiError::internal("the bot that is being changed has no user row"))?;
+    let bot = rows::user::existing(tx, bot.user_id)?;
     let mut row = bots::load(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
     default_channels::hide_inaccessible(&Viewer::new(tx.ctx(caller)), &mut row)?;

@@ -421,9 +421,7 @@ impl Delivery {
 
 /// Answers the request that Zapier sends on connecting: the owner of the key.
 async fn describe_account(call: &Call<Visitor>, caller: &Caller) -> ApiResult<Reply<DeliveryReply>> {
-    let user =
-        call.app.readers.read(|snapshot| Ok::<_, ApiError>(rows::user::by_id(snapshot, caller.user_id)?));
-    let user = user.await?.ok_or_else(|| ApiError::internal("the owner of an API key has no row"))?;
+    let user = call.app.readers.read(|snapshot| rows::user::existing(snapshot, caller.user_id)).await?;
     let account = Account { full_name: user.full_name, email: user.email, id: user.user_id };
     Reply::data(&DeliveryReply { ok: None, account: Some(account) })
 }

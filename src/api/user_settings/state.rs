@@ -3,7 +3,7 @@
 use crate::api::resource::{State, StateRequest};
 use crate::domain::user_settings::table::{EMOJISET_CHOICES, NOTIFICATION_SOUNDS, PROPERTIES};
 use crate::domain::{realm, rows, user_settings};
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 use crate::types::{OnWire, Values};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -38,8 +38,7 @@ fn own_timezone(request: &StateRequest<'_>) -> ApiResult<String> {
     if request.caller.is_visitor() {
         return Ok(String::new());
     }
-    let own = rows::user::by_id(request.connection, request.caller.user_id)?
-        .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
+    let own = rows::user::existing(request.connection, request.caller.user_id)?;
     Ok(own.timezone)
 }
 

@@ -97,8 +97,7 @@ async fn check_passwords(call: &Call<User>, account: &AccountParams) -> ApiResul
         .app
         .readers
         .read(|snapshot| -> ApiResult<_> {
-            let user = rows::user::by_id(snapshot, user_id)?
-                .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
+            let user = rows::user::existing(snapshot, user_id)?;
             let stored = users::load_password(snapshot, &user.delivery_email)?.and_then(|(_, hash, _)| hash);
             let enabled: bool = realm::settings::PASSWORD_AUTH_ENABLED.get(snapshot)?;
             Ok((user, stored, enabled))
@@ -168,8 +167,7 @@ fn too_many_attempts(error: &ApiError) -> ApiError {
 }
 
 fn apply(tx: &mut Tx<'_>, app: &App, caller: &Caller, update: &Update) -> ApiResult<()> {
-    let user = rows::user::by_id(tx, caller.user_id)?
-        .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
+    let user = rows::user::existing(tx, caller.user_id)?;
     let new_email = update.email.as_ref().filter(|email| **email != user.delivery_email);
     let needs_password = update.password.new_hash.is_some() || new_email.is_some();
     // The password was verified before the job, and may have been changed since then.

@@ -32,8 +32,7 @@ pub struct OwnAvatar {
 
 fn set(tx: &mut Tx<'_>, caller: &User, image: Option<&AvatarImage>) -> ApiResult<Reply<OwnAvatar>> {
     check_allowed(tx, caller)?;
-    let user = rows::user::by_id(tx, caller.user_id)?
-        .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
+    let user = rows::user::existing(tx, caller.user_id)?;
     let avatar = avatar::set(tx, &user, image)?;
     Reply::data(&OwnAvatar { avatar_url: avatar.url() })
 }

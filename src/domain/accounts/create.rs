@@ -92,8 +92,7 @@ pub fn create_without_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> 
 
 /// Returns the new user's row, after setting a dummy email if the organization's defaults hide the real one.
 fn hide_email(tx: &Tx<'_>, user_id: UserId, domain: &str) -> ApiResult<UserRow> {
-    let mut user = rows::user::by_id(tx, user_id)?
-        .ok_or_else(|| ApiError::internal("the user who was just made has no row"))?;
+    let mut user = rows::user::existing(tx, user_id)?;
     let api_email = emails::api_email(tx, &user, domain)?;
     if api_email != user.email {
         users::set_emails(tx, user_id, &api_email, &user.delivery_email)?;

@@ -207,7 +207,6 @@ pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<Words> {
 
 /// A silent mention of a user, for notices.
 pub fn name_of_user(connection: &Connection, user_id: UserId) -> ApiResult<Words> {
-    let user = rows::user::by_id(connection, user_id)?
-        .ok_or_else(|| ApiError::internal("the user whom a notice names has no row"))?;
+    let user = rows::user::existing(connection, user_id)?;
     Ok(Words::default().user(user.user_id.0, &user.full_name))
 }

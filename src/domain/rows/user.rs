@@ -17,6 +17,15 @@ pub fn by_id(connection: &Connection, user_id: UserId) -> rusqlite::Result<Optio
         .optional()
 }
 
+/// Loads a user whose id is that of a row: a caller, or one that another row refers to.
+#[track_caller]
+pub fn existing(connection: &Connection, user_id: UserId) -> ApiResult<UserRow> {
+    match by_id(connection, user_id)? {
+        Some(user) => Ok(user),
+        None => Err(ApiError::internal(format_args!("user {user_id} has no row"))),
+    }
+}
+
 /// The owner of a bot; `None` for bots and people without one.
 pub fn owner(connection: &Connection, owner_id: Option<UserId>) -> rusqlite::Result<Option<UserRow>> {
     owner_id.map_or(Ok(None), |owner_id| by_id(connection, owner_id))
@@ -25,8 +34,7 @@ pub fn owner(connection: &Connection, owner_id: Option<UserId>) -> rusqlite::Res
 /// Returns the `Caller` of a user, for work that the server does on their behalf. Fails with the same errors as
 /// authentication.
 pub fn caller(connection: &Connection, user_id: UserId) -> ApiResult<Caller> {
-    let user = by_id(connection, user_id)?
-        .ok_or_else(|| ApiError::internal("a user in whose name the server acts has no row"))?;
+    let user = existing(connection, user_id)?;
     let (role, bot_type, bot_owner_id) = (user.role, user.bot_type, user.bot_owner_id);
     let bot_creator_id = if user.is_bot() { bot_creator(connection, user_id)? } else { None };
     let credential = Credential::Server;

@@ -138,8 +138,7 @@ pub fn apply_visibility_change(
     domain: &str,
 ) -> ApiResult<()> {
     let before = EmailVisibility::from_code(before.as_i64().unwrap_or_default());
-    let user = rows::user::by_id(tx, user_id)?
-        .ok_or_else(|| ApiError::internal("the user whose setting changed has no row"))?;
+    let user = rows::user::existing(tx, user_id)?;
     let after = user.email_visibility;
     let can_access = access::users::users_with_access_to(tx, &user)?;
     let (gained, lost) = (

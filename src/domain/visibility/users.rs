@@ -6,7 +6,7 @@ use crate::domain::realm::user_ids;
 use crate::domain::rows::user::UserRow;
 use crate::domain::users::events::{UserRemoved, emit_added};
 use crate::domain::{presence, rows, user_status};
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 use crate::events::Audience;
 use crate::store::Tx;
 use crate::types::UserId;
@@ -97,8 +97,7 @@ impl Changes {
     /// Emits users, their status and presence to those who can access them now.
     pub(super) fn emit_gained(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
         for (user_id, viewers) in &self.gained {
-            let user = rows::user::by_id(tx, *user_id)?
-                .ok_or_else(|| ApiError::internal("a user who became visible has no row"))?;
+            let user = rows::user::existing(tx, *user_id)?;
             emit_added(tx, &user, viewers)?;
             user_status::introduce(tx, &user, viewers)?;
             presence::introduce(tx, *user_id, viewers)?;
