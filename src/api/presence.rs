@@ -65,7 +65,7 @@ fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Rep
         Ok(id) => rows::user::by_id(read, UserId(id))?,
         Err(_) => users::find::by_email(read, read.caller, &Accessible::to(read, read.caller)?, name)?,
     };
-    let user = user.filter(|user| user.is_active).ok_or_else(|| ApiError::bad_request("No such user"))?;
+    let user = user.filter(|user| user.is_active).ok_or_else(users::find::no_such_user)?;
     access::users::check(read, read.caller, &user)?;
     if user.is_bot() || user.is_system_bot {
         return Err(ApiError::bad_request("Presence is not supported for bot users."));

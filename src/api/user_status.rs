@@ -4,7 +4,6 @@ use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::domain::access::users::Accessible;
 use crate::domain::audit::{Action, Entry};
 use crate::domain::emoji::resolve::{UNICODE, choose};
-use crate::domain::rows::user::UserRow;
 use crate::domain::user_status::{
     EmojiParts, StatusChanged, StatusRecord, UserStatus, load, read_status, save,
 };
@@ -83,7 +82,7 @@ fn update_status_of_user(tx: &mut Tx<'_>, caller: &User, params: StatusParams) -
     if user.is_bot() {
         return Err(users::find::no_such_user());
     }
-    check_is_active(&user)?;
+    user.check_is_active()?;
     check_administrator(caller)?;
     let change = StatusChange::check(tx, &params, false)?;
     apply(tx, user.user_id, change)?;
@@ -112,14 +111,10 @@ fn get_status(read: &Read<'_, User>, params: GetParams) -> ApiResult<Reply<Statu
     let user = users::find::by_id(read, params.user_id)?;
     // Users whom the caller cannot access get the same refusal, active or not.
     access::users::check(read, read.caller, &user)?;
-    check_is_active(&user)?;
+    user.check_is_active()?;
     let is_visible: bool = user_settings::PRESENCE_ENABLED.get(read, user.user_id)?;
     let status = load(read, user.user_id)?;
     Reply::data(&StatusReply { status: StatusRecord::new(status, !is_visible) })
-}
-
-fn check_is_active(user: &UserRow) -> ApiResult<()> {
-    if user.is_active { Ok(()) } else { Err(ApiError::bad_request("User is deactivated")) }
 }
 
 fn check_administrator(caller: &Caller) -> ApiResult<()> {

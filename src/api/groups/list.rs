@@ -5,8 +5,8 @@ use crate::domain::groups::events::GroupRecord;
 use crate::domain::groups::membership;
 use crate::domain::groups::membership::Membership;
 use crate::domain::groups::roles::{ActiveUsersByRole, UserFilter};
-use crate::domain::{groups, rows};
-use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::domain::{groups, rows, users};
+use crate::http::{ApiResult, Read, Reply, User};
 use crate::types::{GroupId, UserId};
 use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
@@ -93,10 +93,8 @@ pub fn is_member(read: &Read<'_, User>, params: MemberParams) -> ApiResult<Reply
     read.caller.check_is_member()?;
     let group = groups::rules::find_active(read, params.user_group_id)?.id;
     let user = rows::user::by_id(read, params.user_id)?.filter(|user| !user.is_bot());
-    let user = user.ok_or_else(|| ApiError::bad_request("No such user"))?;
-    if !user.is_active {
-        return Err(ApiError::bad_request("User is deactivated"));
-    }
+    let user = user.ok_or_else(users::find::no_such_user)?;
+    user.check_is_active()?;
     let is_member = if params.direct_member_only {
         let bit = user.user_id.bit();
         direct_members(read, group)?.iter().any(|member| Some(member) == bit)

@@ -7,8 +7,8 @@ use crate::domain::access::channels::Viewer;
 use crate::domain::channels::record::Records;
 use crate::domain::subscriptions::record::{SubscriberLists, Subscribers, SubscriptionRecord};
 use crate::domain::subscriptions::{NotificationDefaults, OwnSubscription};
-use crate::domain::{access, channels, rows, subscriptions};
-use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::domain::{access, channels, rows, subscriptions, users};
+use crate::http::{ApiResult, Read, Reply, User};
 use crate::types::{StreamId, UserId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -66,10 +66,8 @@ pub struct IsSubscribed {
 /// `GET /users/{user_id}/subscriptions/{stream_id}`: returns `is_subscribed`.
 pub fn status(read: &Read<'_, User>, params: StatusParams) -> ApiResult<Reply<IsSubscribed>> {
     let user = rows::user::by_id(read, params.user_id)?.filter(|user| !user.is_system_bot);
-    let user = user.ok_or_else(|| ApiError::bad_request("No such user"))?;
-    if !user.is_active {
-        return Err(ApiError::bad_request("User is deactivated"));
-    }
+    let user = user.ok_or_else(users::find::no_such_user)?;
+    user.check_is_active()?;
     access::users::check(read, read.caller, &user)?;
     let stream = access::channels::find_for_metadata(read.ctx(), params.stream_id)?;
     Reply::data(&IsSubscribed {

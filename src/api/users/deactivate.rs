@@ -35,9 +35,7 @@ pub async fn deactivate_user(call: Call<User>, params: DeactivateUserParams) -> 
         if user.is_bot() {
             return Err(users::find::no_such_user());
         }
-        if !user.is_active {
-            return Err(ApiError::bad_request("User is deactivated"));
-        }
+        user.check_is_active()?;
         let (_, owners) = users::count_people(tx)?;
         users::rules::check_deactivation(caller, &user, owners)?;
         if let Some(comment) = params.deactivation_notification_comment {

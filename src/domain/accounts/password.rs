@@ -19,9 +19,7 @@ fn check_may_reset(caller: &Caller, user: &UserRow) -> ApiResult<()> {
     if user.is_bot() {
         return Err(users::find::no_such_user());
     }
-    if !user.is_active {
-        return Err(ApiError::bad_request("User is deactivated"));
-    }
+    user.check_is_active()?;
     if !caller.role.is_administrator() {
         return Err(ApiError::administrators_only());
     }

@@ -188,6 +188,11 @@ impl UserRow {
         self.user_id == caller.user_id || self.email_visibility.admits(caller.role)
     }
 
+    /// Fails for a deactivated user.
+    pub fn check_is_active(&self) -> ApiResult<()> {
+        if self.is_active { Ok(()) } else { Err(ApiError::bad_request("User is deactivated")) }
+    }
+
     /// True if the user is a bot.
     pub fn is_bot(&self) -> bool {
         self.bot_type.is_some()

@@ -4,7 +4,7 @@ use crate::auth::Caller;
 use crate::domain::access::users::Accessible;
 use crate::domain::rows::user::UserRow;
 use crate::domain::{rows, users};
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 use crate::types::UserId;
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -59,10 +59,8 @@ fn load_active<T>(keys: &[T], load: impl Fn(&T) -> ApiResult<Option<UserRow>>) -
     let mut users = Vec::with_capacity(keys.len());
     for key in keys {
         let user = load(key)?.filter(|user| !user.is_system_bot);
-        let user = user.ok_or_else(|| ApiError::bad_request("No such user"))?;
-        if !user.is_active {
-            return Err(ApiError::bad_request("User is deactivated"));
-        }
+        let user = user.ok_or_else(users::find::no_such_user)?;
+        user.check_is_active()?;
         users.push(user);
     }
     users.sort_by_key(|user| user.user_id);
