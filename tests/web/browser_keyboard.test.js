@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickText, eventually, focusOn, onElement, pressOn, setUp, typeInto, until, untilFocus, untilText } from "./harness.js";
+import { clickText, eventually, focusOn, onElement, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -69,6 +69,15 @@ describe("a key", () => {
     await untilText(ada, ".header h1", "Recent conversations");
     await ada.keyboard.press("t");
     await untilFocus(ada, "[aria-label='Filter recent conversations']");
+  });
+
+  it("mentions the sender, and no other of the same name", async () => {
+    const twin = await bench.server.person("Twin");
+    await bench.server.call("Ada", "POST", "/users", { email: "other.twin@example.com", full_name: "Twin", password: "correct horse" });
+    const { id } = await bench.server.send("Twin", "general", "twins", "It was me");
+    const ada = await as("Ada", await at("general", "twins"));
+    await pressOn(ada, `[data-id="${id}"]`, "@");
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value, `@**Twin|${twin}** `);
   });
 
   it("Enter leads from a search into the conversation, and answers elsewhere", async () => {

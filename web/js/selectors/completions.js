@@ -5,6 +5,7 @@
 
 import { t } from "../lib/words.js";
 import { channelByName } from "../store/channels.js";
+import { mentionName } from "../store/users.js";
 import { findEmoji } from "./emoji_choices.js";
 import { channelLink } from "./links.js";
 import { ranked } from "./ranking.js";
@@ -152,8 +153,6 @@ export function completionsFor(store, trigger, context) {
 function mentions(store, query, isSilent, { isChannel, recent = [] }) {
   const mark = isSilent ? "@_" : "@";
   const users = [...store.users.values()].filter((user) => user.is_active !== false && !user.is_system_bot);
-  const names = new Map();
-  for (const user of store.users.values()) names.set(user.full_name.toLowerCase(), (names.get(user.full_name.toLowerCase()) ?? 0) + 1);
   const people = ranked(
     users,
     query,
@@ -164,17 +163,13 @@ function mentions(store, query, isSilent, { isChannel, recent = [] }) {
     },
   )
     .slice(0, 15)
-    .map((user) => {
-      const isClash = names.get(user.full_name.toLowerCase()) > 1;
-      const name = isClash ? `${user.full_name}|${user.user_id}` : user.full_name;
-      return {
-        kind: /** @type {const} */ ("user"),
-        user,
-        text: `${mark}**${name}** `,
-        label: user.full_name,
-        detail: user.delivery_email ?? undefined,
-      };
-    });
+    .map((user) => ({
+      kind: /** @type {const} */ ("user"),
+      user,
+      text: `${mark}**${mentionName(store, user)}** `,
+      label: user.full_name,
+      detail: user.delivery_email ?? undefined,
+    }));
   const groups = ranked(
     (store.state.realm_user_groups ?? []).filter((group) => !group.is_system_group && !group.deactivated),
     query,

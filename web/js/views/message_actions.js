@@ -12,7 +12,7 @@ import { channelLink } from "../selectors/links.js";
 import { conversationTerms, hasPartialConversations, messageTerms } from "../selectors/narrow.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
 import { may } from "../store/lists.js";
-import { userOf } from "../store/users.js";
+import { mentionName, userOf } from "../store/users.js";
 import { onDemand, setTopicPolicy, showEmojiPicker, showReminder, showUserCard } from "./on_demand.js";
 import { closePopover, showMenu } from "./popover.js";
 import { toggleReaction } from "./reactions.js";
@@ -258,7 +258,7 @@ function bindKeys(app, timeline) {
     app.composer.open({ type: "direct", to: [message.sender_id], topic: "" }),
   );
   on(["@"], t("Reply mentioning the sender"), t("Writing"), (message) =>
-    app.composer.replyTo(message, `@**${userOf(store, message.sender_id).full_name}** `),
+    app.composer.replyTo(message, `@**${mentionName(store, userOf(store, message.sender_id))}** `),
   );
   on([">"], t("Quote and reply"), t("Writing"), (message) => app.composer.quote(message));
   on(["<"], t("Forward"), t("Writing"), (message) => app.composer.forward(message));

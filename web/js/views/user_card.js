@@ -11,7 +11,7 @@ import { dayText, relativeTime } from "../lib/time.js";
 import { locale, t } from "../lib/words.js";
 import { mayResetPassword, roleNames } from "../selectors/roles.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
-import { presenceOf, userOf } from "../store/users.js";
+import { mentionName, presenceOf, userOf } from "../store/users.js";
 import { later } from "./load_state.js";
 import { parseHtml } from "./message_content.js";
 import { avatar, button, emojiElement, live, ownPath, presenceDot } from "./parts.js";
@@ -69,9 +69,7 @@ export function showUserCard(app, userId, opener) {
   const isSelf = userId === store.selfId;
   const isVisitorOrSelf = isSelf || store.isVisitor;
   const isMuted = store.mutedUsers.has(userId);
-  // Two people of one name are told apart by their ids.
-  const isShared = [...store.users.values()].filter((one) => one.full_name.toLowerCase() === user.full_name.toLowerCase()).length > 1;
-  const mention = `@**${user.full_name}${isShared ? `|${userId}` : ""}**`;
+  const mention = `@**${mentionName(store, user)}**`;
   const button = (
     /** @type {keyof import("../lib/icons.js")["icons"]} */ name,
     /** @type {string} */ label,
