@@ -506,6 +506,7 @@ describe("keyboard users", () => {
   });
 
   it("sees on a phone where it is and the button to send, also while the buttons to format are there", async () => {
+    await bench.server.send("Bob", "general", "phone", "From afar");
     const ada = await as("Ada", await at("general", "phone"), { width: 390, height: 780, touch: true });
     await ada.waitForSelector(".composer .editor__text", { visible: true });
     await eventually(async () => assert.ok(await onElement(ada, ".header__channel > span", (name) => name.scrollWidth <= name.clientWidth), "the channel's name is whole"));
@@ -514,6 +515,16 @@ describe("keyboard users", () => {
     await untilEqual(ada, ".composer__send", (button) => {
       const { left, right, top, height } = button.getBoundingClientRect();
       return right <= innerWidth && button.contains(document.elementFromPoint((left + right) / 2, top + height / 2));
+    }, true);
+    await ada.setViewport({ width: 360, height: 640 });
+    await until(ada, () => innerWidth === 360);
+    assert.deepEqual(await axeViolations(ada, "target-size"), [], "no button is below another");
+    await go(ada, "#narrow/channel/1-general");
+    await clickText(ada, ".composer__closed button", "general");
+    await focusOn(ada, ".composer__to [data-next]");
+    await untilEqual(ada, ".composer__to .picker:last-of-type .completions:has(.completion)", (list) => {
+      const { left, right } = list.getBoundingClientRect();
+      return left >= 0 && right <= innerWidth;
     }, true);
   });
 

@@ -45,9 +45,9 @@ export function editorToolbar(app, { apply, insert, chooseTime, chooseFiles, tog
     },
   });
   const left = h("span", { class: "editor__left", "aria-live": "polite" });
-  const element = h(
+  const buttons = h(
     "div",
-    { class: "editor__toolbar", role: "toolbar", "aria-label": t("Formatting") },
+    { class: "editor__buttons" },
     iconButton("paperclip", t("Upload files"), { onclick: chooseFiles, disabled: app.store.state.max_file_upload_size_mib === 0 }),
     iconButton("smile", t("Emoji"), {
       onclick: (/** @type {Event} */ event) =>
@@ -64,8 +64,8 @@ export function editorToolbar(app, { apply, insert, chooseTime, chooseFiles, tog
     iconButton("clock", t("Time"), { onclick: chooseTime, class: "editor__format" }),
     preview,
     size,
-    left,
   );
+  const element = h("div", { class: "editor__toolbar", role: "toolbar", "aria-label": t("Formatting") }, buttons, left);
   return { element, preview, left };
 }
 
