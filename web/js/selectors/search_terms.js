@@ -80,17 +80,8 @@ function searchParts(store, text) {
 
 /** @param {Store} store @param {string} text @returns {Term[]} */
 export function parseSearch(store, text) {
-  /** @type {Term[]} */
-  const terms = [];
-  /** @type {string[]} */
-  const words = [];
-  for (const part of searchParts(store, text)) {
-    const term = termOfPart(store, part);
-    if (term) terms.push(term);
-    else words.push(part);
-  }
-  if (words.length > 0) terms.push({ operator: "search", operand: words.join(" ") });
-  return terms;
+  const { terms, rest } = takeTerms(store, text);
+  return rest === "" ? terms : [...terms, { operator: "search", operand: rest }];
 }
 
 /** The operand of a term as people write it. @param {Store} store @param {Term} term */
@@ -134,10 +125,9 @@ export function searchProblem(store, text) {
     if (operand === "") return t("Please write something after “{operator}:”.", { operator: match[1] });
     if (DATES[operator])
       return t("“{operand}” is not a day. Write it as {day}, or today, yesterday, monday.", { operand, day: textOfDay(new Date()) });
-    if (["channel", "stream"].includes(operator))
-      return t("“{operand}” matches no channel, or several. Please choose one from the list.", { operand });
-    if (["sender", "from", "dm", "pm-with", "dm-including"].includes(operator))
-      return t("“{operand}” matches no person, or several. Please choose one from the list.", { operand });
+    const name = ALIASES[operator] ?? operator;
+    if (name === "channel") return t("“{operand}” matches no channel, or several. Please choose one from the list.", { operand });
+    if (NAMED.includes(name)) return t("“{operand}” matches no person, or several. Please choose one from the list.", { operand });
     return t("There is no search operator “{operator}:”. To search for these words, put them in quotes.", { operator: match[1] });
   }
   return null;

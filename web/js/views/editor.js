@@ -163,7 +163,6 @@ function createUploadBox(app, textarea, { insertBlock, changed }) {
     type: "file",
     multiple: true,
     hidden: true,
-    "aria-label": "Files",
     onchange: () => {
       start([...(input.files ?? [])]);
       input.value = "";
