@@ -91,7 +91,7 @@ async function showPush(data) {
   for (const one of shown) if (close.includes(one.tag)) one.close();
   const pages = await self.clients.matchAll({ type: "window" });
   if (pages.some((page) => page.focused && page.visibilityState === "visible")) return;
-  // A page in the background may have told of it.
+  // A page in the background may have notified of it.
   const isKnown = shown.some((one) => one.tag === tag && id > 0 && one.data?.id >= id);
   await self.registration.showNotification(count > 1 ? `${title} (${count})` : title, {
     body,

@@ -28,7 +28,7 @@ export class ApiError extends Error {
 /** What the server answers to visitors, who have no account. */
 const FOR_VISITORS = /^(POST \/json\/register|GET \/json\/(messages(\/\d+)?|users|users\/me\/\d+\/topics))$/;
 
-/** What the page asks for by itself, not because somebody wants to do something. */
+/** Requests that the page sends by itself, without an action of the user. */
 const IN_BACKGROUND = /\/(presence|typing|flags|narrow|members)$/;
 
 let onLoggedOut = () => {};

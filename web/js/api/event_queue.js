@@ -90,7 +90,7 @@ export function createEventQueue({ onState, onEvents, onRecovered }) {
       } catch (error) {
         if (!isRunning || own !== loops) return;
         if (error instanceof DOMException) {
-          // Aborted: the connection may be dead, or somebody asked for a new poll.
+          // Aborted: the connection may be dead, or a new poll was requested.
           failures = Math.max(failures, 1);
           continue;
         }

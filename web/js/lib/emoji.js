@@ -10,7 +10,7 @@ export function charactersOf(code) {
   const points = code.split("-").map((part) => Number.parseInt(part, 16));
   if (!points.every((point) => point <= 0x10ffff)) return "";
   const text = String.fromCodePoint(...points);
-  // Some are drawn as text unless told otherwise.
+  // Some are drawn as text without this character.
   return points.length === 1 && points[0] < 0x1f000 ? `${text}\uFE0F` : text;
 }
 

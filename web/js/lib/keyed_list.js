@@ -79,7 +79,7 @@ export function keyedList(parent, { key, create, update, replacement }) {
   };
 }
 
-/** A keyed list whose rows are made of plain data: a row is drawn anew where its data are others, and stays the same element.
+/** A keyed list whose rows are made of plain data: a row is drawn again where its data are others, and stays the same element.
  * @template T @param {HTMLElement} parent
  * @param {{ key: (item: T) => string | number, create: (item: T) => HTMLElement, part?: (row: Element) => Element | null }} how
  *   `part`: what of a row is made of its data, if not all of it. */

@@ -31,7 +31,7 @@ let holdsBackground = false;
 /** When a tab had the focus last, shared by all tabs. */
 const FOCUS = "focus";
 
-/** How long a tab tells alone of a message, in milliseconds. */
+/** How long only one tab notifies of a message, in milliseconds. */
 const CLAIM = 3_000;
 
 function noteFocus() {

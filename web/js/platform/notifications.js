@@ -62,7 +62,7 @@ async function showNow({ title, body, icon, tag, fragment, id }) {
   if (permission() !== "granted") return;
   const worker = await navigator.serviceWorker?.getRegistration();
   if (worker?.active) {
-    // A push notification may have told of the message.
+    // A push notification may show the message already.
     const others = await worker.getNotifications({ tag });
     if (others.some((one) => one.data?.id >= id)) return;
     shown.set(tag, {

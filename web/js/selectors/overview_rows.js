@@ -1,5 +1,5 @@
 /**
- * The rows of the inbox and of the recent conversations as plain data, from which they are drawn anew where they differ. Pure.
+ * The rows of the inbox and of the recent conversations as plain data, from which they are drawn again where they differ. Pure.
  * @module
  */
 

@@ -17,7 +17,7 @@ export const roleNames = () => ({
   [GUEST]: t("Guest"),
 });
 
-/** Whether one may make a link with which somebody else sets a new password. @param {import("../store/store.js").Store} store @param {User} user */
+/** Whether the user may create a link with which another person sets a new password. @param {import("../store/store.js").Store} store @param {User} user */
 export const mayResetPassword = (store, user) =>
   Boolean(store.state.is_admin) &&
   store.state.realm_password_auth_enabled !== false &&

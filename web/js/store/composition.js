@@ -118,7 +118,7 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
       return isSame(destination, next) || (isElsewhere && isWriting);
     },
     /** A draft was sent or deleted elsewhere. @param {string} gone @param {string} content
-     * @returns {boolean} whether it is what is in the box, which nobody changed since */
+     * @returns {boolean} whether it is what is in the box, unchanged since */
     removed(gone, content) {
       if (gone !== key || text() !== content) return false;
       cancel();

@@ -83,7 +83,7 @@ export function createDrafts({ entries, api, isSynchronized }) {
         else await api.edit(draft.id, asParams(draft));
         if (draft.content === content && draft.destination === destination) delete draft.isChanged;
       } catch (/** @type {any} */ error) {
-        // Deleted elsewhere: it is created anew with the next change. Without a connection, too.
+        // Deleted elsewhere: it is created again with the next change. Without a connection, too.
         if (error?.status === 404 || error?.status === 400) delete draft.id;
       }
       // It may have moved meanwhile.
@@ -114,7 +114,7 @@ export function createDrafts({ entries, api, isSynchronized }) {
     /** @param {string} key */
     textOf: (key) => drafts.get(key)?.content,
     /** Keeps a text. A text that is too short removes the draft.
-     * @param {Destination} destination @param {string} content @param {number} now @param {boolean} sync Whether the server is told now.
+     * @param {Destination} destination @param {string} content @param {number} now @param {boolean} sync Whether it is sent to the server now.
      * @param {string} [key] Where it is kept, if the conversation has another draft.
      * @returns {boolean} whether it is kept */
     set(destination, content, now, sync, key = draftKey(destination)) {
@@ -193,7 +193,7 @@ export function createDrafts({ entries, api, isSynchronized }) {
     },
     /** All drafts, the newest first. @returns {(LocalDraft & { key: string })[]} */
     all: () => [...drafts].map(([key, draft]) => ({ ...draft, key })).toSorted((a, b) => b.timestamp - a.timestamp),
-    /** Tells the server of all that it does not know. */
+    /** Sends everything that the server does not have. */
     pushAll() {
       for (const [key, draft] of drafts) if (isUnknown(draft)) push(key);
     },

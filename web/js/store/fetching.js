@@ -33,7 +33,7 @@ export function createReplies(store) {
     note(came) {
       if (underWay > 0) events.push(...came);
     },
-    /** Asks, and asks again if another state was registered meanwhile: nobody knows the events in between.
+    /** Asks, and asks again if another state was registered meanwhile: the events in between are missing.
      * @template T, R @param {() => Promise<T>} ask
      * @param {(reply: T, since: Event[]) => R} place Puts the reply where it belongs. `since`: the events since the request, to be applied to it.
      * @param {(since: Event[]) => boolean} [isOutdated] Whether events say that the reply is to be asked for again.

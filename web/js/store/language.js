@@ -1,6 +1,6 @@
 /**
  * The language of the interface: that of the user's settings, and before those are known that of the last visit, or of the
- * browser where nobody is logged in.
+ * browser without a session.
  * @module
  */
 

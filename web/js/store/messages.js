@@ -23,7 +23,7 @@ export class Range {
     this.hasNewest = false;
     /** Whether it was fetched at all. */
     this.isLoaded = false;
-    /** Whether the server may know more than events have told, since the queue was lost. */
+    /** Whether events may be missing since the queue was lost. */
     this.isStale = false;
     /** Counts changes of `ids` and of the messages. */
     this.version = signal(0);
@@ -55,7 +55,7 @@ export class Range {
     this.bump();
   }
 
-  /** Forgets everything, to be fetched anew. */
+  /** Forgets everything, to be fetched again. */
   clear() {
     this.ids = [];
     this.isLoaded = this.hasOldest = this.hasNewest = this.isStale = false;

@@ -33,7 +33,7 @@ export function createOutbox({ send, queueId, isFinal, entries, tabs, onSent, on
   /** Tabs whose end is awaited. @type {Set<string>} */
   const others = new Set();
 
-  /** Keeps what a message has become, and tells views of it. @param {OutgoingMessage} item */
+  /** Stores the new state of a message and updates views. @param {OutgoingMessage} item */
   const changed = (item) => {
     const isKept = items.includes(item) && item.sentId === undefined;
     entries.set(item.localId, isKept ? JSON.stringify(item) : null);

@@ -245,7 +245,7 @@ export function createSession({ matches, requestTerms, tabs }) {
     store.touch("drafts");
   });
 
-  /** Shows a message that the server has taken, although no event tells of it. @param {string} localId @param {number} id */
+  /** Shows a message that the server has taken, although no event comes. @param {string} localId @param {number} id */
   async function fetchSent(localId, id) {
     if (!store.messages.byId.has(id)) {
       const message = await fetching.fetchOne(id).catch(() => null);

@@ -22,7 +22,7 @@ import { resetUsers } from "./users.js";
  *   "drafts" | "scheduled" | "invites" | "attachments" | "subscribers" | "groups" | "emoji" | "outbox" | "recents" | "starred" | "rows"} Area `rows` is what all
  *   rows of messages show of people and settings. */
 
-/** When somebody was here, in UNIX seconds. @typedef {{ active_timestamp?: number, idle_timestamp?: number }} Presence */
+/** When a person was here, in UNIX seconds. @typedef {{ active_timestamp?: number, idle_timestamp?: number }} Presence */
 
 /** @typedef {ReturnType<typeof createStore>} Store */
 

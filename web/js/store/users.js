@@ -139,7 +139,7 @@ export function presenceOf(store, id, now) {
   return (presence?.idle_timestamp ?? 0) > since ? "idle" : "offline";
 }
 
-/** Records a notice that somebody types. @param {Store} store @param {string} key @param {number} userId @param {boolean} isTyping */
+/** Records a typing notice. @param {Store} store @param {string} key @param {number} userId @param {boolean} isTyping */
 export function setTyping(store, key, userId, isTyping) {
   if (!isTyping && !store.typing.get(key)?.has(userId)) return;
   const typists = store.typing.get(key) ?? new Map();

@@ -1,5 +1,5 @@
 /**
- * Being told: the title and icon of the page, notifications and sound for messages, by the user's settings.
+ * Alerts by the user's settings: title and icon of the page, notifications and sounds.
  * @module
  */
 
@@ -71,7 +71,7 @@ export function startAlerts(app) {
     const isSeen = document.hasFocus() && !document.hidden && app.timeline?.conversation === key;
     if (isSeen || !(shows || sounds)) return;
     const isFocused = document.hasFocus() && !document.hidden;
-    // The tab with the focus tells, or else the first one: several may have the message.
+    // The tab with the focus notifies, or else the first one: several may have the message.
     if (!isFocused && (isBrowserFocused() || !(await claim(`message/${message.id}`)))) return;
     if (sounds) playSound();
     if (!shows || isFocused) return;

@@ -1,5 +1,5 @@
 /**
- * Tells screen readers of new messages in the open conversation: politely, and nothing else of the timeline.
+ * Announces new messages of the open conversation to screen readers, politely. Nothing else of the timeline is announced.
  * @module
  */
 

@@ -105,7 +105,7 @@ const channelSections = () => [
 export function channelSettings(app, body, id, wanted) {
   const { store, session } = app;
   const [section, , render] = channelSections().find(([key]) => key === wanted) ?? channelSections()[0];
-  /** The channel as it is now; what reads it is drawn anew with it. */
+  /** The channel as it is now; what reads it is drawn again with it. */
   const channel = () => {
     store.on("channels");
     return channelOf(store, id);

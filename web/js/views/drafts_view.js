@@ -39,7 +39,7 @@ function arrowKeys(list) {
   });
 }
 
-/** A dialog with a list that is drawn anew when what `items` reads has changed. @param {string} title @param {() => import("../lib/dom.js").Child} items @param {() => void} onClose */
+/** A dialog with a list that is drawn again when what `items` reads has changed. @param {string} title @param {() => import("../lib/dom.js").Child} items @param {() => void} onClose */
 function showList(title, items, onClose) {
   const list = h("ul", { class: "rows" });
   arrowKeys(list);

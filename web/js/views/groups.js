@@ -48,7 +48,7 @@ export function showGroups(app, parts, onClose) {
     effect(() => {
       shown.value = groups().find((group) => group.id === Number(first) && !group.deactivated)?.id ?? 0;
     });
-    // What is being written into the forms of a group stays: its lists are drawn anew by themselves.
+    // What is being written into the forms of a group stays: its lists are drawn again by themselves.
     effect(() => fill(body, shown.value > 0 ? groupPage(app, shown.value) : live(() => groupList(app, groups()))));
   }
 

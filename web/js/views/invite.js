@@ -131,7 +131,7 @@ function inviteForm(app, result) {
   ];
 }
 
-/** An invitation that nobody has taken yet. @param {App} app @param {import("../../types/api.js").Invite} invite */
+/** An invitation that has not been accepted yet. @param {App} app @param {import("../../types/api.js").Invite} invite */
 function openInvite(app, invite) {
   const { store, session } = app;
   const is24 = Boolean(store.setting("twenty_four_hour_time"));

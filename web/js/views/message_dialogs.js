@@ -45,7 +45,7 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
   const row = timeline?.rowOf(message.id);
   const content = row?.querySelector(".content");
   if (!reply || !(content instanceof HTMLElement) || row?.querySelector(".editor")) return;
-  // The row may have been drawn anew since.
+  // The row may have been drawn again since.
   const close = () => {
     session.edits.set(key, null);
     const [around, before] = [form.closest(".message-row"), form.previousElementSibling];

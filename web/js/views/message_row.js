@@ -134,10 +134,10 @@ export function errorRow(id, isUnread) {
   );
 }
 
-/** Controls of widgets that stand for themselves when a row is drawn anew. */
+/** Controls of widgets that stand for themselves when a row is drawn again. */
 const WIDGET_CONTROLS = [".widget__add input", ".widget__list :is(button, input)"];
 
-/** The control of a row that is drawn anew which stands for the one that has the focus. @param {HTMLElement} old @param {HTMLElement} next */
+/** The control of a row that is drawn again which stands for the one that has the focus. @param {HTMLElement} old @param {HTMLElement} next */
 function focusedControl(old, next) {
   for (const selector of WIDGET_CONTROLS) {
     const at = /** @type {(Element | null)[]} */ ([...old.querySelectorAll(selector)]).indexOf(document.activeElement);
@@ -146,7 +146,7 @@ function focusedControl(old, next) {
   return undefined;
 }
 
-/** Carries over what the user did in a row that is drawn anew: an edit under way, what is half written, and what was unfolded.
+/** Carries over what the user did in a row that is drawn again: an edit under way, what is half written, and what was unfolded.
  * @param {HTMLElement} old @param {HTMLElement} next */
 export function carryOver(old, next) {
   const [written, field] = [old, next].map((row) => row.querySelector(".widget__add input"));

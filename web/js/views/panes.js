@@ -11,7 +11,7 @@ import { showDialog } from "./popover.js";
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {{ key: string, title: string, render: (rest: string[]) => import("../lib/dom.js").Child[] }} Pane */
 
-/** Shows a dialog whose content is drawn by `draw` for the parts of the fragment behind its name, and anew when those
+/** Shows a dialog whose content is drawn by `draw` for the parts of the fragment behind its name, and again when those
  * change. Effects of what was drawn end with it.
  * @param {string} title @param {HTMLElement} content @param {string} look A class. @param {(parts: string[]) => void} draw
  * @param {string[]} parts @param {() => void} onClose */

@@ -175,7 +175,7 @@ export function keepFocus(host, draw) {
 }
 
 /** Shows in fields what others change, so that saving does not undo it, unless it is being changed here as well.
- * @param {() => void} listen Reads what tells of changes. @param {[HTMLInputElement | HTMLTextAreaElement, () => string][]} fields With their current values. */
+ * @param {() => void} listen Reads what changes. @param {[HTMLInputElement | HTMLTextAreaElement, () => string][]} fields With their current values. */
 export function followChanges(listen, fields) {
   const shown = fields.map(([, current]) => current());
   effect(() => {

@@ -1,5 +1,5 @@
 /**
- * Links that are given to somebody: one with which a person sets a new password.
+ * The link with which a person sets a new password.
  * @module
  */
 
@@ -24,7 +24,7 @@ export function linkField(app, label, url) {
   );
 }
 
-/** Makes a link with which somebody sets a new password. @param {App} app @param {User} user */
+/** Creates a link with which a person sets a new password. @param {App} app @param {User} user */
 export async function showPasswordLink(app, user) {
   const { store, session } = app;
   const name = user.full_name;

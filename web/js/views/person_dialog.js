@@ -1,5 +1,5 @@
 /**
- * What administrators change of somebody's account, and the account that they make for somebody.
+ * The dialog in which administrators change an account or create one.
  * @module
  */
 
@@ -53,7 +53,7 @@ export function editPerson(app, user) {
   ]);
 }
 
-/** Makes an account with a password, for somebody who is not invited by a link. @param {App} app */
+/** Creates an account with a password, for a person without an invitation. @param {App} app */
 export function createPerson({ store, session }) {
   const name = h("input", { type: "text", required: true, maxlength: 100, autocomplete: "off" });
   const email = h("input", { type: "email", required: true, autocomplete: "off" });

@@ -1,5 +1,5 @@
 /**
- * The control for the value of a profile field, one's own or somebody else's.
+ * The control for the value of a profile field, one's own or another person's.
  * @module
  */
 

@@ -42,7 +42,7 @@ async function subscribe(app, params = {}) {
   keep(keyOf(app), "on");
 }
 
-/** Repeats the subscription at the start of the page: browsers and servers may have lost it. Ends that of somebody else.
+/** Repeats the subscription at the start of the page: browsers and servers may have lost it. Ends that of another account.
  * @param {App} app */
 export async function renewPush(app) {
   if (pushObstacle() || Notification.permission !== "granted") return;

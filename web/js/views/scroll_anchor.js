@@ -12,7 +12,7 @@ export function createScrollAnchor(scroller, list) {
   /** Whether the end of the list is the newest there is, so that staying there means following. */
   let follows = false;
   let isAtEnd = false;
-  /** Rows that are drawn anew are other elements with the same id. @type {{ row: HTMLElement, top: number, next: string | undefined } | null} */
+  /** Rows that are drawn again are other elements with the same id. @type {{ row: HTMLElement, top: number, next: string | undefined } | null} */
   let anchor = null;
 
   const distanceToEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;

@@ -1,6 +1,6 @@
 /**
  * The lists of the left column: views, direct conversations, channels in sections, and the topics of the open one. Each is drawn
- * anew where its rows differ.
+ * again where its rows differ.
  * @module
  */
 

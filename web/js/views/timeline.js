@@ -216,7 +216,7 @@ export function createTimeline(app, terms) {
   scroller.addEventListener("scroll", onScroll, { passive: true });
 
   let isRefreshing = false;
-  /** After the queue was lost: fetches what is shown anew, around where one reads. */
+  /** After the queue was lost: fetches what is shown again, around the reading position. */
   async function refresh() {
     if (isRefreshing) return;
     isRefreshing = true;
@@ -309,7 +309,7 @@ export function createTimeline(app, terms) {
   return timeline;
 }
 
-/** Loads the messages once the channel is one that the user may see, and anew where events were missed.
+/** Loads the messages once the user may see the channel, and again where events were missed.
  * @param {App} app @param {number} id @param {import("../store/messages.js").Range} range @param {() => Promise<void>} load */
 function watchAccess({ store }, id, range, load) {
   let before = store.channels.get(id);

@@ -58,7 +58,7 @@ export function createFollowing(app, { terms, kind, range, isOpen }) {
         throw error;
       }
     },
-    /** The conversation has no messages any more: it may have moved while nobody told. @param {number | undefined} known One that it had. @returns {Promise<boolean>} */
+    /** The conversation has no messages any more: it may have moved without an event. @param {number | undefined} known One that it had. @returns {Promise<boolean>} */
     async missed(known) {
       if (range.ids.length > 0 || known === undefined || kind.kind !== "topic") return false;
       const reply = await getMessage(known).catch(() => null);

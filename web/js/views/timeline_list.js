@@ -44,7 +44,7 @@ export function timelineList(app, list, range) {
   });
 }
 
-/** Tells those who hear the page which of how many rows each is. @param {HTMLElement} list @param {boolean} isWhole Whether all messages are there. */
+/** Sets the position of each row and their number, for screen readers. @param {HTMLElement} list @param {boolean} isWhole Whether all messages are there. */
 export function numberRows(list, isWhole) {
   // A feed without articles is none.
   const role = list.childElementCount > 0 ? "feed" : "group";

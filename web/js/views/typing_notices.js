@@ -13,7 +13,7 @@ import { typistsOf, userOf } from "../store/users.js";
 /** @param {import("../store/store.js").Store} store */
 export function createTypingNotices(store) {
   /** @type {{ destination: Destination, at: number } | null} */
-  let told = null;
+  let sent = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
 
@@ -25,8 +25,8 @@ export function createTypingNotices(store) {
 
   function stop() {
     clearTimeout(timer);
-    if (told) send(told.destination, "stop");
-    told = null;
+    if (sent) send(sent.destination, "stop");
+    sent = null;
   }
 
   return {
@@ -36,8 +36,8 @@ export function createTypingNotices(store) {
       if (!destination) return stop();
       if (!store.setting(destination.type === "direct" ? "send_private_typing_notifications" : "send_stream_typing_notifications")) return;
       const wait = store.state.server_typing_started_wait_period_milliseconds ?? 30_000;
-      if (!told || Date.now() - told.at > wait) {
-        told = { destination, at: Date.now() };
+      if (!sent || Date.now() - sent.at > wait) {
+        sent = { destination, at: Date.now() };
         send(destination, "start");
       }
       clearTimeout(timer);
