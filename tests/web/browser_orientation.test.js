@@ -243,6 +243,12 @@ describe("the box", () => {
     await eventually(async () => assert.match(await text(ada), /\|\s*Name\s*\|\s*Age\s*\|\n\|[-| ]+\|\n\|\s*Bo\s*\|\s*12\s*\|/));
     await paste("<table><tr><td>One <b>cell</b></td></tr></table>", "One cell");
     await eventually(async () => assert.equal(await text(ada), "One **cell**"));
+    // As Visual Studio Code writes it.
+    const code = (lines) => `<meta charset='utf-8'><div style="color: #d4d4d4;font-size: 14px;white-space: pre;">${lines.map((line) => `<div><span>${line}</span></div>`).join("")}</div>`;
+    await paste(code(["if (a)", "  run();"]), "if (a)\n  run();");
+    await eventually(async () => assert.equal(await text(ada), "```\nif (a)\n  run();\n```\n"));
+    await paste(code(["run();"]), "run();");
+    await eventually(async () => assert.equal(await text(ada), "`run();`"));
     // As Google Docs writes it.
     await paste('<b style="font-weight:normal" id="docs-internal-guid-1"><p>One</p><p>Two</p></b>', "One\nTwo");
     await eventually(async () => assert.equal(await text(ada), "One\n\nTwo"));

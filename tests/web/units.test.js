@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemo } from "../../web/js/lib/memo.js";
 import { distinct, effect, flush, scope, signal } from "../../web/js/lib/signal.js";
-import { actionOfEnter, asBlock, asCode, isInCode, nextItem, pastedLink, placeOf, prefixed, sendHint, wrapped } from "../../web/js/lib/text_edits.js";
+import { actionOfEnter, asBlock, asCode, fenced, isInCode, nextItem, pastedLink, placeOf, prefixed, sendHint, wrapped } from "../../web/js/lib/text_edits.js";
 import { clamped, moved, pinch, WHOLE, zoomed } from "../../web/js/lib/zoom.js";
 import { channelChoices, channelText, topicChoices, userChoices } from "../../web/js/selectors/choices.js";
 import { emojiSections, findEmoji } from "../../web/js/selectors/emoji_choices.js";
@@ -291,6 +291,7 @@ describe("edits of a text", () => {
     assert.equal(applied("|a\nb|", (selected) => prefixed(selected, (index) => `${index + 1}. `)), "1. a\n2. b|");
     assert.equal(applied("a|", (selected) => asBlock(selected, "B")), "a\nB|");
     assert.equal(applied("a\n|", (selected) => asBlock(selected, "B")), "a\nB|");
+    assert.deepEqual([fenced("a"), fenced("```\na\n```", "quote")], ["```\na\n```\n", "````quote\n```\na\n```\n````\n"]);
     assert.equal(applied("|", (selected) => asBlock(selected, "B")), "B|");
   });
 

@@ -27,6 +27,13 @@ export const asCode = (selected) =>
     ? wrapped(selected, "```\n", "\n```")
     : wrapped(selected, "`", "`", "code");
 
+/** A block with a fence that the text does not end. @param {string} text @param {string} [kind] A language, or another kind of block. */
+export function fenced(text, kind = "") {
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${kind}\n${text}\n${fence}\n`;
+}
+
 /** Puts a mark before each selected line. @param {Selected} selected @param {(index: number) => string} mark @returns {Edit} */
 export function prefixed({ value, start, end }, mark) {
   const from = value.lastIndexOf("\n", start - 1) + 1;

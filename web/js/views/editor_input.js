@@ -3,11 +3,11 @@
  * @module
  */
 
-import { actionOfEnter, isInCode, nextItem, pastedLink } from "../lib/text_edits.js";
+import { actionOfEnter, asBlock, isInCode, nextItem, pastedLink } from "../lib/text_edits.js";
 import { isComposing, keyName } from "../platform/keyboard.js";
 import { isTouch } from "../platform/viewport.js";
 import { editorCommands } from "./editor_toolbar.js";
-import { htmlToMarkdown, linkForUrl } from "./paste.js";
+import { htmlToMarkdown, linkForUrl, pastedCode } from "./paste.js";
 
 /** @typedef {import("../lib/text_edits.js").Selected} Selected */
 /** @typedef {import("../lib/text_edits.js").Edit} Edit */
@@ -64,13 +64,14 @@ export function attachPaste(store, textarea, { selected, apply, upload }) {
       return;
     }
     const html = data.getData("text/html");
-    const markdown = linkForUrl(store, text) ?? (html && !isInCode(selected()) ? htmlToMarkdown(html) : null);
+    const markdown = linkForUrl(store, text) ?? (html && !isInCode(selected()) ? (pastedCode(html, text) ?? htmlToMarkdown(html)) : null);
     if (!markdown || markdown === text) return;
     event.preventDefault();
     const { start, end } = selected();
     // Two steps, so that undoing gives the plain text first.
     apply({ start, end, text });
-    apply({ start, end: start + text.length, text: markdown });
+    const pasted = { ...selected(), start, end: start + text.length };
+    apply(/^(```|\|)/.test(markdown) ? asBlock(pasted, markdown) : { ...pasted, text: markdown });
   });
 }
 

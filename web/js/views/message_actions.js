@@ -6,6 +6,7 @@
 import { getMessage, updateFlags } from "../api/endpoints.js";
 import { closest, h, iconButton } from "../lib/dom.js";
 import { onEnd } from "../lib/signal.js";
+import { fenced } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { bind } from "../platform/keyboard.js";
 import { channelLink } from "../selectors/links.js";
@@ -52,9 +53,7 @@ async function markUnreadFrom({ session }, message, timeline) {
 export async function quotation(app, message) {
   const { message: raw } = await getMessage(message.id, false);
   const sender = userOf(app.store, message.sender_id);
-  const longest = Math.max(2, ...[...raw.content.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
-  return `@_**${sender.full_name}|${sender.user_id}** [said](${linkTo(app, message)}):\n${fence}quote\n${raw.content}\n${fence}\n`;
+  return `@_**${sender.full_name}|${sender.user_id}** [said](${linkTo(app, message)}):\n${fenced(raw.content, "quote")}`;
 }
 
 /** @param {App} app @param {Message} message */

@@ -4,6 +4,7 @@
  */
 
 import { parseUrl } from "../lib/parse.js";
+import { fenced } from "../lib/text_edits.js";
 import { channelLink } from "../selectors/links.js";
 import { operandOf, parseNarrow } from "../selectors/narrow.js";
 import { parseHtml } from "./message_content.js";
@@ -21,6 +22,15 @@ export function linkForUrl(store, text) {
   if (terms.length > 3 || (terms.length === 3 && near === undefined)) return null;
   const link = channelLink(store, channel, topic);
   return near !== undefined && link.startsWith("#**") ? link.replace(/\*\*$/, `@${near}**`) : link;
+}
+
+/** HTML whose first element keeps spaces and lines, as that of code editors. */
+const PREFORMATTED = /^(?:\s|<!--.*?-->|<meta[^>]*>|<\/?(?:html|head|body)[^>]*>)*<\w+[^>]*\bstyle="[^"]*white-space:\s*pre\s*[;"]/is;
+
+/** What is pasted from a code editor, as code; null for other HTML. @param {string} html @param {string} text @returns {string | null} */
+export function pastedCode(html, text) {
+  if (!PREFORMATTED.test(html)) return null;
+  return text.trim().includes("\n") ? fenced(text.replace(/\n$/, "")) : `\`${text.trim()}\``;
 }
 
 /** @param {string} html @returns {string} */
@@ -70,7 +80,7 @@ function convert(node, indent) {
         /language-(\w+)/.exec(node.querySelector("code")?.className ?? "")?.[1] ??
         node.parentElement?.getAttribute("data-code-language") ??
         "";
-      return `\n\`\`\`${language.toLowerCase()}\n${(node.textContent ?? "").replace(/\n$/, "")}\n\`\`\`\n`;
+      return `\n${fenced((node.textContent ?? "").replace(/\n$/, ""), language.toLowerCase())}`;
     }
     case "BLOCKQUOTE":
       return `\n${inner()
