@@ -71,6 +71,24 @@ describe("a key", () => {
     await untilFocus(ada, "[aria-label='Filter recent conversations']");
   });
 
+  it("quotes what is selected of a message, or else all of it", async () => {
+    const { id } = await bench.server.send("Bob", "general", "part", "The **whole** story\n\nand its end");
+    const ada = await as("Ada", await at("general", "part"));
+    const quote = async () => {
+      await ada.keyboard.press(">");
+      await until(ada, () => document.activeElement.value?.includes("quote\n"));
+      const text = await onElement(ada, ".composer .editor__text", (area) => area.value.split("\n").slice(1).join("\n"));
+      await onElement(ada, ".composer .editor__text", (area) => { area.value = ""; });
+      return text;
+    };
+    await focusOn(ada, `[data-id="${id}"]`);
+    await onElement(ada, `[data-id="${id}"] .content p`, (first) => getSelection().setBaseAndExtent(first, 0, first, 2));
+    assert.equal(await quote(), "```quote\nThe **whole**\n```\n");
+    await focusOn(ada, `[data-id="${id}"]`);
+    await ada.evaluate(() => getSelection().removeAllRanges());
+    assert.equal(await quote(), "```quote\nThe **whole** story\n\nand its end\n```\n");
+  });
+
   it("mentions the sender, and no other of the same name", async () => {
     const twin = await bench.server.person("Twin");
     await bench.server.call("Ada", "POST", "/users", { email: "other.twin@example.com", full_name: "Twin", password: "correct horse" });

@@ -15,6 +15,7 @@ import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store
 import { may } from "../store/lists.js";
 import { mentionName, userOf } from "../store/users.js";
 import { onDemand, setTopicPolicy, showEmojiPicker, showReminder, showUserCard } from "./on_demand.js";
+import { selectedMarkdown } from "./paste.js";
 import { closePopover, showMenu } from "./popover.js";
 import { toggleReaction } from "./reactions.js";
 
@@ -49,11 +50,12 @@ async function markUnreadFrom({ session }, message, timeline) {
   await session.attempt(session.markNarrow(terms, "remove", message.id));
 }
 
-/** The quotation of a message, as the published clients write it. @param {App} app @param {Message} message @returns {Promise<string>} */
+/** The quotation of a message, or of what is selected of it, as the published clients write it. @param {App} app @param {Message} message @returns {Promise<string>} */
 export async function quotation(app, message) {
-  const { message: raw } = await getMessage(message.id, false);
+  const selected = selectedMarkdown(document.getElementById(`content-${message.id}`));
+  const content = selected || (await getMessage(message.id, false)).message.content;
   const sender = userOf(app.store, message.sender_id);
-  return `@_**${sender.full_name}|${sender.user_id}** [said](${linkTo(app, message)}):\n${fenced(raw.content, "quote")}`;
+  return `@_**${sender.full_name}|${sender.user_id}** [said](${linkTo(app, message)}):\n${fenced(content, "quote")}`;
 }
 
 /** @param {App} app @param {Message} message */

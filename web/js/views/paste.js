@@ -24,6 +24,14 @@ export function linkForUrl(store, text) {
   return near !== undefined && link.startsWith("#**") ? link.replace(/\*\*$/, `@${near}**`) : link;
 }
 
+/** What is selected within an element, as Markdown; empty if nothing is. @param {Element | null} element @returns {string} */
+export function selectedMarkdown(element) {
+  const selection = getSelection();
+  if (!selection || selection.isCollapsed) return "";
+  const range = selection.getRangeAt(0);
+  return element?.contains(range.commonAncestorContainer) ? markdownOf(range.cloneContents()) : "";
+}
+
 /** HTML whose first element keeps spaces and lines, as that of code editors. */
 const PREFORMATTED = /^(?:\s|<!--.*?-->|<meta[^>]*>|<\/?(?:html|head|body)[^>]*>)*<\w+[^>]*\bstyle="[^"]*white-space:\s*pre\s*[;"]/is;
 
@@ -34,8 +42,11 @@ export function pastedCode(html, text) {
 }
 
 /** @param {string} html @returns {string} */
-export function htmlToMarkdown(html) {
-  const text = [...parseHtml(html).childNodes].map((node) => convert(node, "")).join("");
+export const htmlToMarkdown = (html) => markdownOf(parseHtml(html));
+
+/** @param {DocumentFragment} fragment */
+function markdownOf(fragment) {
+  const text = [...fragment.childNodes].map((node) => convert(node, "")).join("");
   return text
     .replace(/\u00a0/g, " ")
     .replace(/[ \t]+\n/g, "\n")
