@@ -104,6 +104,7 @@ describe("a key", () => {
     await pressOn(ada, `[data-id="${id}"]`, "Enter");
     await until(ada, (wanted) => location.hash.endsWith(`/topic/enter/near/${wanted}`), id);
     await go(ada, "#feed");
+    await untilText(ada, ".header h1", "Combined feed");
     await pressOn(ada, `[data-id="${id}"]`, "Enter");
     await untilFocus(ada, ".composer .editor__text");
     await eventually(async () => assert.match(await onElement(ada, ".composer .editor__text", (area) => area.placeholder), /enter/));
