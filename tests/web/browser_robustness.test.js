@@ -115,6 +115,13 @@ describe("what is wide", () => {
     await go(ada, "#message-formatting");
     await untilText(ada, "dialog td", "strikethrough");
     await eventually(async () => assert.equal(await onElement(ada, ".dialog__body", (body) => body.scrollWidth - body.clientWidth), 0));
+    const help = await bench.open({ width: 320, height: 640, touch: true });
+    for (const path of ["configuration", "permissions"]) {
+      await help.goto(`${bench.server.url}/help/${path}`);
+      await help.waitForSelector("main table");
+      assert.deepEqual(await axeViolations(help, "scrollable-region-focusable"), [], path);
+      assert.ok(await help.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path);
+    }
   });
 });
 

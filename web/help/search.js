@@ -61,3 +61,6 @@ async function search() {
 
 box.hidden = false;
 box.addEventListener("input", () => void search());
+
+// Tables that scroll can be reached by keyboard.
+for (const table of document.querySelectorAll("table")) if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
