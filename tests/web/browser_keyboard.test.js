@@ -54,6 +54,15 @@ describe("a key", () => {
     await untilFocus(ada, ".composer .editor__text");
   });
 
+  it("completes a language, and ends the block below the cursor", async () => {
+    const ada = await as("Ada", await at("general", "code"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await typeInto(ada, ".composer .editor__text", "```pyth");
+    await untilText(ada, ".completions .completion", "python");
+    await ada.keyboard.press("Enter");
+    await untilEqual(ada, ".composer .editor__text", (area) => [area.value, area.selectionStart], ["```python\n\n```", 10]);
+  });
+
   it("closes what it has opened", async () => {
     const { id } = await bench.server.send("Bob", "general", "again", "Look");
     const ada = await as("Ada", await at("general", "again"));

@@ -17,7 +17,7 @@ import { avatar, channelIcon, emojiElement } from "./parts.js";
 /** @typedef {import("../selectors/completions.js").Completion} Completion */
 
 /** @param {App} app @param {HTMLTextAreaElement} textarea @param {{ channel: number | null, isChannel: boolean }} context
- * @param {{ replace: (start: number, end: number, text: string) => void, chooseTime: () => void }} how */
+ * @param {{ replace: (start: number, end: number, text: string, select?: [number, number]) => void, chooseTime: () => void }} how */
 export function attachAutocomplete(app, textarea, context, { replace, chooseTime }) {
   const id = `completions-${Math.random().toString(36).slice(2)}`;
   const list = h("div", { class: "completions", role: "listbox", id, "aria-label": t("Completions") });
@@ -80,7 +80,12 @@ export function attachAutocomplete(app, textarea, context, { replace, chooseTime
       chooseTime();
       return;
     }
-    replace(current.start, cursor, item.text);
+    const fence = textarea.value.slice(current.start - 3, current.start);
+    const isOpen = item.kind === "language" && !textarea.value.slice(cursor).includes(`\n${fence}`);
+    const end = current.start + item.text.length;
+    // A block of code that begins ends below the cursor.
+    if (isOpen) replace(current.start, cursor, `${item.text}\n${fence}`, [end, end]);
+    else replace(current.start, cursor, item.text);
   }
 
   textarea.addEventListener("input", update);

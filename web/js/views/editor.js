@@ -88,7 +88,8 @@ export function createEditor(app, options) {
     textarea.removeEventListener("input", complete);
     try {
       const { attachAutocomplete } = await import("./autocomplete.js");
-      const replace = (/** @type {number} */ start, /** @type {number} */ end, /** @type {string} */ text) => apply({ start, end, text });
+      /** @param {number} start @param {number} end @param {string} text @param {[number, number]} [select] */
+      const replace = (start, end, text, select) => apply({ start, end, text, ...(select ? { select } : {}) });
       completion = attachAutocomplete(app, textarea, context, { replace, chooseTime });
     } catch {
       textarea.addEventListener("input", complete);
