@@ -117,7 +117,7 @@ document.addEventListener("keydown", (event) => {
   const name = keyName(event);
   const inDialog = isDialogOpen();
   if (!inDialog) command = "";
-  else if (name === command) {
+  else if (name === command && !event.repeat) {
     // The key that opened a dialog closes it.
     event.preventDefault();
     [...document.querySelectorAll("dialog")].at(-1)?.close();
