@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The way to reach the server that has the database open. While it starts, this is what the last one left.
+/// The way to reach the server that has the database open. While it starts, and while a command has the database open, it has
+/// no process: it is what the last one left when it stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Announcement {

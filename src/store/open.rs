@@ -12,9 +12,19 @@ use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The ending of the lock file's name.
 const LOCK: &str = ".lock";
+
+/// How long to wait for a command that has the database open, or a server that is starting or stopping.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long to wait if a server has announced itself: another process may only be asking for it.
+const BRIEF: Duration = Duration::from_millis(100);
+
+/// The time between two attempts.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Copies made before upgrades that are kept.
 const KEPT_COPIES: usize = 2;
@@ -219,23 +229,32 @@ impl Database {
     }
 
     /// Returns the announcement of the server that has the database open ([`Database::announce`]); `None` if there is
-    /// none.
+    /// none. Waits for commands, and for a server that is starting or stopping.
     pub fn announced(path: &Path) -> Option<Announcement> {
-        let mut file = File::open(beside(&file::real_path(path).ok()?, LOCK)).ok()?;
-        match file.try_lock_shared() {
-            Err(TryLockError::WouldBlock) => {
-                let mut text = String::new();
-                file.read_to_string(&mut text).ok()?;
-                Some(Announcement::parse(&text))
+        let path = beside(&file::real_path(path).ok()?, LOCK);
+        let started = Instant::now();
+        loop {
+            let mut file = File::open(&path).ok()?;
+            match file.try_lock_shared() {
+                Err(TryLockError::WouldBlock) => {
+                    let mut text = String::new();
+                    file.read_to_string(&mut text).ok()?;
+                    let announcement = Announcement::parse(&text);
+                    if announcement.pid.is_some() || started.elapsed() > PATIENCE {
+                        return Some(announcement);
+                    }
+                }
+                Ok(()) | Err(TryLockError::Error(_)) => return None,
             }
-            Ok(()) | Err(TryLockError::Error(_)) => None,
+            drop(file);
+            std::thread::sleep(PAUSE);
         }
     }
 }
 
 /// Takes the lock file beside the database, and returns it with its content. SQLite's own locks would let two processes
 /// write in turn, but the writer's caches and event ids need exclusive access. Only the owner may open the lock file:
-/// others could hold its lock.
+/// others could hold its lock. Waits for commands, and for a server that is starting or stopping.
 fn take_lock(path: &Path) -> Result<(File, Announcement), OpenError> {
     let lock_path = beside(path, LOCK);
     let refused =
@@ -247,17 +266,30 @@ fn take_lock(path: &Path) -> Result<(File, Announcement), OpenError> {
         // It will be overwritten, and is to be no other file.
         return Err(refused(std::io::Error::other("it has several names (hard links)")));
     }
-    let locked = lock.try_lock();
-    let mut text = String::new();
-    // Other content than text was not written by this program.
-    let _unreadable = lock.read_to_string(&mut text);
-    let announcement = Announcement::parse(&text);
-    match locked {
-        Ok(()) => Ok((lock, announcement)),
-        Err(TryLockError::WouldBlock) => {
-            Err(OpenError::InUse { path: path.to_owned(), process: announcement.process() })
+    let started = Instant::now();
+    loop {
+        let locked = lock.try_lock();
+        let mut text = String::new();
+        // Other content than text was not written by this program.
+        let _unreadable = lock.rewind().and_then(|()| lock.read_to_string(&mut text));
+        let announcement = Announcement::parse(&text);
+        match locked {
+            Ok(()) => {
+                if announcement.pid.is_some() {
+                    // It was killed.
+                    lock.set_len(0).map_err(refused)?;
+                }
+                return Ok((lock, announcement));
+            }
+            Err(TryLockError::WouldBlock) => {
+                let patience = if announcement.pid.is_some() { BRIEF } else { PATIENCE };
+                if started.elapsed() > patience {
+                    return Err(OpenError::InUse { path: path.to_owned(), process: announcement.process() });
+                }
+                std::thread::sleep(PAUSE);
+            }
+            Err(TryLockError::Error(error)) => return Err(refused(error)),
         }
-        Err(TryLockError::Error(error)) => Err(refused(error)),
     }
 }
 
@@ -379,7 +411,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("chat.sqlite");
         let mut first = Database::open(&path).unwrap();
-        assert_eq!(Database::announced(&path), Some(Announcement::default()), "while it starts");
         let announcement = Announcement { pid: Some(42), ..Announcement::default() };
         first.announce(&announcement).unwrap();
         let refusal = Database::open(&path).unwrap_err();
@@ -426,7 +457,7 @@ mod tests {
         assert!(matches!(refusal, OpenError::Unsuitable { .. }), "a link to nothing: {refusal}");
         let mut database = Database::open(&path).unwrap();
         assert!(database.is_new());
-        let announcement = Announcement { origin: Some("here".to_owned()), ..Announcement::default() };
+        let announcement = Announcement { pid: Some(42), ..Announcement::default() };
         database.announce(&announcement).unwrap();
         assert!(matches!(Database::open(&link), Err(OpenError::InUse { .. })));
         assert_eq!(Database::announced(&link), Some(announcement));

@@ -332,3 +332,18 @@ async fn commands_refuse_a_missing_file() {
     );
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());
 }
+
+#[test]
+fn commands_at_the_same_time_wait_for_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    create(&db, "ada", "owner");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let status = done(&db, &["status"]);
+                assert_eq!((&status["running"], &status["people"]), (&json!(false), &json!(1)));
+            });
+        }
+    });
+}
