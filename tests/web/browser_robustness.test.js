@@ -95,8 +95,7 @@ describe("one message does not hide the others", () => {
 describe("what is wide", () => {
   it("scrolls by itself or wraps, and the conversation does not scroll sideways", async () => {
     const name = `Wolf ${"Featherstone-".repeat(6)}haugh`;
-    await bench.server.person("Wolf");
-    await server("Wolf", "PATCH", "/settings", { full_name: name });
+    await server("Cleo", "PATCH", "/settings", { full_name: name });
     const sum = Array.from({ length: 40 }, (_, index) => `x_{${index}}`).join("+");
     const texts = [`as $$${sum}$$ shows`, `* so $$${sum}$$`, `> and $$${sum}$$`, `\`\`\`math\n${sum}\n\`\`\``, `@**${name}** comes <time:2027-09-22T12:00:00Z> to ${"w".repeat(200)}`];
     const ids = [];
