@@ -190,7 +190,8 @@ export function followChanges(listen, fields) {
 
 /** @typedef {HTMLInputElement | HTMLTextAreaElement} TextField */
 
-const TEXT_FIELDS = "textarea, input:not([type=checkbox], [type=radio], [type=file])";
+/** What is typed into a combobox is a search: only what is chosen is saved. */
+const TEXT_FIELDS = "textarea, input:not([type=checkbox], [type=radio], [type=file], [role=combobox])";
 
 /** @param {TextField} input */
 const labelOf = (input) => input.labels?.[0]?.textContent || input.ariaLabel || input.placeholder;
