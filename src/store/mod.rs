@@ -19,7 +19,7 @@
 //! - `pragmas`: SQLite's checks of a file, and giving pages back;
 //! - [`ScratchFolder`]: a folder that is removed unless it is complete;
 //! - [`bitmap`]: sets of ids as blobs;
-//! - [`json_column`]: JSON as text.
+//! - `json_column`: JSON as text.
 //!
 //! Nothing here knows events or resources.
 
