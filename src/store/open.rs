@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 /// The ending of the lock file's name.
 const LOCK: &str = ".lock";
 
-/// How long to wait for a command that has the database open, or a server that is starting or stopping.
+/// The longest wait for a command that has the database open, or a server that is starting or stopping.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long to wait if a server has announced itself: another process may only be asking for it.
+/// The same if a server has announced itself: another process may only be asking for it.
 const BRIEF: Duration = Duration::from_millis(100);
 
 /// The time between two attempts.
