@@ -3,7 +3,7 @@
 //! `mail-parser` reads headers only. Parts are found here, in a loop with limits: a parser that follows nested messages to any
 //! depth could be made to use up the stack. An attached mail is a file.
 
-use crate::types::{MailPattern, charset, is_unprintable};
+use crate::types::{MailPattern, charset, is_unprintable, pattern};
 use bytes::Bytes;
 use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
@@ -28,10 +28,9 @@ const MAX_ATTACHMENTS: usize = 50;
 const MAX_SENDER: usize = 320;
 
 /// The first parameter of a divided name, and where another one follows.
-static FIRST_OF_NAME: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)\b((?:file)?name\*)0\*=").ok());
-static REST_OF_NAME: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"(?i)([^"\s;])\s*;\s*(?:file)?name\*[1-9][0-9]*\*="#).ok());
+static FIRST_OF_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b((?:file)?name\*)0\*="));
+static REST_OF_NAME: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(?i)([^"\s;])\s*;\s*(?:file)?name\*[1-9][0-9]*\*="#));
 
 /// A mail that was read.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -247,13 +246,11 @@ fn undeclared(text: &[u8]) -> Cow<'_, str> {
 /// Joins the parameters to which mail programs divide a long name of a file (RFC 2231). The parser decodes each of them on its own,
 /// and Mutt divides within characters.
 fn with_whole_names(head: &str) -> Cow<'_, str> {
-    match (FIRST_OF_NAME.as_ref(), REST_OF_NAME.as_ref()) {
-        (Some(first), Some(rest)) if first.is_match(head) => {
-            let joined = rest.replace_all(head, "$1");
-            Cow::Owned(first.replace_all(&joined, "$1=").into_owned())
-        }
-        _ => Cow::Borrowed(head),
+    if !FIRST_OF_NAME.is_match(head) {
+        return Cow::Borrowed(head);
     }
+    let joined = REST_OF_NAME.replace_all(head, "$1");
+    Cow::Owned(FIRST_OF_NAME.replace_all(&joined, "$1=").into_owned())
 }
 
 /// Joins the lines that a mail program has broken, which end with a space (`format=flowed`, RFC 3676). Line breaks would remain in
