@@ -347,8 +347,12 @@ fn without_name(source: &str, user_id: i64) -> String {
     let end = format!("|{user_id}**");
     let mut parts: Vec<&str> = source.split(end.as_str()).collect();
     let rest = parts.pop();
-    // Names of mentions contain no asterisks.
-    let starts = parts.into_iter().map(|part| part.rfind(START).map_or(part, |at| &part[..at + START.len()]));
+    let begin_of_name = |part: &str| {
+        let at = part.rfind(START)? + START.len();
+        // Names of mentions contain no asterisks: user input may end like a mention.
+        (!part[at..].contains('*')).then_some(at)
+    };
+    let starts = parts.into_iter().map(|part| begin_of_name(part).map_or(part, |at| &part[..at]));
     starts.chain(rest).collect::<Vec<_>>().join(&end)
 }
 
@@ -558,6 +562,8 @@ mod tests {
         let bob = r#"<span class="user-mention silent" data-user-id="89">Bob</span>"#;
         let list = format!("<ul>\n<li><strong>New</strong>: {unknown} Ada</li>\n</ul>");
         assert_eq!(rendered.html, format!("<p>{unknown} and {bob}</p>\n{list}"));
+        let source = "@_**Bob|89** renamed channel **a** to **b|9**.";
+        assert_eq!(without_name(source, 9), source);
     }
 
     #[test]
