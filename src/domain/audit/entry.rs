@@ -37,7 +37,7 @@ impl Entry {
         Self { action, subject: subject.into(), author: None, before: Value::Null, after: Value::Null }
     }
 
-    /// The author, if it is not that of the job: a login is by its user.
+    /// The author, if it is not that of the job: an identity is linked by its user.
     #[must_use]
     pub fn by(self, user_id: UserId) -> Self {
         Self { author: Some(Author::User(user_id)), ..self }
