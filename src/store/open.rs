@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// The ending of the lock file's name.
 const LOCK: &str = ".lock";
 
-/// The longest wait for a command that has the database open, or a server that is starting or stopping.
+/// The longest wait for a command that has the database open, or a server that is starting.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The same if a server has announced itself: another process may only be asking for it.
@@ -229,7 +229,7 @@ impl Database {
     }
 
     /// Returns the announcement of the server that has the database open ([`Database::announce`]); `None` if there is
-    /// none. Waits for commands, and for a server that is starting or stopping.
+    /// none. Waits for commands, and for a server that is starting. One that is stopping has its announcement to the end.
     pub fn announced(path: &Path) -> Option<Announcement> {
         let path = beside(&file::real_path(path).ok()?, LOCK);
         let started = Instant::now();
@@ -254,7 +254,7 @@ impl Database {
 
 /// Takes the lock file beside the database, and returns it with its content. SQLite's own locks would let two processes
 /// write in turn, but the writer's caches and event ids need exclusive access. Only the owner may open the lock file:
-/// others could hold its lock. Waits for commands, and for a server that is starting or stopping.
+/// others could hold its lock. Waits for commands, and for a server that is starting.
 fn take_lock(path: &Path) -> Result<(File, Announcement), OpenError> {
     let lock_path = beside(path, LOCK);
     let refused =
