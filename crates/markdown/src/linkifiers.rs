@@ -380,6 +380,11 @@ mod tests {
         assert!(fit_together(&patterns[..120]));
         assert!(!fit_together(&patterns));
         assert!(fit_together(&["(broken"; 300]), "a pattern of another version takes no memory");
+        let simple: Vec<String> = (0..500).map(|number| format!("T{number}-(?P<id>[0-9]+)")).collect();
+        assert!(
+            fit_together(&simple.iter().map(String::as_str).collect::<Vec<_>>()),
+            "as many as there can be"
+        );
         let topic = format!("7{}", "a".repeat(5000));
         for count in [0, 1, 500, usize::MAX] {
             let one = Linkifier::compile_among(count, &pattern(7), "https://example.com/{number}").unwrap();
