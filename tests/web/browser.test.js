@@ -518,6 +518,8 @@ describe("keyboard users", () => {
     }, true);
     await ada.setViewport({ width: 360, height: 640 });
     await until(ada, () => innerWidth === 360);
+    // Without touch, the page is another one, which loads again.
+    await ada.waitForSelector(".composer__send", { visible: true });
     assert.deepEqual(await axeViolations(ada, "target-size"), [], "no button is below another");
     await go(ada, "#narrow/channel/1-general");
     await clickText(ada, ".composer__closed button", "general");

@@ -339,6 +339,8 @@ describe("a dialog that is still loading", () => {
     const { ada, held } = await openHolding(/\/(invite|later)\.js$/);
     await ada.waitForSelector(".inbox__list");
     await go(ada, "#invite");
+    // The module may be on its way already, since the page has come to rest: keys are held once the overlay waits for it.
+    await until(ada, () => !document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Backspace", repeat: true, bubbles: true, cancelable: true })));
     await eventually(() => assert.equal(held.length, 1));
     await ada.keyboard.type("?d");
     await held[0].continue();

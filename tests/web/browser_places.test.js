@@ -64,7 +64,7 @@ describe("an overlay", () => {
       await ada.keyboard.press("Escape");
       await closed(ada);
     }
-    assert.deepEqual(await seen(), before);
+    await eventually(async () => assert.deepEqual(await seen(), before));
   });
 
   it("stays while the conversation below it moves, and leads to its new place", async () => {
