@@ -41,16 +41,17 @@ export function auditLog(app) {
   const is24 = Boolean(store.setting("twenty_four_hour_time"));
   const pages = signal(1);
 
-  /** The newest entries, of as many pages as are shown. */
+  /** The newest entries, of as many pages as are shown, and whether there may be older ones. */
   async function load() {
     /** @type {import("../../types/api.js").AuditEntry[]} */
     const all = [];
-    for (let page = 0; page < pages.peek(); page++) {
+    let hasOlder = true;
+    for (let page = 0; page < pages.peek() && hasOlder; page++) {
       const { entries } = await api.auditLog(PAGE, all.at(-1)?.id);
       all.push(...entries);
-      if (entries.length < PAGE) break;
+      hasOlder = entries.length === PAGE;
     }
-    return all;
+    return { entries: all, hasOlder };
   }
 
   const showOlder = () => {
@@ -59,7 +60,7 @@ export function auditLog(app) {
   const list = later(
     app,
     load,
-    (entries) => [
+    ({ entries, hasOlder }) => [
       rows(
         entries.map((entry) =>
           row(
@@ -68,7 +69,7 @@ export function auditLog(app) {
           ),
         ),
       ),
-      entries.length === pages.peek() * PAGE && button(t("Show older entries"), showOlder),
+      hasOlder && button(t("Show older entries"), showOlder),
     ],
     () => {
       pages.value;
