@@ -37,8 +37,9 @@ const PREFORMATTED = /^(?:\s|<!--.*?-->|<meta[^>]*>|<\/?(?:html|head|body)[^>]*>
 
 /** What is pasted from a code editor, as code; null for other HTML. @param {string} html @param {string} text @returns {string | null} */
 export function pastedCode(html, text) {
-  if (!PREFORMATTED.test(html)) return null;
-  return text.trim().includes("\n") ? fenced(text.replace(/\n$/, "")) : `\`${text.trim()}\``;
+  const line = text.trim();
+  if (line === "" || !PREFORMATTED.test(html)) return null;
+  return /[\n`]/.test(line) ? fenced(text.replace(/\n$/, "")) : `\`${line}\``;
 }
 
 /** @param {string} html @returns {string} */
