@@ -109,7 +109,8 @@ export function bindPageKeys(app, { header, sidebar }) {
       run: () => {
         if (document.activeElement !== composer.editor.textarea || !composer.isEmpty()) return false;
         composer.editor.textarea.blur();
-        document.dispatchEvent(new KeyboardEvent("keydown", { key }));
+        // Views without messages bind none of them.
+        if (document.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }))) app.focusMain();
       },
     });
   }
