@@ -9,6 +9,19 @@ import { t } from "../lib/words.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
+/** What is in texts in place of files that are being uploaded. @type {Set<string>} */
+const placeholders = new Set();
+
+/** A placeholder that no other upload has: pasted pictures have the same name. @param {string} name */
+function newPlaceholder(name) {
+  const numbered = (/** @type {number} */ count) => `[${t("Uploading {name}…", { name: count > 1 ? `${name} (${count})` : name })}]()`;
+  let count = 1;
+  while (placeholders.has(numbered(count))) count++;
+  const placeholder = numbered(count);
+  placeholders.add(placeholder);
+  return placeholder;
+}
+
 /** @param {App} app @param {File[]} files
  * @param {{ host: HTMLElement, insert: (text: string) => void, replaceText: (before: string, after: string) => void }} where */
 export function startUploads(app, files, { host, insert, replaceText }) {
@@ -20,7 +33,7 @@ export function startUploads(app, files, { host, insert, replaceText }) {
       continue;
     }
     const name = file.name || "pasted.png";
-    const placeholder = `[${t("Uploading {name}…", { name })}]()`;
+    const placeholder = newPlaceholder(name);
     insert(placeholder);
     const progress = h("progress", { max: "1", value: 0, "aria-label": t("Upload of {name}", { name }) });
     const running = upload(file, (fraction) => {
@@ -42,6 +55,9 @@ export function startUploads(app, files, { host, insert, replaceText }) {
         replaceText(placeholder, "");
         if (error.name !== "AbortError") session.tell(`${name}: ${error.message}`, true);
       })
-      .finally(() => row.remove());
+      .finally(() => {
+        placeholders.delete(placeholder);
+        row.remove();
+      });
   }
 }
