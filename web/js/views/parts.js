@@ -209,7 +209,7 @@ function restoreWritten(host, written) {
   }
 }
 
-/** A part of a page that is drawn anew when what it reads has changed; what is half written in its fields stays.
+/** A part of a page that is drawn again when what it reads has changed; what is half written in its fields stays.
  * @param {() => Child} render */
 export function live(render) {
   const element = h("div", { class: "form" });

@@ -170,7 +170,7 @@ export function createTimeline(app, terms) {
     // The message of a link may have moved out of a channel that the user cannot see.
     if (await following.link()) return;
     if (!model.isKnown()) return;
-    // Nobody tells of what is written in channels that one is not in.
+    // Messages in channels without a subscription have no events.
     if (streamId !== null && !store.channels.get(streamId)?.subscribed) range.isStale = range.isLoaded;
     const wanted = anchorToLoad({ near: model.near, ids: model.freshIds(), beginsUnread: beginsUnread(terms, kind) });
     if (wanted !== null) {
