@@ -13,6 +13,9 @@ import { button, keepFocus } from "./parts.js";
 
 /** @template T @typedef {{ kind: "loading" } | { kind: "ready", value: T } | { kind: "failed", error: unknown }} LoadState */
 
+/** Whether the server has refused a request: another attempt would not help. @param {unknown} error */
+const isRefused = (error) => error instanceof ApiError && !error.isTransient;
+
 /** @template T @param {import("../store/session.js").Session} session @param {() => Promise<T>} run */
 export function createLoad(session, run) {
   /** @type {import("../lib/signal.js").Signal<LoadState<T>>} */
@@ -34,8 +37,6 @@ export function createLoad(session, run) {
     }
     if (own === attempts) state.value = next;
   }
-
-  const isRefused = (/** @type {unknown} */ error) => error instanceof ApiError && !error.isTransient;
 
   return {
     state,
@@ -83,7 +84,8 @@ export function later({ session }, ask, render, listen = () => {}) {
   });
   effect(() => {
     const now = load.state.value;
-    if (now.kind === "loading" && shown !== "") return;
+    // A reply that is shown stays until there is a newer one, or the user has lost access.
+    if (shown !== "" && (now.kind === "loading" || (now.kind === "failed" && !isRefused(now.error)))) return;
     const next = now.kind === "ready" ? JSON.stringify(now.value) : "";
     if (next !== "" && next === shown) return;
     shown = next;
