@@ -95,6 +95,8 @@ async fn a_mention_is_shown_with_what_was_said_before_it() {
         bob.send(channel, "lunch", &format!("before {number}")).await;
     }
     bob.send(channel, "other", "elsewhere").await;
+    // The mention lets her follow the topic, so that messages without a decision would be missed as well.
+    scheduler::settle(server.app()).await;
     bob.send(channel, "lunch", "@**Ada** what do you think?").await;
     let letters = mailbox.later(&server, &ada).await;
     let text = &letters[0].text;
@@ -130,6 +132,7 @@ async fn what_muted_people_said_before_a_mention_is_left_out() {
     ada.post(&format!("/users/me/muted_users/{}", cleo.user_id), ()).await.ok();
     cleo.send(channel, "lunch", "from the muted one").await;
     bob.send(channel, "lunch", "from the other").await;
+    scheduler::settle(server.app()).await;
     bob.send(channel, "lunch", "@**Ada** what do you think?").await;
     let letters = mailbox.later(&server, &ada).await;
     let Letter { text, html, .. } = &letters[0];
