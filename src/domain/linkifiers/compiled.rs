@@ -6,8 +6,7 @@
 use crate::domain::linkifiers::{LinkifierRecord, sql};
 use crate::error::ApiResult;
 use rusqlite::Connection;
-use std::cell::RefCell;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use teamchat_markdown::{Linkifier, TopicLink};
 
 /// Linkifiers, compiled.
@@ -16,34 +15,22 @@ struct Compiled {
     linkifiers: Arc<[Linkifier]>,
 }
 
-thread_local! {
-    /// The linkifiers of the last rendering of a thread.
-    static COMPILED: RefCell<Option<Arc<Compiled>>> = const { RefCell::new(None) };
-}
-
-/// The linkifiers that a thread compiled last, for the other threads.
-static NEWEST: Mutex<Weak<Compiled>> = Mutex::new(Weak::new());
+/// The linkifiers that were compiled last, for all threads.
+static COMPILED: Mutex<Option<Arc<Compiled>>> = Mutex::new(None);
 
 /// All linkifiers, in the order in which they are tried.
 pub fn all(connection: &Connection) -> ApiResult<Arc<[Linkifier]>> {
-    COMPILED.with_borrow_mut(|compiled| {
-        let newest = || NEWEST.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        let known = match compiled.take() {
-            Some(known) if sql::is_unchanged(connection, &known.rows)? => known,
-            _ => match newest() {
-                Some(known) if sql::is_unchanged(connection, &known.rows)? => known,
-                _ => compile_all(sql::all(connection)?),
-            },
-        };
-        Ok(Arc::clone(&compiled.insert(known).linkifiers))
-    })
-}
-
-fn compile_all(rows: Vec<LinkifierRecord>) -> Arc<Compiled> {
-    let linkifiers = rows.iter().filter_map(|row| compile(row, rows.len())).collect();
-    let compiled = Arc::new(Compiled { rows, linkifiers });
-    *NEWEST.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&compiled);
-    compiled
+    let compiled = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = compiled().clone();
+    if let Some(known) = known
+        && sql::is_unchanged(connection, &known.rows)?
+    {
+        return Ok(Arc::clone(&known.linkifiers));
+    }
+    let rows = sql::all(connection)?;
+    let linkifiers: Arc<[Linkifier]> = rows.iter().filter_map(|row| compile(row, rows.len())).collect();
+    *compiled() = Some(Arc::new(Compiled { rows, linkifiers: Arc::clone(&linkifiers) }));
+    Ok(linkifiers)
 }
 
 /// The links in a topic: matches of linkifiers, and URLs.
