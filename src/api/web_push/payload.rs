@@ -126,13 +126,12 @@ pub fn compose(
         } else {
             ("New message".to_owned(), String::new(), None)
         };
-    let url = Location::of(&ctx, &message)?.url().to_owned();
+    let url = Location::of(&ctx, &message)?.conversation_url();
     let payload = Payload {
         r#type: "message",
         id: message.id,
         tag: row.tag.clone(),
-        // A view near a message does not mark messages as read.
-        fragment: url.trim_start_matches("/#").replace("/near/", "/with/"),
+        fragment: url.trim_start_matches("/#").to_owned(),
         title,
         body,
         icon,

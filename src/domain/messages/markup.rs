@@ -102,6 +102,12 @@ impl Location {
             Self::Channel { url, .. } | Self::Direct { url, .. } => url,
         }
     }
+
+    /// The URL of its conversation, also after a move. The view there marks messages as read; that of [`Self::url`] does not.
+    pub fn conversation_url(&self) -> String {
+        // Slashes of names are encoded.
+        self.url().replace("/near/", "/with/")
+    }
 }
 
 /// Names as a list in a sentence: `a`, `a and b`, `a, b, and c`.
