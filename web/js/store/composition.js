@@ -36,7 +36,7 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
   }
 
   /** Keeps the text as a draft: beside one that was changed elsewhere, and not at all if it is what that was.
-   * @param {boolean} sync Whether the server is told now. */
+   * @param {boolean} sync Whether it is sent to the server now. */
   function save(sync) {
     const content = text();
     const isOther = changedElsewhere() !== undefined;
