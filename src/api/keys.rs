@@ -9,9 +9,9 @@
 use crate::api::resource::{Background, Resource};
 use crate::app::App;
 use crate::auth::password_attempts::{Wrong, wrong_password};
-use crate::auth::{Credential, CredentialUse, session};
+use crate::auth::session;
 use crate::domain::accounts::password;
-use crate::domain::keys::{KeyRecord, list, mint, revoke, set_last_used};
+use crate::domain::keys::{KeyRecord, list, mint, revoke};
 use crate::domain::logins::known::LoginSource;
 use crate::domain::logins::sessions::SessionRecord;
 use crate::domain::logins::{known, sessions};
@@ -28,7 +28,6 @@ use crate::store::{Budget, Snapshot, Tx};
 use crate::types::{Origin, UserId};
 use hyper::Method;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -38,7 +37,7 @@ pub const RESOURCE: Resource =
 const BACKGROUND: Background = |app, stopped| {
     Box::pin(scheduler::run(app, stopped, |app| {
         Box::pin(async move {
-            save_uses(&app).await?;
+            logins::save_uses(&app).await?;
             delete_ended_sessions(&app).await.map(|()| None)
         })
     }))
@@ -363,27 +362,4 @@ async fn delete_ended_sessions(app: &App) -> ApiResult<()> {
         };
         app.writer.run_in_parts("ended_sessions", delete).await?;
     }
-}
-
-/// Saves when keys and sessions were used.
-pub async fn save_uses(app: &App) -> ApiResult<()> {
-    let mut uses = VecDeque::from(app.credential_cache.take_unsaved_uses());
-    if uses.is_empty() {
-        return Ok(());
-    }
-    let save = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
-        while !uses.is_empty() && budget.next_step() {
-            let Some(CredentialUse { credential, time, address }) = uses.pop_front() else { break };
-            match credential {
-                Credential::ApiKey(id) => {
-                    set_last_used(tx, id, time)?;
-                    known::record_use_of_key(tx, id, address)?;
-                }
-                Credential::Session(id) => sessions::set_last_used(tx, id, time, address)?,
-                Credential::Server | Credential::Visitor => {}
-            }
-        }
-        Ok(uses.is_empty())
-    };
-    app.writer.run_in_parts("credential_uses", save).await
 }

@@ -74,18 +74,23 @@ impl CredentialCache {
         }
     }
 
-    /// Returns the uses that were not returned before, the oldest first.
-    pub fn take_unsaved_uses(&self) -> Vec<CredentialUse> {
+    /// Returns the uses that are not saved yet, the oldest first.
+    pub fn unsaved_uses(&self) -> Vec<CredentialUse> {
+        let uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let unsaved = uses.values().filter(|known| !known.is_saved);
+        let mut unsaved: Vec<CredentialUse> = unsaved.map(|known| known.latest).collect();
+        unsaved.sort_by_key(|latest| latest.time);
+        unsaved
+    }
+
+    /// Notes that uses have been committed. Before, each caller of [`Self::unsaved_uses`] saves them, and need not wait for another.
+    pub fn mark_saved(&self, saved: &[CredentialUse]) {
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        let unsaved = uses.values_mut().filter(|known| !known.is_saved);
-        let mut taken: Vec<CredentialUse> = unsaved
-            .map(|known| {
-                known.is_saved = true;
-                known.latest
-            })
-            .collect();
-        taken.sort_by_key(|taken| taken.time);
-        taken
+        for CredentialUse { credential, time, address } in saved {
+            if let Some(known) = uses.get_mut(&(*credential, address_block(*address))) {
+                known.is_saved |= known.latest.time == *time;
+            }
+        }
     }
 
     /// Returns the credential with a secret, from the cache or the database.

@@ -101,7 +101,7 @@ async fn people_see_and_end_their_sessions() {
     server.clock.advance(3600);
     let request = laptop.request(Method::GET, "/users/me").header("X-Forwarded-For", "203.0.113.9");
     request.send().await.ok();
-    teamchat::api::keys::save_uses(server.app()).await.unwrap();
+    teamchat::domain::logins::save_uses(server.app()).await.unwrap();
     let listed = ada.get("/users/me/api_keys", ()).await.ok();
     let session = &listed["sessions"][0];
     assert_eq!((&session["address"], &session["last_used"]), (&json!("203.0.113.9"), &json!(START + 3660)));
@@ -275,7 +275,7 @@ async fn addresses_of_api_keys_are_known() {
     let use_key = async |client: &Client| {
         let request = client.request(Method::GET, "/users/me").header("X-Forwarded-For", "198.51.100.7");
         request.send().await.ok();
-        teamchat::api::keys::save_uses(server.app()).await.unwrap();
+        teamchat::domain::logins::save_uses(server.app()).await.unwrap();
     };
     let rows = async || server.column("SELECT user_id || ' ' || last_used FROM known_login").await;
     use_key(&ada).await;
@@ -306,7 +306,7 @@ async fn each_address_of_a_key_is_recorded() {
             ada.request(Method::GET, "/users/me").header("X-Forwarded-For", address).send().await.ok();
         }
     }
-    teamchat::api::keys::save_uses(server.app()).await.unwrap();
+    teamchat::domain::logins::save_uses(server.app()).await.unwrap();
     assert_eq!(server.column("SELECT count(*) FROM known_login").await, ["2"]);
 }
 

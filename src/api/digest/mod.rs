@@ -12,7 +12,7 @@ use crate::api::digest::activity::Activity;
 use crate::api::resource::{Background, Resource};
 use crate::app::App;
 use crate::domain::realm::settings::{DIGEST_EMAILS_ENABLED, DIGEST_WEEKDAY};
-use crate::domain::{mail, realm};
+use crate::domain::{logins, mail, realm};
 use crate::error::ApiResult;
 use crate::scheduler;
 use crate::store::{StoreError, Tx};
@@ -45,6 +45,8 @@ async fn send_due(app: &App) -> ApiResult<Option<i64>> {
         State::OtherDay => return Ok(Some((day + 1) * SECONDS_PER_DAY)),
         State::Due => {}
     }
+    // People who use the server at this moment are not absent.
+    logins::save_uses(app).await?;
     let found = app.read_in(&app.pools.slow_reads, None, move |snapshot| {
         Ok((activity::load(snapshot, now - ABSENCE)?, absent_people(snapshot, now)?))
     });

@@ -12,16 +12,17 @@ pub mod known;
 pub mod sessions;
 
 use crate::app::App;
-use crate::auth::Caller;
 use crate::auth::password_attempts::LOCK_MINUTES;
+use crate::auth::{Caller, Credential, CredentialUse};
 use crate::domain::audit::{Action, Entry};
 use crate::domain::logins::known::LoginSource;
 use crate::domain::{keys, mail, notices};
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{Budget, Tx};
 use crate::types::{Author, Origin, UserId};
 use futures_util::FutureExt;
 use serde_json::json;
+use std::collections::VecDeque;
 use std::net::IpAddr;
 
 /// Records a login with the right password or at a provider, and notifies the person if it is from a new place; the first login
@@ -48,6 +49,32 @@ pub fn tell_locked_out(app: &App, user_id: UserId, address: IpAddr) {
     };
     // The first poll hands the job to the writer, which completes it.
     let _submitted = app.writer.run(job).now_or_never();
+}
+
+/// Saves when keys and sessions were used. Uses before the call are in the file when it returns.
+pub async fn save_uses(app: &App) -> ApiResult<()> {
+    let unsaved = app.credential_cache.unsaved_uses();
+    if unsaved.is_empty() {
+        return Ok(());
+    }
+    let mut uses = VecDeque::from(unsaved.clone());
+    let save = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
+        while !uses.is_empty() && budget.next_step() {
+            let Some(CredentialUse { credential, time, address }) = uses.pop_front() else { break };
+            match credential {
+                Credential::ApiKey(id) => {
+                    keys::set_last_used(tx, id, time)?;
+                    known::record_use_of_key(tx, id, address)?;
+                }
+                Credential::Session(id) => sessions::set_last_used(tx, id, time, address)?,
+                Credential::Server | Credential::Visitor => {}
+            }
+        }
+        Ok(uses.is_empty())
+    };
+    app.writer.run_in_parts("credential_uses", save).await?;
+    app.credential_cache.mark_saved(&unsaved);
+    Ok(())
 }
 
 /// Ends all API keys and sessions of a user.

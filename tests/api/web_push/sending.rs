@@ -182,7 +182,7 @@ async fn a_service_that_refuses_is_not_asked_again() {
         assert_eq!(subscriptions(&server).await, expected);
         // The session stays alive.
         browser.client.get("/users/me", ()).await.ok();
-        teamchat::api::keys::save_uses(server.app()).await.unwrap();
+        teamchat::domain::logins::save_uses(server.app()).await.unwrap();
     }
 }
 
