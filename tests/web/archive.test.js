@@ -18,30 +18,35 @@ function dataOf(name) {
   return Object.fromEntries(Object.entries(WORDS).filter(isIn));
 }
 
-/** The line above the results of a search, on a new page. */
-function search(words) {
-  return new Promise((resolve) => {
-    const element = () => ({ append() {}, replaceChildren() {} });
-    let submit;
-    const elements = {
-      search: { addEventListener: (_, listener) => { submit = listener; } },
-      found: { set textContent(text) { resolve(text); } },
-      results: element(),
-    };
-    const run = (script) => {
-      const name = script.src.match(/^search\/(.*)\.js$/)[1];
-      runInContext(`loaded(${JSON.stringify(name)}, ${JSON.stringify(dataOf(name))})`, page);
-    };
-    const document = {
-      getElementById: (id) => elements[id],
-      createElement: element,
-      head: { append: (script) => queueMicrotask(() => run(script)) },
-    };
-    const page = createContext({ document, FormData: class { get = () => words; } });
-    runInContext(SEARCH, page);
+/** A search on a new page, which returns the line above its results. Scripts of the index whose names are in `broken` fail. */
+function open(broken = new Set()) {
+  const element = () => ({ append() {}, replaceChildren() {} });
+  let words, resolve, submit;
+  const elements = {
+    search: { addEventListener: (_, listener) => { submit = listener; } },
+    found: { set textContent(text) { resolve(text); } },
+    results: element(),
+  };
+  const run = (script) => {
+    const name = script.src.match(/^search\/(.*)\.js$/)[1];
+    if (broken.has(name)) script.onerror();
+    else runInContext(`loaded(${JSON.stringify(name)}, ${JSON.stringify(dataOf(name))})`, page);
+  };
+  const document = {
+    getElementById: (id) => elements[id],
+    createElement: element,
+    head: { append: (script) => queueMicrotask(() => run(script)) },
+  };
+  const page = createContext({ document, FormData: class { get = () => words; } });
+  runInContext(SEARCH, page);
+  return (text) => new Promise((done) => {
+    [words, resolve] = [text, done];
     submit({ preventDefault() {} });
   });
 }
+
+/** The line above the results of a search, on a new page. */
+const search = (words) => open()(words);
 
 it("messages with all words are found", async () => {
   assert.equal(await search("this"), "2 messages found.");
@@ -53,4 +58,14 @@ it("messages with all words are found", async () => {
 it("words may begin with the same letter", async () => {
   assert.equal(await search("this tide"), "1 message found.");
   assert.equal(await search("tide this ti"), "1 message found.");
+});
+
+it("a part of the index that could not be loaded is requested again by the next search", async () => {
+  const broken = new Set([`words-${"w".codePointAt(0) % 64}`, "order-0"]);
+  const searchAgain = open(broken);
+  for (const name of [...broken]) {
+    assert.equal(await searchAgain("water"), `${name} is missing`);
+    broken.delete(name);
+  }
+  assert.equal(await searchAgain("water"), "1 message found.");
 });

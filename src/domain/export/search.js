@@ -21,7 +21,11 @@ function load(name) {
       waiting.set(name, resolve);
       const script = document.createElement("script");
       script.src = `search/${name}.js`;
-      script.onerror = () => reject(new Error(`${name} is missing`));
+      script.onerror = () => {
+        // The next search requests it again.
+        shards.delete(name);
+        reject(new Error(`${name} is missing`));
+      };
       document.head.append(script);
     }));
   }
@@ -73,7 +77,7 @@ async function show(ranks) {
 document.getElementById("search").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = new FormData(event.target).get("words");
-  search(text).then(show, (error) => {
+  search(text).then(show).catch((error) => {
     document.getElementById("found").textContent = error.message;
   });
 });
