@@ -12,6 +12,7 @@ use crate::domain::realm::settings::RealmTable;
 use crate::domain::{groups, mail, realm, rows};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
+use crate::types::Kind;
 use rusqlite::Connection;
 use serde_json::{Map, Value, json};
 
@@ -35,20 +36,26 @@ pub(super) async fn set(app: &App, name: String, value: String) -> ApiResult<Val
         let owner = first_owner(snapshot)?.ok_or_else(|| ApiError::bad_request("no owner exists yet"))?;
         let is_permission = RealmGroup::ALL.iter().any(|permission| permission.name() == name);
         let written = if is_permission { permission(snapshot, &value)? } else { value.clone() };
-        Ok::<_, ApiError>((rows::user::caller(snapshot, owner.user_id)?, written, get(snapshot)?))
+        check_form(&name, &value)?;
+        Ok::<_, ApiError>((rows::user::caller(snapshot, owner.user_id)?, written))
     });
-    let (owner, written, current) = read.await?;
-    let changed = change_as_operator(app, owner, &name, &written).await.map_err(|error| {
-        let form = match &current[&name] {
-            Value::Bool(_) => "true or false",
-            Value::Number(_) | Value::Null => "a number, or unlimited if it is a limit",
-            _ => return error,
-        };
-        let is_other_form = error.msg() == format!("{name} is not valid JSON");
-        let explained = || ApiError::bad_request(format!("{name} is {form}, and not '{value}'"));
-        if is_other_form { explained() } else { error }
-    })?;
+    let (owner, written) = read.await?;
+    let changed = change_as_operator(app, owner, &name, &written).await?;
     Ok(json!({ "name": name, "changed": !changed.is_empty() }))
+}
+
+/// Refuses a word for a setting that is a number, or true or false. The interface would call it invalid JSON.
+fn check_form(name: &str, value: &str) -> ApiResult<()> {
+    let row = settable::<RealmTable>().find(|row| row.name == name);
+    let form = match row.map(|row| row.kind) {
+        Some(Kind::Bool(_)) => "true or false",
+        Some(Kind::Number { .. } | Kind::NumberOf(..) | Kind::Channel) => "a number",
+        _ => return Ok(()),
+    };
+    if serde_json::from_str::<Value>(value).is_ok() {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(format!("{name} is {form}, and not '{value}'")))
 }
 
 /// The parameter for a permission.

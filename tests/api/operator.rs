@@ -125,7 +125,8 @@ fn change_organization(db: &Path) {
             "role:nobodies",
             "There is no group 'role:nobodies'; the groups of roles are role:nobody, ",
         ),
-        ("waiting_period_threshold", "five", "waiting_period_threshold is a number"),
+        ("waiting_period_threshold", "five", "waiting_period_threshold is a number, and not 'five'"),
+        ("message_retention_days", "forever", "Bad value for 'message_retention_days': forever"),
         ("message_retention_days", "-5", "message_retention_days"),
     ] {
         let error = refused(db, &["organization", "set", name, value]);
