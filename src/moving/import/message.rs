@@ -70,6 +70,8 @@ pub struct NewMessage {
     pub receivers: Option<RoaringBitmap>,
     /// If it has links, and images, if the archive says.
     pub has: (Option<bool>, Option<bool>),
+    /// True if it linked to files when it was sent or edited. They may have been deleted since.
+    pub had_files: bool,
     /// Wildcard mentions, if the receivers' flags are known.
     pub wildcards: Option<(bool, bool)>,
     /// Reactions, the oldest first.
@@ -199,7 +201,8 @@ fn insert(
     links: &mut HashMap<String, Option<String>>,
 ) -> ImportResult<()> {
     let id = MessageId::from(message.id);
-    let mut attributes = attributes_of(rendered, message.stream.is_some(), !message.attachments.is_empty());
+    let has_files = message.had_files || !message.attachments.is_empty();
+    let mut attributes = attributes_of(rendered, message.stream.is_some(), has_files);
     if let Some((stream, topic)) = message.wildcards {
         attributes &= !(attribute::STREAM_WILDCARD | attribute::TOPIC_WILDCARD);
         attributes |= if stream { attribute::STREAM_WILDCARD } else { 0 };

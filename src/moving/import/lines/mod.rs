@@ -431,6 +431,7 @@ impl<'a> Importer<'a> {
             flags,
             receivers: Some(receivers),
             has: (None, None),
+            had_files: false,
             wildcards: None,
             reactions,
             attachments,

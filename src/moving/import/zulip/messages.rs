@@ -232,7 +232,10 @@ impl Importer<'_> {
         let last_edit = last_of(|edit| edit.prev_content.is_some());
         let last_moved = last_of(is_move);
         // Archives of other products, without HTML, do not know.
-        let has = if row.rendered_content.is_some() { (row.has_link, row.has_image) } else { (None, None) };
+        let (has, had_files) = match row.rendered_content {
+            Some(_) => ((row.has_link, row.has_image), row.has_attachment == Some(true)),
+            None => ((None, None), false),
+        };
         let message = NewMessage {
             id,
             sender,
@@ -252,6 +255,7 @@ impl Importer<'_> {
             flags: of.flags,
             receivers: None,
             has,
+            had_files,
             wildcards: is_known.then_some(of.wildcards),
             reactions: self.take_reactions(id),
             attachments: self.take_attachments(id),

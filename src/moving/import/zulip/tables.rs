@@ -479,6 +479,7 @@ pub struct Message {
     pub edit_history: Option<String>,
     pub has_link: Option<bool>,
     pub has_image: Option<bool>,
+    pub has_attachment: Option<bool>,
 }
 
 /// An edit in the history of a message.

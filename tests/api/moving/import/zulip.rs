@@ -245,7 +245,11 @@ fn conversations() -> Archive {
             &[(10, 1), (11, 1), (12, 1027)],
         )
         .message(message(113, 10, 105, "boats", "/poll Which?\none\ntwo"), &[(10, 1), (11, 1)])
-        .message(message(114, 10, 107, "past", "@**all** *not* the same"), &[(10, 17)])
+        .message(
+            // The file that it linked to was deleted.
+            with(message(114, 10, 107, "past", "@**all** *not* the same"), json!({"has_attachment": true})),
+            &[(10, 17)],
+        )
         .upload(40, "1/a7/YWJj/list.txt", b"oars", &[111])
         .custom_emoji(30, "anchor")
         .row(
@@ -371,6 +375,8 @@ async fn messages_keep_edits_reactions_files_and_widgets() {
     let files = ada.get("/attachments", ()).await.ok();
     assert_eq!(files["attachments"][0]["messages"][0]["id"], 111);
     assert_eq!(files["upload_space_used"], 4);
+    let with_files = messages(&ada, json!([{"operator": "has", "operand": "attachment"}])).await;
+    assert_eq!(ids(&with_files), [111, 114]);
     let emoji = ada.get("/realm/emoji", ()).await.ok();
     assert_eq!(emoji["emoji"]["30"]["name"], "anchor");
     let rendered = ada.get("/messages/112", ()).await.ok();
