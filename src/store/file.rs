@@ -260,6 +260,15 @@ pub fn private_file() -> OpenOptions {
     options
 }
 
+/// Creates a private file in place of one of that name. If that was a link, what it leads to stays as it is.
+pub fn create_private(path: &Path) -> std::io::Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    private_file().create_new(true).open(path)
+}
+
 /// Returns the path with something appended to its name.
 pub fn beside(path: &Path, ending: impl AsRef<OsStr>) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

@@ -329,7 +329,8 @@ pub fn leave_log_to_replicator(connection: &Connection) -> Result<(), StoreError
 
 fn copy_before_upgrade(path: &Path, connection: &Connection, version: usize) -> Result<PathBuf, OpenError> {
     let copy = beside(path, format!(".before-{}", MIGRATIONS[version].0));
-    let made = file::private_file().create(true).truncate(true).open(&copy);
+    // There is one already if the upgrade failed before.
+    let made = file::create_private(&copy);
     drop(made.map_err(|error| file::unwritable(&copy, &error.to_string()))?);
     connection.backup("main", &copy, None::<fn(rusqlite::backup::Progress)>).map_err(|source| {
         // Half a copy would take the space that is missing.
@@ -497,10 +498,15 @@ mod tests {
 
         let database = Database::open(&path).unwrap();
         let copy = beside(&path, format!(".before-{}", MIGRATIONS[1].0));
-        std::os::unix::fs::symlink(&elsewhere, copy).unwrap();
-        copy_before_upgrade(&path, &connect(&path, true).unwrap(), 1).unwrap_err();
+        std::os::unix::fs::symlink(&elsewhere, &copy).unwrap();
+        let make_copy = || copy_before_upgrade(&path, &connect(&path, true).unwrap(), 1).unwrap();
+        make_copy();
+        std::fs::remove_file(&copy).unwrap();
+        std::fs::hard_link(&elsewhere, &copy).unwrap();
+        make_copy();
         drop(database);
         assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "kept");
+        Database::open(&copy).unwrap();
     }
 
     /// In two containers, one file may have two paths that are no links.

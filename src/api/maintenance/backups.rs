@@ -9,7 +9,7 @@ use crate::domain::backups::{
 };
 use crate::domain::notices::operation;
 use crate::http::{ApiError, ApiResult};
-use crate::store::{StoreError, Tx, beside, private_file};
+use crate::store::{StoreError, Tx, beside, create_private};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -185,7 +185,7 @@ fn remove(folder: &Path, record: &BackupRecord) {
 
 fn write_list(path: &Path, records: &[BackupRecord]) -> std::io::Result<()> {
     let part = beside(path, ".part");
-    let mut file = private_file().create(true).truncate(true).open(&part)?;
+    let mut file = create_private(&part)?;
     file.write_all(&serde_json::to_vec(records)?)?;
     file.sync_all()?;
     std::fs::rename(&part, path)

@@ -6,7 +6,7 @@
 
 use super::certificate::{Certificate, CertificateError, EndWarning};
 use super::resolver::Certificates;
-use crate::store::private_file;
+use crate::store::create_private;
 use crate::types::{Clock, timestamp};
 use instant_acme::{
     Account, AccountCredentials, AuthorizationStatus, ChallengeType, Error, Identifier, NewAccount, NewOrder,
@@ -351,7 +351,7 @@ fn create_folder(path: &Path) -> io::Result<()> {
 
 /// Writes a file that only its owner can read.
 fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = private_file().create(true).truncate(true).open(path)?;
+    let mut file = create_private(path)?;
     file.write_all(content)?;
     file.sync_all()
 }
