@@ -211,11 +211,15 @@ impl Engine {
             tracing::warn!(%error, "the log of the database was not removed");
         }
         // See `is_older_copy`.
-        let left = Announcement { next_event: Some(next_event), ..Announcement::default() };
-        if let Err(error) = database.announce(&left) {
-            tracing::warn!(%error, "the lock file was not written");
-        }
+        announce(&mut database, &Announcement { next_event: Some(next_event), ..Announcement::default() });
         drop(database);
+    }
+}
+
+/// Writes the lock file, for commands and for the next server.
+fn announce(database: &mut Database, announcement: &Announcement) {
+    if let Err(error) = database.announce(announcement) {
+        tracing::warn!(%error, "the lock file was not written");
     }
 }
 
@@ -387,6 +391,8 @@ impl Server {
 
     /// Like [`Server::stop`], but returns the database, which is still open.
     pub async fn finish(mut self) -> Engine {
+        // The socket for commands closes: they wait until the file is closed, too.
+        announce(&mut self.engine.database, &Announcement::default());
         // It fails only if all tasks have ended already.
         let _ended = self.stop.send(true);
         self.engine.app.writer.background().stop();

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The way to reach the server that has the database open. While it starts, and while a command has the database open, it has
-/// no process: it is what the last one left when it stopped.
+/// The way to reach the server that has the database open. While it starts or stops, and while a command has the database open,
+/// it has no process. Before a start it is what the last server left when it had stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Announcement {

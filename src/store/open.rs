@@ -17,8 +17,9 @@ use std::time::{Duration, Instant};
 /// The ending of the lock file's name.
 const LOCK: &str = ".lock";
 
-/// The longest wait for a command that has the database open, or a server that is starting.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest wait for a command that has the database open, or a server that is starting or stopping. A server that stops
+/// gives requests ten seconds.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The same if a server has announced itself: another process may only be asking for it.
 const BRIEF: Duration = Duration::from_millis(100);
@@ -229,32 +230,41 @@ impl Database {
     }
 
     /// Returns the announcement of the server that has the database open ([`Database::announce`]); `None` if there is
-    /// none. Waits for commands, and for a server that is starting. One that is stopping has its announcement to the end.
+    /// none. Waits for commands, and for a server that is starting or stopping.
     pub fn announced(path: &Path) -> Option<Announcement> {
-        let path = beside(&file::real_path(path).ok()?, LOCK);
-        let started = Instant::now();
-        loop {
-            let mut file = File::open(&path).ok()?;
-            match file.try_lock_shared() {
-                Err(TryLockError::WouldBlock) => {
-                    let mut text = String::new();
-                    file.read_to_string(&mut text).ok()?;
-                    let announcement = Announcement::parse(&text);
-                    if announcement.pid.is_some() || started.elapsed() > PATIENCE {
-                        return Some(announcement);
-                    }
-                }
-                Ok(()) | Err(TryLockError::Error(_)) => return None,
-            }
-            drop(file);
-            std::thread::sleep(PAUSE);
+        let mut lock = File::open(beside(&file::real_path(path).ok()?, LOCK)).ok()?;
+        match wait_for_lock(&mut lock, File::try_lock_shared, Duration::ZERO) {
+            (Err(TryLockError::WouldBlock), announcement) => Some(announcement),
+            _ => None,
         }
+    }
+}
+
+/// Tries to lock the lock file until that succeeds, or for [`PATIENCE`]. If a server has announced itself, only for
+/// `if_announced`. Returns the result of the last attempt, and the content after it.
+fn wait_for_lock(
+    lock: &mut File,
+    try_lock: fn(&File) -> Result<(), TryLockError>,
+    if_announced: Duration,
+) -> (Result<(), TryLockError>, Announcement) {
+    let started = Instant::now();
+    loop {
+        let locked = try_lock(lock);
+        let mut text = String::new();
+        // Other content than text was not written by this program.
+        let _unreadable = lock.rewind().and_then(|()| lock.read_to_string(&mut text));
+        let announcement = Announcement::parse(&text);
+        let patience = if announcement.pid.is_some() { if_announced } else { PATIENCE };
+        if !matches!(locked, Err(TryLockError::WouldBlock)) || started.elapsed() >= patience {
+            return (locked, announcement);
+        }
+        std::thread::sleep(PAUSE);
     }
 }
 
 /// Takes the lock file beside the database, and returns it with its content. SQLite's own locks would let two processes
 /// write in turn, but the writer's caches and event ids need exclusive access. Only the owner may open the lock file:
-/// others could hold its lock. Waits for commands, and for a server that is starting.
+/// others could hold its lock. Waits for commands, and for a server that is starting or stopping.
 fn take_lock(path: &Path) -> Result<(File, Announcement), OpenError> {
     let lock_path = beside(path, LOCK);
     let refused =
@@ -266,31 +276,18 @@ fn take_lock(path: &Path) -> Result<(File, Announcement), OpenError> {
         // It will be overwritten, and is to be no other file.
         return Err(refused(std::io::Error::other("it has several names (hard links)")));
     }
-    let started = Instant::now();
-    loop {
-        let locked = lock.try_lock();
-        let mut text = String::new();
-        // Other content than text was not written by this program.
-        let _unreadable = lock.rewind().and_then(|()| lock.read_to_string(&mut text));
-        let announcement = Announcement::parse(&text);
-        match locked {
-            Ok(()) => {
-                if announcement.pid.is_some() {
-                    // It was killed.
-                    lock.set_len(0).map_err(refused)?;
-                }
-                return Ok((lock, announcement));
-            }
-            Err(TryLockError::WouldBlock) => {
-                let patience = if announcement.pid.is_some() { BRIEF } else { PATIENCE };
-                if started.elapsed() > patience {
-                    return Err(OpenError::InUse { path: path.to_owned(), process: announcement.process() });
-                }
-                std::thread::sleep(PAUSE);
-            }
-            Err(TryLockError::Error(error)) => return Err(refused(error)),
+    let (locked, announcement) = wait_for_lock(&mut lock, File::try_lock, BRIEF);
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => {
+            OpenError::InUse { path: path.to_owned(), process: announcement.process() }
         }
+        TryLockError::Error(error) => refused(error),
+    })?;
+    if announcement.pid.is_some() {
+        // It was killed.
+        lock.set_len(0).map_err(refused)?;
     }
+    Ok((lock, announcement))
 }
 
 /// Opens a connection for reading a database of this program, of this or an older version, also while a server has it

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use teamchat::store::Database;
+use teamchat::store::{Announcement, Database, beside};
 
 pub fn program(db: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_teamchat"));
@@ -326,6 +326,20 @@ async fn commands_reach_a_server_over_a_private_socket() {
     ada.get("/users/me", ()).await.ok();
     let over_http = ada.request_outside(reqwest::Method::POST, "/control");
     over_http.form(&[("command", "\"list_users\"")]).send().await.error(404, "BAD_REQUEST", "Not found");
+}
+
+/// The socket for commands closes before the file does.
+#[tokio::test]
+async fn commands_wait_for_the_end_of_a_server_that_stops() {
+    let mut server = TestServer::start().await;
+    let database = server.database();
+    let stopping = server.finish().await;
+    let lock = std::fs::read_to_string(beside(&database, ".lock")).unwrap();
+    assert_eq!(serde_json::from_str::<Announcement>(&lock).unwrap(), Announcement::default());
+    let listing = program(&database, &["user", "list", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+    tokio::task::spawn_blocking(|| stopping.close()).await.unwrap();
+    let listed = listing.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(listed.stdout).unwrap(), "[]\n");
 }
 
 /// The other program may run elsewhere, but the address has the port at which the server is.

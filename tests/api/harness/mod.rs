@@ -139,6 +139,12 @@ impl TestServer {
         }
     }
 
+    /// Stops up to the point where only the file is open.
+    pub async fn finish(&mut self) -> Engine {
+        let server = self.running.take().expect("the server runs");
+        RUNTIME.spawn(server.finish()).await.unwrap()
+    }
+
     /// Stops cleanly and starts again on the same file. Clients and queues stay good.
     pub async fn restart(&mut self) {
         self.stop().await;
