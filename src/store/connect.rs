@@ -1,6 +1,6 @@
 //! Connections to the database with their pragmas, and the errors of opening one.
 
-use super::file::{free_space, unwritable};
+use super::file::{free_space, has_log, unwritable};
 use super::{OpenError, slow_statements};
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use rusqlite::config::DbConfig;
@@ -13,11 +13,19 @@ const STATEMENT_CACHE_CAPACITY: usize = 512;
 
 /// Opens a connection and sets its pragmas.
 pub(super) fn connect(path: &Path, read_only: bool) -> rusqlite::Result<Connection> {
-    let access = if read_only {
+    let access = if !read_only {
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
+    } else if has_log(path) {
         OpenFlags::SQLITE_OPEN_READ_ONLY
     } else {
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
+        // SQLite creates the files of the log, and removes them when the last connection is closed, if that one may write. A
+        // log with changes stays as it is: a program may have to replicate it.
+        OpenFlags::SQLITE_OPEN_READ_WRITE
     };
+    open(path, access, read_only)
+}
+
+fn open(path: impl AsRef<Path>, access: OpenFlags, read_only: bool) -> rusqlite::Result<Connection> {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that opens connections")]
     let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     prepare(&connection, read_only)?;
@@ -62,14 +70,8 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
 pub(super) fn open_immutable(path: &Path) -> Result<Connection, OpenError> {
     let name = path.as_os_str().as_encoded_bytes();
     let uri = format!("file:{}?immutable=1", percent_encode(name, NON_ALPHANUMERIC));
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that opens connections")]
-    let connection = Connection::open_with_flags(uri, flags).and_then(|connection| {
-        prepare(&connection, true)?;
-        Ok(connection)
-    });
-    connection.map_err(|source| explain(path, source))
+    let access = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    open(uri, access, true).map_err(|source| explain(path, source))
 }
 
 /// Opens a connection for changing a file that is thrown away if anything fails: nothing of it is kept twice, and nothing

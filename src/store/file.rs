@@ -276,6 +276,12 @@ pub fn beside(path: &Path, ending: impl AsRef<OsStr>) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// True if there are changes in the log beside a database that are not in its file.
+pub fn has_log(path: &Path) -> bool {
+    let log = real_path(path).map(|path| beside(&path, "-wal"));
+    log.is_ok_and(|log| std::fs::metadata(log).is_ok_and(|log| log.len() > 0))
+}
+
 /// Gives a complete file its name. Fails if there is one of that name.
 pub fn name_finished(path: &Path, name: &Path) -> std::io::Result<()> {
     match rename_to_new(path, name) {

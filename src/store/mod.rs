@@ -56,7 +56,9 @@ pub use announcement::Announcement;
 pub use background::{BackgroundFigures, BackgroundJobs, Budget};
 pub use copies::DatabaseCopy;
 pub use error::{Cause, OpenError, StoreError};
-pub use file::{FileIdentity, beside, create_private, disk_usage, free_space, name_finished, private_file};
+pub use file::{
+    FileIdentity, beside, create_private, disk_usage, free_space, has_log, name_finished, private_file,
+};
 pub use json_column::json_column;
 pub use migrations::SCHEMA;
 pub use open::{Database, leave_log_to_replicator};

@@ -202,8 +202,7 @@ impl Database {
     /// Nothing is written beside a file that no server has open, unless it was not closed.
     pub fn inspect(path: &Path) -> Result<(Connection, bool), OpenError> {
         Self::check_exists(path)?;
-        let has_log = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
-        let is_open = has_log || Self::announced(path).is_some();
+        let is_open = file::has_log(path) || Self::announced(path).is_some();
         let connection = if is_open { connect_any_version(path) } else { connect_immutable(path) }?;
         let version = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
         let version = version.map_err(|source| explain(path, source))?;
@@ -530,6 +529,29 @@ mod tests {
         assert!(matches!(Database::check_exists(&path), Err(OpenError::Empty { .. })));
         drop(Database::open(&path).unwrap());
         Database::check_exists(&path).unwrap();
+    }
+
+    #[test]
+    fn reading_leaves_no_log_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chat.sqlite");
+        drop(Database::open(&path).unwrap());
+        let is_there = || ["-wal", "-shm"].map(|ending| beside(&path, ending).exists());
+        for _ in 0..2 {
+            let readers = [Database::open_snapshot(&path).unwrap(), connect_any_version(&path).unwrap()];
+            assert_eq!(is_there(), [true, true]);
+            readers[1].execute("DELETE FROM client", []).unwrap_err();
+            drop(readers);
+            assert_eq!(is_there(), [false, false]);
+        }
+
+        // What a program has to replicate stays.
+        let writer = connect(&path, false).unwrap();
+        leave_log_to_replicator(&writer).unwrap();
+        writer.execute("INSERT INTO client (name) VALUES ('kept')", []).unwrap();
+        drop(writer);
+        drop(Database::open_snapshot(&path).unwrap());
+        assert!(file::has_log(&path));
     }
 
     #[cfg(unix)]

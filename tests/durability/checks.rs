@@ -232,6 +232,32 @@ async fn damaged_pages_are_listed() {
     assert!(refused.contains("is damaged: ") && refused.contains("`teamchat restore`"), "{refused}");
 }
 
+/// SQLite creates two files when a closed file is read.
+#[test]
+fn commands_that_read_leave_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let [db, other, missing] = ["chat.sqlite", "other", "missing/out"].map(|name| folder.path().join(name));
+    Person::create(&db, "owner", "owner");
+    std::fs::write(&other, "").unwrap();
+    let files = || {
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name());
+        files.collect::<BTreeSet<_>>()
+    };
+    let before = files();
+    for (arguments, code) in [
+        (&["check"][..], 0),
+        (&["export", "zulip", text(&other)], 2),
+        (&["export", "html", text(&other)], 1),
+        (&["export", "html", text(&missing), "--channel", "nowhere"], 1),
+        (&["export", "person", "nobody@example.com", text(&missing)], 1),
+        (&["backup", text(&other)], 1),
+    ] {
+        let output = run(&[arguments, &["--db", text(&db)]].concat());
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {output:?}");
+        assert_eq!(files(), before, "{arguments:?}");
+    }
+}
+
 /// Leaves 20 MB of free space in a file.
 const FILL: &str =
     "CREATE TABLE fill (bytes); INSERT INTO fill SELECT zeroblob(5000000) FROM json_each('[1,2,3,4]');

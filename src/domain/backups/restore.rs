@@ -7,7 +7,7 @@ use crate::domain::backups::rotation::stamp;
 use crate::domain::backups::scratch::Scratch;
 use crate::domain::backups::{BackupError, Contents, Progress, Stage};
 use crate::error::ApiResult;
-use crate::store::{Database, OpenError, beside};
+use crate::store::{Database, OpenError, beside, has_log};
 use rusqlite::Connection;
 use serde::Serialize;
 use std::fs::File;
@@ -115,10 +115,6 @@ fn record(connection: &Connection, input: &Path, now: i64) -> ApiResult<()> {
 fn has_table(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
     let statement = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?1)";
     connection.query_row(statement, [table], |row| row.get(0))
-}
-
-fn has_log(database: &Path) -> bool {
-    std::fs::metadata(beside(database, "-wal")).is_ok_and(|log| log.len() > 0)
 }
 
 /// Writes the database of a backup to a file.
