@@ -11,9 +11,10 @@ use super::oidc;
 use super::serve::Serve;
 use super::serve_options::read_secret;
 use super::test_flags::UsageError;
+use clap::builder::Resettable;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, Error, Subcommand};
+use clap::{Arg, ArgAction, ArgMatches, Command, Error, Id, Subcommand};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -90,8 +91,8 @@ pub fn parse(
     mut arguments: Vec<OsString>,
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Parsed, Error> {
-    let matches = command.clone().try_get_matches_from(&arguments)?;
-    let (leaf_command, leaf) = leaf(command, &matches);
+    let (command, matches) = get_matches(command, &arguments)?;
+    let (leaf_command, leaf) = leaf(&command, &matches);
     if leaf.try_contains_id(CONFIG).is_err() {
         return Ok(Parsed { matches, settings: Vec::new(), oidc: Vec::new() });
     }
@@ -112,9 +113,9 @@ pub fn parse(
             }
         }
     }
-    let matches =
-        if sources.is_empty() { matches } else { command.clone().try_get_matches_from(arguments)? };
-    let (leaf_command, leaf) = self::leaf(command, &matches);
+    let (command, matches) =
+        if sources.is_empty() { (command, matches) } else { get_matches(&command, &arguments)? };
+    let (leaf_command, leaf) = self::leaf(&command, &matches);
     let mut settings = settings(leaf_command, leaf, &sources);
     if let Some(path) = leaf.get_one::<PathBuf>(CONFIG) {
         settings.extend(providers.iter().map(|table| Setting {
@@ -126,6 +127,55 @@ pub fn parse(
     }
     let oidc = providers.into_iter().map(|table| table.provider).collect();
     Ok(Parsed { matches, settings, oidc })
+}
+
+/// Parses a command line. Returns the command without the variables that do not count, too.
+fn get_matches(command: &Command, arguments: &[OsString]) -> Result<(Command, ArgMatches), Error> {
+    let mut command = command.clone();
+    let mut matches = command.clone().try_get_matches_from(arguments);
+    if matches.as_ref().is_err_and(|error| error.kind() == ErrorKind::ArgumentConflict) {
+        command = without_excluded(&command, arguments);
+        matches = command.clone().try_get_matches_from(arguments);
+    }
+    Ok((command, matches?))
+}
+
+/// Returns a command without the variables that flags of the command line exclude, and without those that turn a flag off.
+/// Clap would let all of them exclude others.
+fn without_excluded(command: &Command, arguments: &[OsString]) -> Command {
+    let all = change_args(command.clone(), &|arg| arg.conflicts_with(Resettable::<Id>::Reset));
+    let Ok(matches) = all.try_get_matches_from(arguments) else { return command.clone() };
+    let (leaf_command, leaf) = leaf(command, &matches);
+    let comes_from = |arg: &Arg, source| leaf.value_source(arg.get_id().as_str()) == Some(source);
+    let is_excluded = |arg: &Arg| {
+        let is_flag = |other: &Arg| comes_from(other, ValueSource::CommandLine);
+        let mut others = leaf_command.get_arguments();
+        is_off(arg, leaf) || others.any(|other| is_flag(other) && excludes(leaf_command, arg, other))
+    };
+    let variables = leaf_command.get_arguments().filter(|arg| comes_from(arg, ValueSource::EnvVariable));
+    let excluded: Vec<Id> =
+        variables.filter(|arg| is_excluded(arg)).map(|arg| arg.get_id().clone()).collect();
+    change_args(command.clone(), &|arg| {
+        if excluded.contains(arg.get_id()) { arg.env(Resettable::Reset) } else { arg }
+    })
+}
+
+/// Changes the arguments of a command and of those below it.
+fn change_args(command: Command, change: &dyn Fn(Arg) -> Arg) -> Command {
+    command.mut_args(change).mut_subcommands(|command| change_args(command, change))
+}
+
+/// True if two flags exclude each other.
+fn excludes(command: &Command, one: &Arg, other: &Arg) -> bool {
+    let names = |one: &Arg, other: &Arg| {
+        command.get_arg_conflicts_with(one).iter().any(|found| found.get_id() == other.get_id())
+    };
+    names(one, other) || names(other, one)
+}
+
+/// True if a flag without a value is not set, or a variable turns it off.
+fn is_off(arg: &Arg, matches: &ArgMatches) -> bool {
+    matches!(arg.get_action(), ArgAction::SetTrue) && !matches.get_flag(arg.get_id().as_str())
 }
 
 /// The last command of a command line.
@@ -146,13 +196,8 @@ fn is_overridden(command: &Command, matches: &ArgMatches, name: &str) -> bool {
         let source = matches.value_source(arg.get_id().as_str());
         matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
     };
-    let excludes = |one: &Arg, other: &Arg| {
-        command.get_arg_conflicts_with(one).iter().any(|found| found.get_id() == other.get_id())
-    };
-    is_given(arg)
-        || command
-            .get_arguments()
-            .any(|other| is_given(other) && (excludes(arg, other) || excludes(other, arg)))
+    let is_set = |arg: &Arg| is_given(arg) && !is_off(arg, matches);
+    is_given(arg) || command.get_arguments().any(|other| is_set(other) && excludes(command, arg, other))
 }
 
 fn flag<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
@@ -225,8 +270,7 @@ fn read(path: &Path, command: &Command) -> Result<(Vec<Entry>, Vec<oidc::Table>)
         at(line_at(&text, start), &error.message())
     })?;
     // Without the environment: the file alone has to be correct.
-    let alone =
-        command.clone().no_binary_name(true).mut_args(|arg| arg.env(clap::builder::Resettable::Reset));
+    let alone = command.clone().no_binary_name(true).mut_args(|arg| arg.env(Resettable::Reset));
     let mut entries = Vec::new();
     let mut providers = Vec::new();
     let mut mistakes = Vec::new();

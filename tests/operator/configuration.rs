@@ -146,6 +146,20 @@ fn flags_precede_variables_and_variables_the_file() {
     // A flag also precedes what it excludes.
     let row = shown(&[&config[..], &["--web-dir", "web"]].concat(), &[]);
     assert_eq!(row("no-web"), json!([false, "default", null]));
+    let row = shown(&["--ephemeral"], &[("TEAMCHAT_DB", "/data/chat.sqlite")]);
+    assert_eq!(row("db"), json!(["chat.sqlite", "default", null]));
+    assert_eq!(row("ephemeral"), json!([true, "flag", "--ephemeral"]));
+    let certificate = [("TEAMCHAT_TLS_CERT", "cert.pem"), ("TEAMCHAT_TLS_KEY", "key.pem")];
+    let row = shown(&["--acme", "chat.example.com"], &certificate);
+    assert_eq!(row("tls-cert"), json!([null, "default", null]));
+    let both = [("TEAMCHAT_DB", "chat.sqlite"), ("TEAMCHAT_EPHEMERAL", "true")];
+    let (code, _, said) = words(&command(&["config", "show"]).envs(both).output().unwrap());
+    assert!(code == 2 && said.contains("cannot be used with"), "{said}");
+
+    // A variable that turns a flag off excludes nothing.
+    let folder = Configured::new("web-dir = \"web\"");
+    let row = shown(&["--config", folder.path()], &[("TEAMCHAT_NO_WEB", "false")]);
+    assert_eq!(row("web-dir"), json!(["web", "file", format!("{}:1", folder.path())]));
 
     // The file itself may be named by a variable.
     assert_eq!(shown(&[], &[("TEAMCHAT_CONFIG", file.path())])("log"), json!(["warn", "file", place(2)]));
