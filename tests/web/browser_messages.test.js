@@ -198,6 +198,32 @@ describe("later", () => {
     await go(ada, "#scheduled");
     await untilText(ada, "dialog .row", "promise");
   });
+
+  it("a message leaves the box also if its topic is renamed during the request", async () => {
+    const { id } = await bench.server.send("Bob", "general", "working title", "What shall it be?");
+    const ada = await bench.open();
+    const held = [];
+    await intercept(ada, (request) => {
+      const isHeld = request.method() === "POST" && request.url().endsWith("/scheduled_messages");
+      if (isHeld) held.push(request);
+      return isHeld;
+    });
+    await enter(ada, bench.server, "Ada");
+    await go(ada, await at("general", "working.20title"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await typeInto(ada, ".composer .editor__text", "I shall think about it");
+    await clickButton(ada, "More ways to send");
+    await clickText(ada, "[role=menuitem]", "Send later");
+    await clickText(ada, "dialog .choices button", "Tomorrow at 9");
+    await eventually(() => assert.equal(held.length, 1));
+    await bench.server.call("Ada", "PATCH", `/messages/${id}`, { topic: "final title", propagate_mode: "change_all" });
+    await untilEqual(ada, ".composer .editor__text", (area) => area.placeholder, "Message #general > final title");
+    await held[0].continue();
+    await untilToast(ada, "will be sent");
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value, "");
+    const { scheduled_messages: [scheduled] } = await bench.server.call("Ada", "GET", "/scheduled_messages");
+    await bench.server.call("Ada", "DELETE", `/scheduled_messages/${scheduled.scheduled_message_id}`);
+  });
 });
 
 describe("messages", () => {

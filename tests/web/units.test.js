@@ -260,6 +260,24 @@ describe("what is being written", () => {
     assert.deepEqual([composition.destination, composition.shown], [topic(11, "e"), topic(11, "e")]);
     assert.equal(composition.moved(topic(10, "d"), topic(11, "f"), new Map()), false);
   });
+
+  it("is the same text after a move, and another one once another conversation was opened", () => {
+    const { composition, drafts, kept, box, open } = bench();
+    const [before, after] = [topic(10, "a"), topic(10, "✔ a")];
+    composition.show(before, false);
+    open(before);
+    box.text = "for later";
+    composition.save(false);
+    const { opened } = composition;
+    composition.moved(before, after, drafts.move(moving(before, after), false));
+    assert.deepEqual([composition.opened, composition.destination], [opened, after]);
+    // The request names the conversation as it was.
+    composition.sent(before, () => { box.text = ""; });
+    assert.deepEqual([box.text, ...kept], [""]);
+    open(topic(10, "b"));
+    open(after);
+    assert.notEqual(composition.opened, opened);
+  });
 });
 
 describe("edits of a text", () => {

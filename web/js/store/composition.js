@@ -28,6 +28,8 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
   let key = null;
   /** The draft as it was read or kept here. */
   let known = "";
+  /** Counts the texts that were opened. */
+  let opened = 0;
 
   /** The text of the draft if another tab or device has changed it. */
   function changedElsewhere() {
@@ -65,6 +67,10 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
     get shown() {
       return shown;
     },
+    /** Another number once another text is in the box, and the same one after its conversation has moved. */
+    get opened() {
+      return opened;
+    },
     /** Whether the text is for the conversation that is open. */
     isHere: () => isSame(destination, shown),
     save,
@@ -81,6 +87,7 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
         save(true);
       }
       destination = next;
+      opened += 1;
       const draft = (next && drafts().get(next)?.content) ?? "";
       const result = content ?? draft;
       key = next && draft && result === draft ? draftKey(next) : null;

@@ -198,11 +198,11 @@ export function createComposer(app) {
   }
 
   function openMenu() {
-    const { destination } = composition;
+    const { opened } = composition;
     showSendMenu(app, parts.more, {
       ...{ editor, checked },
-      // Another conversation may have been opened during the request.
-      sent: (to) => composition.destination === destination && sent(to),
+      // Another conversation may have been opened during the request, or this one may have moved.
+      sent: (to) => composition.opened === opened && sent(to),
       keep() {
         putAside();
         session.tell(t("Saved as draft."));
