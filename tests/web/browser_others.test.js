@@ -244,6 +244,20 @@ describe("what is written", () => {
     await untilText(ada, "dialog .row__text", "Not for long, but better");
   });
 
+  it("becomes a draft when the message that is edited moves to where one cannot see it, and says so", async () => {
+    const { id } = await bench.server.send("Bob", "general", "too open", "Between us");
+    await bench.server.send("Ada", "general", "too open", "It stays");
+    const stream_id = await bench.server.channel("owners", ["Ada"], { invite_only: true });
+    const bob = await as("Bob", await at("general", "too.20open"));
+    await pressOn(bob, `[data-id="${id}"]`, "e");
+    await untilFocus(bob, ".editor-form textarea");
+    await bob.keyboard.type(" two");
+    await bench.server.call("Ada", "PATCH", `/messages/${id}`, { stream_id, propagate_mode: "change_one" });
+    await untilToast(bob, "was deleted, or you can no longer see it. Your text is among the drafts.");
+    await go(bob, "#drafts");
+    await untilText(bob, "dialog .row__text", "Between us two");
+  });
+
   it("becomes a draft when the message is deleted elsewhere: while another view is open, or none", async () => {
     const ada = await as("Ada");
     ada.expected.push(/400/);

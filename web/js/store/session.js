@@ -148,10 +148,11 @@ export function createSession({ matches, requestTerms, tabs }) {
     const destination = message ? destinationOf(store, message) : place;
     drafts.set(destination, text, now, true, drafts.freeKey(destination, now));
     store.touch("drafts");
-    tell(t("The message that you were editing was deleted. Your text is among the drafts."), true);
+    // The server does not say which: to those who lose access, a message is deleted.
+    tell(t("The message that you were editing was deleted, or you can no longer see it. Your text is among the drafts."), true);
   }
 
-  /** Finds messages that were deleted while no events came. */
+  /** Finds messages that went while no events came. */
   async function checkEdits() {
     for (const key of [...edits.texts.keys()]) {
       const id = Number(key);
