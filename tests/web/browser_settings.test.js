@@ -65,6 +65,23 @@ describe("one's own settings", () => {
     for (const { id: field } of fields) await bench.server.call("Ada", "DELETE", `/realm/profile_fields/${field}`);
   });
 
+  it("are saved with Enter also after others changed the organization", async () => {
+    const fields = [];
+    for (const name of ["Nickname", "Desk"]) fields.push((await bench.server.call("Ada", "POST", "/realm/profile_fields", { name, field_type: 1 })).id);
+    const bob = await as("Bob", "#settings/profile");
+    await fillIn(bob, "Nickname", "Bobby");
+    await bench.server.call("Ada", "PATCH", `/realm/profile_fields/${fields[1]}`, { name: "Table" });
+    await untilText(bob, "dialog label", "Table");
+    assert.deepEqual(await onField(bob, "Nickname", (input) => [input.value, input === document.activeElement]), ["Bobby", true]);
+    await bob.keyboard.press("Enter");
+    await untilToast(bob, "Saved.");
+    await eventually(async () => {
+      const { user } = await bench.server.call("Bob", "GET", `/users/${bench.server.accounts.Bob.user_id}`, { include_custom_profile_fields: true });
+      assert.equal(user.profile_data[fields[0]].value, "Bobby");
+    });
+    for (const field of fields) await bench.server.call("Ada", "DELETE", `/realm/profile_fields/${field}`);
+  });
+
   it("make a bot with its file", async () => {
     const bob = await as("Bob", "#settings/your-bots");
     await fillIn(bob, "Name", "Helper");

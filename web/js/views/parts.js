@@ -8,6 +8,7 @@ import { charactersOf } from "../lib/emoji.js";
 import { parseUrl } from "../lib/parse.js";
 import { effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
+import { isComposing } from "../platform/keyboard.js";
 import { GUEST } from "../store/users.js";
 
 /** @typedef {import("../../types/api.js").User} User */
@@ -204,8 +205,14 @@ function restoreWritten(host, written) {
     const text = written.get(label);
     if (text === undefined) continue;
     input.value = text;
-    const left = () => written.has(label) && input.dispatchEvent(new Event("change", { bubbles: true }));
-    input.addEventListener("focusout", left, { once: true });
+    const save = () => written.has(label) && input.dispatchEvent(new Event("change", { bubbles: true }));
+    input.addEventListener("focusout", save, { once: true });
+    input.addEventListener("keydown", (event) => {
+      const pressed = /** @type {KeyboardEvent} */ (event);
+      const isEnter = pressed.key === "Enter" && input.matches("input") && !isComposing(pressed);
+      // What is typed here is a change for browsers as well.
+      if (isEnter && input.value === text) save();
+    });
   }
 }
 
