@@ -67,6 +67,15 @@ describe("a key", () => {
     await untilText(ada, ".completions .completion", "python");
     await ada.keyboard.press("Enter");
     await untilEqual(ada, ".composer .editor__text", (area) => [area.value, area.selectionStart], ["```python\n\n```", 10]);
+    // A longer fence has an end of its own.
+    const toStart = () => onElement(ada, ".composer .editor__text", (area) => area.setSelectionRange(0, 0));
+    await toStart();
+    await ada.keyboard.press("Enter");
+    await toStart();
+    await ada.keyboard.type("````pyth");
+    await untilText(ada, ".completions .completion", "python");
+    await ada.keyboard.press("Enter");
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value, "````python\n\n````\n```python\n\n```");
   });
 
   it("closes what it has opened", async () => {

@@ -189,6 +189,13 @@ describe("completion", () => {
     for (const text of ["a@b.c", ":-x", ":P", "1:30", "```\n@bo", "a /me", "# "]) assert.equal(triggerAt(text, text.length), null, text);
   });
 
+  it("ends a block with the fence that began it", () => {
+    const kinds = { "````py": "language", "~~~py": "language", "````\n```\n````\n@bo": "mention", "```quote\n```py\nx\n```\n@bo": "mention", "```quote\n```py": "language" };
+    for (const [text, kind] of Object.entries(kinds)) assert.equal(triggerAt(text, text.length)?.kind, kind, text);
+    assert.deepEqual(triggerAt("````py", 6), { kind: "language", start: 4, query: "py" });
+    for (const text of ["````\n```\n@bo", "```\n````\n@bo", "```\n~~~\n@bo", "````\n```py", "```py @bo"]) assert.equal(triggerAt(text, text.length), null, text);
+  });
+
   it("tells people of one name apart", async () => {
     const store = storeOf(await register("Ada"));
     store.users.set(9999, { ...store.users.get(ids.Bob), user_id: 9999 });

@@ -69,8 +69,31 @@ export function pastedLink({ value, start, end }, text) {
   return { start, end, text: `[${value.slice(start, end)}](${text})` };
 }
 
+/** A line that begins a block: its fence, and what it contains. */
+const OPENING = /^(`{3,}|~{3,}) *(\{?\.?[\w+,./#-][^`~]*)?$/;
+
+/** The kinds of blocks that are no code, and may have others within. */
+const NO_CODE = /^\{?\.?(quoted?|spoiler)(?![\w+,./#-])/i;
+
+/** The fences that are open at the end of a text, the innermost last. As on the server, a line with exactly the same characters
+ * closes a fence.
+ * @param {string} text */
+export function openFences(text) {
+  /** @type {{ fence: string, isCode: boolean }[]} */
+  const open = [];
+  for (const line of text.split("\n")) {
+    const inner = open.at(-1);
+    if (line.trimEnd() === inner?.fence) open.pop();
+    else if (!inner?.isCode) {
+      const [, fence, kind = ""] = OPENING.exec(line) ?? [];
+      if (fence) open.push({ fence, isCode: !NO_CODE.test(kind) });
+    }
+  }
+  return open;
+}
+
 /** Whether the cursor is in a block of code. @param {Selected} selected */
-export const isInCode = ({ value, start }) => (value.slice(0, start).match(/^```/gm) ?? []).length % 2 === 1;
+export const isInCode = ({ value, start }) => openFences(value.slice(0, start)).at(-1)?.isCode === true;
 
 /** What a text becomes where a part of it is replaced that is somewhere else than the cursor; null if it is not there.
  * @param {Selected} selected @param {string} before @param {string} after @returns {{ at: number, mode: "end" | "preserve" } | null} */

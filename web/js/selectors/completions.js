@@ -3,6 +3,7 @@
  * @module
  */
 
+import { isInCode } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { channelByName } from "../store/channels.js";
 import { mentionName } from "../store/users.js";
@@ -21,13 +22,14 @@ import { topicName } from "./title.js";
 export function triggerAt(text, cursor) {
   if (!/^($|[\s,.;?!()[\]> "'])/.test(text.slice(cursor))) return null;
   const before = text.slice(0, cursor);
-  const line = before.slice(before.lastIndexOf("\n") + 1);
+  const start = before.lastIndexOf("\n") + 1;
+  const line = before.slice(start);
   const found = (/** @type {RegExp} */ pattern) => pattern.exec(line);
   const at = (/** @type {string} */ match) => cursor - match.length;
 
-  let match = found(/^(?:```|~~~)(\S*)$/);
-  if (match && match[1].length > 0) return { kind: "language", start: at(match[1]), query: match[1] };
-  if ((before.match(/^(```|~~~)/gm) ?? []).length % 2 === 1) return null;
+  let match = found(/^(?:`{3,}|~{3,})([^\s`~]+)$/);
+  if (match && !isInCode({ value: text, start, end: start })) return { kind: "language", start: at(match[1]), query: match[1] };
+  if (isInCode({ value: text, start: cursor, end: cursor })) return null;
   match = /^\/(\w*)$/.exec(before);
   if (match) return { kind: "command", start: 0, query: match[1] };
   match = found(/<time:?([^>]*)$/);
