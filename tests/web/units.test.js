@@ -244,6 +244,28 @@ describe("what is being written", () => {
     assert.deepEqual(texts(), ["other words"], "what is sent is not the draft of the other tab");
   });
 
+  it("goes on in the copy that is made of its draft when another device has a newer one", () => {
+    const { composition, drafts, kept, box, open } = bench();
+    const adopt = (content, timestamp) => drafts.adopt([{ id: 5, type: "stream", to: [10], topic: "a", content, timestamp }]);
+    adopt("the draft", 0);
+    open(topic(10, "a"));
+    box.text = "the draft of this device";
+    composition.save(false);
+    box.text = "the draft of this device, longer";
+    adopt("the draft of another", 9);
+    assert.equal(composition.follow(), null, "the text stays in the box");
+    composition.save(false);
+    assert.deepEqual([...kept.values()], ["the draft of another", "the draft of this device, longer"]);
+    adopt("the draft of another, longer", 10);
+    assert.equal(composition.follow(), null);
+    composition.sent(topic(10, "a"), () => { box.text = ""; });
+    assert.deepEqual([...kept.values()], ["the draft of another, longer"], "what was sent is no draft");
+    // Without a change here, the box shows the newer one.
+    open(topic(10, "a"));
+    adopt("the draft of another, again", 11);
+    assert.equal(composition.follow(), "the draft of another, again");
+  });
+
   it("stays while one writes to another on purpose, and goes along with a conversation that moves", () => {
     const { composition, open } = bench();
     composition.show(topic(10, "a"), false);

@@ -17,7 +17,7 @@ const isSame = (one, other) => one !== null && other !== null && draftKey(one) =
 const SAVE_DELAY = 300;
 const SYNC_DELAY = 3000;
 
-/** @param {{ drafts: () => Pick<import("./drafts.js").Drafts, "get" | "set" | "textOf" | "freeKey" | "removeKey">, text: () => string, now: () => number, onSaved?: () => void }} how
+/** @param {{ drafts: () => Pick<import("./drafts.js").Drafts, "get" | "set" | "textOf" | "keyOf" | "freeKey" | "removeKey">, text: () => string, now: () => number, onSaved?: () => void }} how
  *   `text`: what is in the box. */
 export function createComposition({ drafts, text, now, onSaved = () => {} }) {
   /** @type {Destination | null} */
@@ -34,7 +34,12 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
   /** The text of the draft if another tab or device has changed it. */
   function changedElsewhere() {
     const kept = key === null ? undefined : drafts().textOf(key);
-    return kept === known ? undefined : kept;
+    if (!destination || kept === undefined || kept === known) return undefined;
+    // Another device has a newer draft, and what was kept here is beside it now: the text in the box goes on there.
+    const copy = drafts().keyOf(destination, known);
+    if (copy === undefined) return kept;
+    key = copy;
+    return undefined;
   }
 
   /** Keeps the text as a draft: beside one that was changed elsewhere, and not at all if it is what that was.

@@ -113,6 +113,9 @@ export function createDrafts({ entries, api, isSynchronized }) {
     get: (destination) => drafts.get(draftKey(destination)),
     /** @param {string} key */
     textOf: (key) => drafts.get(key)?.content,
+    /** The key of the draft of a conversation that has this text. @param {Destination} destination @param {string} content */
+    keyOf: (destination, content) =>
+      [...drafts].find(([, draft]) => draft.content === content && draftKey(draft.destination) === draftKey(destination))?.[0],
     /** Keeps a text. A text that is too short removes the draft.
      * @param {Destination} destination @param {string} content @param {number} now @param {boolean} sync Whether it is sent to the server now.
      * @param {string} [key] Where it is kept, if the conversation has another draft.
