@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
+import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -372,6 +372,23 @@ describe("a dialog that is still loading", () => {
     await held[0].continue();
     await until(ada, () => document.activeElement.closest("dialog") && document.activeElement.value === "?d");
     assert.equal(await countOf(ada, "dialog[open]"), 1, "no other overlay has opened");
+  });
+
+  it("has them also where the command was given in a field, which gets the focus back", { skip: IS_FIREFOX }, async () => {
+    const { ada, held } = await openHolding(/\/(search|later)\.js$/);
+    await go(ada, await at("general", "palette"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await typeInto(ada, ".composer .editor__text", "Half");
+    await press(ada, "Control+k");
+    await press(ada, "Control+k");
+    await eventually(() => assert.equal(held.length, 1));
+    await ada.keyboard.type("des");
+    await held[0].continue();
+    await until(ada, () => document.activeElement.closest("dialog") && document.activeElement.value === "des");
+    assert.equal(await countOf(ada, "dialog[open]"), 1, "the key was pressed twice");
+    await ada.keyboard.press("Escape");
+    await untilFocus(ada, ".composer .editor__text");
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value, "Half");
   });
 
   it("has them also while the text of the message is fetched", async () => {

@@ -23,7 +23,6 @@ import { createApp } from "./views/app.js";
 import { applyAppearance } from "./views/appearance.js";
 import { showUnreachable } from "./views/banner.js";
 import { failure } from "./views/boundary.js";
-import { leave } from "./views/header.js";
 import { showLogin } from "./views/login.js";
 import { loadOnDemand } from "./views/on_demand.js";
 import { loadOverlays } from "./views/overlays.js";
@@ -132,6 +131,11 @@ async function start() {
     await renewPush(app);
   }
 
+  async function leave() {
+    const menu = await import("./views/main_menu.js");
+    await menu.leave(app);
+  }
+
   let lastUpdate = -1;
   /** @param {boolean} isPing */
   async function reportPresence(isPing) {
@@ -161,7 +165,7 @@ async function start() {
     setInterval(report, interval);
   }
 
-  bridge()?.on_event?.("logout", () => void leave(app));
+  bridge()?.on_event?.("logout", () => void leave());
   bridge()?.on_event?.("show-keyboard-shortcuts", () => go("keyboard-shortcuts"));
   bridge()?.on_event?.("show-notification-settings", () => go("settings/notifications"));
 }

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { logOut, updateSettings } from "../api/endpoints.js";
 import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
@@ -11,13 +10,12 @@ import { channelOfRoute } from "../selectors/narrow.js";
 import { searchPills } from "../selectors/search_terms.js";
 import { isResolvedTopic, narrowName, plainTopicName } from "../selectors/title.js";
 import { channelOf, FOLLOWED, isTopicMuted, policyOf } from "../store/channels.js";
-import { GUEST, presenceOf, userOf } from "../store/users.js";
+import { presenceOf, userOf } from "../store/users.js";
 import { contentElement } from "./message_content.js";
-import { setTopicPolicy, showChannelMenu, showStatusDialog, showTopicMenu, toggleResolved } from "./on_demand.js";
+import { setTopicPolicy, showChannelMenu, showMainMenu, showPersonalMenu, showTopicMenu, toggleResolved } from "./on_demand.js";
 import { avatar, channelIcon, presenceDot } from "./parts.js";
-import { showMenu } from "./popover.js";
 import { createSearch } from "./search_box.js";
-import { loginLink, loginPath, setScheme } from "./visitor.js";
+import { loginLink } from "./visitor.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -41,40 +39,12 @@ export function createHeader(app) {
     "aria-label": t("Your menu"),
     title: t("Your menu"),
     "aria-haspopup": "menu",
-    onclick: () => personalMenu(me),
+    onclick: () => showPersonalMenu(app, me, gear),
   });
-  const gear = iconButton("settings", t("Main menu"), { "aria-haspopup": "menu", onclick: () => mainMenu(app, gear) });
+  const gear = iconButton("settings", t("Main menu"), { "aria-haspopup": "menu", onclick: () => showMainMenu(app, gear) });
   const search = createSearch(app);
   const own = store.isVisitor ? [gear, loginLink(t("Log in"), "button--small button--primary header__login")] : [right, gear, me];
   const element = h("header", { class: "header" }, left, title, search.element, own);
-
-  /** @param {Element} opener */
-  function personalMenu(opener) {
-    const scheme = store.setting("color_scheme");
-    showMenu(
-      opener,
-      [
-        { label: t("Set status"), icon: "smile", run: () => showStatusDialog(app) },
-        { label: t("Profile"), icon: "user", run: () => app.goFragment(`user/${store.selfId}`) },
-        { label: t("Settings"), icon: "settings", run: () => app.goFragment("settings/profile") },
-        {
-          label: scheme === 2 ? t("Light theme") : t("Dark theme"),
-          icon: "sun",
-          run: () => void app.session.attempt(updateSettings({ color_scheme: scheme === 2 ? 3 : 2 })),
-        },
-        {
-          label: t("Appear offline"),
-          icon: "eye",
-          checked: store.setting("presence_enabled") === false,
-          run: () => void app.session.attempt(updateSettings({ presence_enabled: store.setting("presence_enabled") === false })),
-        },
-        // Where there is no room for its button.
-        gear.offsetParent === null && { label: t("Main menu"), icon: "menu", run: () => mainMenu(app, opener) },
-        { label: t("Log out"), icon: "logout", run: () => void leave(app) },
-      ],
-      t("Your menu"),
-    );
-  }
 
   effect(() => {
     store.on("users");
@@ -203,51 +173,4 @@ export function createHeader(app) {
   }
 
   return { element, search, left, right };
-}
-
-/** @param {App} app @param {Element} opener */
-export function mainMenu(app, opener) {
-  const { store } = app;
-  const isDark = document.documentElement.dataset.theme === "dark";
-  if (store.isVisitor) {
-    showMenu(
-      opener,
-      [
-        { label: isDark ? t("Light theme") : t("Dark theme"), icon: "sun", run: () => setScheme(app, isDark ? 3 : 2) },
-        { label: t("Keyboard shortcuts"), icon: "keyboard", key: "?", run: () => app.goFragment("keyboard-shortcuts") },
-        { label: t("Search operators"), icon: "search", run: () => app.goFragment("search-operators") },
-        { label: t("About"), icon: "help", run: () => app.goFragment("about-zulip") },
-        { label: t("Log in"), icon: "user", run: () => location.assign(loginPath()) },
-      ],
-      t("Main menu"),
-    );
-    return;
-  }
-  showMenu(
-    opener,
-    [
-      { label: t("Channels"), icon: "hash", run: () => app.goFragment("channels/subscribed") },
-      { label: t("Groups"), icon: "group", run: () => app.goFragment("groups/all") },
-      { label: t("Organization settings"), icon: "settings", run: () => app.goFragment("organization/organization-profile") },
-      app.mayInvite() && { label: t("Invite people"), icon: "plus", run: () => app.goFragment("invite") },
-      // Guests can have no bots.
-      app.store.self.role !== GUEST && { label: t("Connect another program"), icon: "link", run: () => app.goFragment("integrations") },
-      { label: t("Keyboard shortcuts"), icon: "keyboard", key: "?", run: () => app.goFragment("keyboard-shortcuts") },
-      { label: t("Message formatting"), icon: "bold", run: () => app.goFragment("message-formatting") },
-      { label: t("Search operators"), icon: "search", run: () => app.goFragment("search-operators") },
-      { label: t("About"), icon: "help", run: () => app.goFragment("about-zulip") },
-    ],
-    t("Main menu"),
-  );
-}
-
-/** @param {App} app */
-export async function leave(app) {
-  app.composer.save(true);
-  await app.session.queue.close();
-  const { endPush } = await import("./push.js");
-  await endPush(app);
-  if (!(await app.session.attempt(logOut()))) return;
-  await app.session.offline.erase();
-  location.assign("/");
 }

@@ -30,6 +30,9 @@ export const loadRecipients = onDemand(async () => {
   return () => recipients;
 });
 export const showEmojiPicker = onDemand(async () => (await import("./emoji_picker.js")).showEmojiPicker);
+export const showMainMenu = onDemand(async () => (await import("./main_menu.js")).showMainMenu);
+export const showPersonalMenu = onDemand(async () => (await import("./main_menu.js")).showPersonalMenu);
+export const showPalette = onDemand(async () => (await import("./search.js")).showPalette);
 export const showNewTime = onDemand(async () => (await import("./schedule.js")).showNewTime);
 export const showReminder = onDemand(async () => (await import("./schedule.js")).showReminder);
 export const showSnippets = onDemand(async () => (await import("./schedule.js")).showSnippets);

@@ -8,9 +8,8 @@ import { bind, isField } from "../platform/keyboard.js";
 import { go } from "../platform/router.js";
 import { channelOfRoute, conversationOfRoute } from "../selectors/narrow.js";
 import { unreadDirects, unreadTopics } from "../store/unread.js";
-import { mainMenu } from "./header.js";
+import { showMainMenu, showPalette } from "./on_demand.js";
 import { closePopover, isPopoverOpen } from "./popover.js";
-import { showPalette } from "./search.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -57,11 +56,18 @@ export function bindPageKeys(app, { header, sidebar }) {
     if (next !== undefined) void app.goChannel(next);
   }
 
+  /** While the palette is loading, a field that has the focus would get the keys that are meant for it. */
+  function openPalette() {
+    const before = document.activeElement;
+    if (before instanceof HTMLElement && isField(before)) before.blur();
+    void showPalette(app, before);
+  }
+
   /** @param {string[]} keys @param {string} label @param {string} group @param {(event: KeyboardEvent) => boolean | void} run @param {{ inFields?: boolean, inDialogs?: boolean }} [more] */
   const on = (keys, label, group, run, more = {}) => bind({ keys, label, group, run, ...more });
   const GO = t("Navigation");
   on(["/"], t("Search"), GO, () => header.search.focus());
-  on(["Ctrl+k"], t("Go to any conversation"), GO, () => showPalette(app), { inFields: true });
+  on(["Ctrl+k"], t("Go to any conversation"), GO, openPalette, { inFields: true });
   on(["I"], t("Inbox"), GO, () => go("inbox"));
   on(["t"], t("Recent conversations"), GO, () => {
     if (route.peek().kind === "recent") /** @type {HTMLElement | null} */ (document.querySelector(".page__tools input"))?.focus();
@@ -80,7 +86,7 @@ export function bindPageKeys(app, { header, sidebar }) {
   });
   on(["A"], t("Previous channel"), GO, () => stepChannel(-1));
   on(["D"], t("Next channel"), GO, () => stepChannel(1));
-  on(["g"], t("Main menu"), GO, () => mainMenu(app, header.element));
+  on(["g"], t("Main menu"), GO, () => void showMainMenu(app, header.element));
   on(["?"], t("This list"), GO, () => go("keyboard-shortcuts"));
   on(["c"], t("New message in a channel"), t("Writing"), () => {
     const current = route.peek();

@@ -6,6 +6,7 @@
 import { h, icon } from "../lib/dom.js";
 import { effect, scope, untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
+import { isDialogOpen } from "../platform/keyboard.js";
 import { ranked } from "../selectors/ranking.js";
 import { directItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
@@ -22,8 +23,10 @@ const TOPIC_LISTS = 60;
 /** How often topics that arrive are taken into the palette, in milliseconds. */
 const TOPICS_DELAY = 100;
 
-/** Ctrl-K: any conversation, channel, topic or person by name. @param {App} app */
-export function showPalette(app) {
+/** Ctrl-K: any conversation, channel, topic or person by name. @param {App} app @param {Element | null} before What gets the focus back. */
+export function showPalette(app, before) {
+  // The key was pressed twice while this was loading.
+  if (isDialogOpen()) return;
   const { store, session } = app;
   /** @typedef {{ name: string, detail: string, picture: () => Node, run: () => void, bonus: number }} Place */
   /** @returns {Place[]} */
@@ -126,7 +129,7 @@ export function showPalette(app) {
     clearTimeout(timer);
     end();
   };
-  const dialog = showDialog(t("Go to"), () => [input, list, none], { class: "dialog--palette", onClose });
+  const dialog = showDialog(t("Go to"), () => [input, list, none], { class: "dialog--palette", onClose, before });
   const choices = createChoices(input, list, {
     render: (/** @type {Place} */ { name, detail, picture }) => [picture(), choiceText(name, detail)],
     choose(place) {
