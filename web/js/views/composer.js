@@ -16,7 +16,7 @@ import { channelOf, subscribedChannels } from "../store/channels.js";
 import { createComposition } from "../store/composition.js";
 import { destinationOf } from "../store/conversations.js";
 import { createEditor } from "./editor.js";
-import { quotation } from "./message_actions.js";
+import { quotation } from "./message_commands.js";
 import { loadRecipients, showSendMenu, showSnippets, toggleResolved } from "./on_demand.js";
 import { confirm } from "./popover.js";
 import { createTypingNotices } from "./typing_notices.js";

@@ -1,137 +1,26 @@
 /**
- * What one can do with a message: the toolbar of the row under the pointer, its menu, and the keys.
+ * What one can do with a message: the toolbar of the row under the pointer, and the keys.
  * @module
  */
 
-import { getMessage, updateFlags } from "../api/endpoints.js";
+import { updateFlags } from "../api/endpoints.js";
 import { closest, h, iconButton } from "../lib/dom.js";
 import { onEnd } from "../lib/signal.js";
-import { fenced } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { bind } from "../platform/keyboard.js";
-import { channelLink } from "../selectors/links.js";
-import { conversationTerms, hasPartialConversations, messageTerms } from "../selectors/narrow.js";
+import { hasPartialConversations, messageTerms } from "../selectors/narrow.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
-import { may } from "../store/lists.js";
 import { mentionName, userOf } from "../store/users.js";
-import { onDemand, setTopicPolicy, showEmojiPicker, showReminder, showUserCard } from "./on_demand.js";
-import { selectedMarkdown } from "./paste.js";
-import { closePopover, showMenu } from "./popover.js";
+import { canEdit, editMessage, markUnreadFrom, showHistory, showMove, showReceipts, showSource, toggleStar } from "./message_commands.js";
+import { onDemand, setTopicPolicy, showEmojiPicker, showUserCard } from "./on_demand.js";
+import { closePopover } from "./popover.js";
 import { toggleReaction } from "./reactions.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/app.js").Timeline} Timeline */
 /** @typedef {import("../../types/api.js").Message} Message */
 
-export const editMessage = onDemand(async () => (await import("./message_dialogs.js")).editMessage);
-const showSource = onDemand(async () => (await import("./message_dialogs.js")).showSource);
-const showMove = onDemand(async () => (await import("./move_dialog.js")).showMove);
-const showReport = onDemand(async () => (await import("./message_dialogs.js")).showReport);
-const showHistory = onDemand(async () => (await import("./message_dialogs.js")).showHistory);
-const showReceipts = onDemand(async () => (await import("./message_dialogs.js")).showReceipts);
-
-/** @param {App} app @param {Message} message */
-export const canEdit = ({ store }, message) => {
-  if (message.sender_id !== store.selfId || store.state.realm_allow_message_editing === false || message.submessages?.length > 0)
-    return false;
-  const limit = store.state.realm_message_content_edit_limit_seconds;
-  return !limit || store.now() - message.timestamp < limit;
-};
-
-/** @param {App} app @param {Message} message */
-export function toggleStar({ session }, message) {
-  return session.attempt(updateFlags([message.id], message.flags.includes("starred") ? "remove" : "add", "starred"));
-}
-
-/** @param {App} app @param {Message} message @param {Timeline | null} timeline */
-async function markUnreadFrom({ session }, message, timeline) {
-  timeline?.block();
-  const terms = timeline ? timeline.terms.filter(({ operator }) => operator !== "near") : conversationTerms(session.store, message);
-  await session.attempt(session.markNarrow(terms, "remove", message.id));
-}
-
-/** The quotation of a message, or of what is selected of it, as the published clients write it. @param {App} app @param {Message} message @returns {Promise<string>} */
-export async function quotation(app, message) {
-  const selected = selectedMarkdown(document.getElementById(`content-${message.id}`));
-  const content = selected || (await getMessage(message.id, false)).message.content;
-  const sender = userOf(app.store, message.sender_id);
-  return `@_**${sender.full_name}|${sender.user_id}** [said](${linkTo(app, message)}):\n${fenced(content, "quote")}`;
-}
-
-/** @param {App} app @param {Message} message */
-export const linkTo = (app, message) => `${location.origin}/#${app.fragmentOf(messageTerms(app.store, message))}`;
-
-/** @param {App} app @param {Message} message @param {Element} opener @param {Timeline | null} timeline @param {{ x: number, y: number }} [at] */
-export function showMessageMenu(app, message, opener, timeline, at) {
-  const { store, session } = app;
-  if (store.isVisitor) {
-    showMenu(
-      opener,
-      [
-        { label: t("View source"), icon: "code", key: "e", run: () => void showSource(app, message) },
-        { label: t("Copy link to message"), icon: "link", run: () => void app.copy(linkTo(app, message), t("Link copied.")) },
-      ],
-      t("Actions on the message"),
-      at,
-    );
-    return;
-  }
-  const isOwn = message.sender_id === store.selfId;
-  const isChannel = message.type === "stream";
-  const isCollapsed = message.flags.includes("collapsed");
-  const mayDelete = isOwn
-    ? may(store, "can_delete_own_message_group") || may(store, "can_delete_any_message_group")
-    : may(store, "can_delete_any_message_group");
-  showMenu(
-    opener,
-    [
-      { label: t("Quote and reply"), icon: "quote", key: ">", run: () => void app.composer.quote(message) },
-      { label: t("Forward"), icon: "send", key: "<", run: () => void app.composer.forward(message) },
-      canEdit(app, message)
-        ? { label: t("Edit"), icon: "edit", key: "e", run: () => void editMessage(app, message, timeline) }
-        : { label: t("View source"), icon: "code", key: "e", run: () => void showSource(app, message) },
-      isChannel && { label: t("Move messages"), icon: "move", key: "m", run: () => showMove(app, message) },
-      { label: t("Mark as unread from here"), icon: "mail", key: "U", run: () => void markUnreadFrom(app, message, timeline) },
-      {
-        label: message.flags.includes("starred") ? t("Remove star") : t("Star"),
-        icon: "star",
-        key: "Ctrl+s",
-        run: () => void toggleStar(app, message),
-      },
-      { label: t("Remind me"), icon: "clock", run: () => showReminder(app, message) },
-      {
-        label: isCollapsed ? t("Show") : t("Collapse"),
-        icon: "chevron",
-        key: "-",
-        run: () => void session.attempt(updateFlags([message.id], isCollapsed ? "remove" : "add", "collapsed")),
-      },
-      { label: t("Copy link to message"), icon: "link", run: () => void app.copy(linkTo(app, message), t("Link copied.")) },
-      isChannel && {
-        label: t("Copy as link in text"),
-        icon: "hash",
-        run: () => void app.copy(channelLink(store, channelOf(store, Number(message.stream_id)), message.subject), t("Copied.")),
-      },
-      message.last_edit_timestamp || message.last_moved_timestamp
-        ? { label: t("Edit history"), icon: "history", key: "H", run: () => void showHistory(app, message) }
-        : null,
-      store.state.realm_enable_read_receipts && {
-        label: t("Who has read this"),
-        icon: "eye",
-        key: "V",
-        run: () => void showReceipts(app, message),
-      },
-      !isOwn &&
-        (store.state.realm_moderation_request_channel_id ?? -1) > 0 && {
-          label: t("Report"),
-          icon: "warning",
-          run: () => void showReport(app, message),
-        },
-      mayDelete && { label: t("Delete"), icon: "trash", isDanger: true, run: () => session.deleteMessage(message.id) },
-    ],
-    t("Actions on the message"),
-    at,
-  );
-}
+const showMessageMenu = onDemand(async () => (await import("./message_menu.js")).showMessageMenu);
 
 /** @param {App} app @param {HTMLElement} link @param {Message} message */
 const openLightbox = async (app, link, message) => (await import("./lightbox.js")).showLightbox(app, link, message);

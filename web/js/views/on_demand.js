@@ -12,7 +12,7 @@ import { toast } from "./popover.js";
 const loads = new Set();
 
 /** A function that loads its module with the first call. Dialogs with editors, which open others of these, are named in
- * `message_actions.js`, so that no module imports itself.
+ * `message_commands.js`, so that no module imports itself.
  * @template {any[]} A @template R @param {() => Promise<(...args: A) => R>} load @returns {(...args: A) => Promise<R | undefined>} */
 export function onDemand(load) {
   loads.add(load);
