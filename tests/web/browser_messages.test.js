@@ -391,6 +391,25 @@ describe("a dialog that is still loading", () => {
     await untilEqual(ada, ".composer .editor__text", (area) => area.value, "Half");
   });
 
+  // Firefox lets no script say what the clipboard has.
+  it("is not waited for by what is pasted: it is plain text before, to which one can write on", { skip: IS_FIREFOX }, async () => {
+    const { ada, held } = await openHolding(/\/(paste|later)\.js$/);
+    await go(ada, await at("general", "clippings"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await typeInto(ada, ".composer .editor__text", "So: ");
+    await onElement(ada, ".composer .editor__text", (area) => {
+      const data = new DataTransfer();
+      data.setData("text/html", "<b>Bold</b> words");
+      data.setData("text/plain", "Bold words");
+      area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+    });
+    await eventually(() => assert.equal(held.length, 1));
+    await ada.keyboard.type(" follow");
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value, "So: Bold words follow");
+    await held[0].continue();
+    await untilEqual(ada, ".composer .editor__text", (area) => [area.value, area.selectionStart], ["So: **Bold** words follow", 25]);
+  });
+
   it("has them also while the text of the message is fetched", async () => {
     const { id } = await bench.server.send("Ada", "general", "slower", "to be fetched");
     const ada = await as("Ada", await at("general", "slower"));

@@ -7,7 +7,6 @@ import { actionOfEnter, asBlock, isInCode, nextItem, pastedLink } from "../lib/t
 import { isComposing, keyName } from "../platform/keyboard.js";
 import { isTouch } from "../platform/viewport.js";
 import { editorCommands } from "./editor_toolbar.js";
-import { htmlToMarkdown, linkForUrl, pastedCode } from "./paste.js";
 
 /** @typedef {import("../lib/text_edits.js").Selected} Selected */
 /** @typedef {import("../lib/text_edits.js").Edit} Edit */
@@ -39,6 +38,23 @@ export function attachKeys(store, textarea, { selected, apply, send, togglePrevi
 /** @param {import("../store/store.js").Store} store @param {HTMLTextAreaElement} textarea @param {Does} does */
 export function attachPaste(store, textarea, { selected, apply, upload }) {
   let isPlain = false;
+
+  /** Inserts the text, and then Markdown in its place, so that undoing gives the plain text first. @param {string} text @param {string} html */
+  async function insert(text, html) {
+    const { start, end } = selected();
+    apply({ start, end, text });
+    const paste = await import("./paste.js").catch(() => null);
+    const markdown = paste?.pastedMarkdown(store, text, html);
+    const now = selected();
+    const pasted = { ...now, start, end: start + text.length };
+    // Something else may be written, or be in the box, since the module was asked for.
+    const isThere = document.activeElement === textarea && now.value.slice(start, pasted.end) === text;
+    if (!markdown || markdown === text || !isThere) return;
+    const edit = /^(```|\|)/.test(markdown) ? asBlock(pasted, markdown) : { start, end: pasted.end, text: markdown };
+    const cursor = start + edit.text.length + Math.max(0, now.start - pasted.end);
+    apply({ ...edit, select: [cursor, cursor] });
+  }
+
   textarea.addEventListener(
     "keydown",
     (event) => {
@@ -56,22 +72,17 @@ export function attachPaste(store, textarea, { selected, apply, upload }) {
       return;
     }
     if (isPlain) return;
-    const text = data.getData("text/plain");
+    const text = data.getData("text/plain").replace(/\r\n?/g, "\n");
     const link = pastedLink(selected(), text);
     if (link) {
       event.preventDefault();
       apply(link);
       return;
     }
-    const html = data.getData("text/html");
-    const markdown = linkForUrl(store, text) ?? (html && !isInCode(selected()) ? (pastedCode(html, text) ?? htmlToMarkdown(html)) : null);
-    if (!markdown || markdown === text) return;
+    const html = isInCode(selected()) ? "" : data.getData("text/html");
+    if (!html && !text.includes("#narrow/")) return;
     event.preventDefault();
-    const { start, end } = selected();
-    // Two steps, so that undoing gives the plain text first.
-    apply({ start, end, text });
-    const pasted = { ...selected(), start, end: start + text.length };
-    apply(/^(```|\|)/.test(markdown) ? asBlock(pasted, markdown) : { ...pasted, text: markdown });
+    void insert(text, html);
   });
 }
 

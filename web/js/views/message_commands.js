@@ -8,7 +8,6 @@ import { fenced } from "../lib/text_edits.js";
 import { conversationTerms, messageTerms } from "../selectors/narrow.js";
 import { userOf } from "../store/users.js";
 import { onDemand } from "./on_demand.js";
-import { selectedMarkdown } from "./paste.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/app.js").Timeline} Timeline */
@@ -41,10 +40,19 @@ export async function markUnreadFrom({ session }, message, timeline) {
   await session.attempt(session.markNarrow(terms, "remove", message.id));
 }
 
+/** What is selected within an element; null if nothing is. @param {Element | null} element */
+function selectedPart(element) {
+  const selection = getSelection();
+  if (!selection || selection.isCollapsed) return null;
+  const range = selection.getRangeAt(0);
+  return element?.contains(range.commonAncestorContainer) ? range.cloneContents() : null;
+}
+
 /** The quotation of a message, or of what is selected of it, as the published clients write it. @param {App} app @param {Message} message @returns {Promise<string>} */
 export async function quotation(app, message) {
-  const selected = selectedMarkdown(document.getElementById(`content-${message.id}`));
-  const content = selected || (await getMessage(message.id, false)).message.content;
+  const selected = selectedPart(document.getElementById(`content-${message.id}`));
+  const markdown = selected && (await import("./paste.js")).markdownOf(selected);
+  const content = markdown || (await getMessage(message.id, false)).message.content;
   const sender = userOf(app.store, message.sender_id);
   return `@_**${sender.full_name}|${sender.user_id}** [said](${linkTo(app, message)}):\n${fenced(content, "quote")}`;
 }

@@ -11,7 +11,7 @@ import { parseHtml } from "./message_content.js";
 
 /** A link to a conversation of this organization in the syntax of messages; null for other texts.
  * @param {import("../store/store.js").Store} store @param {string} text @returns {string | null} */
-export function linkForUrl(store, text) {
+function linkForUrl(store, text) {
   const url = /^https?:\/\/\S+$/.test(text) ? parseUrl(text) : null;
   if (url?.origin !== location.origin || !url.hash.startsWith("#narrow/")) return null;
   const terms = parseNarrow(store, url.hash.slice("#narrow/".length));
@@ -24,29 +24,23 @@ export function linkForUrl(store, text) {
   return near !== undefined && link.startsWith("#**") ? link.replace(/\*\*$/, `@${near}**`) : link;
 }
 
-/** What is selected within an element, as Markdown; empty if nothing is. @param {Element | null} element @returns {string} */
-export function selectedMarkdown(element) {
-  const selection = getSelection();
-  if (!selection || selection.isCollapsed) return "";
-  const range = selection.getRangeAt(0);
-  return element?.contains(range.commonAncestorContainer) ? markdownOf(range.cloneContents()) : "";
-}
-
 /** HTML whose first element keeps spaces and lines, as that of code editors. */
 const PREFORMATTED = /^(?:\s|<!--.*?-->|<meta[^>]*>|<\/?(?:html|head|body)[^>]*>)*<\w+[^>]*\bstyle="[^"]*white-space:\s*pre\s*[;"]/is;
 
 /** What is pasted from a code editor, as code; null for other HTML. @param {string} html @param {string} text @returns {string | null} */
-export function pastedCode(html, text) {
+function pastedCode(html, text) {
   const line = text.trim();
   if (line === "" || !PREFORMATTED.test(html)) return null;
   return /[\n`]/.test(line) ? fenced(text.replace(/\n$/, "")) : `\`${line}\``;
 }
 
-/** @param {string} html @returns {string} */
-export const htmlToMarkdown = (html) => markdownOf(parseHtml(html));
+/** What is pasted, as Markdown; null if it is nothing but text. @param {import("../store/store.js").Store} store @param {string} text
+ * @param {string} html Empty if only the text counts. */
+export const pastedMarkdown = (store, text, html) =>
+  linkForUrl(store, text) ?? (html ? (pastedCode(html, text) ?? markdownOf(parseHtml(html))) : null);
 
 /** @param {DocumentFragment} fragment */
-function markdownOf(fragment) {
+export function markdownOf(fragment) {
   const text = [...fragment.childNodes].map((node) => convert(node, "")).join("");
   return text
     .replace(/\u00a0/g, " ")
