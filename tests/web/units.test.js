@@ -26,7 +26,8 @@ import { destinationOf, directKey, topicKey } from "../../web/js/store/conversat
 import { applyEvents, applyLatest } from "../../web/js/store/events.js";
 import { createFetching, createReplies, createSubscriberLists, createTopicLists } from "../../web/js/store/fetching.js";
 import { createReading } from "../../web/js/store/reading.js";
-import { charactersOf, toned } from "../../web/js/lib/emoji.js";
+import { charactersOf } from "../../web/js/lib/emoji.js";
+import { toned } from "../../web/js/lib/emoji_words.js";
 import { allEmoji, recentEmoji, setSkinTone, takeEmojiNames, textOfEmoji, useEmoji } from "../../web/js/store/emoji.js";
 import { createStore, reset } from "../../web/js/store/store.js";
 import { applyPresences } from "../../web/js/store/users.js";

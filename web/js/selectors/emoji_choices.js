@@ -3,8 +3,8 @@
  * @module
  */
 
-import { MORE_WORDS, POPULAR } from "../lib/emoji.js";
 import { groupEmoji, groupTitles } from "../lib/emoji_groups.js";
+import { MORE_WORDS, POPULAR } from "../lib/emoji_words.js";
 import { t } from "../lib/words.js";
 import { ranked } from "./ranking.js";
 

@@ -3,7 +3,8 @@
  * @module
  */
 
-import { charactersOf, MORE_WORDS, toned, tones } from "../lib/emoji.js";
+import { charactersOf } from "../lib/emoji.js";
+import { MORE_WORDS, toned, tones } from "../lib/emoji_words.js";
 import { asList, parseJson } from "../lib/parse.js";
 import { keep, kept } from "../lib/storage.js";
 

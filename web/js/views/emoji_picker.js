@@ -4,7 +4,8 @@
  */
 
 import { fill, h } from "../lib/dom.js";
-import { charactersOf, toned, tones } from "../lib/emoji.js";
+import { charactersOf } from "../lib/emoji.js";
+import { toned, tones } from "../lib/emoji_words.js";
 import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
 import { emojiSections, findEmoji } from "../selectors/emoji_choices.js";
