@@ -9,8 +9,9 @@ import { asBlock, placeOf } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { keyName } from "../platform/keyboard.js";
 import { attachDrop, attachKeys, attachPaste } from "./editor_input.js";
-import { editorToolbar, showTimeDialog } from "./editor_toolbar.js";
+import { editorToolbar } from "./editor_toolbar.js";
 import { contentElement } from "./message_content.js";
+import { showTimeDialog } from "./on_demand.js";
 import { startUploads } from "./uploads.js";
 
 /** @typedef {import("../../types/app.js").App} App */

@@ -5,10 +5,8 @@
 
 import { h, iconButton } from "../lib/dom.js";
 import { asBlock, asCode, callLink, prefixed, wrapped } from "../lib/text_edits.js";
-import { localInputValue } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { showEmojiPicker } from "./on_demand.js";
-import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../lib/text_edits.js").Selected} Selected */
@@ -76,32 +74,4 @@ function callButton({ store }, insert) {
   if (!server) return null;
   const room = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("");
   return iconButton("video", t("Video call"), { onclick: () => insert(`${callLink(server, room())} `) });
-}
-
-/** Asks for a time. @param {(text: string) => void} insert Gets it in the syntax of messages. */
-export function showTimeDialog(insert) {
-  const input = h("input", {
-    type: "datetime-local",
-    value: localInputValue(new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000)),
-    "aria-label": t("Time"),
-  });
-  showDialog(
-    t("A time that each reader sees in their own time zone"),
-    (close) => [
-      h(
-        "form",
-        {
-          class: "form",
-          onsubmit: (/** @type {Event} */ event) => {
-            event.preventDefault();
-            close();
-            insert(`<time:${new Date(input.value).toISOString().replace(".000", "")}> `);
-          },
-        },
-        input,
-        h("div", { class: "dialog__buttons" }, h("button", { type: "submit", class: "button button--primary" }, t("Insert"))),
-      ),
-    ],
-    { class: "dialog--small" },
-  );
 }

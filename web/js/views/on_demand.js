@@ -38,6 +38,7 @@ export const showReminder = onDemand(async () => (await import("./schedule.js"))
 export const showSnippets = onDemand(async () => (await import("./schedule.js")).showSnippets);
 export const showSendMenu = onDemand(async () => (await import("./send_menu.js")).showSendMenu);
 export const showStatusDialog = onDemand(async () => (await import("./status.js")).showStatusDialog);
+export const showTimeDialog = onDemand(async () => (await import("./time_dialog.js")).showTimeDialog);
 export const showUserCard = onDemand(async () => (await import("./user_card.js")).showUserCard);
 export const showTopicMenu = onDemand(async () => (await import("./topic_actions.js")).showTopicMenu);
 export const showChannelMenu = onDemand(async () => (await import("./topic_actions.js")).showChannelMenu);

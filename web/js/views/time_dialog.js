@@ -1,0 +1,37 @@
+/**
+ * A time for a message.
+ * @module
+ */
+
+import { h } from "../lib/dom.js";
+import { localInputValue } from "../lib/time.js";
+import { t } from "../lib/words.js";
+import { showDialog } from "./popover.js";
+
+/** Asks for a time. @param {(text: string) => void} insert Gets it in the syntax of messages. */
+export function showTimeDialog(insert) {
+  const input = h("input", {
+    type: "datetime-local",
+    value: localInputValue(new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000)),
+    "aria-label": t("Time"),
+  });
+  showDialog(
+    t("A time that each reader sees in their own time zone"),
+    (close) => [
+      h(
+        "form",
+        {
+          class: "form",
+          onsubmit: (/** @type {Event} */ event) => {
+            event.preventDefault();
+            close();
+            insert(`<time:${new Date(input.value).toISOString().replace(".000", "")}> `);
+          },
+        },
+        input,
+        h("div", { class: "dialog__buttons" }, h("button", { type: "submit", class: "button button--primary" }, t("Insert"))),
+      ),
+    ],
+    { class: "dialog--small" },
+  );
+}
