@@ -23,7 +23,6 @@ import { createApp } from "./views/app.js";
 import { applyAppearance } from "./views/appearance.js";
 import { showUnreachable } from "./views/banner.js";
 import { failure } from "./views/boundary.js";
-import { showLogin } from "./views/login.js";
 import { loadOnDemand } from "./views/on_demand.js";
 import { loadOverlays } from "./views/overlays.js";
 import { confirm } from "./views/popover.js";
@@ -50,7 +49,7 @@ async function start() {
   const session = createSession({ matches, requestTerms, tabs });
   const login = async () => {
     void session.offline.erase();
-    await words;
+    const [{ showLogin }] = await Promise.all([import("./views/login.js"), words]);
     await showLogin(root);
     history.replaceState(null, "", nextPath());
     location.reload();
@@ -59,7 +58,7 @@ async function start() {
     if (!isLoggedIn) return;
     isLoggedIn = false;
     if (session.store.selfId) location.reload();
-    else void login();
+    else void login().catch(fail);
   });
   // Visitors do not see what a session has left.
   if (!csrfToken()) void session.offline.erase();
@@ -170,7 +169,10 @@ async function start() {
   bridge()?.on_event?.("show-notification-settings", () => go("settings/notifications"));
 }
 
-start().catch((error) => {
+/** @param {unknown} error */
+function fail(error) {
   console.error("the page cannot be shown", error);
   root.replaceChildren(failure(t("This page")));
-});
+}
+
+start().catch(fail);
