@@ -9,8 +9,9 @@ import { h } from "../lib/dom.js";
 import { signal } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { sentence, t } from "../lib/words.js";
+import { field, followChanges, form, row, rows, submitButton } from "./form_parts.js";
 import { later } from "./load_state.js";
-import { button, field, followChanges, form, row, rows, submitButton } from "./parts.js";
+import { button } from "./parts.js";
 import { confirm, showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */

@@ -8,8 +8,9 @@ import { h } from "../lib/dom.js";
 import { signal } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
+import { row, rows } from "./form_parts.js";
 import { later } from "./load_state.js";
-import { button, row, rows } from "./parts.js";
+import { button } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../lib/dom.js").Child} Child */

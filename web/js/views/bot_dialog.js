@@ -8,7 +8,8 @@ import { upload } from "../api/upload.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { roleNames } from "../selectors/roles.js";
-import { avatar, button, field, form, select, submitButton } from "./parts.js";
+import { field, form, submitButton } from "./form_parts.js";
+import { avatar, button, select } from "./parts.js";
 import { pickerField, userChooser } from "./pickers.js";
 import { confirm, showDialog } from "./popover.js";
 

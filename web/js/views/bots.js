@@ -9,8 +9,9 @@ import { t } from "../lib/words.js";
 import { may } from "../store/lists.js";
 import { showKeyFile } from "./account.js";
 import { editBot, INCOMING, OUTGOING, payloads } from "./bot_dialog.js";
+import { field, form, live, row, rows, submitButton } from "./form_parts.js";
 import { showWebhook } from "./integrations.js";
-import { avatar, button, field, form, live, row, rows, select, submitButton } from "./parts.js";
+import { avatar, button, select } from "./parts.js";
 import { confirm } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */

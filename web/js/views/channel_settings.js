@@ -12,26 +12,13 @@ import { go } from "../platform/router.js";
 import { channelOf } from "../store/channels.js";
 import { isInGroup } from "../store/lists.js";
 import { userOf } from "../store/users.js";
+import { checkbox, field, followChanges, form, lineForm, live, row, rows, submitButton } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
 import { later } from "./load_state.js";
 import { membersPicker } from "./members_picker.js";
 import { contentElement } from "./message_content.js";
 import { retentionField } from "./organization_rules.js";
-import {
-  avatar,
-  button,
-  channelIcon,
-  checkbox,
-  field,
-  followChanges,
-  form,
-  lineForm,
-  live,
-  row,
-  rows,
-  select,
-  submitButton,
-} from "./parts.js";
+import { avatar, button, channelIcon, select } from "./parts.js";
 import { confirm } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */

@@ -12,10 +12,11 @@ import { t } from "../lib/words.js";
 import { channelOf } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { channelKinds, channelSettings, kindParams, subscriptionButton, topicsPolicies } from "./channel_settings.js";
+import { checkbox, field, form } from "./form_parts.js";
 import { membersPicker } from "./members_picker.js";
 import { textOf } from "./message_content.js";
 import { showRoutedDialog } from "./panes.js";
-import { channelIcon, checkbox, field, form, select } from "./parts.js";
+import { channelIcon, select } from "./parts.js";
 import { pickerField } from "./pickers.js";
 
 /** @typedef {import("../../types/app.js").App} App */

@@ -11,9 +11,10 @@ import { t } from "../lib/words.js";
 import { namesOf } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
+import { actionRow } from "./form_parts.js";
 import { textOf } from "./message_content.js";
 import { showNewTime } from "./on_demand.js";
-import { actionRow, keepFocus } from "./parts.js";
+import { keepFocus } from "./parts.js";
 import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */

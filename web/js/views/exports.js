@@ -10,8 +10,9 @@ import { effect, untracked } from "../lib/signal.js";
 import { relativeTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { applyLatest } from "../store/events.js";
+import { field, live, row, rows } from "./form_parts.js";
 import { createLoad } from "./load_state.js";
-import { button, field, live, ownPath, row, rows, select } from "./parts.js";
+import { button, ownPath, select } from "./parts.js";
 import { confirm } from "./popover.js";
 import { exportConsent, settingControls } from "./setting_controls.js";
 

@@ -9,9 +9,10 @@ import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
 import { groupName, groupOf, groupRights } from "../selectors/group_settings.js";
 import { userOf } from "../store/users.js";
+import { field, form, lineForm, live, row, rows, submitButton } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
 import { membersPicker } from "./members_picker.js";
-import { avatar, button, field, form, lineForm, live, row, rows, submitButton } from "./parts.js";
+import { avatar, button } from "./parts.js";
 import { groupsPicker } from "./pickers.js";
 import { confirm } from "./popover.js";
 

@@ -10,10 +10,11 @@ import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
 import { groupRights } from "../selectors/group_settings.js";
 import { may } from "../store/lists.js";
+import { field, form, live, row, rows } from "./form_parts.js";
 import { groupPage } from "./group_page.js";
 import { membersPicker } from "./members_picker.js";
 import { showRoutedDialog } from "./panes.js";
-import { button, field, form, live, row, rows } from "./parts.js";
+import { button } from "./parts.js";
 import { groupsPicker, pickerField } from "./pickers.js";
 
 /** @typedef {import("../../types/app.js").App} App */

@@ -11,7 +11,8 @@ import { ranked } from "../selectors/ranking.js";
 import { eventName, shortNameFor, webhookUrl } from "../selectors/webhooks.js";
 import { may } from "../store/lists.js";
 import { INCOMING } from "./bot_dialog.js";
-import { actionRow, button, checkbox, field, form, select, submitButton } from "./parts.js";
+import { actionRow, checkbox, field, form, submitButton } from "./form_parts.js";
+import { button, select } from "./parts.js";
 import { channelChooser, pickerField, topicChooser } from "./pickers.js";
 import { showDialog } from "./popover.js";
 

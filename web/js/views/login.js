@@ -7,7 +7,8 @@ import { csrfToken } from "../api/client.js";
 import { logIn, serverSettings } from "../api/endpoints.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
-import { field, ownPath } from "./parts.js";
+import { field } from "./form_parts.js";
+import { ownPath } from "./parts.js";
 
 /** Shows the page, and goes on once the session has begun. @param {HTMLElement} root @returns {Promise<void>} */
 export async function showLogin(root) {

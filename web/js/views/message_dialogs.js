@@ -14,9 +14,10 @@ import { holdKeys } from "../platform/keyboard.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { createEditor } from "./editor.js";
+import { field, form, submitButton } from "./form_parts.js";
 import { later } from "./load_state.js";
 import { contentElement } from "./message_content.js";
-import { avatar, field, form, select, submitButton } from "./parts.js";
+import { avatar, select } from "./parts.js";
 import { confirm, showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */

@@ -6,7 +6,8 @@
 import { updateMessage } from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
-import { checkbox, field, select } from "./parts.js";
+import { checkbox, field } from "./form_parts.js";
+import { select } from "./parts.js";
 import { channelChooser, pickerField, topicChooser } from "./pickers.js";
 import { showDialog } from "./popover.js";
 

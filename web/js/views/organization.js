@@ -9,6 +9,7 @@ import { t } from "../lib/words.js";
 import { membersOf } from "../store/lists.js";
 import { auditLog } from "./audit_log.js";
 import { dataExports } from "./exports.js";
+import { checkbox, field, live } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
 import { channelFolders, customEmoji, defaultChannels, linkifiers, playgrounds, profileFields } from "./organization_lists.js";
 import { bots, people } from "./organization_people.js";
@@ -16,7 +17,7 @@ import { organizationProfile, welcomeMessage } from "./organization_profile.js";
 import { allowedDomains, closing, noticeChannels, retentionField, videoCalls } from "./organization_rules.js";
 import { FOR_OWNERS, organizationChoices, organizationPermissions, organizationSwitches } from "./organization_tables.js";
 import { showPanes } from "./panes.js";
-import { checkbox, field, live, select } from "./parts.js";
+import { select } from "./parts.js";
 import { emailSettings, languageSetting, notificationSettings, preferences, privacySettings, settingControls } from "./setting_controls.js";
 
 /** @typedef {import("../../types/app.js").App} App */

@@ -9,21 +9,8 @@ import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
 import { asObject, parseJson } from "../lib/parse.js";
 import { t } from "../lib/words.js";
-import {
-  button,
-  channelIcon,
-  checkbox,
-  emojiElement,
-  field,
-  form,
-  lineForm,
-  live,
-  orderedRows,
-  row,
-  rows,
-  select,
-  submitButton,
-} from "./parts.js";
+import { checkbox, field, form, lineForm, live, orderedRows, row, rows, submitButton } from "./form_parts.js";
+import { button, channelIcon, emojiElement, select } from "./parts.js";
 import { channelChooser, pickerField } from "./pickers.js";
 import { confirm, showDialog } from "./popover.js";
 

@@ -7,7 +7,8 @@ import * as api from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { membersOf } from "../store/lists.js";
-import { button, field, followChanges, form, live, ownPath, submitButton } from "./parts.js";
+import { field, followChanges, form, live, submitButton } from "./form_parts.js";
+import { button, ownPath } from "./parts.js";
 import { pictureInput } from "./setting_controls.js";
 
 /** @typedef {import("../../types/app.js").App} App */

@@ -9,7 +9,8 @@ import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { retentionChoices } from "../selectors/retention.js";
 import { membersOf } from "../store/lists.js";
-import { button, checkbox, field, lineForm, live, row, rows, select } from "./parts.js";
+import { checkbox, field, lineForm, live, row, rows } from "./form_parts.js";
+import { button, select } from "./parts.js";
 import { channelChooser, pickerField } from "./pickers.js";
 import { ask, confirm } from "./popover.js";
 

@@ -6,7 +6,8 @@
 import * as api from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
-import { button, field, form, submitButton } from "./parts.js";
+import { field, form, submitButton } from "./form_parts.js";
+import { button } from "./parts.js";
 import { showDialog } from "./popover.js";
 import { profileField } from "./profile_field.js";
 

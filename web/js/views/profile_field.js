@@ -6,7 +6,8 @@
 import { h } from "../lib/dom.js";
 import { asList, asObject, parseJson } from "../lib/parse.js";
 import { t } from "../lib/words.js";
-import { field, select } from "./parts.js";
+import { field } from "./form_parts.js";
+import { select } from "./parts.js";
 import { userPicker } from "./pickers.js";
 
 /** Kinds of profile fields, by their numbers in the interface. */

@@ -10,7 +10,8 @@ import { keep, kept } from "../lib/storage.js";
 import { t } from "../lib/words.js";
 import { askPermission } from "../platform/notifications.js";
 import { pushObstacle, subscribePush, unsubscribePush } from "../platform/push.js";
-import { button, checkbox } from "./parts.js";
+import { checkbox } from "./form_parts.js";
+import { button } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 

@@ -7,7 +7,8 @@ import { createReminder, createSnippet, deleteSnippet, editScheduled, scheduleMe
 import { h, iconButton } from "../lib/dom.js";
 import { fullTime, localInputValue } from "../lib/time.js";
 import { t } from "../lib/words.js";
-import { actionRow, button, field, form, live, rows, submitButton } from "./parts.js";
+import { actionRow, field, form, live, rows, submitButton } from "./form_parts.js";
+import { button } from "./parts.js";
 import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */

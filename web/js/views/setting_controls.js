@@ -6,7 +6,8 @@
 import { upload } from "../api/upload.js";
 import { h } from "../lib/dom.js";
 import { LANGUAGES, t } from "../lib/words.js";
-import { checkbox, field, select } from "./parts.js";
+import { checkbox, field } from "./form_parts.js";
+import { select } from "./parts.js";
 
 /** A switch, or a choice between values; or the heading of those that follow.
  * @typedef {[string, string] | [string, string, [string | number | boolean, string][], string?] | string} Setting */

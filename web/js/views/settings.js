@@ -10,8 +10,9 @@ import { t } from "../lib/words.js";
 import { askPermission, permission, playSound } from "../platform/notifications.js";
 import { account, closeAccount, devices } from "./account.js";
 import { showBots } from "./bots.js";
+import { field, followChanges, form, live, submitButton } from "./form_parts.js";
 import { showPanes } from "./panes.js";
-import { avatar, button, field, followChanges, form, live, submitButton } from "./parts.js";
+import { avatar, button } from "./parts.js";
 import { profileField } from "./profile_field.js";
 import { pushLines } from "./push.js";
 import {

@@ -9,8 +9,9 @@ import { t } from "../lib/words.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
+import { lineForm, live, row, rows } from "./form_parts.js";
 import { later } from "./load_state.js";
-import { button, lineForm, live, row, rows, select } from "./parts.js";
+import { button, select } from "./parts.js";
 import { confirm } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */

@@ -8,7 +8,8 @@ import { fill, h, icon } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
 import { t } from "../lib/words.js";
 import { showEmojiPicker } from "./emoji_picker.js";
-import { emojiElement, field } from "./parts.js";
+import { field } from "./form_parts.js";
+import { emojiElement } from "./parts.js";
 import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */

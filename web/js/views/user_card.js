@@ -12,9 +12,10 @@ import { locale, t } from "../lib/words.js";
 import { mayResetPassword, roleNames } from "../selectors/roles.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
 import { mentionName, presenceOf, userOf } from "../store/users.js";
+import { live } from "./form_parts.js";
 import { later } from "./load_state.js";
 import { parseHtml } from "./message_content.js";
-import { avatar, button, emojiElement, live, ownPath, presenceDot } from "./parts.js";
+import { avatar, button, emojiElement, ownPath, presenceDot } from "./parts.js";
 import { closePopover, confirm, showDialog, showPopover } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */

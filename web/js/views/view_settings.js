@@ -7,7 +7,7 @@ import * as api from "../api/endpoints_on_demand.js";
 import { h, iconButton } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { chosenViews } from "../selectors/sidebar_rows.js";
-import { checkbox, field, form, live, row, rows, submitButton } from "./parts.js";
+import { checkbox, field, form, live, row, rows, submitButton } from "./form_parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 

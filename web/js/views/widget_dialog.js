@@ -5,7 +5,7 @@
 
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
-import { field, form, submitButton } from "./parts.js";
+import { field, form, submitButton } from "./form_parts.js";
 import { showDialog } from "./popover.js";
 
 /** @param {import("../../types/app.js").Editor} editor @param {"poll" | "todo"} kind */

@@ -1,0 +1,161 @@
+/**
+ * Parts of forms and of lists in overlays.
+ * @module
+ */
+
+import { fill, h, iconButton } from "../lib/dom.js";
+import { effect } from "../lib/signal.js";
+import { t } from "../lib/words.js";
+import { isComposing } from "../platform/keyboard.js";
+import { keepFocus } from "./parts.js";
+
+/** @typedef {import("../lib/dom.js").Child} Child */
+
+/** A labelled field of a form.
+ * @param {string} label @param {HTMLElement} control @param {string} [hint] */
+export function field(label, control, hint) {
+  control.id ||= `f${Math.random().toString(36).slice(2)}`;
+  if (hint) control.setAttribute("aria-describedby", `${control.id}-hint`);
+  return h(
+    "div",
+    { class: "field" },
+    h("label", { for: control.id }, label),
+    control,
+    hint && h("p", { class: "field__hint", id: `${control.id}-hint` }, hint),
+  );
+}
+
+/** A checkbox with its label. @param {string} label @param {boolean} checked @param {(checked: boolean) => void} [onchange] @param {{ disabled?: boolean }} [more] */
+export function checkbox(label, checked, onchange, { disabled = false } = {}) {
+  const input = h("input", { type: "checkbox", checked, disabled, onchange: () => onchange?.(input.checked) });
+  return h("label", { class: "checkbox" }, input, h("span", null, label));
+}
+
+/** @param {string} label */
+export const submitButton = (label) => h("div", null, h("button", { type: "submit", class: "button button--primary" }, label));
+
+/** A form whose submission stays on the page; as a column of fields, or as one line.
+ * @param {() => unknown} run @param {Child[]} children */
+export const form = (run, ...children) => formOf("form", run, children);
+/** @param {() => unknown} run @param {Child[]} children */
+export const lineForm = (run, ...children) => formOf("inline", run, children);
+
+/** @param {string} name @param {() => unknown} run @param {Child[]} children */
+function formOf(name, run, children) {
+  const onsubmit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    void run();
+  };
+  return h("form", { class: name, onsubmit }, children);
+}
+
+/** A list of rows, or a sentence if there are none. @param {Child[]} items @param {string} [otherwise] */
+export const rows = (items, otherwise) =>
+  items.length === 0 && otherwise ? h("p", { class: "muted" }, otherwise) : h("ul", { class: "rows" }, items);
+
+/** A row of a list: a title with what is to be known of it, and controls. @param {Child} title @param {Child} detail @param {Child[]} controls */
+export const row = (title, detail, ...controls) =>
+  h(
+    "li",
+    { class: "row" },
+    h("div", { class: "row__main" }, h("strong", null, title), detail && h("span", { class: "muted" }, detail)),
+    controls,
+  );
+
+/** A row of a list that does something when it is clicked. @param {() => unknown} run @param {Child[]} content @param {Child} controls @param {string} [tooltip] */
+export const actionRow = (run, content, controls, tooltip) =>
+  h(
+    "li",
+    { class: "row" },
+    h("button", { type: "button", class: "row__main", title: tooltip, onclick: () => void run() }, content),
+    controls,
+  );
+
+/** Rows that can be moved up and down. @template T
+ * @param {T[]} items @param {(item: T) => number} idOf @param {(item: T) => HTMLElement} render @param {((ids: number[]) => unknown) | false} reorder False: they cannot. */
+export function orderedRows(items, idOf, render, reorder) {
+  const ids = items.map(idOf);
+  return rows(
+    items.map((item, at) => {
+      const element = render(item);
+      const swapped = (/** @type {number} */ other) => ids.with(at, ids[other]).with(other, ids[at]);
+      if (reorder) {
+        element.prepend(
+          iconButton("chevron", t("Move up"), { class: "is-turned", disabled: at === 0, onclick: () => void reorder(swapped(at - 1)) }),
+          iconButton("chevron", t("Move down"), { disabled: at === ids.length - 1, onclick: () => void reorder(swapped(at + 1)) }),
+        );
+      }
+      return element;
+    }),
+  );
+}
+
+/** Shows in fields what others change, so that saving does not undo it, unless it is being changed here as well.
+ * @param {() => void} listen Reads what changes. @param {[HTMLInputElement | HTMLTextAreaElement, () => string][]} fields With their current values. */
+export function followChanges(listen, fields) {
+  const shown = fields.map(([, current]) => current());
+  effect(() => {
+    listen();
+    for (const [index, [input, current]] of fields.entries()) {
+      const now = current();
+      if (input.value === shown[index]) input.value = now;
+      shown[index] = now;
+    }
+  });
+}
+
+/** @typedef {HTMLInputElement | HTMLTextAreaElement} TextField */
+
+/** What is typed into a combobox is a search: only what is chosen is saved. */
+const TEXT_FIELDS = "textarea, input:not([type=checkbox], [type=radio], [type=file], [role=combobox])";
+
+/** @param {TextField} input */
+const labelOf = (input) => input.labels?.[0]?.textContent || input.ariaLabel || input.placeholder;
+
+/** Puts what is half written into fields that took the place of others. Browsers do not count that as a change, which saves the text.
+ * @param {HTMLElement} host @param {Map<string, string>} written By label. */
+function restoreWritten(host, written) {
+  for (const input of /** @type {NodeListOf<TextField>} */ (host.querySelectorAll(TEXT_FIELDS))) {
+    const label = labelOf(input);
+    const text = written.get(label);
+    if (text === undefined) continue;
+    input.value = text;
+    const save = () => written.has(label) && input.dispatchEvent(new Event("change", { bubbles: true }));
+    input.addEventListener("focusout", save, { once: true });
+    input.addEventListener("keydown", (event) => {
+      const pressed = /** @type {KeyboardEvent} */ (event);
+      const isEnter = pressed.key === "Enter" && input.matches("input") && !isComposing(pressed);
+      // What is typed here is a change for browsers as well.
+      if (isEnter && input.value === text) save();
+    });
+  }
+}
+
+/** A part of a page that is drawn again when what it reads has changed; what is half written in its fields stays.
+ * @param {() => Child} render */
+export function live(render) {
+  const element = h("div", { class: "form" });
+  /** The text that changes of a field will save, by label. @type {Map<string, string>} */
+  const written = new Map();
+  element.addEventListener("input", ({ target }) => {
+    const input = /** @type {TextField} */ (target);
+    if (input.matches(TEXT_FIELDS)) written.set(labelOf(input), input.value);
+  });
+  let isDrawing = false;
+  const changed = (/** @type {Event} */ event) => {
+    // A field that is removed counts as left.
+    if (isDrawing) event.stopPropagation();
+    else written.delete(labelOf(/** @type {TextField} */ (event.target)));
+  };
+  element.addEventListener("change", changed, true);
+  effect(() => {
+    const next = render();
+    keepFocus(element, () => {
+      isDrawing = true;
+      fill(element, next);
+      isDrawing = false;
+      restoreWritten(element, written);
+    });
+  });
+  return element;
+}
