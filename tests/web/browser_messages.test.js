@@ -410,6 +410,21 @@ describe("a dialog that is still loading", () => {
     await untilEqual(ada, ".composer .editor__text", (area) => [area.value, area.selectionStart], ["So: **Bold** words follow", 25]);
   });
 
+  it("is not waited for by messages: a poll is shown when its module is there", { skip: IS_FIREFOX }, async () => {
+    const { id } = await bench.server.send("Bob", "general", "teatime", "/poll Tea?\nYes\nNo");
+    await bench.server.send("Bob", "general", "teatime", "Please vote");
+    const { ada, held } = await openHolding(/\/(widgets|later)\.js$/);
+    await go(ada, await at("general", "teatime"));
+    await untilText(ada, ".message-row", "Please vote");
+    await untilText(ada, `[data-id="${id}"] .widget`, "Loading…");
+    await eventually(() => assert.equal(held.length, 1));
+    await bench.server.call("Cleo", "POST", "/submessage", { message_id: id, msg_type: "widget", content: JSON.stringify({ type: "vote", key: "canned,0", vote: 1 }) });
+    await held[0].continue();
+    await untilText(ada, `[data-id="${id}"] .widget__names`, "Cleo");
+    await click(ada, `[data-id="${id}"] .widget__vote`);
+    await untilText(ada, `[data-id="${id}"] .widget__names`, "Ada");
+  });
+
   it("has them also while the text of the message is fetched", async () => {
     const { id } = await bench.server.send("Ada", "general", "slower", "to be fetched");
     const ada = await as("Ada", await at("general", "slower"));

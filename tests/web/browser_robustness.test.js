@@ -52,6 +52,7 @@ describe("one message does not hide the others", () => {
     ids.push((await bench.server.send("Ada", "general", "odd", "after")).id);
     const ada = await as("Ada", await at("general", "odd"));
     await untilRows(ada, ids);
+    await until(ada, () => [...document.querySelectorAll(".message-row .widget")].every((widget) => widget.textContent !== "Loading…"));
     const text = await onElement(ada, ".timeline__list", (list) => list.textContent);
     assert.match(text, /before.*after/s);
     assert.doesNotMatch(text, /cannot be shown|\[object|undefined/);

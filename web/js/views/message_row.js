@@ -16,7 +16,6 @@ import { userOf } from "../store/users.js";
 import { contentElement } from "./message_content.js";
 import { avatar, channelIcon, guestBadge } from "./parts.js";
 import { reactionsElement } from "./reactions.js";
-import { widgetElement } from "./widgets.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../selectors/timeline_rows.js").Row} Row */
@@ -113,13 +112,16 @@ export function messageRow(app, row, match) {
           ),
         ),
   );
-  // Who cannot see hears what it says.
-  const content = element.querySelector(".content");
-  if (content) {
-    content.id = `content-${message.id}`;
-    element.setAttribute("aria-describedby", content.id);
-  }
+  describe(element, message.id);
   return element;
+}
+
+/** Those who cannot see the row hear its content. @param {Element} row @param {number} id */
+function describe(row, id) {
+  const content = row.querySelector(".content");
+  if (!content) return;
+  content.id = `content-${id}`;
+  row.setAttribute("aria-describedby", content.id);
 }
 
 const contentError = () => h("p", { class: "content message-row__hidden" }, t("This message cannot be shown."));
@@ -170,10 +172,37 @@ export function carryOver(old, next) {
   for (const [index, spoiler] of next.querySelectorAll("details").entries()) spoiler.open = spoilers[index]?.open ?? false;
 }
 
-/** @param {App} app @param {Message} message @param {{ match_content?: string } | undefined} match */
+/** The module of widgets, once a message has needed it. @type {typeof import("./widgets.js") | null} */
+let widgets = null;
+
+/** Stands in the place of a widget until the module of widgets is there.
+ * @param {App} app @param {Message} message @param {{ match_content?: string } | undefined} match */
+function pendingWidget(app, message, match) {
+  const element = h("div", { class: "widget" }, t("Loading…"));
+  const show = () => {
+    const row = element.closest(".message-row");
+    // Others may have voted meanwhile.
+    const current = app.store.messages.byId.get(message.id) ?? message;
+    element.replaceWith(drawRow(() => body(app, current, match), contentError));
+    if (row) describe(row, message.id);
+  };
+  void import("./widgets.js").then(
+    (loaded) => {
+      widgets = loaded;
+      show();
+    },
+    () => element.replaceChildren(t("This could not be loaded. Please load the page again.")),
+  );
+  return element;
+}
+
+/** @param {App} app @param {Message} message @param {{ match_content?: string } | undefined} match @returns {HTMLElement} */
 function body(app, message, match) {
-  const widget = message.submessages?.length > 0 ? widgetElement(app, message) : null;
-  if (widget) return widget;
+  if (message.submessages?.length > 0) {
+    if (!widgets) return pendingWidget(app, message, match);
+    const widget = widgets.widgetElement(app, message);
+    if (widget) return widget;
+  }
   const content = contentElement(app, match?.match_content ?? message.content, message);
   if (message.content.length < LONG && message.content.split("\n").length < LONG / 100) return content;
   content.classList.add("is-long");
