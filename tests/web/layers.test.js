@@ -45,6 +45,18 @@ it("no module imports itself by way of others", () => {
   assert.deepEqual(circles, []);
 });
 
+it("the start imports nothing that is loaded on demand", () => {
+  const start = new Set();
+  const follow = (path) => {
+    if (start.has(path)) return;
+    start.add(path);
+    for (const target of importsOf(path)) follow(join(dirname(path), target));
+  };
+  for (const entry of ["js/early.js", "js/main.js"]) follow(entry);
+  const onDemand = FILES.flatMap((path) => laterImportsOf(path).map((target) => join(dirname(path), target)));
+  assert.deepEqual(onDemand.filter((path) => start.has(path)), []);
+});
+
 it("only the api asks the server, and only views have elements", () => {
   const wrong = [];
   for (const path of FILES) {
