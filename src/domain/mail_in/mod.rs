@@ -17,7 +17,7 @@ pub use self::deliver::{Recipient, deliver};
 pub use self::mime::{Mail, OwnMail, Unreadable, read};
 
 use crate::auth::Caller;
-use crate::domain::{notices, rows, users};
+use crate::domain::{bots, notices, rows, users};
 use crate::error::{ApiError, ApiResult};
 use crate::types::UserId;
 use rusqlite::Connection;
@@ -29,16 +29,13 @@ pub fn gateway(connection: &Connection) -> ApiResult<UserId> {
     Ok(gateway.user_id)
 }
 
-/// Checks that messages of mails for a user may have this sender: the user, or a bot of theirs; for administrators, any bot.
+/// Checks that messages of mails for a user may have this sender: the user, or a bot of which the user may have the key. Who
+/// has the address sends as the bot, like who has the key.
 pub fn check_may_send_as(connection: &Connection, caller: &Caller, sender_id: UserId) -> ApiResult<()> {
     if sender_id == caller.user_id {
         return Ok(());
     }
     let bot = rows::user::by_id(connection, sender_id)?.filter(|user| user.is_bot() && !user.is_system_bot);
     let bot = bot.ok_or_else(|| ApiError::bad_request("No such bot"))?;
-    if bot.bot_owner_id == Some(caller.user_id) || caller.role.is_administrator() {
-        Ok(())
-    } else {
-        Err(ApiError::insufficient_permission())
-    }
+    bots::rules::check_fully_administers(connection, caller, &bot)
 }

@@ -3,6 +3,7 @@
 use super::{Mailer, address_of, bare, last, mail, newest, send, start};
 use crate::uploads::load;
 use serde_json::json;
+use teamchat::domain::groups::system::SystemGroup;
 
 // conformance: channel-71
 #[tokio::test]
@@ -81,6 +82,37 @@ async fn the_sender_may_be_the_caller_or_a_bot_of_theirs() {
     let before = newest(&bob, 1).await[0]["id"].clone();
     send(listener, &email, &mail("tides", "not hers")).await;
     assert_eq!(newest(&bob, 1).await[0]["id"], before);
+}
+
+/// An address is a way to act as the bot, as its key is: of the bot of an owner, administrators have neither.
+#[tokio::test]
+async fn addresses_of_bots_are_for_those_who_may_have_the_key() {
+    let (server, listener) = start().await;
+    let (olga, adam) = (server.owner().await, server.administrator("adam").await);
+    let (ada, guest) = (server.member("ada").await, server.guest("guest").await);
+    let stream_id = server.channel("quay", &[&olga, &adam, &ada, &guest]).await;
+    let only_owners = json!({"can_send_message_group": {"new": SystemGroup::Owners.id()}});
+    olga.patch(&format!("/streams/{stream_id}"), only_owners).await.ok();
+    let (of_olga, of_ada) = (server.bot("helper", &olga).await, server.bot("other", &ada).await);
+    let path = format!("/streams/{stream_id}/email_address");
+    let refused = adam.get(&path, json!({"sender_id": of_olga.user_id})).await;
+    refused.error(400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner");
+    address_of(&adam, stream_id, json!({"sender_id": of_ada.user_id})).await;
+
+    // Guests do not see the keys of their bots.
+    server
+        .sql(&format!("UPDATE user SET bot_owner_id = {} WHERE user_id = {}", guest.user_id, of_ada.user_id))
+        .await;
+    let refused = guest.get(&path, json!({"sender_id": of_ada.user_id})).await;
+    refused.error(400, "BAD_REQUEST", "Insufficient permission");
+
+    // An address ends with the right to have one.
+    let email = address_of(&olga, stream_id, json!({"sender_id": of_olga.user_id})).await;
+    send(listener, &email, &mail("tides", "of an owner")).await;
+    assert_eq!(last(&ada).await.1, "From: Ann <ann@example.org>\nof an owner");
+    server.sql(&format!("UPDATE channel_email SET asker_id = {}", adam.user_id)).await;
+    send(listener, &email, &mail("tides", "of an administrator")).await;
+    assert_eq!(last(&ada).await.1, "From: Ann <ann@example.org>\nof an owner");
 }
 
 // conformance: channel-73
