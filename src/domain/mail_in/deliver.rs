@@ -5,7 +5,7 @@ use crate::auth::{Caller, Ctx};
 use crate::domain::files::references;
 use crate::domain::mail_addresses::parts::Parts;
 use crate::domain::mail_addresses::{MailTarget, count_use, find};
-use crate::domain::mail_in::mime::{Attachment, Mail, MailKind};
+use crate::domain::mail_in::mime::{Mail, MailKind};
 use crate::domain::mail_in::{check_may_send_as, content, gateway, subject};
 use crate::domain::messages::create::{OutgoingMessage, send, store_and_emit};
 use crate::domain::messages::destination::{self, Destination, check_may_post, check_topic, read_topic};
@@ -14,7 +14,7 @@ use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::domain::rows::channel::TopicsPolicy;
 use crate::domain::uploads::UploadLimits;
-use crate::domain::{access, messages, notices, rows, uploads};
+use crate::domain::{access, files, messages, notices, rows, uploads};
 use crate::error::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{Author, MailPattern, MessageId, Origin, StreamId, Topic, UserId};
@@ -164,18 +164,25 @@ async fn to_channel(app: &Arc<App>, mail: &Arc<Mail>, parts: &Parts, to: ToChann
             Ok::<_, ApiError>((sender, destination))
         })
         .await?;
-    let message = prepare(app, mail, parts, &sender, destination).await?;
-    let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
-        let mut sender = to.sender(tx)?;
-        sender.reload(tx)?;
-        let channel = message.destination.clone();
-        sender.send(tx, message)?;
-        if let Destination::Channel(stream, _) = channel {
-            notices::bots::channel_without_subscribers(tx, &sender.caller, &stream)?;
-        }
-        Ok(())
-    };
-    app.writer.run(job).await
+    let mut files = SavedFiles::default();
+    let sent = async {
+        files.save(app, mail, &sender).await?;
+        let message = prepare(app, mail, parts, &sender, destination, &files.links).await?;
+        let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+            let mut sender = to.sender(tx)?;
+            sender.reload(tx)?;
+            let channel = message.destination.clone();
+            sender.send(tx, message)?;
+            if let Destination::Channel(stream, _) = channel {
+                notices::bots::channel_without_subscribers(tx, &sender.caller, &stream)?;
+            }
+            Ok(())
+        };
+        app.writer.run(job).await
+    }
+    .await;
+    files.delete_unlinked(app).await;
+    sent
 }
 
 async fn reply(
@@ -217,16 +224,23 @@ async fn send_reply(
     mut sender: Sender,
     (destination, message_id): (Destination, MessageId),
 ) -> ApiResult<()> {
-    let mut message = prepare(app, mail, parts, &sender, destination).await?;
-    message.read_by_sender = true;
-    let parts = parts.clone();
-    let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
-        sender.reload(tx)?;
-        check_readable(tx.ctx(&sender.caller), message_id)?;
-        count_use(tx, &parts)?;
-        sender.send(tx, message)
-    };
-    app.writer.run(job).await
+    let mut files = SavedFiles::default();
+    let sent = async {
+        files.save(app, mail, &sender).await?;
+        let mut message = prepare(app, mail, parts, &sender, destination, &files.links).await?;
+        message.read_by_sender = true;
+        let parts = parts.clone();
+        let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+            sender.reload(tx)?;
+            check_readable(tx.ctx(&sender.caller), message_id)?;
+            count_use(tx, &parts)?;
+            sender.send(tx, message)
+        };
+        app.writer.run(job).await
+    }
+    .await;
+    files.delete_unlinked(app).await;
+    sent
 }
 
 /// The conversation that a message is in now.
@@ -288,17 +302,17 @@ async fn report(app: &App, user_id: UserId, destination: Destination, reason: St
     app.writer.run(job).await
 }
 
-/// Saves the files of a mail, and renders its message.
+/// Renders the message of a mail, with links to its files.
 async fn prepare(
     app: &Arc<App>,
     mail: &Arc<Mail>,
     parts: &Parts,
     sender: &Sender,
     destination: Destination,
+    links: &[String],
 ) -> ApiResult<OutgoingMessage> {
-    let links = save_files(app, mail, sender).await?;
     let owner = sender.poster.quota_owner();
-    let (read, options) = (Arc::clone(mail), parts.options);
+    let (read, options, links) = (Arc::clone(mail), parts.options, links.to_vec());
     let converted = app.pools.rendering.run(Some(owner), move || content::markdown(&read, options, &links));
     let text = messages::rules::content(&converted.await?)?;
     let (sender, now) = (sender.clone(), app.clock.seconds());
@@ -320,35 +334,58 @@ async fn prepare(
     .await
 }
 
-/// Saves the files of a mail as uploads of its sender, within the limits of the poster, and returns links to them.
-async fn save_files(app: &Arc<App>, mail: &Mail, sender: &Sender) -> ApiResult<Vec<String>> {
-    let limits = UploadLimits::of(&app.options, &sender.poster);
-    let mut links = Vec::new();
-    for file in &mail.attachments {
-        links.push(save_file(app, file, &sender.caller, limits).await?);
-    }
-    Ok(links)
+/// The files of a mail, before its message is sent.
+#[derive(Default)]
+struct SavedFiles {
+    /// Links to them. A file that is refused has the reason in place of the link.
+    links: Vec<String>,
+    /// The ids of those that were saved.
+    ids: Vec<i64>,
 }
 
-/// Saves a file, and returns a link to it. A file that is refused has the reason in place of the link.
-async fn save_file(
-    app: &Arc<App>,
-    file: &Attachment,
-    owner: &Caller,
-    limits: UploadLimits,
-) -> ApiResult<String> {
-    let named = (file.name.as_str(), file.content_type.as_deref());
-    match uploads::save(app, owner, limits, named, file.content.clone()).await {
-        Ok(row) => {
-            let name = link_text(&row.name);
-            let name = if name.trim().is_empty() { "file" } else { &name };
-            Ok(format!("[{name}](/user_uploads/{})", row.path_id))
+impl SavedFiles {
+    /// Saves the files as uploads of the sender, within the limits of the poster.
+    async fn save(&mut self, app: &Arc<App>, mail: &Mail, sender: &Sender) -> ApiResult<()> {
+        let limits = UploadLimits::of(&app.options, &sender.poster);
+        for file in &mail.attachments {
+            let named = (file.name.as_str(), file.content_type.as_deref());
+            let link = match uploads::save(app, &sender.caller, limits, named, file.content.clone()).await {
+                Ok(row) => {
+                    self.ids.push(row.id);
+                    let name = link_text(&row.name);
+                    let name = if name.trim().is_empty() { "file" } else { &name };
+                    format!("[{name}](/user_uploads/{})", row.path_id)
+                }
+                Err(error) if error.status() < 500 && error.status() != 429 => {
+                    tracing::info!(%error, "a file of a mail was not kept");
+                    format!("({})", error.msg())
+                }
+                Err(error) => return Err(error),
+            };
+            self.links.push(link);
         }
-        Err(error) if error.status() < 500 && error.status() != 429 => {
-            tracing::info!(%error, "a file of a mail was not kept");
-            Ok(format!("({})", error.msg()))
+        Ok(())
+    }
+
+    /// Deletes the files to which no message links: it was not sent, or has no room for their links. Those of the gateway's
+    /// bot would count for no person.
+    async fn delete_unlinked(self, app: &App) {
+        if self.ids.is_empty() {
+            return;
         }
-        Err(error) => Err(error),
+        let delete = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+            for id in self.ids {
+                if !files::is_claimed(tx, id)?
+                    && let Some(file) = files::by_id(tx, id)?
+                {
+                    references::delete(tx, &file)?;
+                }
+            }
+            Ok(())
+        };
+        if let Err(error) = app.writer.run(delete).await {
+            tracing::warn!(%error, "files of a mail to which no message links were not deleted");
+        }
     }
 }
 

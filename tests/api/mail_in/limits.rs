@@ -152,3 +152,37 @@ async fn files_count_for_the_person_who_asked_for_the_address() {
     assert!(last(&bob).await.1.contains("(/user_uploads/"), "{:?}", last(&bob).await);
     assert_eq!(bob.get("/attachments", ()).await.ok()["attachments"].as_array().unwrap().len(), 1);
 }
+
+/// Otherwise they would count for no person, and fill the quota of all. The links of many files with long names do not fit into a
+/// message, and one with too much HTML is not sent.
+#[tokio::test]
+async fn files_to_which_no_message_links_are_deleted() {
+    let (server, listener) = start().await;
+    let ada = server.member("ada").await;
+    let stream_id = server.channel("quay", &[&ada]).await;
+    let email = bare(&address_of(&ada, stream_id, json!({})).await);
+    let with_files = |text: &str, count: usize| {
+        let name = "x".repeat(250);
+        let file =
+            |number| format!("--b\nContent-Type: application/x-data; name={name}{number}\n\ncontent\n");
+        let files: String = (0..count).map(file).collect();
+        format!("Subject: files\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\n{text}\n{files}--b--\n")
+    };
+    let messages = server.column("SELECT count(*) FROM message").await;
+    send(listener, &email, &with_files(&format!("{}\n", "\u{1f600}".repeat(100)).repeat(50), 3)).await;
+    assert_eq!(server.column("SELECT count(*) FROM message").await, messages, "it has too much HTML");
+    assert_eq!(server.column("SELECT count(*) FROM attachment").await, ["0"]);
+
+    send(listener, &email, &with_files("look", 50)).await;
+    let text = last(&ada).await.1;
+    assert!(text.starts_with("[message truncated]"), "{text}");
+    let kept = server.column("SELECT user_id FROM attachment").await;
+    assert!(!kept.is_empty() && kept.len() < 50, "{}", kept.len());
+    assert!(kept.iter().all(|user_id| *user_id == ada.user_id.to_string()), "{kept:?}");
+    let unlinked = "SELECT count(*) FROM attachment WHERE unclaimed_since IS NOT NULL";
+    assert_eq!(server.column(unlinked).await, ["0"]);
+    assert_eq!(
+        server.column("SELECT space_used FROM upload_state").await,
+        server.column("SELECT sum(size) FROM attachment").await
+    );
+}
