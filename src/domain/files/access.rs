@@ -17,11 +17,24 @@ pub fn find(ctx: Ctx<'_>, path_id: &str) -> ApiResult<AttachmentRow> {
 
 /// True if the caller may load a file.
 pub fn may_load(ctx: Ctx<'_>, row: &AttachmentRow) -> ApiResult<bool> {
-    if row.user_id == ctx.caller.user_id {
+    let mut room = usize::MAX;
+    may_load_within(&MessageAccess::new(ctx), row, &mut room)
+}
+
+/// The same, but at most `room` linking messages are looked at, the newest first, and taken from it. A file is refused if none of
+/// these is for the caller.
+pub fn may_load_within(access: &MessageAccess<'_>, row: &AttachmentRow, room: &mut usize) -> ApiResult<bool> {
+    if row.user_id == access.caller.user_id {
         return Ok(true);
     }
-    let access = MessageAccess::new(ctx);
-    sql::any_message_of(&ctx, row.id, |message_id, recipient_id| access.can_read(recipient_id, message_id))
+    let mut is_readable = false;
+    sql::any_message_of(access.connection, row.id, |message_id, recipient_id| -> ApiResult<bool> {
+        let Some(rest) = room.checked_sub(1) else { return Ok(true) };
+        *room = rest;
+        is_readable = access.can_read(recipient_id, message_id)?;
+        Ok(is_readable)
+    })?;
+    Ok(is_readable)
 }
 
 /// The file of a link in a message, by the part after `/user_uploads/`.

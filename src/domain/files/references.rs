@@ -2,9 +2,11 @@
 //! From then on, everyone who may read the message may load it.
 
 use crate::auth::{Caller, Ctx};
+use crate::domain::access::messages::MessageAccess;
 use crate::domain::files::record::AttachmentRecord;
 use crate::domain::files::sql::AttachmentRow;
 use crate::domain::files::{access, blobs, record, sql};
+use crate::domain::limits::MAX_LOOKED_UP_MESSAGES;
 use crate::domain::rows;
 use crate::error::ApiResult;
 use crate::store::Tx;
@@ -17,23 +19,22 @@ pub struct ClaimableFiles(Vec<AttachmentRow>);
 
 impl ClaimableFiles {
     /// The files at these paths that a user may load. The server's own bots may load none.
+    ///
+    /// Other changes wait meanwhile, so that [`MAX_LOOKED_UP_MESSAGES`] are looked at. Beyond it, the user may share only their own
+    /// files.
     pub fn of(connection: &Connection, sender_id: UserId, now: i64, path_ids: &[String]) -> ApiResult<Self> {
         if path_ids.is_empty() {
             return Ok(Self::default());
         }
-        let sender = rows::user::caller(connection, sender_id).ok();
-        let mut files = all_at(connection, path_ids)?;
-        let mut failure = None;
-        files.retain(|file| {
-            let may = sender
-                .as_ref()
-                .map_or(Ok(false), |sender| access::may_load(Ctx::new(connection, sender, now), file));
-            may.unwrap_or_else(|error| {
-                failure = Some(error);
-                false
-            })
-        });
-        failure.map_or(Ok(Self(files)), Err)
+        let Ok(sender) = rows::user::caller(connection, sender_id) else { return Ok(Self::default()) };
+        let messages = MessageAccess::new(Ctx::new(connection, &sender, now));
+        let (mut files, mut room) = (Vec::new(), MAX_LOOKED_UP_MESSAGES);
+        for file in all_at(connection, path_ids)? {
+            if access::may_load_within(&messages, &file, &mut room)? {
+                files.push(file);
+            }
+        }
+        Ok(Self(files))
     }
 
     /// True if there are none.

@@ -76,6 +76,10 @@ pub const MAX_SHOWN_ATTACHMENTS: u32 = 10_000;
 /// Maximum number of messages in the list of those that link to an uploaded file: the newest.
 pub const MAX_SHOWN_LINKING_MESSAGES: u32 = 100;
 
+/// Maximum number of messages that are looked at to find out which files of others a message may share, the newest of each file.
+/// Other changes wait meanwhile, and a message can link to hundreds of files, each of which thousands of messages link to.
+pub const MAX_LOOKED_UP_MESSAGES: usize = 10_000;
+
 /// Maximum number of stored edits of a message, and of moves: the newest, and the edit with the original version. Bots
 /// may edit a message thousands of times.
 pub const MAX_EDITS: usize = 100;

@@ -3,6 +3,7 @@
 use super::{link, load, png, upload};
 use crate::harness::{Client, TestServer};
 use serde_json::json;
+use teamchat::domain::limits::MAX_LOOKED_UP_MESSAGES;
 
 /// True if a user can load a file; all routes must agree.
 async fn may_load(client: &Client, url: &str) -> bool {
@@ -79,6 +80,48 @@ async fn links_without_access_grant_no_access() {
     assert_eq!(shown, format!("<p>look: <a href=\"{url}\">file</a></p>"));
     assert_eq!(super::attachments(&ada).await[0]["messages"], json!([]));
     events.expect_nothing().await;
+}
+
+/// A bot can link to files that thousands of messages link to which it cannot read, while other changes wait.
+#[tokio::test]
+async fn a_message_shares_files_within_a_limited_number_of_messages() {
+    let server = TestServer::start().await;
+    let (ada, bob, eve) =
+        (server.member("ada").await, server.member("bob").await, server.member("eve").await);
+    let secret = server.private_channel("secret", &[&ada]).await;
+    let (url, other) = (upload(&ada, "a", b"a").await, upload(&ada, "b", b"b").await);
+    ada.send_direct(&[&bob], &link(&url)).await;
+    ada.send_direct(&[&bob], &link(&other)).await;
+    let hidden = ada.send(secret, "t", &link(&url)).await;
+    let copies = u32::try_from(MAX_LOOKED_UP_MESSAGES).unwrap();
+    server.add_copies(hidden, copies - 2).await;
+    let claim = |last: i64| {
+        format!(
+            "INSERT OR IGNORE INTO attachment_message (attachment_id, message_id)
+             SELECT attachment_id, id FROM attachment_message CROSS JOIN message
+             WHERE message_id = {hidden} AND id BETWEEN {hidden} AND {last}"
+        )
+    };
+    // The newest that Bob may read is the last one that is looked at.
+    server.sql(&claim(hidden + i64::from(copies) - 2)).await;
+    let id = bob.send_direct(&[&eve], &link(&url)).await;
+    assert!(may_load(&eve, &url).await);
+    bob.delete(&format!("/messages/{id}"), ()).await.ok();
+    assert!(!may_load(&eve, &url).await);
+
+    server.add_copies(hidden, 1).await;
+    let newest = server.column("SELECT max(id) FROM message").await[0].parse().unwrap();
+    server.sql(&claim(newest)).await;
+    bob.send_direct(&[&eve], &link(&url)).await;
+    assert!(!may_load(&eve, &url).await, "there is one more");
+    bob.send_direct(&[&eve], &format!("{} {}", link(&url), link(&other))).await;
+    assert!(!may_load(&eve, &other).await, "of all files together");
+    bob.send_direct(&[&eve], &link(&other)).await;
+    assert!(may_load(&eve, &other).await);
+    // Bob himself may still load it, and whose file it is may share it.
+    assert!(may_load(&bob, &url).await);
+    ada.send_direct(&[&eve], &link(&url)).await;
+    assert!(may_load(&eve, &url).await);
 }
 
 // conformance: upload-9
