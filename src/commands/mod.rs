@@ -28,6 +28,7 @@ use crate::domain::bots::NewBotRow;
 use crate::domain::invites::owner_link;
 use crate::domain::keys::KeyRecord;
 use crate::domain::logins::sessions;
+use crate::domain::mail::confirmation;
 use crate::domain::notices::ownership::Actor;
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::realm::DUMMY_DOMAIN;
@@ -441,6 +442,7 @@ fn execute(
                 return Err(ApiError::bad_request(format!("{email} has no key {id}")));
             }
             bots::change::clear_revoked_key(tx, user_id)?;
+            confirmation::delete_of_user(tx, user_id)?;
             Value::Null
         }
         Command::ListSessions { email } => {
@@ -448,9 +450,11 @@ fn execute(
             serde_json::to_value(sessions::list(tx, user_id, tx.now())?)?
         }
         Command::EndSession { email, id } => {
-            if !sessions::end(tx, find_user(tx, &email)?.user_id, id)? {
+            let user_id = find_user(tx, &email)?.user_id;
+            if !sessions::end(tx, user_id, id)? {
                 return Err(ApiError::bad_request(format!("{email} has no session {id}")));
             }
+            confirmation::delete_of_user(tx, user_id)?;
             Value::Null
         }
         Command::UnlockUser { email } => {

@@ -36,7 +36,6 @@ pub fn delete(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
     tx.emit(UserUpdated::new(user_id, UserChange::FullName { full_name }), audience);
     emails::change(tx, user, &format!("deleteduser{user_id}@{DUMMY_DOMAIN}"))?;
     mail::outbox::withdraw_of_user(tx, user_id)?;
-    mail::confirmation::delete_of_user(tx, user_id)?;
     mail::unsubscribe::forget(tx, user_id)?;
     logins::end_all(tx, user_id)?;
     logins::known::forget(tx, user_id)?;

@@ -5,7 +5,7 @@ use crate::auth::credentials::digest;
 use crate::domain::audit::{Action, Entry};
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::rows::user::UserRow;
-use crate::domain::{logins, mail, notices, realm, rows, users};
+use crate::domain::{logins, notices, realm, rows, users};
 use crate::error::{ApiError, ApiResult, ok_unless_refused};
 use crate::store::Tx;
 use crate::types::{Role, UserId, random_key};
@@ -104,8 +104,6 @@ pub fn is_current(connection: &Connection, user_id: UserId, verified_hash: Optio
 pub fn set(tx: &mut Tx<'_>, user: &UserRow, hash: &str, by: PasswordSetBy) -> ApiResult<()> {
     users::set_password(tx, user.user_id, hash)?;
     delete_resets(tx, user.user_id)?;
-    // It may have been asked for in a stolen session.
-    mail::confirmation::delete_of_user(tx, user.user_id)?;
     logins::end_all(tx, user.user_id)?;
     logins::known::forget(tx, user.user_id)?;
     tx.audit(Entry::new(Action::PasswordSet, user.user_id))?;
@@ -117,7 +115,6 @@ pub fn set(tx: &mut Tx<'_>, user: &UserRow, hash: &str, by: PasswordSetBy) -> Ap
 pub fn change_own(tx: &mut Tx<'_>, caller: &Caller, hash: &str) -> ApiResult<()> {
     users::set_password(tx, caller.user_id, hash)?;
     delete_resets(tx, caller.user_id)?;
-    mail::confirmation::delete_of_user(tx, caller.user_id)?;
     logins::end_others(tx, caller)?;
     logins::known::forget(tx, caller.user_id)?;
     tx.audit(Entry::new(Action::PasswordSet, caller.user_id))?;
@@ -132,7 +129,6 @@ pub fn end_unproven(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
         tx.audit(Entry::new(Action::PasswordDeleted, user_id))?;
     }
     delete_resets(tx, user_id)?;
-    mail::confirmation::delete_of_user(tx, user_id)?;
     logins::end_all(tx, user_id)?;
     logins::known::forget(tx, user_id)
 }

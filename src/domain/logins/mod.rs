@@ -77,14 +77,16 @@ pub async fn save_uses(app: &App) -> ApiResult<()> {
     Ok(())
 }
 
-/// Ends all API keys and sessions of a user.
+/// Ends all API keys and sessions of a user, and the link that changes their address: it may have been asked for with a stolen one.
 pub fn end_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    mail::confirmation::delete_of_user(tx, user_id)?;
     keys::revoke_others(tx, user_id, None)?;
     sessions::end_others(tx, user_id, None)
 }
 
-/// Ends all API keys and sessions of the caller but the one that asks.
+/// Ends all API keys and sessions of the caller but the one that asks, and the link that changes their address.
 pub fn end_others(tx: &Tx<'_>, caller: &Caller) -> ApiResult<()> {
+    mail::confirmation::delete_of_user(tx, caller.user_id)?;
     keys::revoke_others(tx, caller.user_id, caller.credential.api_key_id())?;
     sessions::end_others(tx, caller.user_id, caller.credential.session_id())
 }

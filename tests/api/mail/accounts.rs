@@ -311,6 +311,54 @@ async fn a_link_for_a_new_address_ends_with_another_address_and_another_password
     assert_eq!(proven(&server).await, [""; 0]);
 }
 
+/// Without a password, such as with single sign-on, a stolen key can ask for the link.
+#[tokio::test]
+async fn a_link_for_a_new_address_ends_with_another_key_or_session() {
+    let (server, mut sink) = start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    for (attempt, way) in ["key", "session", "others", "renewed", "operator"].into_iter().enumerate() {
+        let stolen = ada.with_key(&attempt.to_string().repeat(32));
+        server.restore_key(&stolen).await;
+        stolen.patch("/settings", json!({"email": format!("eve{attempt}@example.com")})).await.ok();
+        let link = sink.next().await.path("confirm_new_email");
+        let newest = server.column("SELECT max(id) FROM api_key").await[0].clone();
+        match way {
+            "key" => {
+                ada.delete(&format!("/users/me/api_keys/{newest}"), ()).await.ok();
+            }
+            "session" => {
+                let id = ada.user_id;
+                server.sql(&format!("INSERT INTO session VALUES (7, {id}, x'00', 'test', 0)")).await;
+                ada.delete("/users/me/sessions/7", ()).await.ok();
+            }
+            "others" => {
+                ada.post("/users/me/api_keys/revoke_others", ()).await.ok();
+            }
+            "renewed" => {
+                ada.post("/users/me/api_key/regenerate", ()).await.ok();
+                server.restore_key(&ada).await;
+            }
+            _ => {
+                let email = ada.email.clone();
+                server.command(Command::RevokeKey { email, id: newest.parse().unwrap() }).await;
+            }
+        }
+        assert_eq!(submit(&server, &link, json!({})).await.status, 404, "{way}");
+        // Two letters are sent in an hour.
+        server.clock.advance(60 * 60);
+    }
+    assert_eq!(email_of(&ada).await, "ada@example.com");
+
+    // A client that logs out leaves the link as it is.
+    let phone = bob.with_key(&"p".repeat(32));
+    server.restore_key(&phone).await;
+    phone.patch("/settings", json!({"email": "new@example.com"})).await.ok();
+    let link = sink.next().await.path("confirm_new_email");
+    let own = phone.get("/users/me/api_keys", ()).await.ok()["current_api_key_id"].clone();
+    phone.delete(&format!("/users/me/api_keys/{own}"), ()).await.ok();
+    assert_eq!(submit(&server, &link, json!({})).await.status, 200);
+}
+
 #[tokio::test]
 async fn people_sign_up_with_a_proven_address_where_the_organization_is_open() {
     let (server, mut sink) = start().await;
