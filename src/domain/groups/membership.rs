@@ -60,14 +60,37 @@ pub fn users_in(connection: &Connection, groups: &[GroupId], now: i64) -> ApiRes
     })
 }
 
-/// The active users in many groups, each evaluated once. A snapshot: it has to be loaded again after a change.
+/// The active users in many groups, each evaluated once, with all that they include: one person can make hundreds of groups that
+/// include each other, and a thousand permissions that include these. A snapshot: it has to be loaded again after a change.
 #[derive(Debug, Default)]
 pub struct GroupMembers {
     /// The users that it knows, by role.
     pub roles: ActiveUsersByRole,
+    /// The users to whom a path leads from a group.
     known: HashMap<GroupId, RoaringBitmap>,
+    /// The deactivated groups among them. They have no members, but paths lead through them.
+    deactivated: HashSet<GroupId>,
+    no_users: RoaringBitmap,
     /// True if a group that is not in `known` has none of the users.
     is_complete: bool,
+}
+
+/// A group whose inclusions are being followed, or several that include each other.
+struct Step {
+    groups: Vec<GroupId>,
+    /// The inclusions that remain to be followed.
+    inclusions: Vec<GroupId>,
+    /// The users found so far.
+    users: RoaringBitmap,
+}
+
+impl Step {
+    /// Makes one step of groups that include each other.
+    fn merge(&mut self, other: Self) {
+        self.groups.extend(other.groups);
+        self.inclusions.extend(other.inclusions);
+        self.users |= other.users;
+    }
 }
 
 impl GroupMembers {
@@ -81,16 +104,60 @@ impl GroupMembers {
                 known.entry(group).or_default().insert(bit);
             }
         }
-        Ok(Self { roles, known, is_complete: few.is_some() })
+        Ok(Self { roles, known, is_complete: few.is_some(), ..Self::default() })
     }
 
     /// The users in a group, of those that were asked about.
     pub fn users(&mut self, connection: &Connection, group: GroupId) -> ApiResult<&RoaringBitmap> {
         if !self.is_complete && !self.known.contains_key(&group) {
-            let users = find_users(connection, &[group], |groups| Ok(self.roles.with_innermost(groups)))?;
-            self.known.insert(group, users & &self.roles.active);
+            self.follow(connection, group)?;
+        }
+        if self.deactivated.contains(&group) {
+            return Ok(&self.no_users);
         }
         Ok(self.known.entry(group).or_default())
+    }
+
+    /// Evaluates a group and all that it includes and that are not known yet.
+    fn follow(&mut self, connection: &Connection, group: GroupId) -> ApiResult<()> {
+        let mut path = vec![self.begin(connection, group)?];
+        let mut places = HashMap::from([(group, 0)]);
+        while let Some(mut step) = path.pop() {
+            let Some(next) = step.inclusions.pop() else {
+                if let Some(outer) = path.last_mut() {
+                    outer.users |= &step.users;
+                }
+                for group in step.groups {
+                    self.known.insert(group, step.users.clone());
+                }
+                continue;
+            };
+            if let Some(users) = self.known.get(&next) {
+                step.users |= users;
+            } else if let Some(place) = places.get(&next).copied() {
+                // A cycle: all steps from that place have the same users.
+                path.drain(place..).for_each(|other| step.merge(other));
+                places.extend(step.groups.iter().map(|group| (*group, place)));
+            } else {
+                places.insert(next, path.len() + 1);
+                let inner = self.begin(connection, next)?;
+                path.push(step);
+                step = inner;
+            }
+            path.push(step);
+        }
+        Ok(())
+    }
+
+    /// Reads a group: whom it names, and what it includes.
+    fn begin(&mut self, connection: &Connection, group: GroupId) -> ApiResult<Step> {
+        if sql::is_out_of_use(connection, group)? {
+            self.deactivated.insert(group);
+        }
+        let mut users = self.roles.with_innermost(&[group]);
+        users.extend(sql::members(connection, group)?.into_iter().filter_map(UserId::bit));
+        users &= &self.roles.active;
+        Ok(Step { groups: vec![group], inclusions: sql::subgroups(connection, group)?, users })
     }
 }
 

@@ -68,6 +68,15 @@ pub fn is_anonymous(connection: &Connection, group: GroupId) -> rusqlite::Result
     Ok(kind.unwrap_or(false))
 }
 
+/// True if a group is deactivated.
+pub fn is_out_of_use(connection: &Connection, group: GroupId) -> rusqlite::Result<bool> {
+    let deactivated = connection
+        .prepare_cached("SELECT deactivated FROM user_group WHERE id = ?1")?
+        .query_row([group], |row| row.get(0))
+        .optional()?;
+    Ok(deactivated.unwrap_or(false))
+}
+
 /// The name of a group, if it has one.
 pub fn name(connection: &Connection, group: GroupId) -> rusqlite::Result<Option<String>> {
     let name = connection

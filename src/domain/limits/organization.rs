@@ -68,6 +68,22 @@ const MAX_GROUP_MEMBERS: usize = 1_000_000;
 /// The same for the groups and channels that one person who is not an administrator created.
 pub const MAX_GROUP_MEMBERS_OF_CREATOR: usize = 100_000;
 
+/// Maximum number of inclusions of groups among these. They are followed to find the groups of a person: for many requests, and of
+/// many people in some.
+pub const MAX_SUBGROUPS_OF_CREATOR: usize = 5000;
+
+/// The groups that some accounts created, and those of the permissions of their channels and groups.
+const MADE: &str = "WITH made (group_id) AS (
+         SELECT id FROM user_group WHERE creator_id IN (SELECT value FROM json_each(?1))
+         UNION
+         SELECT group_id FROM stream JOIN group_setting ON owner = 'stream' AND owner_id = stream_id
+         JOIN user_group ON user_group.id = group_id AND kind = 'anonymous'
+         WHERE stream.creator_id IN (SELECT value FROM json_each(?1))
+         UNION
+         SELECT group_id FROM user_group AS own JOIN group_setting ON owner = 'group' AND owner_id = own.id
+         JOIN user_group ON user_group.id = group_id AND user_group.kind = 'anonymous'
+         WHERE own.creator_id IN (SELECT value FROM json_each(?1)))";
+
 /// Number of subscriptions of all users above which members cannot add any. Clients receive the subscribers of all channels
 /// that they see.
 const MAX_SUBSCRIPTIONS: usize = 4_000_000;
@@ -106,21 +122,17 @@ pub fn check_alert_words(connection: &Connection) -> ApiResult<()> {
 pub fn check_group_members(ctx: Ctx<'_>) -> ApiResult<()> {
     let is_administrator = ctx.caller.role.is_administrator();
     if !is_administrator {
-        let statement = "WITH made (group_id) AS (
-                 SELECT id FROM user_group WHERE creator_id IN (SELECT value FROM json_each(?1))
-                 UNION
-                 SELECT group_id FROM stream JOIN group_setting ON owner = 'stream' AND owner_id = stream_id
-                 JOIN user_group ON user_group.id = group_id AND kind = 'anonymous'
-                 WHERE stream.creator_id IN (SELECT value FROM json_each(?1))
-                 UNION
-                 SELECT group_id FROM user_group AS own JOIN group_setting ON owner = 'group' AND owner_id = own.id
-                 JOIN user_group ON user_group.id = group_id AND user_group.kind = 'anonymous'
-                 WHERE own.creator_id IN (SELECT value FROM json_each(?1)))
-             SELECT (SELECT count(*) FROM made JOIN user_group_member USING (group_id))
-                  + (SELECT count(*) FROM made JOIN user_group_subgroup USING (group_id))";
-        let (what, limit) =
-            ("members of groups and permissions of one creator", MAX_GROUP_MEMBERS_OF_CREATOR);
-        Accounts::of(&ctx, ctx.caller.user_id, ctx.now)?.check(what, statement, 0, limit)?;
+        let accounts = Accounts::of(&ctx, ctx.caller.user_id, ctx.now)?;
+        let members = format!(
+            "{MADE} SELECT (SELECT count(*) FROM made JOIN user_group_member USING (group_id))
+                         + (SELECT count(*) FROM made JOIN user_group_subgroup USING (group_id))"
+        );
+        let what = "members of groups and permissions of one creator";
+        accounts.check(what, &members, 0, MAX_GROUP_MEMBERS_OF_CREATOR)?;
+        let inclusions =
+            format!("{MADE} SELECT count(*) FROM made JOIN user_group_subgroup USING (group_id)");
+        let what = "subgroups of groups and permissions of one creator";
+        accounts.check(what, &inclusions, 0, MAX_SUBGROUPS_OF_CREATOR)?;
     }
     let statement =
         "SELECT (SELECT count(*) FROM user_group_member) + (SELECT count(*) FROM user_group_subgroup)";

@@ -174,6 +174,37 @@ async fn the_values_of_permissions_have_a_limit() {
     owner.patch(&path, json!({"can_send_message_group": value})).await.ok();
 }
 
+/// Inclusions of groups are followed to find the groups of each person.
+#[tokio::test]
+async fn the_inclusions_of_groups_have_a_limit() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let limit = limits::organization::MAX_SUBGROUPS_OF_CREATOR;
+    let new = |name: &str, subgroups: &[i64]| json!({"name": name, "description": "", "members": [], "subgroups": subgroups});
+    let create = async |name: &str| {
+        bob.post("/user_groups/create", new(name, &[])).await.ok()["group_id"].as_i64().unwrap()
+    };
+    let two = [create("x").await, create("y").await];
+    let crowd = ada.post("/user_groups/create", new("crowd", &[])).await.ok()["group_id"].clone();
+    server
+        .sql(&format!(
+            "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {limit})
+             INSERT INTO user_group (kind) SELECT 'anonymous' FROM one;
+             INSERT INTO user_group_subgroup (group_id, subgroup_id)
+             SELECT {crowd}, id FROM user_group WHERE kind = 'anonymous' ORDER BY id DESC LIMIT {limit} - 1"
+        ))
+        .await;
+    let what = "subgroups of groups and permissions of one creator";
+    too_many(&ada.post("/user_groups/create", new("both", &two)).await, what, limit);
+    let path = format!("/user_groups/{crowd}/subgroups");
+    too_many(&ada.post(&path, json!({"add": two})).await, what, limit);
+    let value = json!({"direct_members": [], "direct_subgroups": two});
+    let channel = json!({"name": "b", "subscribers": [], "can_send_message_group": value});
+    too_many(&ada.post("/channels/create", channel).await, what, limit);
+    ada.post("/user_groups/create", new("one", &two[..1])).await.ok();
+    bob.post("/user_groups/create", new("both", &two)).await.ok();
+}
+
 /// Normal texts are far below the limit; texts designed to be long are refused.
 #[tokio::test]
 async fn the_html_of_a_message_has_a_length() {

@@ -126,6 +126,40 @@ async fn adding_subgroups_takes_linear_time() {
     owner.post(&path, json!({"add": [ids[0]]})).await.error(400, "BAD_REQUEST", &msg);
 }
 
+/// One person can make hundreds of groups that include each other, and permissions of hundreds of channels that include these.
+#[tokio::test]
+async fn groups_that_permissions_include_are_read_once() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    nest_groups(&server, 100, &ada).await;
+    server
+        .sql(
+            "INSERT OR IGNORE INTO user_group_subgroup (group_id, subgroup_id)
+             SELECT above.id, below.id FROM user_group AS above JOIN user_group AS below ON below.id > above.id
+             WHERE above.kind = 'named' AND below.kind = 'named'",
+        )
+        .await;
+    let ids = server.column("SELECT id FROM user_group WHERE kind = 'named' ORDER BY id").await;
+    let ids: Vec<i64> = ids.iter().map(|id| id.parse().unwrap()).collect();
+    let crew = json!({"name": "crew", "description": "", "members": []});
+    let crew = ada.post("/user_groups/create", crew).await.ok()["group_id"].clone();
+    let path = format!("/user_groups/{crew}/subgroups");
+    let counter = count_steps(&server).await;
+    let steps = async |subgroup: i64| {
+        counter.store(0, Ordering::Relaxed);
+        ada.post(&path, json!({"add": [subgroup]})).await.ok();
+        counter.load(Ordering::Relaxed)
+    };
+    let without = steps(ids[99]).await;
+    let channels: Vec<Value> = (0..50).map(|number| json!({"name": format!("c{number}")})).collect();
+    let holders = json!({"direct_members": [ada.user_id], "direct_subgroups": [ids[0]]});
+    let channels = json!({"subscriptions": channels, "invite_only": true, "can_subscribe_group": holders});
+    ada.post("/users/me/subscriptions", channels).await.ok();
+    let with = steps(ids[98]).await;
+    // There are 4,950 inclusions, which are read before and after the change, at several steps each.
+    assert!(with < without + 1_000_000, "{with} steps with 50 channels, {without} without");
+}
+
 #[tokio::test]
 async fn a_message_mentions_a_limited_number_of_groups() {
     let server = TestServer::start().await;
