@@ -4,7 +4,7 @@ use super::scope::Scope;
 use crate::domain::access::channel_viewers::ChannelViewers;
 use crate::domain::channels::events::{PeersChanged, StreamCreated, StreamDeleted};
 use crate::domain::channels::record::Records;
-use crate::domain::groups::roles::ActiveUsersByRole;
+use crate::domain::groups::roles::{ActiveUsersByRole, MAX_POINT_LOOKUPS};
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::{bots, channels, rows};
 use crate::error::ApiResult;
@@ -75,8 +75,12 @@ impl ChannelSnapshot {
     }
 }
 
-/// Subscribers see the channel in any case.
+/// Subscribers see the channel in any case. Many users may gain or lose many channels at once.
 fn remove_subscribers(tx: &Tx<'_>, users: &mut RoaringBitmap, stream: &StreamRow) -> ApiResult<()> {
+    if users.len() > MAX_POINT_LOOKUPS as u64 {
+        *users -= rows::channel::subscribers(tx, stream.stream_id)?;
+        return Ok(());
+    }
     for bit in users.clone() {
         if rows::channel::is_subscribed(tx, bit.into(), stream.stream_id)? {
             users.remove(bit);

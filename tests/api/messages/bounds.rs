@@ -160,6 +160,36 @@ async fn groups_that_permissions_include_are_read_once() {
     assert!(with < without + 1_000_000, "{with} steps with 50 channels, {without} without");
 }
 
+/// Many people can gain and lose many channels at once.
+#[tokio::test]
+async fn subscribers_are_not_looked_up_for_each_user_and_channel() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let crowd: Vec<i64> = server.crowd(100).await.iter().map(|client| client.user_id).collect();
+    let group = async |name: &str, members: &[i64]| {
+        let group = json!({"name": name, "description": "", "members": members});
+        ada.post("/user_groups/create", group).await.ok()["group_id"].as_i64().unwrap()
+    };
+    let (holders, few, all) =
+        (group("holders", &[]).await, group("few", &crowd[..40]).await, group("all", &crowd).await);
+    let channels: Vec<Value> = (0..60).map(|number| json!({"name": format!("c{number}")})).collect();
+    let channels =
+        json!({"subscriptions": channels, "invite_only": true, "can_administer_channel_group": holders});
+    ada.post("/users/me/subscriptions", channels).await.ok();
+    let path = format!("/user_groups/{holders}/subgroups");
+    let counter = count_steps(&server).await;
+    let steps = async |subgroup: i64| {
+        counter.store(0, Ordering::Relaxed);
+        ada.post(&path, json!({"add": [subgroup]})).await.ok();
+        let steps = counter.load(Ordering::Relaxed);
+        ada.post(&path, json!({"delete": [subgroup]})).await.ok();
+        steps
+    };
+    let (of_few, of_all) = (steps(few).await, steps(all).await);
+    // A look-up takes several steps, and there are 60 users more for each of 60 channels.
+    assert!(of_all < of_few + 60 * 60 * 3, "{of_all} steps for all, {of_few} for few");
+}
+
 #[tokio::test]
 async fn a_message_mentions_a_limited_number_of_groups() {
     let server = TestServer::start().await;
