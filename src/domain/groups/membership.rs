@@ -71,6 +71,8 @@ pub struct GroupMembers {
     /// The deactivated groups among them. They have no members, but paths lead through them.
     deactivated: HashSet<GroupId>,
     no_users: RoaringBitmap,
+    /// Until the groups of a few users are read: the time that decides who is new.
+    unread_at: Option<i64>,
     /// True if a group that is not in `known` has none of the users.
     is_complete: bool,
 }
@@ -97,18 +99,19 @@ impl GroupMembers {
     /// Loads the users; groups are read when they are first asked for. Of a few users all groups are read at once.
     pub fn load(connection: &Connection, among: UserFilter<'_>, now: i64) -> ApiResult<Self> {
         let roles = ActiveUsersByRole::load(connection, among, now)?;
-        let mut known: HashMap<GroupId, RoaringBitmap> = HashMap::new();
-        let few = among.few();
-        for bit in few.iter().flat_map(|_| &roles.active) {
-            for group in Membership::of(connection, bit.into(), now)?.ids() {
-                known.entry(group).or_default().insert(bit);
-            }
-        }
-        Ok(Self { roles, known, is_complete: few.is_some(), ..Self::default() })
+        Ok(Self { roles, unread_at: among.few().map(|_| now), ..Self::default() })
     }
 
     /// The users in a group, of those that were asked about.
     pub fn users(&mut self, connection: &Connection, group: GroupId) -> ApiResult<&RoaringBitmap> {
+        if let Some(now) = self.unread_at.take() {
+            for bit in &self.roles.active {
+                for group in Membership::of(connection, bit.into(), now)?.ids() {
+                    self.known.entry(group).or_default().insert(bit);
+                }
+            }
+            self.is_complete = true;
+        }
         if !self.is_complete && !self.known.contains_key(&group) {
             self.follow(connection, group)?;
         }

@@ -160,6 +160,36 @@ async fn groups_that_permissions_include_are_read_once() {
     assert!(with < without + 1_000_000, "{with} steps with 50 channels, {without} without");
 }
 
+/// Groups decide about private channels only.
+#[tokio::test]
+async fn subscriptions_to_public_channels_read_no_groups_of_people() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let crowd: Vec<i64> = server.crowd(40).await.iter().map(|client| client.user_id).collect();
+    server.channel("garden", &[&ada]).await;
+    let counter = count_steps(&server).await;
+    let steps = async |people: &[i64]| {
+        counter.store(0, Ordering::Relaxed);
+        let garden = json!({"subscriptions": [{"name": "garden"}], "principals": people});
+        ada.post("/users/me/subscriptions", garden).await.ok();
+        counter.load(Ordering::Relaxed)
+    };
+    let before = steps(&crowd[..20]).await;
+    let list = serde_json::to_string(&crowd).unwrap();
+    server
+        .sql(&format!(
+            "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < 300)
+             INSERT INTO user_group (kind, name, name_key) SELECT 'named', 'g' || number, 'g' || number FROM one;
+             INSERT INTO user_group_member (group_id, user_id)
+             SELECT user_group.id, person.value FROM user_group CROSS JOIN json_each('{list}') AS person
+             WHERE user_group.kind = 'named'"
+        ))
+        .await;
+    let after = steps(&crowd[20..]).await;
+    // Each of these people is in 300 groups.
+    assert!(after < before + 20 * 300 * 5, "{after} steps with the groups, {before} without");
+}
+
 /// Many people can gain and lose many channels at once.
 #[tokio::test]
 async fn subscribers_are_not_looked_up_for_each_user_and_channel() {
