@@ -109,11 +109,10 @@ export function showMenu(opener, items, label, at) {
 
 /** A modal dialog with a title. `body` may use `close`; its effects end with the dialog.
  * @param {string} title @param {(close: () => void) => (HTMLElement | null | false | string)[]} body
- * @param {{ class?: string, onClose?: () => void, before?: Element | null }} [options] `before`: what gets the focus back, if not
- *   what has it. @returns {HTMLDialogElement} */
+ * @param {{ class?: string, onClose?: () => void }} [options] @returns {HTMLDialogElement} */
 export function showDialog(title, body, options = {}) {
   closePopover();
-  const { before = document.activeElement } = options;
+  const before = document.activeElement;
   const id = `dialog-${Math.random().toString(36).slice(2)}`;
   const dialog = h("dialog", { class: `dialog ${options.class ?? ""}`, "aria-labelledby": id });
   const close = () => dialog.close();
