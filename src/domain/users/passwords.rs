@@ -63,11 +63,14 @@ pub fn hash_quickly(password: &str) -> ApiResult<String> {
     hash_with_random_salt(password, params).map(|hash| hash.to_string()).map_err(failed)
 }
 
-/// The most rounds of PBKDF2, the most blocks of memory of argon2, and the highest cost of bcrypt, of hashes that other
-/// servers made: logins would take too long.
+/// The most rounds of PBKDF2, and the highest cost of bcrypt, of hashes that other servers made: logins would take too long.
 const MAX_ROUNDS: u32 = 4_000_000;
-const MAX_BLOCKS: u32 = 512 * 1024;
 const MAX_BCRYPT_COST: u32 = 14;
+
+/// The same of argon2: the most blocks of memory, 128 MiB, and the most that all passes together write, about half a second.
+/// Strangers who guess have such a hash computed, several at a time.
+const MAX_BLOCKS: u32 = 128 * 1024;
+const MAX_WRITTEN_BLOCKS: u32 = 512 * 1024;
 
 /// The name before a bcrypt hash of a SHA-256 digest, as Django writes it.
 const BCRYPT_SHA256: &str = "bcrypt_sha256$";
@@ -154,8 +157,11 @@ pub fn is_verifiable(stored: &str) -> bool {
         return hash.rounds.get() <= MAX_ROUNDS && hash.hash.len() == 32;
     }
     PasswordHash::new(phc_string(stored).0).is_ok_and(|hash| {
-        let is_cheap =
-            |params: Params| params.m_cost() <= MAX_BLOCKS && params.t_cost() <= 16 && params.p_cost() <= 64;
+        let is_cheap = |params: Params| {
+            params.m_cost() <= MAX_BLOCKS
+                && params.m_cost().saturating_mul(params.t_cost()) <= MAX_WRITTEN_BLOCKS
+                && params.p_cost() <= 64
+        };
         Algorithm::try_from(hash.algorithm.as_str()).is_ok()
             && hash.salt.is_some()
             && hash.hash.is_some()
@@ -303,7 +309,17 @@ mod tests {
         );
         assert!(!matches(&digest_of("correct horse"), &of_digest).unwrap());
         assert!(is_verifiable(&of_digest) && is_foreign(&of_digest), "{of_digest}");
-        assert!(!is_verifiable(&of_digest.replace("m=19456", "m=9999999")), "{of_digest}");
+        for (params, expected) in [
+            ("m=131072,t=4,p=1", true),
+            ("m=65536,t=8,p=4", true),
+            ("m=131073,t=1,p=1", false),
+            ("m=131072,t=5,p=1", false),
+            ("m=19456,t=4294967295,p=1", false),
+            ("m=9999999,t=2,p=1", false),
+        ] {
+            let changed = of_digest.replace("m=19456,t=2,p=1", params);
+            assert_eq!(is_verifiable(&changed), expected, "{changed}");
+        }
         let ours = hash_with_random_salt("correct horse", Params::default()).unwrap().to_string();
         assert!(!is_foreign(&ours));
         for refused in ["pbkdf2_sha256$9000000$salt$AAAA", "md5$x$y", "!", "pbkdf2_sha1$1$salt$AAAA", ""] {
