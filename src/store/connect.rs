@@ -40,6 +40,7 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
     rusqlite::vtab::array::load_module(connection)?;
+    disable_triggers_and_views(connection)?;
     // Query plans do not depend on bound values. Otherwise SQLite would replan some statements at each use.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
@@ -66,6 +67,14 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
     Ok(())
 }
 
+/// Disables triggers and views. This program has none, so those in a file, such as a backup from elsewhere, would change or show
+/// data unnoticed.
+fn disable_triggers_and_views(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    Ok(())
+}
+
 /// Opens a connection for reading any SQLite file that no other program changes. No lock is taken, and no file made beside it.
 pub(super) fn open_immutable(path: &Path) -> Result<Connection, OpenError> {
     let name = path.as_os_str().as_encoded_bytes();
@@ -83,6 +92,7 @@ pub(super) fn connect_scratch(path: &Path) -> rusqlite::Result<Connection> {
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
     rusqlite::vtab::array::load_module(&connection)?;
+    disable_triggers_and_views(&connection)?;
     connection.pragma_update_and_check(None, "journal_mode", "off", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "off")?;
     Ok(connection)

@@ -352,6 +352,7 @@ fn remove_old_copies(path: &Path) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::connect::connect_scratch;
     use super::super::migrations::APPLICATION_ID;
     use super::*;
 
@@ -529,6 +530,27 @@ mod tests {
         assert!(matches!(Database::check_exists(&path), Err(OpenError::Empty { .. })));
         drop(Database::open(&path).unwrap());
         Database::check_exists(&path).unwrap();
+    }
+
+    #[test]
+    fn triggers_and_views_of_a_file_have_no_effect() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chat.sqlite");
+        drop(Database::open(&path).unwrap());
+        let foreign = "CREATE TRIGGER thief AFTER INSERT ON client BEGIN DELETE FROM client; END;
+                       CREATE VIEW everything AS SELECT content FROM message;";
+        connect(&path, false).unwrap().execute_batch(foreign).unwrap();
+        let open: [fn(&Path) -> rusqlite::Result<Connection>; 2] =
+            [|path| connect(path, false), connect_scratch];
+        for (expected, open) in (1_i64..).zip(open) {
+            let connection = open(&path).unwrap();
+            connection.execute("INSERT INTO client (name) VALUES (?1)", [format!("new {expected}")]).unwrap();
+            let count = "SELECT count(*) FROM client WHERE name LIKE 'new %'";
+            let count: i64 = connection.query_row(count, [], |row| row.get(0)).unwrap();
+            assert_eq!(count, expected);
+            let refusal = connection.prepare("select content from everything").unwrap_err().to_string();
+            assert!(refusal.contains("prohibited"), "{refusal}");
+        }
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub use received::Received;
 pub use rng::Rng;
 pub use sync::Registered;
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::Value;
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -216,7 +217,13 @@ impl TestServer {
     /// Changes the file directly, for states that the interface cannot produce.
     pub async fn sql(&self, statement: &str) {
         let statement = statement.to_owned();
-        let done = self.app().writer.run(move |tx| Ok::<_, StoreError>(tx.execute_batch(&statement)?));
+        let done = self.app().writer.run(move |tx| {
+            // With a trigger, a statement fails. The program disables them.
+            if statement.contains("CREATE TRIGGER") {
+                tx.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true)?;
+            }
+            Ok::<_, StoreError>(tx.execute_batch(&statement)?)
+        });
         done.await.unwrap();
     }
 
