@@ -6,7 +6,10 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-/// An id: positive, and within 32 bits with a sign.
+/// The largest id. Clients have ids of 31 bits, so this leaves 147 million for what comes after the import.
+const MAX_ID: u32 = 2_000_000_000;
+
+/// An id: positive, and at most two billion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub u32);
 
@@ -20,7 +23,7 @@ impl<'de> Deserialize<'de> for Id {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = i64::deserialize(deserializer)?;
         match u32::try_from(number) {
-            Ok(id) if id > 0 && number <= i64::from(i32::MAX) => Ok(Self(id)),
+            Ok(id @ 1..=MAX_ID) => Ok(Self(id)),
             _ => Err(D::Error::custom(format!("{number} is no id"))),
         }
     }

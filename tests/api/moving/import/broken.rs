@@ -21,7 +21,7 @@ fn broken(change: impl FnOnce(&mut Archive)) -> String {
 
 #[test]
 fn broken_rows_are_named_with_their_line() {
-    let cases: [(&str, Change); 15] = [
+    let cases: [(&str, Change); 16] = [
         ("realm.json:", Box::new(|archive| archive.realm["zerver_userprofile"][1]["role"] = json!("high"))),
         (
             "the person 10 is there twice",
@@ -88,6 +88,12 @@ fn broken_rows_are_named_with_their_line() {
             }),
         ),
         ("-3 is no id", Box::new(|archive| archive.realm["zerver_stream"][0]["id"] = json!(-3))),
+        (
+            "2000000001 is no id",
+            Box::new(|archive| {
+                archive.message(message(2_000_000_001, 10, 105, "boats", "the last one"), &[]);
+            }),
+        ),
         (
             "a text has a NUL character",
             Box::new(|archive| {
