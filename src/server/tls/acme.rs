@@ -37,6 +37,9 @@ const MAX_RETRY: Duration = Duration::from_secs(6 * 60 * 60);
 /// Time limit for the checks of the ACME server, and for the certificate.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Time limit of an attempt. The library has none for its requests, so a server that stops answering would end renewals.
+const ATTEMPT: Duration = Duration::from_secs(10 * 60);
+
 /// A certificate is renewed when this part of its life is left.
 const RENEWED_PART: i64 = 3;
 
@@ -96,6 +99,8 @@ enum AcmeError {
     NoCheck(String),
     #[error("the order is {0:?}")]
     Order(OrderStatus),
+    #[error("the ACME server does not answer in time")]
+    TimedOut,
     #[error("the request for a certificate cannot be written: {0}")]
     Request(#[from] rcgen::Error),
     #[error("{0}")]
@@ -164,7 +169,7 @@ impl Acme {
                 continue;
             }
             let check = if failures % 2 == 0 { ChallengeType::TlsAlpn01 } else { ChallengeType::Http01 };
-            let obtained = self.obtain(certificates, check, clock).await;
+            let obtained = self.attempt(certificates, check, clock).await;
             certificates.clear_checks();
             match obtained {
                 Ok(certificate) => {
@@ -192,6 +197,17 @@ impl Acme {
                 }
             }
         }
+    }
+
+    /// Orders and stores a certificate within the time limit.
+    async fn attempt(
+        &self,
+        certificates: &Certificates,
+        check: ChallengeType,
+        clock: &Clock,
+    ) -> Result<Certificate, AcmeError> {
+        let obtained = tokio::time::timeout(ATTEMPT, self.obtain(certificates, check, clock)).await;
+        obtained.unwrap_or(Err(AcmeError::TimedOut))
     }
 
     /// Orders a certificate, answers the checks, and stores it.
@@ -359,6 +375,33 @@ fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::time::timeout;
+    use tokio_rustls::rustls::crypto::ring;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_stops_answering_ends_the_attempt() {
+        // Another test may have installed it.
+        let _installed = ring::default_provider().install_default();
+        let folder = tempfile::tempdir().unwrap();
+        let ca = folder.path().join("ca.pem");
+        let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+        std::fs::write(&ca, certificate.pem()).unwrap();
+        // Connections to it are made, and nothing is read from them.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let options = AcmeOptions {
+            domains: vec!["chat.example.com".to_owned()],
+            email: None,
+            directory: format!("https://{}/dir", silent.local_addr().unwrap()),
+            ca: Some(ca),
+            folder: folder.path().join("acme"),
+        };
+        let certificates = Certificates::default();
+        let acme = Acme::open(&options, 0, &certificates).unwrap();
+        let attempt = acme.attempt(&certificates, ChallengeType::TlsAlpn01, &Clock::System);
+        let failed = timeout(2 * ATTEMPT, attempt).await.expect("the attempt ends");
+        assert!(matches!(failed, Err(AcmeError::TimedOut)));
+    }
 
     #[test]
     fn certificates_are_for_names_of_hosts() {
