@@ -36,7 +36,11 @@ pub fn find(connection: &Connection, identity: &Identity) -> ApiResult<Found> {
     {
         return Ok(Found::Account(Box::new(user), false));
     }
-    let Some(user) = users::by_delivery_email(connection, &identity.email)? else { return Ok(Found::None) };
+    // The lower case of a letter outside ASCII can be in ASCII (the Kelvin sign): then it is the mailbox of someone else.
+    let is_same = |user: &UserRow| user.delivery_email.is_ascii() == identity.email.is_ascii();
+    let Some(user) = users::by_delivery_email(connection, &identity.email)?.filter(is_same) else {
+        return Ok(Found::None);
+    };
     let is_taken = user.is_bot()
         || user.is_system_bot
         || identities::has_one(connection, user.user_id, &identity.issuer)?;

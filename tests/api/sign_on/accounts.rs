@@ -92,6 +92,20 @@ async fn the_identity_wins_over_the_email() {
     assert_eq!(identities, [format!("subject-1 {}", ada.user_id)]);
 }
 
+#[tokio::test]
+async fn an_email_whose_lower_case_is_that_of_an_account_is_another_one() {
+    let (provider, server, _) = with_owner(false).await;
+    server.member("kim").await;
+    let mut browser = Browser::of(&server);
+    // The Kelvin sign, whose lower case is the letter k.
+    provider.answers().profile["email"] = "\u{212a}im@example.com".into();
+    refused(&browser.log_in(&provider).await, "Please request an invite for ");
+    assert_eq!(server.column("SELECT count(*) FROM identity").await, ["0"]);
+    provider.answers().profile["email"] = "KIM@example.com".into();
+    assert_eq!(redirected(&browser.log_in(&provider).await), "/");
+    assert_eq!(browser.user().await, Some(json!("kim@example.com")));
+}
+
 // conformance: auth-56
 #[tokio::test]
 async fn reusable_links_lead_only_to_the_provider_while_people_do_not_log_in_with_passwords() {
