@@ -1,7 +1,7 @@
 //! `teamchat check` and `teamchat compact`.
 
 use super::backup::size;
-use super::common::{Failure, File, Output, print, record, run_command};
+use super::common::{Failure, File, Output, escaped, print, record, run_command};
 use super::progress::{Meter, while_shown};
 use clap::Args;
 use clap::builder::BoolishValueParser;
@@ -53,7 +53,7 @@ impl CheckCommand {
                         Problem { check: FILE.to_owned(), what: error.to_string(), repairable: false };
                     self.print_json(&[problem], &[])?;
                 }
-                writeln!(std::io::stderr(), "error: {error}")?;
+                writeln!(std::io::stderr(), "error: {}", escaped(&error))?;
                 return Ok(UNUSABLE.into());
             }
         };

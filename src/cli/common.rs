@@ -5,6 +5,7 @@ use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::error::Error;
+use std::fmt::Display;
 use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Write};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
@@ -118,6 +119,20 @@ impl<W: Write> Write for Escaped<W> {
     fn flush(&mut self) -> std::io::Result<()> {
         self.0.flush()
     }
+}
+
+/// The text of an error with escaped control characters, except line breaks. It can have names of an archive or of a damaged file,
+/// and terminals take these characters for commands.
+pub fn escaped(error: &impl Display) -> String {
+    let mut text = String::new();
+    for letter in error.to_string().chars() {
+        if letter.is_control() && letter != '\n' {
+            text.extend(letter.escape_debug());
+        } else {
+            text.push(letter);
+        }
+    }
+    text
 }
 
 /// Runs a command on the server that has the database open, or else on the database itself. A missing file is an error
@@ -246,5 +261,6 @@ mod tests {
         write!(out, "é\u{a0}\u{7f} \x1b[1m").unwrap();
         let text = String::from_utf8(out.0).unwrap();
         assert_eq!(text, "a\\u009b31m \\u0080\\u009fé\u{a0}\u{7f} \x1b[1m");
+        assert_eq!(escaped(&"é \x1b[2J\u{9b}\r\n\u{7f}"), "é \\u{1b}[2J\\u{9b}\\r\n\\u{7f}");
     }
 }

@@ -40,7 +40,7 @@ use accounts::{
 use clap::builder::BoolishValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use common::{Account, DEFAULT_DB, Failure, File, Output, Style, role, run_command};
+use common::{Account, DEFAULT_DB, Failure, File, Output, Style, escaped, role, run_command};
 use credentials::{KeyCommand, SessionCommand};
 use serve::DEFAULT_ADDRESS;
 use std::io::Write;
@@ -322,7 +322,8 @@ impl Arguments {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 // Without standard error there is nowhere to report to.
-                let _unreported = writeln!(std::io::stderr(), "{} {error}", Style::stderr().red("error:"));
+                let _unreported =
+                    writeln!(std::io::stderr(), "{} {}", Style::stderr().red("error:"), escaped(&error));
                 if error.is::<test_flags::UsageError>() { ExitCode::from(2) } else { ExitCode::FAILURE }
             }
         }

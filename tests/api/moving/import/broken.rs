@@ -345,3 +345,11 @@ fn bombs_and_huge_rows_are_refused() {
         "{error}"
     );
 }
+
+#[test]
+fn control_characters_of_an_archive_do_not_reach_the_terminal() {
+    let import = Import::new("json");
+    import.write("messages.jsonl", "{\"type\": \"\\u001b[2J\"}");
+    let error = import.refused(&import.archive());
+    assert!(error.contains("unknown variant `\\u{1b}[2J`"), "{error}");
+}
