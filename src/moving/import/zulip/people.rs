@@ -258,7 +258,9 @@ impl Structure {
             invite_only: stream.invite_only,
             is_web_public: stream.is_web_public && !stream.invite_only,
             history_public_to_subscribers: !stream.invite_only || stream.history_public_to_subscribers,
-            message_retention_days: stream.message_retention_days,
+            message_retention_days: stream
+                .message_retention_days
+                .filter(|days| settings::is_retention(*days)),
             topics_policy: match stream.topics_policy {
                 2 => TopicsPolicy::AllowEmptyTopic,
                 3 => TopicsPolicy::DisableEmptyTopic,

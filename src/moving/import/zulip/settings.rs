@@ -48,7 +48,7 @@ fn checked(property: &Property, given: &Value, unknown: &mut u64) -> ImportResul
         *unknown += u64::from(!given.is_null());
         return Ok(None);
     }
-    if property.allows(&value) {
+    if property.allows(&value) && is_within_limits(property.kind, &value) {
         return Ok(Some(value));
     }
     let is_like_default = std::mem::discriminant(&value) == std::mem::discriminant(&default);
@@ -58,6 +58,25 @@ fn checked(property: &Property, given: &Value, unknown: &mut u64) -> ImportResul
     } else {
         Err(ImportError::new(format!("{} has a value of another type", property.name)))
     }
+}
+
+/// True if a value is one that clients could set.
+fn is_within_limits(kind: Kind, value: &Value) -> bool {
+    match (kind, value.as_i64(), value.as_str()) {
+        (Kind::Number { min, max, .. }, Some(number), _) => (min..=max).contains(&number),
+        (Kind::LimitSeconds(_), Some(seconds), _) => seconds > 0,
+        (Kind::Days, Some(days), _) => is_retention(days),
+        // Clients open these addresses.
+        (Kind::Url { .. }, _, Some(url)) => {
+            ["https://", "http://"].iter().any(|start| url.starts_with(start))
+        }
+        _ => true,
+    }
+}
+
+/// True for days after which messages may be deleted; -1 means never.
+pub fn is_retention(days: i64) -> bool {
+    days == -1 || days > 0
 }
 
 /// Reads the settings of the organization. `unknown` counts values that are not allowed here.

@@ -144,8 +144,21 @@ async fn values_of_settings_that_are_not_known_are_counted() {
     archive.realm["zerver_realm"][0]["message_edit_history_visibility_policy"] = json!(9);
     archive.realm["zerver_userprofile"][0]["color_scheme"] = json!(77);
     archive.realm["zerver_userprofile"][1]["enter_sends"] = json!(true);
+    // Beyond the limits of clients.
+    for (name, value) in [
+        ("jitsi_server_url", json!("javascript:alert(1)")),
+        ("message_retention_days", json!(0)),
+        ("message_content_edit_limit_seconds", json!(-5)),
+        ("waiting_period_threshold", json!(-1)),
+    ] {
+        archive.realm["zerver_realm"][0][name] = value;
+    }
+    archive.realm["zerver_stream"][0]["message_retention_days"] = json!(0);
     archive.write(&import);
-    assert_eq!(left_out(&import.run(&[]), "settings"), [(3, "their values are not known here")]);
+    assert_eq!(left_out(&import.run(&[]), "settings"), [(7, "their values are not known here")]);
+    let server = import.serve().await;
+    let limited = "SELECT count(*) FROM stream WHERE message_retention_days IS NOT NULL";
+    assert_eq!(server.column(limited).await, ["0"]);
 }
 
 /// Addresses are in the headers of mails.
