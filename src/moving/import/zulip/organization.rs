@@ -128,7 +128,8 @@ pub struct Organization {
 /// Values that must be unique, and values that are shared.
 #[derive(Default)]
 struct Seen {
-    emails: HashSet<String>,
+    /// The people with each email, the real one or that of the API.
+    emails: HashMap<String, u32>,
     names: HashSet<String>,
     groups: HashSet<u32>,
     places: HashSet<(i64, u32)>,
@@ -296,7 +297,11 @@ impl Organization {
         if email.is_empty() {
             return Err(ImportError::new(format!("person {id} has no email")));
         }
-        unique(self.seen.emails.insert(email.clone()), "email", &user.delivery_email)?;
+        // Messages to the email of one person must not reach another one.
+        for written in [&user.delivery_email, &user.email] {
+            let person = *self.seen.emails.entry(written.trim().to_lowercase()).or_insert(id);
+            unique(person == id || written.is_empty(), "email", written)?;
+        }
         let placeholder = || format!("user{id}@imported.invalid");
         let is_usable = is_email(user.delivery_email.trim());
         self.unusable_emails += u64::from(!is_usable);

@@ -21,7 +21,7 @@ fn broken(change: impl FnOnce(&mut Archive)) -> String {
 
 #[test]
 fn broken_rows_are_named_with_their_line() {
-    let cases: [(&str, Change); 16] = [
+    let cases: [(&str, Change); 17] = [
         ("realm.json:", Box::new(|archive| archive.realm["zerver_userprofile"][1]["role"] = json!("high"))),
         (
             "the person 10 is there twice",
@@ -35,6 +35,10 @@ fn broken_rows_are_named_with_their_line() {
                 let eve = with(user(15, "Eve", 400), json!({"delivery_email": "ADA@example.com"}));
                 archive.row("zerver_userprofile", eve);
             }),
+        ),
+        (
+            "the email Ada@Example.com is there twice",
+            Box::new(|archive| archive.realm["zerver_userprofile"][1]["email"] = json!("Ada@Example.com")),
         ),
         (
             "group 20 includes itself through group 22",
