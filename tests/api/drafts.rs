@@ -86,6 +86,10 @@ async fn invalid_parameters_store_nothing() {
         (with("id", json!(1)), "Argument \"id\" at drafts[1][\"id\"] is unexpected"),
         (json!({"type": "private", "to": [9999], "topic": "", "content": "c"}), "Invalid user ID 9999"),
         (
+            json!({"type": "private", "to": [9999, ada.user_id, 8888], "topic": "", "content": "c"}),
+            "Invalid user ID 8888",
+        ),
+        (
             json!({"type": "", "to": [], "topic": ""}),
             "drafts[1][\"content\"] field is missing: Field required",
         ),
@@ -165,6 +169,10 @@ async fn a_draft_is_checked_when_it_is_changed_too() {
         ),
         (json!({"type": "stream", "to": [secret], "topic": "", "content": "c"}), "Invalid channel ID"),
         (json!({"type": "private", "to": [9999], "topic": "", "content": "c"}), "Invalid user ID 9999"),
+        (
+            json!({"type": "private", "to": [9999, ada.user_id, 8888], "topic": "", "content": "c"}),
+            "Invalid user ID 8888",
+        ),
         (json!([]), "draft is not a dict"),
     ];
     for (draft, msg) in cases {

@@ -221,6 +221,23 @@ async fn subscribers_are_not_looked_up_for_each_user_and_channel() {
 }
 
 #[tokio::test]
+async fn recipients_of_a_draft_are_looked_up_together() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let crowd: Vec<i64> = server.crowd(200).await.iter().map(|client| client.user_id).collect();
+    let counter = count_steps(&server).await;
+    let steps = async |to: &[i64]| {
+        counter.store(0, Ordering::Relaxed);
+        let draft = json!({"type": "private", "to": to, "topic": "", "content": "hello"});
+        ada.post("/drafts", json!({"drafts": [draft]})).await.ok();
+        counter.load(Ordering::Relaxed)
+    };
+    let (of_one, of_all) = (steps(&crowd[..1]).await, steps(&crowd).await);
+    // A statement for each person takes at least twenty steps: it reads a whole row.
+    assert!(of_all < of_one + 200 * 15, "{of_all} steps for 200 people, {of_one} for one");
+}
+
+#[tokio::test]
 async fn a_message_mentions_a_limited_number_of_groups() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
