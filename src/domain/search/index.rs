@@ -42,11 +42,20 @@ pub fn add_at_once(tx: &mut Tx<'_>, id: MessageId) {
 /// Updates the index entry of a message from its row at the end of the group of jobs, if it has one. Jobs must not touch
 /// the index themselves: it flushes everything at each savepoint.
 pub fn renew(tx: &mut Tx<'_>, id: MessageId) {
+    renew_as(tx, id, Entry::Renewed);
+}
+
+/// The same for a message of which only the topic changed: the words of its content are in the list.
+pub fn renew_topic(tx: &mut Tx<'_>, id: MessageId) {
+    renew_as(tx, id, Entry::Moved);
+}
+
+fn renew_as(tx: &mut Tx<'_>, id: MessageId, entry: Entry) {
     tx.before_commit(move |connection, caches| {
         if id > last_indexed(connection, caches)? {
             return Ok(());
         }
-        put_message(connection, caches, id, Entry::Renewed)
+        put_message(connection, caches, id, entry)
     });
 }
 
@@ -136,6 +145,8 @@ pub fn add_missing(connection: &Connection) -> rusqlite::Result<()> {
 pub(super) enum Entry {
     New,
     Renewed,
+    /// Renewed with another topic and the same content.
+    Moved,
 }
 
 fn put_message(
@@ -167,7 +178,7 @@ pub(super) fn put(
     let (subject, emoji_of_subject) = with_words(subject);
     let insert = match entry {
         Entry::New => "INSERT",
-        Entry::Renewed => "INSERT OR REPLACE",
+        Entry::Renewed | Entry::Moved => "INSERT OR REPLACE",
     };
     connection
         .prepare_cached(&format!(
@@ -178,7 +189,9 @@ pub(super) fn put(
             index_text(&content) + emoji_of_content.as_str(),
             index_text(&subject) + emoji_of_subject.as_str(),
         ))?;
-    known.put(connection, &content)?;
+    if !matches!(entry, Entry::Moved) {
+        known.put(connection, &content)?;
+    }
     known.put(connection, &subject)
 }
 

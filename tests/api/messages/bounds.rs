@@ -238,6 +238,34 @@ async fn recipients_of_a_draft_are_looked_up_together() {
 }
 
 #[tokio::test]
+async fn moves_do_not_look_up_the_words_of_messages() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let garden = server.channel("garden", &[&ada]).await;
+    let words: Vec<String> = (0..1_000).map(|number| format!("word{number}")).collect();
+    let short = say(&ada, garden, "short", "hello").await;
+    let long = say(&ada, garden, "long", &words.join(" ")).await;
+    // A search has all messages indexed.
+    let narrow = json!([{"operator": "search", "operand": "word999"}]);
+    let search = json!({"narrow": narrow, "anchor": "newest", "num_before": 10, "num_after": 0});
+    let found = ada.get("/messages", &search).await.ok();
+    assert_eq!(found["messages"].as_array().unwrap().len(), 1);
+    // The writer does not know any more which words are in the list.
+    server.restart().await;
+    let counter = count_steps(&server).await;
+    let steps = async |id: i64, topic: &str| {
+        counter.store(0, Ordering::Relaxed);
+        edit(&ada, id, json!({"topic": topic})).await.ok();
+        counter.load(Ordering::Relaxed)
+    };
+    steps(short, "warm").await;
+    let (of_short, of_long) = (steps(short, "supper").await, steps(long, "dinner").await);
+    // Inserting a word takes several steps, also if it is there.
+    assert!(of_long < of_short + 1_000 * 3, "{of_long} steps for a thousand words, {of_short} for one");
+    assert_eq!(ada.get("/messages", &search).await.ok()["messages"][0]["subject"], "dinner");
+}
+
+#[tokio::test]
 async fn a_message_mentions_a_limited_number_of_groups() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;

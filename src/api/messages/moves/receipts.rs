@@ -38,7 +38,7 @@ pub fn write_rows(
     if subject.is_some() {
         purge::retire_words(tx, mv.old_topic.as_str())?;
         for id in &mv.ids {
-            index::renew(tx, *id);
+            index::renew_topic(tx, *id);
         }
     }
     Ok(())
