@@ -11,6 +11,9 @@ use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{StreamId, Topic, UserId};
 
+/// Mentioned users whose policies one job changes: those of each are counted, which are thousands.
+const MENTIONED_PER_JOB: usize = 100;
+
 /// Values of the two settings: the action of the user that changes the policy for a topic.
 mod trigger {
     /// Any participation: sending a message, reacting, voting.
@@ -116,14 +119,20 @@ pub fn after_participation(
     raise(tx, user_id, stream_id, topic, now, settings.policy(&[trigger::PARTICIPATION])).map(|_| ())
 }
 
-/// Lets users follow a topic in which they were mentioned personally or through a group. Muted topics stay muted.
+/// Lets users follow a topic in which they were mentioned personally or through a group. Muted topics stay muted. If they are
+/// many, follow-up jobs do it for some of them.
 pub fn after_mention(
     tx: &mut Tx<'_>,
     user_ids: &[UserId],
     stream_id: StreamId,
     topic: &Topic,
 ) -> ApiResult<()> {
-    for user_id in user_ids {
+    let (first, others) = user_ids.split_at(user_ids.len().min(MENTIONED_PER_JOB));
+    if !others.is_empty() {
+        let (others, topic) = (others.to_vec(), topic.clone());
+        tx.then(move |tx| after_mention(tx, &others, stream_id, &topic));
+    }
+    for user_id in first {
         let now = sql::policy(tx, *user_id, stream_id, &topic.key())?;
         if now == VisibilityPolicy::Muted
             || rows::user::by_id(tx, *user_id)?.is_none_or(|user| user.is_bot())
@@ -152,6 +161,6 @@ fn raise(
     if now == VisibilityPolicy::Inherit && rules::check_room(tx, user_id, limit).is_err() {
         return Ok(None);
     }
-    rules::set(tx, user_id, stream_id, topic, wanted)?;
+    rules::change(tx, user_id, stream_id, topic, now, wanted)?;
     Ok(Some(wanted))
 }

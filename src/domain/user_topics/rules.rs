@@ -25,6 +25,18 @@ pub fn set(
     if before == VisibilityPolicy::Inherit {
         check_room(tx, user_id, MAX_USER_TOPICS)?;
     }
+    change(tx, user_id, stream_id, topic, before, policy)
+}
+
+/// Replaces a user's policy for a topic, for which there is room, and emits it.
+pub fn change(
+    tx: &mut Tx<'_>,
+    user_id: UserId,
+    stream_id: StreamId,
+    topic: &Topic,
+    before: VisibilityPolicy,
+    policy: VisibilityPolicy,
+) -> ApiResult<()> {
     sql::put(tx, user_id, stream_id, topic, policy, tx.now())?;
     events::emit(tx, user_id, stream_id, topic, before, policy)
 }

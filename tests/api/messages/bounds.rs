@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use teamchat::domain::limits;
 use teamchat::domain::messages::read_state::bulk_events::BulkReadEvents;
+use teamchat::domain::user_topics::auto_follow;
 use teamchat::http::ApiError;
 use teamchat::store::{StoreError, Tx};
-use teamchat::types::{RecipientId, UserId};
+use teamchat::types::{RecipientId, StreamId, Topic, UserId};
 
 /// True if a message mentions a user as a participant of the topic.
 async fn is_mentioned_as_participant(client: &Client, id: i64) -> bool {
@@ -263,6 +264,58 @@ async fn moves_do_not_look_up_the_words_of_messages() {
     // Inserting a word takes several steps, also if it is there.
     assert!(of_long < of_short + 1_000 * 3, "{of_long} steps for a thousand words, {of_short} for one");
     assert_eq!(ada.get("/messages", &search).await.ok()["messages"][0]["subject"], "dinner");
+}
+
+/// Others can have made each of them follow thousands of topics, which are counted.
+#[tokio::test]
+async fn many_mentioned_users_follow_a_topic_in_several_jobs() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let garden = server.channel("garden", &[&ada]).await;
+    let crowd: Vec<UserId> = server.crowd(150).await.iter().map(|client| UserId(client.user_id)).collect();
+    let (open, gate) = mpsc::channel::<()>();
+    let mention = move |tx: &mut Tx<'_>| -> Result<(), ApiError> {
+        gate.recv().unwrap();
+        auto_follow::after_mention(tx, &crowd, StreamId(garden), &Topic::stored("lunch".to_owned()))
+    };
+    let followers = "SELECT count(*) FROM user_topic WHERE visibility_policy = 3";
+    let writer = &server.app().writer;
+    let beside = writer.run(|tx| Ok::<i64, StoreError>(tx.query_row(followers, [], |row| row.get(0))?));
+    // The second job is in the group of the first, so it runs before the follow-up job of the first.
+    let (mentioned, seen, ()) = tokio::join!(writer.run(mention), beside, async { open.send(()).unwrap() });
+    mentioned.unwrap();
+    assert_eq!(seen.unwrap(), 100);
+    // The follow-up job comes before all later ones.
+    let later = writer.run(|tx| Ok::<i64, StoreError>(tx.query_row(followers, [], |row| row.get(0))?));
+    assert_eq!(later.await.unwrap(), 150);
+}
+
+#[tokio::test]
+async fn topics_of_a_mentioned_user_are_counted_once() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let counter = count_steps(&server).await;
+    let steps = async |topic: &str| {
+        counter.store(0, Ordering::Relaxed);
+        say(&ada, garden, topic, "@**bob**").await;
+        counter.load(Ordering::Relaxed)
+    };
+    steps("breakfast").await;
+    let few = steps("lunch").await;
+    server
+        .sql(&format!(
+            "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < 3000)
+             INSERT INTO user_topic (user_id, stream_id, name_key, topic_name, visibility_policy, last_updated)
+             SELECT {}, {garden}, 't' || number, 't' || number, 3, 0 FROM one",
+            bob.user_id
+        ))
+        .await;
+    let many = steps("supper").await;
+    // To count a row takes three steps.
+    assert!(many < few + 3_000 * 4, "{many} steps with many topics, {few} with few");
+    let followed = format!("SELECT count(*) FROM user_topic WHERE user_id = {}", bob.user_id);
+    assert_eq!(server.column(&followed).await, ["3003"]);
 }
 
 #[tokio::test]
