@@ -9,10 +9,11 @@ use crate::domain::users::names;
 use crate::domain::{access, bots, mail, users};
 use crate::http::params::{BoundedText, NoParams};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
-use crate::store::Tx;
-use crate::types::{Role, UserId};
+use crate::store::{Budget, Tx};
+use crate::types::{Origin, Role, UserId};
 use serde::Deserialize;
 use std::sync::Arc;
+use tokio::sync::mpsc;
 
 /// Parameters of `DELETE /users/{user_id}`.
 #[derive(Deserialize)]
@@ -29,7 +30,8 @@ const MAX_COMMENT: usize = 2000;
 
 /// `DELETE /users/{user_id}`: deactivates a person and their bots, and informs them by mail if a comment is given.
 pub async fn deactivate_user(call: Call<User>, params: DeactivateUserParams) -> ApiResult<Reply> {
-    deactivate(call, move |tx, caller| {
+    let comment = params.deactivation_notification_comment.map(BoundedText::into_inner);
+    deactivate(call, comment, move |tx, caller| {
         let user = users::find::by_id(tx, params.user_id)?;
         // Bots are deactivated with `DELETE /bots/{bot_id}`.
         if user.is_bot() {
@@ -38,9 +40,6 @@ pub async fn deactivate_user(call: Call<User>, params: DeactivateUserParams) -> 
         user.check_is_active()?;
         let (_, owners) = users::count_people(tx)?;
         users::rules::check_deactivation(caller, &user, owners)?;
-        if let Some(comment) = params.deactivation_notification_comment {
-            mail::letters::account_deactivated(tx, &user, comment.into_inner().trim())?;
-        }
         Ok(user)
     })
     .await
@@ -48,7 +47,7 @@ pub async fn deactivate_user(call: Call<User>, params: DeactivateUserParams) -> 
 
 /// `DELETE /users/me`: deactivates the caller and their bots.
 pub async fn deactivate_own_user(call: Call<User>, _params: NoParams) -> ApiResult<Reply> {
-    deactivate(call, |tx, caller| {
+    deactivate(call, None, |tx, caller| {
         let (people, owners) = users::count_people(tx)?;
         if !caller.is_bot() {
             users::rules::check_own_deactivation(caller, people, owners)?;
@@ -58,18 +57,37 @@ pub async fn deactivate_own_user(call: Call<User>, _params: NoParams) -> ApiResu
     .await
 }
 
-/// Deactivates the user that `choose` returns and ends their pending polls.
+/// Deactivates the user that `choose` returns, who gets a mail with the comment, and ends their pending polls. Bots are
+/// deactivated before their owner, in as many jobs as it takes: each may be in hundreds of channels.
 async fn deactivate(
     call: Call<User>,
-    choose: impl FnOnce(&mut Tx<'_>, &Caller) -> ApiResult<UserRow> + Send + 'static,
+    comment: Option<String>,
+    choose: impl Fn(&Tx<'_>, &Caller) -> ApiResult<UserRow> + Send + 'static,
 ) -> ApiResult<Reply> {
-    let app = Arc::clone(&call.app);
-    let job = move |tx: &mut Tx<'_>, caller: &User| {
-        let user = choose(tx, caller)?;
-        deactivation::deactivate(tx, &user)
+    let (app, mut caller) = (Arc::clone(&call.app), Caller::clone(&call.caller));
+    let origin = Origin::request(Some(caller.user_id), call.info.peer);
+    let (sender, mut deactivated) = mpsc::unbounded_channel();
+    let part = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
+        tx.set_origin(origin);
+        caller.reload(tx)?;
+        let user = choose(tx, &caller)?;
+        let bots = deactivation::deactivate_bots(tx, budget, &user)?;
+        // The client may be gone.
+        let _gone = sender.send(bots);
+        if !budget.next_step() {
+            return Ok(false);
+        }
+        if let Some(comment) = &comment {
+            mail::letters::account_deactivated(tx, &user, comment.trim())?;
+        }
+        let _gone = sender.send(deactivation::deactivate(tx, &user)?);
+        Ok(true)
     };
-    let deactivated = call.write(job).await?;
-    app.hub.remove_of(&deactivated);
+    let done = app.writer.run_in_parts("deactivate", part).await;
+    while let Ok(user_ids) = deactivated.try_recv() {
+        app.hub.remove_of(&user_ids);
+    }
+    done?;
     Ok(Reply::ok())
 }
 

@@ -25,17 +25,29 @@ use crate::domain::{
 use crate::error::ApiResult;
 use crate::events;
 use crate::events::Audience;
-use crate::store::Tx;
+use crate::store::{Budget, Tx};
 use crate::types::{Role, UserId};
 use rusqlite::Connection;
+
+/// Deactivates some of the bots of a user who is about to be deactivated, as many as there is time for, and revokes the user's
+/// invitations. Returns the deactivated bots. While the budget is not spent, there are no more.
+pub fn deactivate_bots(tx: &mut Tx<'_>, budget: &mut Budget, user: &UserRow) -> ApiResult<Vec<UserId>> {
+    revoke_invitations(tx, user)?;
+    let mut deactivated = Vec::new();
+    for bot in users::active_bots_of(tx, user.user_id)? {
+        if !budget.next_step() {
+            break;
+        }
+        deactivate_one(tx, &bot)?;
+        deactivated.push(bot.user_id);
+    }
+    Ok(deactivated)
+}
 
 /// Deactivates a user and their bots, and revokes their invitations. Returns the deactivated users, whose event queues
 /// the caller removes with [`crate::events::Hub::remove_of`] after the job.
 pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
-    if invites::revoke_all_of(tx, user.user_id, tx.now())? {
-        tx.audit(Entry::new(Action::InvitationRevoked, user.user_id).before("all"))?;
-        invites::events::changed(tx, None)?;
-    }
+    revoke_invitations(tx, user)?;
     let mut all = users::active_bots_of(tx, user.user_id)?;
     all.push(user.clone());
     for user in &all {
@@ -44,6 +56,14 @@ pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
     // Files that nothing links to are removed at once.
     tx.wake_tasks_after_commit();
     Ok(all.into_iter().map(|user| user.user_id).collect())
+}
+
+fn revoke_invitations(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
+    if invites::revoke_all_of(tx, user.user_id, tx.now())? {
+        tx.audit(Entry::new(Action::InvitationRevoked, user.user_id).before("all"))?;
+        invites::events::changed(tx, None)?;
+    }
+    Ok(())
 }
 
 fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {

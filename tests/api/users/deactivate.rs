@@ -2,6 +2,7 @@
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
+use std::time::Duration;
 use teamchat::commands::Command;
 use teamchat::store::StoreError;
 use teamchat::types::Role;
@@ -63,6 +64,25 @@ async fn a_deactivated_user_is_out_everywhere() {
     let msg = format!("Bad event queue ID: {}", own.queue_id);
     ada.get("/events", own.poll(true)).await.error(400, "BAD_EVENT_QUEUE_ID", &msg);
     own.ignore();
+}
+
+/// Each bot may be in hundreds of channels.
+#[tokio::test]
+async fn bots_are_deactivated_before_their_owner_in_several_jobs() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let mut bots = Vec::new();
+    for name in ["first", "second", "third"] {
+        bots.push(server.bot(name, &ada).await);
+    }
+    let mut queue = owner.register(json!({"event_types": ["realm_user"]})).await;
+    let background = server.app().writer.background();
+    background.set_limit(Duration::ZERO);
+    ada.delete("/users/me", ()).await.ok();
+    let figures = background.figures()["deactivate"];
+    assert_eq!((figures.jobs, figures.most_steps), (4, 1));
+    let expected: Vec<Value> = bots.iter().chain([&ada]).map(|user| activity(user, false)).collect();
+    queue.expect(&expected).await;
 }
 
 // conformance: user-27
