@@ -14,6 +14,7 @@ use crate::domain::groups::roles::UserFilter;
 use crate::domain::logins::sessions;
 use crate::domain::messages::phones;
 use crate::domain::notices::ownership::Actor;
+use crate::domain::rows::channel::StreamRow;
 use crate::domain::rows::user::UserRow;
 use crate::domain::user_settings::events::emit_export_consent;
 use crate::domain::users::events::{UserChange, UserUpdated};
@@ -27,6 +28,7 @@ use crate::events;
 use crate::events::Audience;
 use crate::store::{Budget, Tx};
 use crate::types::{Role, UserId};
+use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
 /// Deactivates some of the bots of a user who is about to be deactivated, as many as there is time for, and revokes the user's
@@ -86,16 +88,23 @@ fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     })
 }
 
-/// Emits the end of a user's subscriptions to those who can see the channels.
+/// Emits the end of a user's subscriptions to those who can see the channels. Neighbouring channels with the same viewers share
+/// an event.
 fn emit_channels_left(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     let mut viewers = ChannelViewers::load(tx, UserFilter::Everyone, tx.now())?;
     let users = user.user_id.bit().into_iter().collect();
+    let mut left: Vec<(StreamRow, RoaringBitmap)> = Vec::new();
     for own in subscriptions::own(tx, user.user_id)? {
         if let Some(stream) = rows::channel::by_id(tx, own.stream_id)? {
             let seen = viewers.users_who_can_see(tx, &stream)? - &users;
-            let event = PeersChanged::removed(vec![stream.stream_id], &users, stream.is_archived);
-            tx.emit(event, Audience::set(seen));
+            left.push((stream, seen));
         }
+    }
+    for group in left.chunk_by(|one, other| one.0.is_archived == other.0.is_archived && one.1 == other.1) {
+        let Some((stream, seen)) = group.first() else { continue };
+        let stream_ids = group.iter().map(|(stream, _)| stream.stream_id).collect();
+        let event = PeersChanged::removed(stream_ids, &users, stream.is_archived);
+        tx.emit(event, Audience::set(seen.clone()));
     }
     Ok(())
 }

@@ -85,6 +85,26 @@ async fn bots_are_deactivated_before_their_owner_in_several_jobs() {
     queue.expect(&expected).await;
 }
 
+#[tokio::test]
+async fn channels_that_a_deactivated_user_leaves_share_an_event() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let first = server.channel("first", &[&ada]).await;
+    let second = server.channel("second", &[&ada, &bob]).await;
+    // Cleo does not see the private one.
+    server.member("cleo").await;
+    let private = json!({"subscriptions": [{"name": "secret"}], "invite_only": true, "principals": [ada.user_id, bob.user_id]});
+    ada.post("/users/me/subscriptions", private).await.ok();
+    let secret = server.column("SELECT stream_id FROM stream WHERE name = 'secret'").await;
+    let secret: i64 = secret[0].parse().unwrap();
+    let types = json!({"event_types": ["subscription"]});
+    let (mut of_bob, mut of_owner) = (bob.register(&types).await, owner.register(&types).await);
+    owner.delete(&path(&ada), ()).await.ok();
+    let left = |channels: &[i64]| json!({"type": "subscription", "op": "peer_remove", "stream_ids": channels, "user_ids": [ada.user_id]});
+    of_bob.expect(&[left(&[first, second]), left(&[secret])]).await;
+    of_owner.expect_kinds(&["subscription/peer_remove"; 2]).await;
+}
+
 // conformance: user-27
 #[tokio::test]
 async fn a_poll_that_waits_ends_with_the_account() {
