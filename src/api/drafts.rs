@@ -2,10 +2,11 @@
 
 use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::auth::Ctx;
+use crate::domain::access::channels::Viewer;
 use crate::domain::drafts::{Draft, DraftChanged, DraftType, read_row};
 use crate::domain::limits::{Accounts, MAX_DRAFTS, MAX_OWNED_LENGTH, MAX_RECIPIENTS};
 use crate::domain::messages::destination;
-use crate::domain::{access, limits, messages, user_settings};
+use crate::domain::{limits, messages, user_settings};
 use crate::events::{Audience, uniform_event};
 use crate::http::params::{FractionalTime, NoParams};
 use crate::http::{ApiError, ApiResult, Caller, Read, Reply, Route, USER, User};
@@ -108,11 +109,9 @@ fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiRes
     let statement = "SELECT count(*) FROM draft WHERE user_id IN (SELECT value FROM json_each(?1))";
     let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
     accounts.check("drafts", statement, params.drafts.len(), MAX_DRAFTS)?;
-    let mut drafts = Vec::with_capacity(params.drafts.len());
-    for params in params.drafts {
-        let mut draft = check_draft(tx.ctx(caller), params)?;
-        draft.id = insert(tx, caller.user_id, &draft)?;
-        drafts.push(draft);
+    let mut drafts = check_drafts(tx.ctx(caller), params.drafts)?;
+    for draft in &mut drafts {
+        draft.id = insert(tx, caller.user_id, draft)?;
     }
     check_length(tx, caller)?;
     let ids: Vec<i64> = drafts.iter().map(|draft| draft.id).collect();
@@ -135,7 +134,7 @@ pub struct EditParams {
 fn edit_draft(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<Reply> {
     check_synchronized(tx, caller)?;
     check_exists(tx, caller.user_id, params.draft_id)?;
-    let draft = Draft { id: params.draft_id, ..check_draft(tx.ctx(caller), params.draft)? };
+    let draft = Draft { id: params.draft_id, ..check_draft(&Viewer::new(tx.ctx(caller)), params.draft)? };
     update(tx, &draft)?;
     check_length(tx, caller)?;
     let event = DraftChanged::new(draft);
@@ -199,9 +198,16 @@ fn check_length(tx: &Tx<'_>, caller: &Caller) -> ApiResult<()> {
     Accounts::of(tx, caller.user_id, tx.now())?.check_length("drafts", statement, MAX_OWNED_LENGTH)
 }
 
+/// Checks drafts and returns them. The caller's groups, which may be thousands, are loaded once.
+fn check_drafts(ctx: Ctx<'_>, drafts: Vec<DraftParams>) -> ApiResult<Vec<Draft>> {
+    let viewer = Viewer::new(ctx);
+    drafts.into_iter().map(|params| check_draft(&viewer, params)).collect()
+}
+
 /// Checks a draft and returns it with id 0. The recipient has to exist, but the caller need not be allowed to send
 /// there.
-fn check_draft(ctx: Ctx<'_>, params: DraftParams) -> ApiResult<Draft> {
+fn check_draft(viewer: &Viewer<'_>, params: DraftParams) -> ApiResult<Draft> {
+    let ctx = viewer.ctx;
     let content = messages::rules::content(&params.content)?;
     let timestamp = params.timestamp.map_or(ctx.now, FractionalTime::seconds);
     if timestamp < 0 {
@@ -217,7 +223,7 @@ fn check_draft(ctx: Ctx<'_>, params: DraftParams) -> ApiResult<Draft> {
                 let msg = "Must specify exactly 1 channel ID for channel messages";
                 return Err(ApiError::bad_request(msg));
             };
-            let stream = access::channels::find_for_content(ctx, StreamId(stream_id))?;
+            let stream = viewer.find_for_content(StreamId(stream_id))?;
             (vec![stream.stream_id.0], destination::read_topic(&params.topic)?.as_str().to_owned())
         }
         DraftType::Private => (check_people(&ctx, ctx.caller, params.to)?, String::new()),

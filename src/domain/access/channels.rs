@@ -19,18 +19,16 @@ use std::cell::OnceCell;
 
 /// A channel whose messages the caller may read.
 pub fn find_for_content(ctx: Ctx<'_>, stream_id: StreamId) -> ApiResult<StreamRow> {
-    let stream = rows::channel::by_id(&ctx, stream_id)?.ok_or_else(no_such_channel)?;
-    if has_content_access(ctx, &stream)? { Ok(stream) } else { Err(no_such_channel()) }
+    Viewer::new(ctx).find_for_content(stream_id)
 }
 
 /// A channel that the caller can see.
 pub fn find_for_metadata(ctx: Ctx<'_>, stream_id: StreamId) -> ApiResult<StreamRow> {
-    let stream = rows::channel::by_id(&ctx, stream_id)?.ok_or_else(no_such_channel)?;
-    if has_metadata_access(ctx, &stream)? { Ok(stream) } else { Err(no_such_channel()) }
+    Viewer::new(ctx).find_for_metadata(stream_id)
 }
 
 /// True if the caller may read messages of the channel: those received during their subscription, and with
-/// [`has_full_history`] all of them.
+/// [`Viewer::has_full_history`] all of them.
 pub fn has_content_access(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
     Viewer::new(ctx).can_read(stream)
 }
@@ -38,11 +36,6 @@ pub fn has_content_access(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
 /// True if the caller may see the channel and its settings.
 pub fn has_metadata_access(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
     Viewer::new(ctx).can_see(stream)
-}
-
-/// True if the caller may read every message of the channel, including those from before they subscribed.
-pub fn has_full_history(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
-    Ok(stream.has_public_history() && has_content_access(ctx, stream)?)
 }
 
 /// True if the caller has a permission in a channel. A guest never has one that may not be given to everyone, even
@@ -158,6 +151,23 @@ impl<'a> Viewer<'a> {
             return visitors::may_read(&self.ctx, stream);
         }
         Ok(self.facts(stream)?.can_read())
+    }
+
+    /// True if the viewer may read every message of a channel, including those from before they subscribed.
+    pub fn has_full_history(&self, stream: &StreamRow) -> ApiResult<bool> {
+        Ok(stream.has_public_history() && self.can_read(stream)?)
+    }
+
+    /// A channel whose messages the viewer may read.
+    pub fn find_for_content(&self, stream_id: StreamId) -> ApiResult<StreamRow> {
+        let stream = rows::channel::by_id(&self.ctx, stream_id)?.ok_or_else(no_such_channel)?;
+        if self.can_read(&stream)? { Ok(stream) } else { Err(no_such_channel()) }
+    }
+
+    /// A channel that the viewer can see.
+    pub fn find_for_metadata(&self, stream_id: StreamId) -> ApiResult<StreamRow> {
+        let stream = rows::channel::by_id(&self.ctx, stream_id)?.ok_or_else(no_such_channel)?;
+        if self.can_see(&stream)? { Ok(stream) } else { Err(no_such_channel()) }
     }
 
     /// True if the viewer can see a channel.

@@ -6,7 +6,7 @@
 //! all messages are readable, elsewhere the received ones.
 
 use crate::auth::{Caller, Ctx};
-use crate::domain::access::channels;
+use crate::domain::access::channels::Viewer;
 use crate::domain::rows;
 use crate::domain::rows::channel::StreamRow;
 use crate::error::ApiResult;
@@ -53,6 +53,8 @@ pub struct MessageAccess<'a> {
     pub caller: &'a Caller,
     /// UNIX seconds.
     pub now: i64,
+    /// The same user's access to channels.
+    pub channels: Viewer<'a>,
     conversations: RefCell<HashMap<RecipientId, Rc<ConversationAccess>>>,
 }
 
@@ -63,6 +65,7 @@ impl<'a> MessageAccess<'a> {
             connection: ctx.connection,
             caller: ctx.caller,
             now: ctx.now,
+            channels: Viewer::new(ctx),
             conversations: RefCell::default(),
         }
     }
@@ -102,7 +105,7 @@ impl<'a> MessageAccess<'a> {
     }
 
     fn load_channel(&self, stream: StreamRow) -> ApiResult<ConversationAccess> {
-        if !channels::has_content_access(self.ctx(), &stream)? {
+        if !self.channels.can_read(&stream)? {
             return Ok(ConversationAccess::default());
         }
         let moved = moved_receipts(self.connection, stream.recipient_id)?;

@@ -1,6 +1,7 @@
 //! Resolving the operands of a narrow: channels, users, conversations and messages that they name.
 
 use crate::auth::Ctx;
+use crate::domain::access::channels::Viewer;
 use crate::domain::access::users::Accessible;
 use crate::domain::limits::MAX_NARROW_TERMS;
 use crate::domain::messages::flags::bit;
@@ -10,7 +11,7 @@ use crate::domain::narrow::{Element, Narrow, Operator, Term, Test};
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::rows::user::UserRow;
 use crate::domain::search::query::SearchQuery;
-use crate::domain::{access, channels, limits, messages, narrow, rows, users};
+use crate::domain::{channels, limits, messages, narrow, rows, users};
 use crate::error::{ApiError, ApiResult, ok_unless_refused};
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, UserId, fold};
 use serde_json::Value;
@@ -22,7 +23,7 @@ use std::rc::Rc;
 pub fn resolve(viewer: &MessageViewer<'_>, elements: &[Element]) -> ApiResult<Narrow> {
     limits::check("terms in a narrow", elements.len(), MAX_NARROW_TERMS)?;
     let (connection, caller) = (viewer.connection, viewer.caller);
-    let known = Known { ctx: viewer.ctx(), accessible: OnceCell::new() };
+    let known = Known { ctx: viewer.ctx(), channels: &viewer.channels, accessible: OnceCell::new() };
     let elements = replace_with(viewer, elements)?;
     let mut terms = Vec::new();
     let mut kinds = Kinds::default();
@@ -41,7 +42,7 @@ pub fn resolve(viewer: &MessageViewer<'_>, elements: &[Element]) -> ApiResult<Na
         let query = SearchQuery::new(connection, &words.join(" "))?;
         terms.push(Term { test: Test::Search(Rc::new(query)), negated: false });
     }
-    let may_read_history = |stream: &_| access::channels::has_full_history(viewer.ctx(), stream);
+    let may_read_history = |stream: &_| viewer.channels.has_full_history(stream);
     let wants_shared_history =
         caller.is_visitor() || narrow::wants_shared_history(caller, &elements, may_read_history, &terms)?;
     let names_channel = elements.iter().any(Element::is_channel);
@@ -215,6 +216,8 @@ fn message_id(operand: &Value) -> ApiResult<MessageId> {
 /// Looks up the users and channels that a narrow names.
 struct Known<'a> {
     ctx: Ctx<'a>,
+    /// The caller's access to channels.
+    channels: &'a Viewer<'a>,
     /// Users accessible to the caller, loaded when the first user is named by email.
     accessible: OnceCell<Accessible>,
 }
@@ -222,14 +225,13 @@ struct Known<'a> {
 impl Known<'_> {
     /// Finds a channel that the caller can see. Ids of other channels behave like unknown ids.
     fn find_channel(&self, stream_id: StreamId) -> ApiResult<Option<StreamRow>> {
-        ok_unless_refused(access::channels::find_for_metadata(self.ctx, stream_id))
+        ok_unless_refused(self.channels.find_for_metadata(stream_id))
     }
 
     /// Finds a channel by name. Names are unique, so that users learn of any name anyway; visitors do not.
     fn channel_named(&self, name: &str) -> ApiResult<Option<StreamRow>> {
         let Some(stream) = channels::by_name(&self.ctx, name)? else { return Ok(None) };
-        let is_hidden =
-            self.ctx.caller.is_visitor() && !access::channels::has_metadata_access(self.ctx, &stream)?;
+        let is_hidden = self.ctx.caller.is_visitor() && !self.channels.can_see(&stream)?;
         Ok((!is_hidden).then_some(stream))
     }
 

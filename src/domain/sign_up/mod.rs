@@ -136,14 +136,14 @@ fn set_language(tx: &mut Tx<'_>, user_id: UserId, language: Language) -> ApiResu
 /// includes them.
 fn invited_channels(connection: &Connection, invite: &InviteRow, now: i64) -> ApiResult<Vec<StreamRow>> {
     let inviter = invites::rules::find_entitled_inviter(connection, invite, now)?;
+    let viewer = inviter.as_ref().map(|inviter| Viewer::new(Ctx::new(connection, inviter, now)));
     let mut streams = Vec::new();
     for stream_id in &invite.stream_ids {
-        let Some((stream, inviter)) = rows::channel::by_id(connection, *stream_id)?.zip(inviter.as_ref())
+        let Some((stream, viewer)) = rows::channel::by_id(connection, *stream_id)?.zip(viewer.as_ref())
         else {
             continue;
         };
-        let viewer = Viewer::new(Ctx::new(connection, inviter, now));
-        if viewer.can_read(&stream)? && invites::rules::may_add_to_channel(&viewer, &stream)? {
+        if viewer.can_read(&stream)? && invites::rules::may_add_to_channel(viewer, &stream)? {
             streams.push(stream);
         }
     }

@@ -238,6 +238,48 @@ async fn recipients_of_a_draft_are_looked_up_together() {
     assert!(of_all < of_one + 200 * 15, "{of_all} steps for 200 people, {of_one} for one");
 }
 
+/// A user can be in thousands of groups. They decide who reads a private channel without being subscribed.
+#[tokio::test]
+async fn groups_of_a_reader_are_loaded_once_for_many_channels() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    nest_groups(&server, 300, &ada).await;
+    let names: Vec<String> = (0..20).map(|number| format!("c{number}")).collect();
+    let channels: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
+    let holders = json!({"direct_members": [ada.user_id], "direct_subgroups": []});
+    let channels = json!({"subscriptions": channels, "invite_only": true, "can_subscribe_group": holders});
+    ada.post("/users/me/subscriptions", channels).await.ok();
+    let ids = server.column("SELECT stream_id FROM stream WHERE invite_only ORDER BY stream_id").await;
+    let ids: Vec<i64> = ids.iter().map(|id| id.parse().unwrap()).collect();
+    let mut messages = Vec::new();
+    for id in &ids {
+        messages.push(say(&ada, *id, "lunch", "hello").await);
+    }
+    ada.delete("/users/me/subscriptions", json!({"subscriptions": names})).await.ok();
+    let counter = count_steps(&server).await;
+    let draft = async |ids: &[i64]| {
+        let drafts: Vec<Value> = ids
+            .iter()
+            .map(|id| json!({"type": "stream", "to": [id], "topic": "lunch", "content": "hello"}))
+            .collect();
+        counter.store(0, Ordering::Relaxed);
+        ada.post("/drafts", json!({"drafts": drafts})).await.ok();
+        counter.load(Ordering::Relaxed)
+    };
+    let star = async |messages: &[i64]| {
+        counter.store(0, Ordering::Relaxed);
+        let change = json!({"messages": messages, "op": "add", "flag": "starred"});
+        let changed = ada.post("/messages/flags", change).await.ok();
+        assert_eq!(changed["messages"], json!(messages));
+        counter.load(Ordering::Relaxed)
+    };
+    // Each of 300 groups takes several steps.
+    let (of_one, of_all) = (draft(&ids[..1]).await, draft(&ids).await);
+    assert!(of_all < of_one + 20 * 1500, "{of_all} steps for 20 drafts, {of_one} for one");
+    let (of_one, of_others) = (star(&messages[..1]).await, star(&messages[1..]).await);
+    assert!(of_others < of_one + 20 * 1500, "{of_others} steps for 19 messages, {of_one} for one");
+}
+
 #[tokio::test]
 async fn moves_do_not_look_up_the_words_of_messages() {
     let mut server = TestServer::start().await;
