@@ -10,7 +10,8 @@ use crate::domain::access::users::Accessible;
 use crate::domain::files::thumbnails;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::limits::{
-    MAX_RENDERED_DESCRIPTION_LENGTH, MAX_RENDERED_LENGTH, MAX_RENDERED_LENGTH_OF_MEMBERS,
+    MAX_LOOKED_UP_MESSAGES, MAX_RENDERED_DESCRIPTION_LENGTH, MAX_RENDERED_LENGTH,
+    MAX_RENDERED_LENGTH_OF_MEMBERS,
 };
 use crate::domain::rows::user::UserRow;
 use crate::domain::{access, channels, emoji, files, linkifiers, realm, rows, user_settings, users};
@@ -18,7 +19,7 @@ use crate::error::{ApiError, ApiResult};
 use crate::store::Snapshot;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, StreamId, Topic, UserId, fold};
 use rusqlite::OptionalExtension;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use teamchat_markdown::{
@@ -49,6 +50,10 @@ pub struct Earlier {
 /// The organization as one author sees it.
 struct Organization<'a> {
     ctx: Ctx<'a>,
+    /// The author's access to channels and messages. A text can link to hundreds of them.
+    access: MessageAccess<'a>,
+    /// The number of messages that may still be looked at to find out which files of others the author may load.
+    room: Cell<usize>,
     origin: &'a str,
     /// Set for a text that was rendered before.
     earlier: Option<&'a Earlier>,
@@ -174,14 +179,18 @@ pub async fn render_one_description(
 }
 
 /// The newest message of a topic that a user can see.
-pub fn newest_in_topic(ctx: Ctx<'_>, stream_id: StreamId, topic: &str) -> ApiResult<Option<i64>> {
-    let Some(stream) = rows::channel::by_id(&ctx, stream_id)? else { return Ok(None) };
+pub fn newest_in_topic(
+    access: &MessageAccess<'_>,
+    stream_id: StreamId,
+    topic: &str,
+) -> ApiResult<Option<i64>> {
+    let connection = access.connection;
+    let Some(stream) = rows::channel::by_id(connection, stream_id)? else { return Ok(None) };
     let key = Topic::stored(topic.to_owned()).key();
-    let Some(topic_id) = access::messages::topic(&ctx, stream_id, &key)? else { return Ok(None) };
-    let access = MessageAccess::new(ctx);
-    let visible = access.channel(&stream)?.visible.clone();
-    for range in visible.iter().rev() {
-        if let Some(newest) = newest_of_topic_in(&ctx, topic_id, range)? {
+    let Some(topic_id) = access::messages::topic(connection, stream_id, &key)? else { return Ok(None) };
+    let conversation = access.channel(&stream)?;
+    for range in conversation.visible.iter().rev() {
+        if let Some(newest) = newest_of_topic_in(connection, topic_id, range)? {
             return Ok(Some(newest.0));
         }
     }
@@ -197,6 +206,8 @@ impl<'a> Organization<'a> {
     fn new(ctx: Ctx<'a>, origin: &'a str, earlier: Option<&'a Earlier>, is_message: bool) -> Self {
         Self {
             ctx,
+            access: MessageAccess::new(ctx),
+            room: Cell::new(MAX_LOOKED_UP_MESSAGES),
             origin,
             earlier,
             is_message,
@@ -323,7 +334,7 @@ impl<'a> Organization<'a> {
             }
         }
         let Some(stream) = channels::by_name(&self.ctx, name)? else { return Ok(None) };
-        let known = access::channels::has_metadata_access(self.ctx, &stream)?;
+        let known = self.access.channels.can_see(&stream)?;
         Ok(known.then_some(LinkedChannel { stream_id: stream.stream_id.0, name: stream.name }))
     }
 
@@ -332,7 +343,12 @@ impl<'a> Organization<'a> {
         let Some(file) = files::access::by_address(&self.ctx, path_id)? else { return Ok(None) };
         let may_load = match self.earlier {
             Some(earlier) if earlier.is_complete => earlier.files.iter().any(|known| known == path_id),
-            _ => files::access::may_load(self.ctx, &file)?,
+            _ => {
+                let mut room = self.room.get();
+                let may_load = files::access::may_load_within(&self.access, &file, &mut room)?;
+                self.room.set(room);
+                may_load
+            }
         };
         Ok(if may_load { thumbnails::shown(&self.ctx, &file)? } else { None })
     }
@@ -369,7 +385,7 @@ impl Directory for Organization<'_> {
                 return known.and_then(|(_, _, message_id)| *message_id);
             }
         }
-        let newest = newest_in_topic(self.ctx, StreamId(stream_id), topic);
+        let newest = newest_in_topic(&self.access, StreamId(stream_id), topic);
         self.some(newest)
     }
 

@@ -6,9 +6,10 @@ use crate::harness::{Client, Queue, TestServer, kind};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
-use teamchat::domain::limits;
 use teamchat::domain::messages::read_state::bulk_events::BulkReadEvents;
+use teamchat::domain::rendering::render_for;
 use teamchat::domain::user_topics::auto_follow;
+use teamchat::domain::{limits, rows};
 use teamchat::http::ApiError;
 use teamchat::store::{StoreError, Tx};
 use teamchat::types::{RecipientId, StreamId, Topic, UserId};
@@ -238,24 +239,31 @@ async fn recipients_of_a_draft_are_looked_up_together() {
     assert!(of_all < of_one + 200 * 15, "{of_all} steps for 200 people, {of_one} for one");
 }
 
+/// Twenty private channels with a message in each, which a user of 300 groups can read without being subscribed. Returns the
+/// channels and the messages.
+async fn hidden_channels(server: &TestServer, reader: &Client) -> (Vec<i64>, Vec<i64>) {
+    nest_groups(server, 300, reader).await;
+    let names: Vec<String> = (0..20).map(|number| format!("c{number}")).collect();
+    let channels: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
+    let holders = json!({"direct_members": [reader.user_id], "direct_subgroups": []});
+    let channels = json!({"subscriptions": channels, "invite_only": true, "can_subscribe_group": holders});
+    reader.post("/users/me/subscriptions", channels).await.ok();
+    let ids = server.column("SELECT stream_id FROM stream WHERE invite_only ORDER BY stream_id").await;
+    let ids: Vec<i64> = ids.iter().map(|id| id.parse().unwrap()).collect();
+    let mut messages = Vec::new();
+    for id in &ids {
+        messages.push(say(reader, *id, "lunch", "hello").await);
+    }
+    reader.delete("/users/me/subscriptions", json!({"subscriptions": names})).await.ok();
+    (ids, messages)
+}
+
 /// A user can be in thousands of groups. They decide who reads a private channel without being subscribed.
 #[tokio::test]
 async fn groups_of_a_reader_are_loaded_once_for_many_channels() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
-    nest_groups(&server, 300, &ada).await;
-    let names: Vec<String> = (0..20).map(|number| format!("c{number}")).collect();
-    let channels: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
-    let holders = json!({"direct_members": [ada.user_id], "direct_subgroups": []});
-    let channels = json!({"subscriptions": channels, "invite_only": true, "can_subscribe_group": holders});
-    ada.post("/users/me/subscriptions", channels).await.ok();
-    let ids = server.column("SELECT stream_id FROM stream WHERE invite_only ORDER BY stream_id").await;
-    let ids: Vec<i64> = ids.iter().map(|id| id.parse().unwrap()).collect();
-    let mut messages = Vec::new();
-    for id in &ids {
-        messages.push(say(&ada, *id, "lunch", "hello").await);
-    }
-    ada.delete("/users/me/subscriptions", json!({"subscriptions": names})).await.ok();
+    let (ids, messages) = hidden_channels(&server, &ada).await;
     let counter = count_steps(&server).await;
     let draft = async |ids: &[i64]| {
         let drafts: Vec<Value> = ids
@@ -278,6 +286,31 @@ async fn groups_of_a_reader_are_loaded_once_for_many_channels() {
     assert!(of_all < of_one + 20 * 1500, "{of_all} steps for 20 drafts, {of_one} for one");
     let (of_one, of_others) = (star(&messages[..1]).await, star(&messages[1..]).await);
     assert!(of_others < of_one + 20 * 1500, "{of_others} steps for 19 messages, {of_one} for one");
+}
+
+#[tokio::test]
+async fn a_text_loads_the_groups_of_its_author_once() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    hidden_channels(&server, &ada).await;
+    let author = UserId(ada.user_id);
+    let counter = count_steps(&server).await;
+    let steps = async |count: usize| {
+        let links: Vec<String> =
+            (0..count).map(|number| format!("#**c{number}** #**c{number}>lunch**")).collect();
+        let text = links.join(" ");
+        counter.store(0, Ordering::Relaxed);
+        let render = move |tx: &mut Tx<'_>| -> Result<String, ApiError> {
+            let author = rows::user::caller(tx, author)?;
+            Ok(render_for(tx.ctx(&author), "https://chat.example.com", &text)?.html)
+        };
+        let html = server.app().writer.run(render).await.unwrap();
+        let steps = counter.load(Ordering::Relaxed);
+        assert_eq!(html.matches("class=\"stream").count(), 2 * count, "{html}");
+        steps
+    };
+    let (of_one, of_all) = (steps(1).await, steps(20).await);
+    assert!(of_all < of_one + 20 * 1500, "{of_all} steps for links to 20 channels, {of_one} for one");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use crate::api::messages::moves::plan::Move;
 use crate::api::messages::moves::rules::Resolving;
 use crate::domain::access::channel_viewers::ChannelViewers;
+use crate::domain::access::messages::MessageAccess;
 use crate::domain::groups::roles::UserFilter;
 use crate::domain::messages::destination::Destination;
 use crate::domain::messages::record::attribute;
@@ -91,7 +92,7 @@ fn topic_link(
             return Ok(Words::new(common_language(tx)?.t("another channel")));
         }
     }
-    let newest = newest_in_topic(tx.ctx(caller), stream.stream_id, topic)?;
+    let newest = newest_in_topic(&MessageAccess::new(tx.ctx(caller)), stream.stream_id, topic)?;
     let empty = common_language(tx)?.t(EMPTY_TOPIC_DISPLAY_NAME);
     Ok(Words::default().topic((stream.stream_id.0, &stream.name), topic, newest, empty))
 }
