@@ -6,6 +6,7 @@ use crate::domain::channel_commands::parts::{Later, Parts};
 use crate::domain::channel_commands::unsubscribe::{UnsubscribeResult, unsubscribe_users};
 use crate::domain::groups::permission::StreamSetting;
 use crate::domain::limits::{MAX_CHANNELS_PER_REQUEST, organization};
+use crate::domain::messages::receipts::moved;
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::rows::user::UserRow;
 use crate::domain::subscriptions::principals;
@@ -56,7 +57,9 @@ fn unsubscribe_from_channels(
     let mut user_ids: Vec<UserId> = users.iter().map(|user| user.user_id).collect();
     // The caller leaves last: the permission to unsubscribe others may end with the subscription.
     user_ids.sort_by_key(|user_id| *user_id == caller.user_id);
-    let mut parts = Parts::split(&user_ids, streams.len());
+    let sets = streams.iter().map(|stream| moved::count_sets(tx, stream.recipient_id));
+    let sets = sets.sum::<Result<usize, _>>()?;
+    let mut parts = Parts::split_weighted(&user_ids, streams.len(), sets);
     let result = unsubscribe_and_audit(tx, caller, &streams, &parts.take_first())?;
     let stream_ids: Vec<StreamId> = streams.into_iter().map(|stream| stream.stream_id).collect();
     let later = parts.run_later(tx, caller, move |tx, caller, users| {

@@ -2,6 +2,7 @@
 
 use crate::domain::access::messages::moved_receipts;
 use crate::domain::audit::{Action, Entry};
+use crate::domain::channel_commands::parts::SETS_PER_SUBSCRIPTION;
 use crate::domain::channel_commands::subscribe;
 use crate::domain::channels::default_groups;
 use crate::domain::channels::events::StreamUpdated;
@@ -50,8 +51,9 @@ pub fn mark_read_for_subscribers(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResu
 }
 
 fn mark_read_for(tx: &mut Tx<'_>, stream: &StreamRow, mut users: Vec<UserId>) -> ApiResult<()> {
-    let others = users.split_off(users.len().min(READERS_PER_JOB));
     let arrivals = moved_receipts(tx, stream.recipient_id)?;
+    let per_job = (READERS_PER_JOB / (1 + arrivals.len() / SETS_PER_SUBSCRIPTION)).max(1);
+    let others = users.split_off(users.len().min(per_job));
     let mut unread = BulkReadEvents::default();
     for user_id in users {
         let gaps = read_state::mark_channel_read(tx, user_id, stream, &arrivals)?;

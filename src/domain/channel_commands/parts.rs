@@ -11,13 +11,21 @@ use tokio::sync::mpsc;
 /// Maximum number of subscriptions, channels times users, that one job changes. Each takes about 50 microseconds.
 const SUBSCRIPTIONS_PER_JOB: usize = 1000;
 
+/// The number of sets of receivers that take as long as one subscription.
+pub const SETS_PER_SUBSCRIPTION: usize = 10;
+
 /// The users of a command, split into those of each job. There is at least one part, possibly without users.
 pub struct Parts(VecDeque<Vec<UserId>>);
 
 impl Parts {
     /// Splits users for a command on this number of channels. A user is in one part, with all channels.
     pub fn split(users: &[UserId], channels: usize) -> Self {
-        let per_job = (SUBSCRIPTIONS_PER_JOB / channels.max(1)).max(1);
+        Self::split_weighted(users, channels, 0)
+    }
+
+    /// The same for a command that also looks at sets of receivers of moved messages for each user.
+    pub fn split_weighted(users: &[UserId], channels: usize, sets: usize) -> Self {
+        let per_job = (SUBSCRIPTIONS_PER_JOB / (channels + sets / SETS_PER_SUBSCRIPTION).max(1)).max(1);
         let parts: VecDeque<_> = users.chunks(per_job).map(<[UserId]>::to_vec).collect();
         Self(if parts.is_empty() { VecDeque::from([Vec::new()]) } else { parts })
     }

@@ -40,6 +40,29 @@ async fn many_users_join_and_leave_a_channel_in_several_jobs() {
     assert_eq!(members(&ada, answer["id"].as_i64().unwrap()).await, json!(ids));
 }
 
+/// Each different set of receivers of moved messages is looked at for each user.
+#[tokio::test]
+async fn fewer_users_leave_a_channel_with_moved_messages_at_once() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let ids: Vec<i64> = server.crowd(210).await.iter().map(|person| person.user_id).collect();
+    let stream_id = channel(&ada, "one").await;
+    subscribe(&ada, "one", json!({"principals": ids})).await.ok();
+    // The set that consists of the number 1.
+    let set = "x'3a3000000100000000000000100000000100'";
+    server
+        .sql(&format!(
+            "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < 90)
+             INSERT INTO arrival (recipient_id, message_ids, user_ids)
+             SELECT recipient_id, {set}, {set} FROM one JOIN recipient ON stream_id = {stream_id}"
+        ))
+        .await;
+    let mut queue = ada.register(json!({"event_types": ["subscription"]})).await;
+    let parameters = json!({"subscriptions": ["one"], "principals": ids});
+    ada.delete("/users/me/subscriptions", parameters).await.ok();
+    assert_eq!(sizes(&mut queue, "peer_remove").await, [100, 100, 10]);
+}
+
 #[tokio::test]
 async fn users_times_channels_are_split() {
     let server = TestServer::start().await;

@@ -100,6 +100,15 @@ impl ChannelReceipts {
     }
 }
 
+/// Returns the number of different sets of receivers of the messages that were moved to a channel. What is done for many of its
+/// subscribers looks at all of them for each.
+pub fn count_sets(connection: &Connection, recipient_id: RecipientId) -> rusqlite::Result<usize> {
+    let count: i64 = connection
+        .prepare_cached("SELECT count(*) FROM arrival WHERE recipient_id = ?1")?
+        .query_row([recipient_id], |row| row.get(0))?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
 /// Deletes the receipts of messages that leave a channel.
 pub fn remove(
     connection: &Connection,
