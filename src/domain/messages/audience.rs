@@ -3,7 +3,6 @@
 use crate::domain::access::messages::{direct_user_ids, moved_receipts, moved_receivers, stream_of};
 use crate::domain::groups::membership;
 use crate::domain::groups::permission::StreamSetting;
-use crate::domain::messages::flags::bit;
 use crate::domain::messages::receipts::moved::ReceiverGroups;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::{read_state, receipts, sql};
@@ -51,16 +50,6 @@ fn of_channel(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiResult<A
     recipients(tx, stream, &[id], received)
 }
 
-/// Returns the users who have a flag on one of these messages. In public channels they get events as if they had
-/// received the message.
-fn flag_holders(connection: &Connection, ids: &[MessageId]) -> ApiResult<RoaringBitmap> {
-    let mut holders = RoaringBitmap::new();
-    for id in ids {
-        holders.extend(sql::users_with_flag(connection, *id, bit::ANY)?.into_iter().filter_map(UserId::bit));
-    }
-    Ok(holders)
-}
-
 /// Returns who gets the events about messages of a channel; `received` are the users who received one of them.
 pub fn recipients(
     tx: &mut Tx<'_>,
@@ -69,7 +58,8 @@ pub fn recipients(
     mut received: RoaringBitmap,
 ) -> ApiResult<Audience> {
     if stream.is_public() {
-        received |= flag_holders(tx, ids)?;
+        // Users with a flag on a message get its events as if they had received it.
+        received |= sql::users_with_any_flag(tx, ids.iter().copied())?;
     }
     let subscribers = members::audience(tx, stream.stream_id)?;
     if !stream.has_public_history() {

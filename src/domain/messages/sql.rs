@@ -8,6 +8,7 @@ use crate::domain::messages::record::{
 use crate::domain::search::{index, purge};
 use crate::store::Tx;
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
+use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -535,6 +536,48 @@ pub fn users_with_flag(connection: &Connection, id: MessageId, mask: i64) -> rus
         )?
         .query_map((id, mask), |row| row.get(0))?
         .collect()
+}
+
+/// The users who have a flag on one of some messages. It reads only an index, since a message may mention thousands: what the flags
+/// are is in the row of each user and message, on a page of its own.
+pub fn users_with_any_flag(
+    connection: &Connection,
+    ids: impl IntoIterator<Item = MessageId>,
+) -> rusqlite::Result<RoaringBitmap> {
+    let mut statement = connection.prepare_cached(
+        "SELECT user_id FROM user_message_flags INDEXED BY user_message_flags_message WHERE message_id = ?1",
+    )?;
+    let mut users = RoaringBitmap::new();
+    for id in ids {
+        let mut rows = statement.query([id])?;
+        while let Some(row) = rows.next()? {
+            users.extend(row.get::<_, UserId>(0)?.bit());
+        }
+    }
+    Ok(users)
+}
+
+/// The messages of a set on which a user has a flag of a mask, each with all flags of the user. It reads all flags of the user from
+/// the first message to the last, which lie side by side.
+pub fn flags_among(
+    connection: &Connection,
+    user_id: UserId,
+    ids: &RoaringBitmap,
+    mask: i64,
+) -> rusqlite::Result<Vec<(MessageId, i64)>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT message_id, flags FROM user_message_flags
+         WHERE user_id = ?1 AND message_id BETWEEN ?2 AND ?3 AND flags & ?4",
+    )?;
+    let mut rows = statement.query((user_id, ids.min(), ids.max(), mask))?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id: MessageId = row.get(0)?;
+        if id.bit().is_some_and(|bit| ids.contains(bit)) {
+            found.push((id, row.get(1)?));
+        }
+    }
+    Ok(found)
 }
 
 /// Adds flags to those that a user has on a message.

@@ -6,6 +6,7 @@ use crate::harness::{Client, Queue, TestServer, kind};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 use teamchat::domain::messages::read_state::bulk_events::BulkReadEvents;
 use teamchat::domain::rendering::render_for;
 use teamchat::domain::user_topics::auto_follow;
@@ -286,6 +287,57 @@ async fn groups_of_a_reader_are_loaded_once_for_many_channels() {
     assert!(of_all < of_one + 20 * 1500, "{of_all} steps for 20 drafts, {of_one} for one");
     let (of_one, of_others) = (star(&messages[..1]).await, star(&messages[1..]).await);
     assert!(of_others < of_one + 20 * 1500, "{of_others} steps for 19 messages, {of_one} for one");
+}
+
+/// A message that mentions a group has a row with flags for each of its members.
+#[tokio::test]
+async fn moves_read_who_has_flags_from_an_index() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    server.crowd(100).await;
+    let garden = server.channel("garden", &[&ada]).await;
+    let first = say(&ada, garden, "lunch", "hello").await;
+    server.add_copies(first, 10).await;
+    let counter = count_steps(&server).await;
+    let steps = async |topic: &str| {
+        counter.store(0, Ordering::Relaxed);
+        edit(&ada, first, json!({"topic": topic, "propagate_mode": "change_all"})).await.ok();
+        counter.load(Ordering::Relaxed)
+    };
+    steps("breakfast").await;
+    let without = steps("dinner").await;
+    server
+        .sql(&format!(
+            "INSERT INTO user_message_flags (user_id, message_id, flags)
+             SELECT user_id, id, 4 FROM message CROSS JOIN user WHERE id > {first} AND full_name LIKE 'Person %'"
+        ))
+        .await;
+    let with = steps("supper").await;
+    // To look up a row of the table takes six steps more than one of the index.
+    assert!(with < without + 10 * 100 * 7, "{with} steps with flags, {without} without");
+}
+
+#[tokio::test]
+async fn flags_of_many_users_are_deleted_in_several_jobs() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (bob, cleo) = (server.member("bob").await, server.member("cleo").await);
+    let garden = server.channel("garden", &[&owner, &bob, &cleo]).await;
+    let secret = server.private_channel("secret", &[&owner]).await;
+    let id = say(&owner, garden, "lunch", "hello").await;
+    let star = json!({"messages": [id], "op": "add", "flag": "starred"});
+    for client in [&owner, &bob, &cleo] {
+        client.post("/messages/flags", &star).await.ok();
+    }
+    let writer = &server.app().writer;
+    writer.background().set_limit(Duration::ZERO);
+    edit(&owner, id, json!({"stream_id": secret})).await.ok();
+    // The follow-up job comes before all later ones.
+    let starred = "SELECT count(*) FROM user_message_flags WHERE flags & 1";
+    let left = writer.run(|tx| Ok::<i64, StoreError>(tx.query_row(starred, [], |row| row.get(0))?));
+    assert_eq!(left.await.unwrap(), 1);
+    let figures = writer.background().figures()["lost_flags"];
+    assert_eq!((figures.jobs, figures.most_steps), (2, 1));
 }
 
 #[tokio::test]

@@ -105,7 +105,10 @@ fn between_channels(
     emit_read(tx, mv, &receivers.lost(), &(&keep_access | &receivers.subscribers))?;
     receipts::write_rows(tx, mv, caller, skip_history_of)?;
     receipts::transfer(tx, mv, receivers)?;
-    delete_flags(tx, mv, &lose_access)?;
+    if !lose_access.is_empty() {
+        let flagged = messages::users_with_any_flag(tx, mv.ids.iter().copied())?;
+        delete_flags(tx, mv.id_set(), flagged & &lose_access)?;
+    }
     let deleted = Audience::set(lose_access.clone());
     let leaves_public = notified.is_also_public() && !mv.to.is_public();
     let deleted = if leaves_public { deleted.and_public_queues() } else { deleted };
@@ -161,16 +164,18 @@ fn emit_read(tx: &mut Tx<'_>, mv: &Move, lost: &ReceiverGroups, user_ids: &Roari
     Ok(())
 }
 
-/// Deletes the flags of users who lose access to the messages.
-fn delete_flags(tx: &Tx<'_>, mv: &Move, user_ids: &RoaringBitmap) -> ApiResult<()> {
-    if user_ids.is_empty() {
-        return Ok(());
-    }
-    for id in &mv.ids {
-        for user_id in messages::users_with_flag(tx, *id, bit::ANY)? {
-            if user_id.bit().is_some_and(|bit| user_ids.contains(bit)) {
-                messages::put_flags(tx, user_id, *id, 0)?;
-            }
+/// Deletes the flags of users who lose access to the messages. If there are many, follow-up jobs delete those of some users.
+fn delete_flags(tx: &mut Tx<'_>, ids: RoaringBitmap, mut user_ids: RoaringBitmap) -> ApiResult<()> {
+    let mut budget = tx.budget("lost_flags");
+    while let Some(user) = user_ids.min() {
+        if !budget.next_step() {
+            tx.then(move |tx| delete_flags(tx, ids, user_ids));
+            break;
+        }
+        user_ids.remove(user);
+        let user_id = UserId::from(user);
+        for (id, _) in messages::flags_among(tx, user_id, &ids, bit::ANY)? {
+            messages::put_flags(tx, user_id, id, 0)?;
         }
     }
     Ok(())
