@@ -332,6 +332,9 @@ pub fn total_length(connection: &Connection, ids: &[MessageId]) -> rusqlite::Res
     Ok(total)
 }
 
+/// What the flags of one user on a message count for [`MAX_DELETED_LENGTH`]: they are a row with entries in several indexes.
+const FLAGS_LENGTH: i64 = 64;
+
 /// Number of the messages that may be deleted in one step of a job: one at least, and as many as are short enough together.
 pub fn count_for_one_step(
     connection: &Connection,
@@ -339,13 +342,22 @@ pub fn count_for_one_step(
 ) -> rusqlite::Result<usize> {
     let (mut count, mut total) = (0, 0);
     for id in ids {
-        total += length(connection, id)?;
+        total += length(connection, id)? + FLAGS_LENGTH * count_flags(connection, id)?;
         if total > MAX_DELETED_LENGTH && count > 0 {
             break;
         }
         count += 1;
     }
     Ok(count)
+}
+
+/// The number of users who have flags on a message.
+fn count_flags(connection: &Connection, id: MessageId) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached(
+            "SELECT count(*) FROM user_message_flags INDEXED BY user_message_flags_message WHERE message_id = ?1",
+        )?
+        .query_row([id], |row| row.get(0))
 }
 
 /// The length of a message, in bytes of Markdown, HTML and earlier versions; 0 if there is none.

@@ -294,8 +294,9 @@ async fn groups_of_a_reader_are_loaded_once_for_many_channels() {
 async fn moves_read_who_has_flags_from_an_index() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
-    server.crowd(100).await;
-    let garden = server.channel("garden", &[&ada]).await;
+    let crowd = server.crowd(100).await;
+    let everybody: Vec<&Client> = crowd.iter().chain([&ada]).collect();
+    let garden = server.channel("garden", &everybody).await;
     let first = say(&ada, garden, "lunch", "hello").await;
     server.add_copies(first, 10).await;
     let counter = count_steps(&server).await;
@@ -338,6 +339,27 @@ async fn flags_of_many_users_are_deleted_in_several_jobs() {
     assert_eq!(left.await.unwrap(), 1);
     let figures = writer.background().figures()["lost_flags"];
     assert_eq!((figures.jobs, figures.most_steps), (2, 1));
+}
+
+#[tokio::test]
+async fn few_messages_with_many_flags_are_deleted_in_one_step() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    server.crowd(600).await;
+    let garden = server.channel("garden", &[&owner]).await;
+    let first = say(&owner, garden, "lunch", "hello").await;
+    server.add_copies(first, 3).await;
+    server
+        .sql(&format!(
+            "INSERT INTO user_message_flags (user_id, message_id, flags)
+             SELECT user_id, id, 4 FROM message CROSS JOIN user WHERE id >= {first} AND full_name LIKE 'Person %'"
+        ))
+        .await;
+    let path = format!("/streams/{garden}/delete_topic");
+    assert_eq!(owner.post(&path, json!({"topic_name": "lunch"})).await.ok()["complete"], true);
+    let figures = server.app().writer.background().figures()["delete_topic"];
+    assert_eq!((figures.jobs, figures.steps), (1, 4));
+    assert_eq!(server.column("SELECT count(*) FROM user_message_flags").await, ["0"]);
 }
 
 #[tokio::test]
