@@ -139,5 +139,6 @@ pub fn unread_among(
     let read = read_state::load(connection, user_id, mv.from.recipient_id)?;
     let is_receiver = |users: &RoaringBitmap| user_id.bit().is_some_and(|bit| users.contains(bit));
     let groups = before.iter().filter(|(_, users)| is_receiver(users));
-    Ok(groups.flat_map(|(ids, _)| ids.iter().filter(|id| !read.contains(*id))).collect())
+    let received = groups.fold(RoaringBitmap::new(), |all, (ids, _)| all | ids);
+    Ok(read.missing(&received))
 }

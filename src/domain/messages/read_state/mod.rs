@@ -223,8 +223,8 @@ pub fn set(
     unread: &RoaringBitmap,
 ) -> ApiResult<()> {
     let mut set = load(tx, user_id, recipient_id)?;
-    let read: Vec<u32> = read.iter().filter(|id| !set.contains(*id)).collect();
-    let unread: Vec<u32> = unread.iter().filter(|id| set.contains(*id)).collect();
+    let read: Vec<u32> = set.missing(read).into_iter().collect();
+    let unread = unread - set.missing(unread);
     if read.is_empty() && unread.is_empty() {
         return Ok(());
     }

@@ -144,6 +144,17 @@ impl ReadSet {
         })
     }
 
+    /// Those of some ids that are not in the set. It takes as long as there are gaps, and not ids.
+    pub fn missing(&self, ids: &RoaringBitmap) -> RoaringBitmap {
+        let mut missing = RoaringBitmap::new();
+        if let (Some(first), Some(last)) = (ids.min(), ids.max()) {
+            for gap in self.gaps(first..=last) {
+                missing.insert_range(gap);
+            }
+        }
+        missing & ids
+    }
+
     /// The ranges of ids within bounds that are in the set, the lowest first.
     pub fn runs(&self, within: RangeInclusive<u32>) -> impl Iterator<Item = RangeInclusive<u32>> {
         let (marked, mut above) = self.parts(within);
@@ -274,6 +285,8 @@ mod tests {
                     .flat_map(|gap| plain.messages.range(gap).copied().collect::<Vec<_>>())
                     .collect();
                 prop_assert_eq!(&found, &unread);
+                let messages: RoaringBitmap = plain.messages.iter().copied().collect();
+                prop_assert_eq!(set.missing(&messages).into_iter().collect::<Vec<_>>(), unread);
                 let mut down: Vec<_> = set.gaps_down(within.clone()).collect();
                 down.reverse();
                 prop_assert_eq!(down, set.gaps(within.clone()).collect::<Vec<_>>());
