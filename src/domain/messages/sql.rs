@@ -332,7 +332,7 @@ pub fn total_length(connection: &Connection, ids: &[MessageId]) -> rusqlite::Res
     Ok(total)
 }
 
-/// What the flags of one user on a message count for [`MAX_DELETED_LENGTH`]: they are a row with entries in several indexes.
+/// The bytes for which the flags of one user on a message count in [`MAX_DELETED_LENGTH`]: a row with entries in several indexes.
 const FLAGS_LENGTH: i64 = 64;
 
 /// Number of the messages that may be deleted in one step of a job: one at least, and as many as are short enough together.

@@ -144,7 +144,7 @@ impl ReadSet {
         })
     }
 
-    /// Those of some ids that are not in the set. It takes as long as there are gaps, and not ids.
+    /// The ids of another set that are not in this one. It takes as long as there are gaps, and not ids.
     pub fn missing(&self, ids: &RoaringBitmap) -> RoaringBitmap {
         let mut missing = RoaringBitmap::new();
         if let (Some(first), Some(last)) = (ids.min(), ids.max()) {
