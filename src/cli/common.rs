@@ -99,18 +99,38 @@ fn print_unless_closed(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>
     }
 }
 
-/// An output in which control characters of the range C1, which terminals take for commands, are escaped as in JSON. Other control
-/// characters of users are not in names, and escaped in values.
+/// The codes of text styles, which [`Style`] writes. They are the only commands to terminals that reach standard output.
+const RESET: &str = "\x1b[0m";
+const BOLD: &str = "\x1b[1m";
+const DIM: &str = "\x1b[2m";
+const RED: &str = "\x1b[31m";
+const GREEN: &str = "\x1b[32m";
+const STYLES: [&str; 5] = [RESET, BOLD, DIM, RED, GREEN];
+
+/// An output in which control characters, which terminals take for commands, are escaped as in JSON: all of the ranges C0 and C1
+/// except tabs, line feeds and styles. Names of users have none, but a foreign or damaged database can contain any.
 struct Escaped<W>(W);
 
 impl<W: Write> Write for Escaped<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let is_control = |pair: &[u8]| matches!(pair, [0xc2, 0x80..=0x9f]);
         let mut rest = bytes;
-        while let Some(at) = rest.windows(2).position(is_control) {
-            self.0.write_all(&rest[..at])?;
-            write!(self.0, "\\u00{:x}", rest[at + 1])?;
-            rest = &rest[at + 2..];
+        while let Some(at) = rest.iter().position(|byte| *byte < b' ' || *byte == 0xc2) {
+            let (text, found) = rest.split_at(at);
+            self.0.write_all(text)?;
+            let (length, control) = match found {
+                // C1 in UTF-8.
+                [0xc2, code @ 0x80..=0x9f, ..] => (2, Some(*code)),
+                [b'\t' | b'\n' | 0xc2, ..] => (1, None),
+                _ => match STYLES.iter().find(|style| found.starts_with(style.as_bytes())) {
+                    Some(style) => (style.len(), None),
+                    None => (1, Some(found[0])),
+                },
+            };
+            match control {
+                Some(code) => write!(self.0, "\\u{code:04x}")?,
+                None => self.0.write_all(&found[..length])?,
+            }
+            rest = &found[length..];
         }
         self.0.write_all(rest)?;
         Ok(bytes.len())
@@ -217,23 +237,23 @@ impl Style {
     }
 
     fn paint(self, code: &str, text: &str) -> String {
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.colour { format!("{code}{text}{RESET}") } else { text.to_owned() }
     }
 
     pub fn bold(self, text: &str) -> String {
-        self.paint("1", text)
+        self.paint(BOLD, text)
     }
 
     pub fn dim(self, text: &str) -> String {
-        self.paint("2", text)
+        self.paint(DIM, text)
     }
 
     pub fn green(self, text: &str) -> String {
-        self.paint("32", text)
+        self.paint(GREEN, text)
     }
 
     pub fn red(self, text: &str) -> String {
-        self.paint("31", text)
+        self.paint(RED, text)
     }
 }
 
@@ -258,9 +278,13 @@ mod tests {
     fn control_characters_are_escaped() {
         let mut out = Escaped(Vec::new());
         write!(out, "a\u{9b}31m \u{80}\u{9f}").unwrap();
-        write!(out, "é\u{a0}\u{7f} \x1b[1m").unwrap();
+        write!(out, "é\u{a0}\u{7f} \x1b[2J\x1b\r\0\u{8}\t\n").unwrap();
+        let style = Style { colour: true };
+        let styled = [style.bold("a"), style.dim("b"), style.green("c"), style.red("d")].concat();
+        write!(out, "{styled}").unwrap();
         let text = String::from_utf8(out.0).unwrap();
-        assert_eq!(text, "a\\u009b31m \\u0080\\u009fé\u{a0}\u{7f} \x1b[1m");
+        let expected = "a\\u009b31m \\u0080\\u009fé\u{a0}\u{7f} \\u001b[2J\\u001b\\u000d\\u0000\\u0008\t\n";
+        assert_eq!(text, format!("{expected}{styled}"));
         assert_eq!(escaped(&"é \x1b[2J\u{9b}\r\n\u{7f}"), "é \\u{1b}[2J\\u{9b}\\r\n\\u{7f}");
     }
 }

@@ -1,6 +1,6 @@
 //! `teamchat status`.
 
-use super::common::{Failure, File, Output, Style, print, run_command};
+use super::common::{Failure, File, Output, Style, run_command};
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use serde_json::{Value, json};
@@ -39,7 +39,8 @@ impl StatusCommand {
             let server = Database::announced(&self.file.db);
             let status: Status = run_command(&self.file.db, Command::Status, false)?;
             if self.watch && !self.output.json {
-                print(|out| write!(out, "\x1b[2J\x1b[H"))?;
+                // A closed pipe is noticed below.
+                let _unseen = write!(std::io::stdout(), "\x1b[2J\x1b[H");
             }
             let sizes =
                 if self.sizes { Some(Sizes::measure(&Database::inspect(&self.file.db)?.0)?) } else { None };
