@@ -108,6 +108,12 @@ fn write_report(out: &mut dyn Write, report: &Report, address: &str) -> std::io:
     for (what, count) in &report.others {
         writeln!(out, "{count:>10}  {what}")?;
     }
+    if !report.administrators.is_empty() {
+        writeln!(out, "Owners and administrators, as the archive has them:")?;
+    }
+    for user in &report.administrators {
+        writeln!(out, "{:>15}  {} <{}>", user.role, user.full_name, user.email)?;
+    }
     if !report.left_out.is_empty() {
         writeln!(out, "Left out:")?;
     }

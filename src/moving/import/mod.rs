@@ -37,7 +37,7 @@ use crate::domain::users;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::progress::Progress;
-use crate::moving::import::report::{PasswordLink, Report};
+use crate::moving::import::report::{Administrator, PasswordLink, Report};
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
 use crate::store::{integrity_problems, missing_references};
@@ -121,8 +121,22 @@ pub fn run(app: Arc<App>, runtime: Handle, source: &Source, place: &Place) -> Im
         report.password_links = password_links(&mut target)?;
     }
     check(&target, &report)?;
+    report.administrators = administrators(&target)?;
     report.seconds = (progress.seconds() * 10.0).round() / 10.0;
     Ok(report)
+}
+
+/// The active users with roles of administrators, the most powerful first.
+fn administrators(target: &Target) -> ImportResult<Vec<Administrator>> {
+    let mut users = target.read(|snapshot| Ok(users::all(snapshot)?))?;
+    users.retain(|user| user.is_active && user.role.is_administrator());
+    users.sort_by_key(|user| user.role.code());
+    let named = users.into_iter().map(|user| Administrator {
+        role: user.role.name(),
+        full_name: user.full_name,
+        email: user.delivery_email,
+    });
+    Ok(named.collect())
 }
 
 /// Creates links for people without a password, in the name of the first owner.

@@ -28,6 +28,8 @@ pub struct Report {
     pub attachments: u64,
     /// Rows of other kinds, by name.
     pub others: BTreeMap<&'static str, u64>,
+    /// The active owners and administrators. Only the archive decides who they are.
+    pub administrators: Vec<Administrator>,
     /// Data of the archive that has no place here, or is broken.
     pub left_out: Vec<LeftOut>,
     /// Messages whose HTML differs from that of the archive.
@@ -37,6 +39,17 @@ pub struct Report {
     pub password_links: Vec<PasswordLink>,
     /// Seconds that the import took.
     pub seconds: f64,
+}
+
+/// An owner or administrator of the new organization.
+#[derive(Debug, Serialize)]
+pub struct Administrator {
+    /// The name of the role.
+    pub role: &'static str,
+    /// The user's name.
+    pub full_name: String,
+    /// The user's email.
+    pub email: String,
 }
 
 /// Data that was left out.

@@ -291,6 +291,27 @@ fn the_documented_lines_are_imported() {
     assert_eq!((&report["users"], &report["messages"]), (&json!(2), &json!(2)), "{report}");
 }
 
+#[test]
+fn owners_and_administrators_are_named() {
+    let import = Import::new("json");
+    let user = |id: &str, role: &str, active: bool| {
+        json!({"type": "user", "id": id, "email": format!("{id}@example.com"), "full_name": id, "role": role,
+            "active": active})
+    };
+    write(
+        &import,
+        &[
+            user("bob", "administrator", true),
+            user("cat", "moderator", true),
+            user("old", "owner", false),
+            user("ada", "owner", true),
+        ],
+    );
+    let expected = json!([{"role": "owner", "full_name": "ada", "email": "ada@example.com"},
+        {"role": "administrator", "full_name": "bob", "email": "bob@example.com"}]);
+    assert_eq!(import.run(&["--dry-run"])["administrators"], expected);
+}
+
 #[tokio::test]
 async fn messages_are_sorted_by_time() {
     let import = Import::new("json");
