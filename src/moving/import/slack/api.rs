@@ -14,7 +14,9 @@ use bytes::Bytes;
 use hyper::Method;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,12 +38,20 @@ const MAX_FILE: usize = 1 << 30;
 /// The most seconds to wait when there were too many calls.
 const MAX_WAIT: u64 = 120;
 
+/// The most requests in succession that are refused because there were too many.
+const MAX_REFUSALS: u32 = 10;
+
+/// The most pages of the list of people, each of up to 200.
+const MAX_PAGES: usize = 2_000;
+
 /// The API with a token.
 pub struct Api {
     app: Arc<App>,
     runtime: Handle,
     address: Url,
     token: String,
+    /// The refusals since the last other answer.
+    refusals: Cell<u32>,
 }
 
 #[derive(Deserialize)]
@@ -129,13 +139,14 @@ impl Api {
         }
         let address = Url::parse(&format!("{}/", address.trim_end_matches('/')))
             .map_err(|error| ImportError::new(format!("{address}: {error}")))?;
-        Ok(Self { app: Arc::clone(&target.app), runtime: target.runtime.clone(), address, token })
+        let (app, runtime) = (Arc::clone(&target.app), target.runtime.clone());
+        Ok(Self { app, runtime, address, token, refusals: Cell::default() })
     }
 
     /// The people of the workspace, with their addresses.
     pub fn people(&self) -> ImportResult<Vec<SlackUser>> {
         let (mut people, mut cursor) = (Vec::new(), String::new());
-        loop {
+        for _ in 0..MAX_PAGES {
             let page: People = self.call("users.list", &[("limit", "200"), ("cursor", &cursor)])?;
             people.extend(page.members);
             cursor = page.response_metadata.next_cursor;
@@ -143,6 +154,7 @@ impl Api {
                 return Ok(people);
             }
         }
+        Err(failed("users.list", format_args!("there are more than {MAX_PAGES} pages")))
     }
 
     /// The addresses of custom emoji, or `alias:` with another name, by name.
@@ -150,14 +162,16 @@ impl Api {
         Ok(self.call::<Emoji>("emoji.list", &[])?.emoji)
     }
 
-    /// A person who is not in the list, because they are of another workspace.
-    pub fn person(&self, id: &str) -> ImportResult<SlackUser> {
-        Ok(self.call::<Person>("users.info", &[("user", id)])?.user)
+    /// A person who is not in the list, because they are of another workspace; `None` for those who are gone.
+    pub fn person(&self, id: &str) -> ImportResult<Option<SlackUser>> {
+        let answer = self.answer("users.info", &[("user", id)])?;
+        Ok(read::<Person>("users.info", answer).ok().map(|person| person.user))
     }
 
-    /// A program that wrote without an account.
-    pub fn bot(&self, id: &str) -> ImportResult<SlackBot> {
-        Ok(self.call::<Bot>("bots.info", &[("bot", id)])?.bot)
+    /// A program that wrote without an account; `None` for those that are gone.
+    pub fn bot(&self, id: &str) -> ImportResult<Option<SlackBot>> {
+        let answer = self.answer("bots.info", &[("bot", id)])?;
+        Ok(read::<Bot>("bots.info", answer).ok().map(|bot| bot.bot))
     }
 
     /// The workspace.
@@ -166,21 +180,15 @@ impl Api {
     }
 
     fn call<T: DeserializeOwned>(&self, method: &str, parameters: &[(&str, &str)]) -> ImportResult<T> {
-        let failed = |why: &str| ImportError::new(format!("{method} of Slack failed: {why}"));
+        read(method, self.answer(method, parameters)?)
+    }
+
+    fn answer(&self, method: &str, parameters: &[(&str, &str)]) -> ImportResult<Option<Answer>> {
         let mut url = self.address.join(method).map_err(ImportError::new)?;
         if !parameters.is_empty() {
             url.query_pairs_mut().extend_pairs(parameters.iter().filter(|(_, value)| !value.is_empty()));
         }
-        let answer = self.get(&url, CALL_TIMEOUT, None).ok_or_else(|| failed("no connection"))?;
-        if answer.status != 200 {
-            return Err(failed(&format!("status {}", answer.status)));
-        }
-        let text = answer.text().map_err(|error| failed(&error.to_string()))?;
-        let status: Status = serde_json::from_str(&text).map_err(|error| failed(&error.to_string()))?;
-        if !status.ok {
-            return Err(failed(&status.error));
-        }
-        serde_json::from_str(&text).map_err(|error| failed(&error.to_string()))
+        self.get(&url, CALL_TIMEOUT, None)
     }
 
     /// True if an address is that of a file on the API's own server.
@@ -202,7 +210,7 @@ impl Api {
             return Ok(None);
         };
         let (name, file) = archive.new_scratch_file()?;
-        let answer = self.get(&url, FILE_TIMEOUT, Some(file));
+        let answer = self.get(&url, FILE_TIMEOUT, Some(file))?;
         let is_page = |answer: &Answer| {
             answer.content_type().is_some_and(|kind| kind.starts_with("text/html"))
                 && Path::new(url.path()).extension().is_none_or(|ending| ending != "html")
@@ -211,8 +219,8 @@ impl Api {
         Ok(answer.filter(|answer| answer.status == 200 && !is_page(answer)).map(|_| name))
     }
 
-    /// Sends a request, again when there were too many. `None` without an answer.
-    fn get(&self, url: &Url, timeout: Duration, file: Option<File>) -> Option<Answer> {
+    /// Sends a request, again when there were too many. `None` without an answer. Fails when all requests are refused.
+    fn get(&self, url: &Url, timeout: Duration, file: Option<File>) -> ImportResult<Option<Answer>> {
         let knows_token = self.is_of_api(url) || url.host_str() == Some("files.slack.com");
         loop {
             let request = Outgoing {
@@ -230,9 +238,16 @@ impl Api {
                 file: file.as_ref(),
                 tls: Some(&self.app.tls_client),
             };
-            let answer = self.runtime.block_on(http_client::send(request)).ok()?;
+            let Ok(answer) = self.runtime.block_on(http_client::send(request)) else { return Ok(None) };
             if answer.status != 429 {
-                return Some(answer);
+                self.refusals.set(0);
+                return Ok(Some(answer));
+            }
+            self.refusals.set(self.refusals.get() + 1);
+            if self.refusals.get() >= MAX_REFUSALS {
+                let what =
+                    format!("Slack refused {MAX_REFUSALS} requests in succession, as too many (status 429)");
+                return Err(ImportError::new(what));
             }
             let wait =
                 answer.headers.get("retry-after").and_then(|seconds| seconds.to_str().ok()?.parse().ok());
@@ -243,6 +258,24 @@ impl Api {
     fn is_of_api(&self, url: &Url) -> bool {
         url.origin() == self.address.origin()
     }
+}
+
+fn failed(method: &str, why: impl Display) -> ImportError {
+    ImportError::new(format!("{method} of Slack failed: {why}"))
+}
+
+/// Reads the answer of a method.
+fn read<T: DeserializeOwned>(method: &str, answer: Option<Answer>) -> ImportResult<T> {
+    let answer = answer.ok_or_else(|| failed(method, "no connection"))?;
+    if answer.status != 200 {
+        return Err(failed(method, format_args!("status {}", answer.status)));
+    }
+    let text = answer.text().map_err(|error| failed(method, error))?;
+    let status: Status = serde_json::from_str(&text).map_err(|error| failed(method, error))?;
+    if !status.ok {
+        return Err(failed(method, status.error));
+    }
+    serde_json::from_str(&text).map_err(|error| failed(method, error))
 }
 
 /// True for the hosts on which Slack keeps files and images.

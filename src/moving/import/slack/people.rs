@@ -93,7 +93,7 @@ impl Slack<'_> {
         }
         if !self.importer.has_user(id) {
             // The API refuses those who are gone.
-            let known = self.api.as_ref().and_then(|api| api.person(id).ok());
+            let known = self.api.as_ref().map(|api| api.person(id)).transpose()?.flatten();
             let known = known.as_ref();
             let candidates = [
                 known.and_then(|user| user.profile.real_name.as_deref()),
@@ -135,7 +135,7 @@ impl Slack<'_> {
         let id = format!("program {program}");
         if self.programs.insert(id.clone()) {
             let known = self.api.as_ref().zip(message.bot_id.as_deref());
-            let known = known.and_then(|(api, bot)| api.bot(bot).ok());
+            let known = known.map(|(api, bot)| api.bot(bot)).transpose()?.flatten();
             let bot = known.as_ref().or(message.bot_profile.as_ref());
             let candidates = [message.username.as_deref(), bot.map(|bot| bot.name.as_str())];
             let name = names::find_person(candidates.into_iter().flatten());

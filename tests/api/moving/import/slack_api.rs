@@ -46,7 +46,12 @@ fn start() -> (String, Seen) {
 
 fn answer(own: &str, path: &str, repeated: usize) -> (u16, &'static str, Vec<u8>) {
     let json = |value: Value| (200, "application/json", value.to_string().into_bytes());
-    match path.strip_prefix("/bare").unwrap_or(path) {
+    let other = ["/bare", "/endless", "/busy"].iter().find_map(|other| path.strip_prefix(other));
+    match other.unwrap_or(path) {
+        _ if path.starts_with("/endless/api/users.list") => {
+            json(json!({"ok": true, "members": [], "response_metadata": {"next_cursor": "again"}}))
+        }
+        _ if path.starts_with("/busy/api/users.info") => (429, "text/plain", Vec::new()),
         "/api/team.info" if path.starts_with("/bare") => json(json!({"ok": false, "error": "missing_scope"})),
         "/api/users.list?limit=200" if repeated == 0 => (429, "text/plain", Vec::new()),
         "/api/users.list?limit=200" => json(json!({"ok": true,
@@ -214,7 +219,7 @@ fn without_a_token_links_stay() {
 }
 
 #[test]
-fn tokens_that_cannot_work_are_refused() {
+fn tokens_and_servers_that_cannot_work_are_refused() {
     let (own, _) = start();
     let import = export(&own);
     let token = import.folder.path().join("archive-token");
@@ -230,4 +235,8 @@ fn tokens_that_cannot_work_are_refused() {
     let error = refused(TOKEN, &format!("{own}/nowhere"));
     assert!(error.contains("users.list of Slack failed: status 404"), "{error}");
     assert!(!error.contains(TOKEN));
+    let error = refused(TOKEN, &format!("{own}/endless/api"));
+    assert!(error.contains("users.list of Slack failed: there are more than 2000 pages"), "{error}");
+    let error = refused(TOKEN, &format!("{own}/busy/api"));
+    assert!(error.contains("Slack refused 10 requests in succession, as too many (status 429)"), "{error}");
 }
