@@ -19,7 +19,7 @@ const PIECE: usize = 1 << 20;
 const PIECES_PER_SYNC: u64 = 8;
 
 /// The space that a backup leaves on its disk, in bytes.
-const RESERVE: u64 = 256 << 20;
+pub(super) const RESERVE: u64 = 256 << 20;
 
 /// The ending of the name of a copy that is being made, and of an archive.
 const COPY: &str = ".copy";

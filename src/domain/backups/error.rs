@@ -27,6 +27,14 @@ pub enum BackupError {
         /// MiB needed.
         needed: u64,
     },
+    /// The disk has not enough space for what the backup contains.
+    #[error("{path}: the disk has {free} MiB left, and the backup is larger; free some space")]
+    Full {
+        /// The file that was unpacked.
+        path: PathBuf,
+        /// MiB left.
+        free: u64,
+    },
     /// The directory for the backup does not exist.
     #[error("{0}: there is no such directory; create it, or mount its disk")]
     NoFolder(PathBuf),

@@ -3,11 +3,12 @@
 use crate::domain::audit;
 use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::backups::archive::{self, Identities, SQLITE};
+use crate::domain::backups::create::RESERVE;
 use crate::domain::backups::rotation::stamp;
 use crate::domain::backups::scratch::Scratch;
 use crate::domain::backups::{BackupError, Contents, Progress, Stage};
 use crate::error::ApiResult;
-use crate::store::{Database, OpenError, beside, has_log};
+use crate::store::{Database, OpenError, beside, free_space, has_log};
 use rusqlite::Connection;
 use serde::Serialize;
 use std::fs::File;
@@ -61,9 +62,10 @@ pub fn restore(
     let is_stream = input.as_os_str() == "-";
     let failed = |error: std::io::Error| BackupError::file(input, error);
     let scratch = Scratch::new(beside(database, ".restored"))?;
+    let free = || free_space(scratch.path());
     let mut total = 0;
     if is_stream {
-        extract(stream, input, identities, &scratch, 0, progress)?;
+        extract(stream, input, identities, &scratch, &free, 0, progress)?;
     } else {
         let mut file = File::open(input).map_err(failed)?;
         total = file.metadata().map_err(failed)?.len();
@@ -78,7 +80,7 @@ pub fn restore(
             Database::copy_file(input, scratch.path(), false, &mut report)?;
         } else {
             let input_stream = std::io::Cursor::new(start).chain(file);
-            extract(input_stream, input, identities, &scratch, total, progress)?;
+            extract(input_stream, input, identities, &scratch, &free, total, progress)?;
         }
     }
     progress.report(Stage::Archive, total, total)?;
@@ -117,12 +119,14 @@ fn has_table(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
     connection.query_row(statement, [table], |row| row.get(0))
 }
 
-/// Writes the database of a backup to a file.
+/// Writes the database of a backup to a file. It leaves as much space as it takes, up to the reserve, since a small archive can be
+/// that of an endless file. `free` is the space left.
 fn extract(
     input: impl Read,
     name: &Path,
     identities: &Identities,
     to: &Scratch,
+    free: &dyn Fn() -> Option<u64>,
     total: u64,
     progress: &mut Progress<'_>,
 ) -> Result<(), BackupError> {
@@ -137,7 +141,38 @@ fn extract(
         }
         file.write_all(&piece[..read]).map_err(|error| BackupError::file(to.path(), error))?;
         done += read as u64;
+        if let Some(free) = free()
+            && free < done.min(RESERVE)
+        {
+            return Err(BackupError::Full { path: to.path().to_owned(), free: free >> 20 });
+        }
         progress.report(Stage::Archive, done.min(total), total)?;
     }
     file.sync_all().map_err(|error| BackupError::file(to.path(), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn space_is_left_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new(folder.path().join("out")).unwrap();
+        let mut content = SQLITE.to_vec();
+        content.resize(4 * PIECE, 0);
+        let archive = zstd::encode_all(&content[..], 1).unwrap();
+        let unpack = |free: Option<u64>| {
+            let mut progress = Progress { on_progress: &mut |_, _, _| {}, stop: Arc::default() };
+            let (name, keys) = (Path::new("in"), Identities::default());
+            let unpacked = extract(&archive[..], name, &keys, &scratch, &|| free, 0, &mut progress);
+            std::fs::remove_file(scratch.path()).unwrap();
+            unpacked.map_err(|error| error.to_string())
+        };
+        assert_eq!(unpack(None), Ok(()));
+        assert_eq!(unpack(Some(RESERVE)), Ok(()));
+        let refused = unpack(Some(2 << 20)).unwrap_err();
+        assert!(refused.contains("the disk has 2 MiB left, and the backup is larger"), "{refused}");
+    }
 }
