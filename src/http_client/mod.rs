@@ -24,7 +24,7 @@ use std::fs::File;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 use url::{Position, Url};
 
@@ -131,6 +131,11 @@ async fn exchange_over(
     request: &Outgoing<'_>,
     stream: impl AsyncRead + AsyncWrite + Unpin,
 ) -> Result<Answer, Box<dyn Error + Send + Sync>> {
+    // The body has a limit, but informational responses, and chunks of a byte, could come without end. As much again as the body
+    // is enough for the lengths of chunks.
+    let most = 2 * (MAX_HEAD + request.answer_limit.unwrap_or_default());
+    let (read, write) = tokio::io::split(stream);
+    let stream = tokio::io::join(read.take(most as u64), write);
     let (mut sender, connection) =
         http1::Builder::new().max_buf_size(MAX_HEAD).handshake(TokioIo::new(stream)).await?;
     let url = request.url;
@@ -150,8 +155,15 @@ async fn exchange_over(
             Some(limit) => {
                 let body = Limited::new(response.into_body(), limit);
                 match request.file {
-                    Some(file) if status == 200 => write(body, file).await?,
-                    _ => body.collect().await?.to_bytes(),
+                    Some(file) if status == 200 => {
+                        copy(body, file).await?;
+                        Bytes::new()
+                    }
+                    _ => {
+                        let mut bytes = Vec::new();
+                        copy(body, &mut bytes).await?;
+                        bytes.into()
+                    }
                 }
             }
             None => Bytes::new(),
@@ -166,13 +178,57 @@ async fn exchange_over(
     }
 }
 
-/// Writes a body to a file, part by part.
-async fn write(body: Limited<Incoming>, mut file: &File) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
+/// Writes a body part by part. Parts are not kept: each takes more memory than a small chunk has bytes.
+async fn copy(body: Limited<Incoming>, mut to: impl Write) -> Result<(), Box<dyn Error + Send + Sync>> {
     tokio::pin!(body);
     while let Some(frame) = body.frame().await {
         if let Ok(data) = frame?.into_data() {
-            file.write_all(&data)?;
+            to.write_all(&data)?;
         }
     }
-    Ok(Bytes::new())
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncWriteExt;
+
+    /// Sends a request that another server answers with these bytes. Returns the status and the length of the body.
+    async fn answer_of(response: &str) -> Option<(u16, usize)> {
+        let url = Url::parse("http://hook.example/").unwrap();
+        let request = Outgoing {
+            method: Method::GET,
+            url: &url,
+            permission: Permission::Any,
+            headers: Vec::new(),
+            body: Bytes::new(),
+            timeout: Duration::from_secs(1),
+            answer_limit: Some(100_000),
+            file: None,
+            tls: None,
+        };
+        let (near, mut far) = tokio::io::duplex(MAX_HEAD);
+        let serve = async {
+            far.read_u8().await.unwrap();
+            // The client may close the connection earlier.
+            let _unread = far.write_all(response.as_bytes()).await;
+        };
+        let (answer, ()) = tokio::join!(exchange_over(&request, near), serve);
+        answer.ok().map(|answer| (answer.status, answer.body.len()))
+    }
+
+    #[tokio::test]
+    async fn responses_have_a_limit_also_beside_their_bodies() {
+        let chunked = |size: usize, count: usize| {
+            let chunks = format!("{size:x}\r\n{}\r\n", "a".repeat(size)).repeat(count);
+            format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n")
+        };
+        let informed = |count: usize| "HTTP/1.1 100 Continue\r\n\r\n".repeat(count) + &chunked(100, 900);
+        assert_eq!(answer_of(&chunked(10, 9_000)).await, Some((200, 90_000)));
+        assert_eq!(answer_of(&chunked(1, 90_000)).await, None);
+        assert_eq!(answer_of(&chunked(100, 1_001)).await, None);
+        assert_eq!(answer_of(&informed(10)).await, Some((200, 90_000)));
+        assert_eq!(answer_of(&informed(20_000)).await, None);
+    }
 }
