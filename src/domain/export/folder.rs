@@ -80,6 +80,10 @@ impl Linked {
     pub fn begin(folder: &Folder, connection: &Connection) -> Result<Self> {
         let mut names = BTreeSet::new();
         for row in emoji::all(connection)? {
+            // A backup from elsewhere can have any path here.
+            if !is_path_id(&row.file) || !is_harmless_in_folder(&row.file) {
+                continue;
+            }
             if let Some((_, content)) = public::load(connection, &emoji::image_path(&row.file))? {
                 folder.write(&format!("emoji/{}", row.file), &content)?;
                 names.insert(row.file);

@@ -83,7 +83,7 @@ async fn the_data_of_a_person_has_all_parts_and_no_secrets() {
     }
 }
 
-/// Earlier versions took the paths of files from archives as they were.
+/// Earlier versions took the paths of files from archives as they were, and a restored backup may be of strangers.
 #[tokio::test]
 async fn files_stay_in_the_folder() {
     let server = TestServer::start().await;
@@ -91,6 +91,11 @@ async fn files_stay_in_the_folder() {
     let request = bob.request(Method::POST, "/user_uploads");
     request.multipart((), &[("file", "list.txt", b"oars")]).send().await.ok();
     server.sql("UPDATE attachment SET path_id = '../../outside.txt'").await;
+    let emoji = bob.request(Method::POST, "/realm/emoji/oar_lock");
+    emoji.multipart((), &[("file", "oar.png", &png(60, 60))]).send().await.ok();
+    let path =
+        "UPDATE public_image SET path = 'emoji/images/../../outside.png' WHERE path LIKE 'emoji/images/%'";
+    server.sql(&format!("{path}; UPDATE realm_emoji SET file = '../../outside.png'")).await;
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("bob");
     let report = export(&server.database(), &["person", &bob.email, out.to_str().unwrap()]);
