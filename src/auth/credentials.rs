@@ -57,7 +57,8 @@ impl CredentialRow {
     /// change. Who made a bot never does.
     pub const TABLES: &[&str] = &["api_key", "session", "user", "realm"];
 
-    /// Loads the credential of a kind with this digest. `version` is one of before.
+    /// Loads the credential of a kind with this digest. `version` is one of before. System bots have none: a restored backup from
+    /// elsewhere could have an owner among them, whom no list shows.
     pub fn find(
         connection: &Connection,
         kind: SecretKind,
@@ -70,14 +71,14 @@ impl CredentialRow {
                         (SELECT deactivated FROM realm), lower(email), coalesce(last_used, date_created),
                         (SELECT created_by FROM bot WHERE bot.user_id = user.user_id)
                  FROM api_key JOIN user USING (user_id) LEFT JOIN api_key_use ON api_key_id = api_key.id
-                 WHERE digest = ?1"
+                 WHERE digest = ?1 AND NOT is_system_bot"
             }
             SecretKind::Session => {
                 "SELECT user_id, role, bot_type, bot_owner_id, is_active, delivery_email_key, session.id,
                         (SELECT deactivated FROM realm), lower(email), coalesce(last_used, date_created),
                         (SELECT created_by FROM bot WHERE bot.user_id = user.user_id)
                  FROM session JOIN user USING (user_id) LEFT JOIN session_use ON session_id = session.id
-                 WHERE digest = ?1"
+                 WHERE digest = ?1 AND NOT is_system_bot"
             }
         };
         let found = connection

@@ -70,6 +70,17 @@ async fn sessions_expire_thirty_days_after_their_last_use() {
     assert_eq!(ada.get("/users/me/api_keys", ()).await.ok()["sessions"], json!([]));
 }
 
+/// No list shows them, so that a backup from elsewhere could hide an owner among them.
+#[tokio::test]
+async fn system_bots_have_no_credentials() {
+    let (server, ada) = with_ada().await;
+    let browser = begin(&server, &ada, FIREFOX, "198.51.100.1").await;
+    assert!(is_alive(&browser).await);
+    server.sql("UPDATE user SET is_system_bot = 1 WHERE email = 'ada@example.com'").await;
+    assert!(!is_alive(&browser).await);
+    ada.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Invalid API key");
+}
+
 // conformance: auth-27, auth-33
 #[tokio::test]
 async fn people_see_and_end_their_sessions() {
