@@ -59,6 +59,10 @@ impl Uploads {
     pub fn add(&mut self, target: &mut Target, file: NewFile) -> ImportResult<()> {
         let file = NewFile { name: stored_name(&file.name), ..file };
         self.bytes += file.path.metadata()?.len();
+        // Any number of messages can have the same file, each of which is stored.
+        if !target.app.has_space_for(self.bytes) {
+            return Err(ImportError::new("the disk has no space for the files of the archive"));
+        }
         self.waiting.push(file);
         if self.waiting.len() >= MAX_FILES || self.bytes >= MAX_BYTES {
             self.flush(target)?;

@@ -5,6 +5,13 @@ use super::{mattermost, rocketchat, slack};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
+use std::sync::Arc;
+use teamchat::app::{Options, Overrides};
+use teamchat::moving::import;
+use teamchat::moving::import::slack::Extras;
+use teamchat::moving::import::{Format, Place, Source};
+use teamchat::server::{Engine, runtime};
+use teamchat::types::Clock;
 
 /// Appends to a file of the archive.
 fn append(import: &Import, name: &str, bytes: &[u8]) {
@@ -191,4 +198,33 @@ fn huge_and_cut_lines_are_named() {
         import.refused(&import.archive()),
         "messages.jsonl:5: the channel 'general' has no name, or is there twice"
     );
+}
+
+/// Many messages with one file fill a disk.
+#[test]
+fn files_leave_space_on_the_disk() {
+    let archive = Import::new("json");
+    archive.write("list.txt", "oars");
+    let lines = [
+        json!({"type": "user", "id": "ada", "email": "ada@example.com", "full_name": "Ada", "role": "owner"}),
+        json!({"type": "message", "sender": "ada", "to": ["ada"], "content": "x", "date": 1_746_093_600,
+            "files": [{"path": "list.txt"}]}),
+    ];
+    archive.write("messages.jsonl", lines.map(|line| line.to_string()).join("\n"));
+    let source = Source {
+        format: Format::Json,
+        path: archive.archive(),
+        old_addresses: Vec::new(),
+        public_url: None,
+        slack: Extras::default(),
+        password_links: false,
+    };
+    let overrides = Overrides { disk_reserve_mib: Some(1 << 40), ..Overrides::default() };
+    let options = Options { overrides, ..Options::default() };
+    let (place, runtime) = (Place::prepare(&archive.database()).unwrap(), runtime().unwrap());
+    let engine = runtime.block_on(Engine::open(&place.database(), Clock::System, options)).unwrap();
+    let imported = import::run(Arc::clone(&engine.app), runtime.handle().clone(), &source, &place);
+    engine.close();
+    let error = imported.unwrap_err().to_string();
+    assert!(error.contains("the disk has no space for the files of the archive"), "{error}");
 }
