@@ -5,7 +5,7 @@ use crate::domain::groups::membership;
 use crate::domain::groups::permission::StreamSetting;
 use crate::domain::messages::receipts::moved::ReceiverGroups;
 use crate::domain::messages::record::MessageRow;
-use crate::domain::messages::{read_state, receipts, sql};
+use crate::domain::messages::{flag_sql, read_state, receipts};
 use crate::domain::rows;
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::subscriptions::members;
@@ -59,7 +59,7 @@ pub fn recipients(
 ) -> ApiResult<Audience> {
     if stream.is_public() {
         // Users with a flag on a message get its events as if they had received it.
-        received |= sql::users_with_any_flag(tx, ids.iter().copied())?;
+        received |= flag_sql::users_with_any_flag(tx, ids.iter().copied())?;
     }
     let subscribers = members::audience(tx, stream.stream_id)?;
     if !stream.has_public_history() {

@@ -14,8 +14,8 @@ use crate::domain::messages::rules::mentions;
 use crate::domain::messages::sent_names::SentName;
 use crate::domain::messages::widget::{WIDGET, Widget};
 use crate::domain::messages::{
-    channel_summary, destination, notification_queue, read_state, sent_names, sql, submessages, topic_sql,
-    webhook_queue,
+    channel_summary, destination, flag_sql, notification_queue, read_state, sent_names, sql, submessages,
+    topic_sql, webhook_queue,
 };
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::rows::user::UserRow;
@@ -241,7 +241,7 @@ impl NewFlags {
             (&self.alerted, bit::HAS_ALERT_WORD),
         ] {
             for user_id in user_ids {
-                sql::add_flags(tx, *user_id, id, flag)?;
+                flag_sql::add_flags(tx, *user_id, id, flag)?;
             }
         }
         Ok(())

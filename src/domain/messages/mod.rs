@@ -3,7 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `record`, `flags`, `events` | messages as stored and on the wire, bits of flags and attributes, events |
-//! | `sql`, `topic_sql`, `submessages` | statements about messages, whole topics, and data of widgets |
+//! | `sql`, `flag_sql`, `topic_sql`, `submessages` | statements about messages, flags, whole topics, and data of widgets |
 //! | `rules` | what is valid, and who may: contents, edits, deletion, direct messages, mentions |
 //! | `viewer` | one user's messages: access, read state, muting |
 //! | `receipts`, `read_state` | who received a message, and who has read it |
@@ -21,6 +21,7 @@ pub mod create;
 pub mod delete;
 pub mod destination;
 pub mod events;
+mod flag_sql;
 pub mod flags;
 pub mod mail_content;
 pub mod markup;
@@ -42,4 +43,5 @@ pub mod viewer;
 pub mod webhook_queue;
 pub mod widget;
 
+pub use self::flag_sql::*;
 pub use self::sql::*;

@@ -1,8 +1,8 @@
 //! Changes of messages and accounts that matter to phones: messages that they show are taken back when they are read or deleted,
 //! or do not mention the user any more, and the phones of a deactivated user are forgotten.
 
+use crate::domain::messages::flag_sql;
 use crate::domain::messages::flags::bit;
-use crate::domain::messages::sql;
 use crate::error::ApiResult;
 use crate::store::{Tx, bitmap};
 use crate::types::{MessageId, RecipientId, UserId};
@@ -42,7 +42,7 @@ pub fn mentioned_in(tx: &Tx<'_>, ids: &[MessageId]) -> ApiResult<Vec<UserId>> {
     if are_used(tx)? {
         for id in ids {
             let flags = bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED;
-            mentioned.extend(sql::users_with_flag(tx, *id, flags)?);
+            mentioned.extend(flag_sql::users_with_flag(tx, *id, flags)?);
         }
     }
     Ok(mentioned.into_iter().collect())

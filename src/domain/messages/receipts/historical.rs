@@ -7,7 +7,7 @@
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::receipts::moved::ChannelReceipts;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::messages::{read_state, sql};
+use crate::domain::messages::{flag_sql, read_state};
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::subscriptions;
 use crate::error::ApiResult;
@@ -31,7 +31,7 @@ pub fn add_receipts(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, ids: &[Mes
         } else {
             subscriptions::add_span_of_one(tx, user_id, stream.stream_id, *id)?;
         }
-        sql::add_flags(tx, user_id, *id, bit::HISTORICAL)?;
+        flag_sql::add_flags(tx, user_id, *id, bit::HISTORICAL)?;
     }
     let others: Vec<MessageId> = (moved - wanted).into_iter().map(MessageId::from).collect();
     read_state::mark_read(tx, user_id, stream.recipient_id, &others)?;
