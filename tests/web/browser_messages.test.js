@@ -391,6 +391,21 @@ describe("a dialog that is still loading", () => {
     await untilEqual(ada, ".composer .editor__text", (area) => area.value, "Half");
   });
 
+  it("gives the focus back if it cannot be loaded, without the keys that were meant for it", { skip: IS_FIREFOX }, async () => {
+    const { ada, held } = await openHolding(/\/(search|later)\.js$/);
+    ada.expected.push(/ERR_FAILED/);
+    await go(ada, await at("general", "no.20palette"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await typeInto(ada, ".composer .editor__text", "Half");
+    await press(ada, "Control+k");
+    await eventually(() => assert.equal(held.length, 1));
+    await ada.keyboard.type("des");
+    await held[0].abort();
+    await untilToast(ada, "This could not be loaded.");
+    await untilFocus(ada, ".composer .editor__text");
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value, "Half");
+  });
+
   // Firefox lets no script say what the clipboard has.
   it("is not waited for by what is pasted: it is plain text before, to which one can write on", { skip: IS_FIREFOX }, async () => {
     const { ada, held } = await openHolding(/\/(paste|later)\.js$/);

@@ -4,7 +4,7 @@
  */
 
 import { t } from "../lib/words.js";
-import { bind, isField } from "../platform/keyboard.js";
+import { bind, isDialogOpen, isField } from "../platform/keyboard.js";
 import { go } from "../platform/router.js";
 import { channelOfRoute, conversationOfRoute } from "../selectors/narrow.js";
 import { unreadDirects, unreadTopics } from "../store/unread.js";
@@ -59,8 +59,13 @@ export function bindPageKeys(app, { header, sidebar }) {
   /** While the palette is loading, a field that has the focus would get the keys that are meant for it. */
   function openPalette() {
     const before = document.activeElement;
-    if (before instanceof HTMLElement && isField(before)) before.blur();
-    void showPalette(app, before);
+    const field = before instanceof HTMLElement && isField(before) ? before : null;
+    field?.blur();
+    const giveBack = () => {
+      if (!isDialogOpen() && document.activeElement === document.body) field?.focus({ preventScroll: true });
+    };
+    // If it cannot be loaded, the keys are discarded before the field gets the focus back.
+    void showPalette(app, field).then(() => setTimeout(giveBack));
   }
 
   /** @param {string[]} keys @param {string} label @param {string} group @param {(event: KeyboardEvent) => boolean | void} run @param {{ inFields?: boolean, inDialogs?: boolean }} [more] */

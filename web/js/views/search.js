@@ -6,7 +6,7 @@
 import { h, icon } from "../lib/dom.js";
 import { effect, scope, untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { isDialogOpen, isField } from "../platform/keyboard.js";
+import { isDialogOpen } from "../platform/keyboard.js";
 import { ranked } from "../selectors/ranking.js";
 import { directItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
@@ -23,12 +23,12 @@ const TOPIC_LISTS = 60;
 /** How often topics that arrive are taken into the palette, in milliseconds. */
 const TOPICS_DELAY = 100;
 
-/** Ctrl-K: any conversation, channel, topic or person by name. @param {App} app @param {Element | null} before What had the focus. */
-export function showPalette(app, before) {
+/** Ctrl-K: any conversation, channel, topic or person by name. @param {App} app @param {HTMLElement | null} field The field that had the focus. */
+export function showPalette(app, field) {
   // The key was pressed twice while this was loading.
   if (isDialogOpen()) return;
   // What has the focus when a dialog opens gets it back.
-  if (before instanceof HTMLElement && isField(before)) before.focus({ preventScroll: true });
+  field?.focus({ preventScroll: true });
   const { store, session } = app;
   /** @typedef {{ name: string, detail: string, picture: () => Node, run: () => void, bonus: number }} Place */
   /** @returns {Place[]} */
