@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast } from "./harness.js";
+import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, focusOn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -359,6 +359,21 @@ describe("a dialog that is still loading", () => {
     await held[0].continue();
     await until(ada, () => document.querySelector(".message-row textarea")?.value === "to be edited?");
     assert.equal(await countOf(ada, "dialog[open]"), 0, "the list of keys has not opened");
+  });
+
+  it("opens beside its message, also if another one has the focus by then", { skip: IS_FIREFOX }, async () => {
+    const { id } = await bench.server.send("Bob", "general", "menus", "the one");
+    const { id: other } = await bench.server.send("Bob", "general", "menus", "the other");
+    const { ada, held } = await openHolding(/\/(message_menu|later)\.js$/);
+    await go(ada, await at("general", "menus"));
+    await untilText(ada, `[data-id="${other}"]`, "the other");
+    // As above: the rows stay as they are once the page has come to rest.
+    await eventually(() => assert.equal(held.length, 1));
+    await pressOn(ada, `[data-id="${id}"]`, "i");
+    await focusOn(ada, `[data-id="${other}"]`);
+    await held[0].continue();
+    await ada.waitForSelector("[role=menu]");
+    assert.equal(await countOf(ada, `[data-id="${id}"] [aria-expanded=true]`), 1);
   });
 
   it("has them also where the fragment opens it", { skip: IS_FIREFOX }, async () => {

@@ -52,6 +52,9 @@ export const isComposing = (event) => event.isComposing || event.keyCode === 229
 /** How many things are about to open. */
 let opening = 0;
 
+/** Whether something is about to open. */
+export const isOpening = () => opening > 0;
+
 /** What was typed meanwhile. @type {KeyboardEvent[]} */
 const held = [];
 

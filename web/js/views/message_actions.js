@@ -7,7 +7,7 @@ import { updateFlags } from "../api/endpoints.js";
 import { closest, h, iconButton } from "../lib/dom.js";
 import { onEnd } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { bind } from "../platform/keyboard.js";
+import { bind, isOpening } from "../platform/keyboard.js";
 import { hasPartialConversations, messageTerms } from "../selectors/narrow.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
 import { mentionName, userOf } from "../store/users.js";
@@ -46,6 +46,8 @@ export function attachActions(app, timeline) {
 
   /** @param {EventTarget | null} target */
   const showOn = (target) => {
+    // What is about to open may open beside the toolbar, and is for the message that has it.
+    if (isOpening()) return;
     const row = target instanceof Element ? target.closest(".message-row") : null;
     if (!(row instanceof HTMLElement) || row === host || row.dataset.state) return;
     const message = store.messages.byId.get(Number(row.dataset.id));
