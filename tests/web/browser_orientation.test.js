@@ -232,13 +232,16 @@ describe("the box", () => {
   it("takes what is pasted from spreadsheets and documents", { skip: IS_FIREFOX }, async () => {
     const ada = await as("Ada", await at("general", "pasted"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
-    const paste = (html, plain) => onElement(ada, ".composer .editor__text", (area, [rich, bare]) => {
+    const paste = (html, plain, cursor) => onElement(ada, ".composer .editor__text", (area, [rich, bare, at]) => {
       const data = new DataTransfer();
       data.setData("text/html", rich);
       data.setData("text/plain", bare);
-      area.select();
+      if (at === undefined) area.select();
+      else area.setSelectionRange(at, at);
       area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
-    }, [html, plain]);
+      // The Markdown comes later, and leaves the cursor where it is.
+      if (at !== undefined) area.setSelectionRange(1, 1);
+    }, [html, plain, cursor]);
     await paste("<table><tr><th>Name</th><th>Age</th></tr><tr><td>Bo</td><td>12</td></tr></table>", "Name\tAge\nBo\t12");
     await eventually(async () => assert.match(await text(ada), /\|\s*Name\s*\|\s*Age\s*\|\n\|[-| ]+\|\n\|\s*Bo\s*\|\s*12\s*\|/));
     await paste("<table><tr><td>One <b>cell</b></td></tr></table>", "One cell");
@@ -252,6 +255,13 @@ describe("the box", () => {
     // As Google Docs writes it.
     await paste('<b style="font-weight:normal" id="docs-internal-guid-1"><p>One</p><p>Two</p></b>', "One\nTwo");
     await eventually(async () => assert.equal(await text(ada), "One\n\nTwo"));
+    await paste("<b>Three</b>", "Three", 5);
+    await untilEqual(ada, ".composer .editor__text", (area) => [area.value, area.selectionStart], ["One\n\n**Three**Two", 1]);
+    // Some programs give HTML without a text.
+    await paste("<!-- nothing -->", "");
+    assert.equal(await text(ada), "One\n\n**Three**Two");
+    await paste("<b>Four</b>", "");
+    await eventually(async () => assert.equal(await text(ada), "**Four**"));
   });
 });
 

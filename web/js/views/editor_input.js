@@ -41,17 +41,19 @@ export function attachPaste(store, textarea, { selected, apply, upload }) {
 
   /** Inserts the text, and then Markdown in its place, so that undoing gives the plain text first. @param {string} text @param {string} html */
   async function insert(text, html) {
-    const { start, end } = selected();
-    apply({ start, end, text });
+    const { value, start, end } = selected();
+    if (text) apply({ start, end, text });
+    // HTML without a text leaves what is selected until there is Markdown.
+    const before = text || value.slice(start, end);
     const paste = await import("./paste.js").catch(() => null);
     const markdown = paste?.pastedMarkdown(store, text, html);
     const now = selected();
-    const pasted = { ...now, start, end: start + text.length };
+    const pasted = { ...now, start, end: start + before.length };
     // Something else may be written, or be in the box, since the module was asked for.
-    const isThere = document.activeElement === textarea && now.value.slice(start, pasted.end) === text;
+    const isThere = document.activeElement === textarea && now.value.slice(start, pasted.end) === before;
     if (!markdown || markdown === text || !isThere) return;
     const edit = /^(```|\|)/.test(markdown) ? asBlock(pasted, markdown) : { start, end: pasted.end, text: markdown };
-    const cursor = start + edit.text.length + Math.max(0, now.start - pasted.end);
+    const cursor = now.start < start ? now.start : start + edit.text.length + Math.max(0, now.start - pasted.end);
     apply({ ...edit, select: [cursor, cursor] });
   }
 
