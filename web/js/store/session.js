@@ -148,11 +148,11 @@ export function createSession({ matches, requestTerms, tabs }) {
     const destination = message ? destinationOf(store, message) : place;
     drafts.set(destination, text, now, true, drafts.freeKey(destination, now));
     store.touch("drafts");
-    // The server does not say which: to those who lose access, a message is deleted.
+    // The event is the same: the server sends that of a deletion to users who lose access.
     tell(t("The message that you were editing was deleted, or you can no longer see it. Your text is among the drafts."), true);
   }
 
-  /** Finds messages that went while no events came. */
+  /** Finds edited messages that were deleted, or became hidden, while no events came. */
   async function checkEdits() {
     for (const key of [...edits.texts.keys()]) {
       const id = Number(key);

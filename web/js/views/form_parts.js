@@ -1,5 +1,5 @@
 /**
- * Parts of forms and of lists in overlays.
+ * Parts of forms and lists: those of overlays, and of the login page.
  * @module
  */
 

@@ -175,7 +175,7 @@ export function carryOver(old, next) {
 /** The module of widgets, once a message has needed it. @type {typeof import("./widgets.js") | null} */
 let widgets = null;
 
-/** Stands in the place of a widget until the module of widgets is there.
+/** Takes the place of a widget until the module of widgets is loaded.
  * @param {App} app @param {Message} message @param {{ match_content?: string } | undefined} match */
 function pendingWidget(app, message, match) {
   const element = h("div", { class: "widget" }, t("Loading…"));

@@ -1,5 +1,5 @@
 /**
- * Dialogs and menus that the first picture of the page can do without: the module of each is loaded with the first call, or
+ * Dialogs and menus, which the start of the page does not need: the module of each is loaded with the first call, or
  * once the page has come to rest.
  * @module
  */
