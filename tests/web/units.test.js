@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemo } from "../../web/js/lib/memo.js";
 import { distinct, effect, flush, scope, signal } from "../../web/js/lib/signal.js";
-import { actionOfEnter, asBlock, asCode, fenced, isInCode, nextItem, openFences, pastedLink, placeOf, prefixed, sendHint, wrapped } from "../../web/js/lib/text_edits.js";
+import { actionOfEnter, asBlock, asCode, fenced, hasEnd, isInCode, nextItem, openFences, pastedLink, placeOf, prefixed, sendHint, wrapped } from "../../web/js/lib/text_edits.js";
 import { clamped, moved, pinch, WHOLE, zoomed } from "../../web/js/lib/zoom.js";
 import { channelChoices, channelText, topicChoices, userChoices } from "../../web/js/selectors/choices.js";
 import { emojiSections, findEmoji } from "../../web/js/selectors/emoji_choices.js";
@@ -349,6 +349,8 @@ describe("edits of a text", () => {
     assert.deepEqual([isInCode(marked("```\na|")), isInCode(marked("```\na\n```\n|"))], [true, false]);
     assert.deepEqual(["````\n```\n|", "```quote\n|", "```quote\n``` py\n|", "a ```\n|"].map((text) => isInCode(marked(text))), [true, false, true, false]);
     assert.deepEqual(["~~~ .spoiler x\n```\n~~~", "```quotes\n```js\n", "```a`\n``` \n", "```(\n"].map((text) => openFences(text).map(({ fence }) => fence)), [["~~~", "```"], ["```"], ["```"], []]);
+    const ends = ["```py|\n\n```", "```py|\na\n```\n```js\nb\n```", "```py|", "```py|\n```js\nb\n```", "```py|\n\n```\nb\n```", "````py|\n```"];
+    assert.deepEqual(ends.map((text) => hasEnd(marked(text).value, marked(text).start, text.match(/^`+/)[0])), [true, true, false, false, false, false]);
     assert.deepEqual(placeOf(marked("[Up]() and|"), "[Up]()", "[x](y)"), { at: 0, mode: "end" });
     assert.deepEqual(placeOf(marked("|a [Up]()"), "[Up]()", "[x](y)"), { at: 2, mode: "preserve" });
     assert.equal(placeOf(marked("gone|"), "[Up]()", "[x](y)"), null);

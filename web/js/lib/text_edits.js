@@ -92,6 +92,17 @@ export function openFences(text) {
   return open;
 }
 
+/** Whether the block that begins in the line before the cursor has an end. Further blocks below may have the same fence.
+ * @param {string} value @param {number} cursor @param {string} fence */
+export function hasEnd(value, cursor, fence) {
+  const below = value.slice(cursor);
+  const isOpenIn = (/** @type {string} */ text) => openFences(text).some((one) => one.fence === fence);
+  // Without the line before it, an end looks like the beginning of a block.
+  if (isOpenIn(below)) return true;
+  const next = below.split("\n").find((line) => line.startsWith(fence));
+  return next?.trimEnd() === fence && !isOpenIn(value);
+}
+
 /** Whether the cursor is in a block of code. @param {Selected} selected */
 export const isInCode = ({ value, start }) => openFences(value.slice(0, start)).at(-1)?.isCode === true;
 

@@ -4,7 +4,7 @@
  */
 
 import { h, icon } from "../lib/dom.js";
-import { openFences } from "../lib/text_edits.js";
+import { hasEnd } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { isComposing } from "../platform/keyboard.js";
 import { completionsFor, triggerAt } from "../selectors/completions.js";
@@ -81,9 +81,9 @@ export function attachAutocomplete(app, textarea, context, { replace, chooseTime
       chooseTime();
       return;
     }
-    const fence = textarea.value.slice(textarea.value.lastIndexOf("\n", cursor - 1) + 1, current.start);
-    // The fence that ends the block looks like the beginning of another to what follows.
-    const isOpen = item.kind === "language" && !openFences(textarea.value.slice(cursor)).some((one) => one.fence === fence);
+    const { value } = textarea;
+    const fence = value.slice(value.lastIndexOf("\n", cursor - 1) + 1, current.start);
+    const isOpen = item.kind === "language" && !hasEnd(value, cursor, fence);
     const end = current.start + item.text.length;
     // A block of code that begins ends below the cursor.
     if (isOpen) replace(current.start, cursor, `${item.text}\n${fence}`, [end, end]);
