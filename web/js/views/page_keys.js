@@ -4,7 +4,7 @@
  */
 
 import { t } from "../lib/words.js";
-import { bind, isDialogOpen, isField } from "../platform/keyboard.js";
+import { bind, isDialogOpen, isField, isOpening } from "../platform/keyboard.js";
 import { go } from "../platform/router.js";
 import { channelOfRoute, conversationOfRoute } from "../selectors/narrow.js";
 import { unreadDirects, unreadTopics } from "../store/unread.js";
@@ -58,6 +58,7 @@ export function bindPageKeys(app, { header, sidebar }) {
 
   /** While the palette is loading, a field that has the focus would get the keys that are meant for it. */
   function openPalette() {
+    if (isOpening()) return;
     const before = document.activeElement;
     const field = before instanceof HTMLElement && isField(before) ? before : null;
     field?.blur();

@@ -6,7 +6,6 @@
 import { h, icon } from "../lib/dom.js";
 import { effect, scope, untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { isDialogOpen } from "../platform/keyboard.js";
 import { ranked } from "../selectors/ranking.js";
 import { directItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
@@ -25,8 +24,6 @@ const TOPICS_DELAY = 100;
 
 /** Ctrl-K: any conversation, channel, topic or person by name. @param {App} app @param {HTMLElement | null} field The field that had the focus. */
 export function showPalette(app, field) {
-  // The key was pressed twice while this was loading.
-  if (isDialogOpen()) return;
   // What has the focus when a dialog opens gets it back.
   field?.focus({ preventScroll: true });
   const { store, session } = app;
