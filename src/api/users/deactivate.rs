@@ -9,8 +9,8 @@ use crate::domain::users::names;
 use crate::domain::{access, bots, mail, users};
 use crate::http::params::{BoundedText, NoParams};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
-use crate::store::{Budget, Tx};
-use crate::types::{Origin, Role, UserId};
+use crate::store::{StoreError, Tx};
+use crate::types::{Role, UserId};
 use serde::Deserialize;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -57,6 +57,14 @@ pub async fn deactivate_own_user(call: Call<User>, _params: NoParams) -> ApiResu
     .await
 }
 
+/// The result of one job of a deactivation.
+struct Part {
+    /// The users that it deactivated.
+    deactivated: Vec<UserId>,
+    /// True if the user is among them, and not only bots.
+    is_last: bool,
+}
+
 /// Deactivates the user that `choose` returns, who gets a mail with the comment, and ends their pending polls. Bots are
 /// deactivated before their owner, in as many jobs as it takes: each may be in hundreds of channels.
 async fn deactivate(
@@ -64,31 +72,52 @@ async fn deactivate(
     comment: Option<String>,
     choose: impl Fn(&Tx<'_>, &Caller) -> ApiResult<UserRow> + Send + 'static,
 ) -> ApiResult<Reply> {
-    let (app, mut caller) = (Arc::clone(&call.app), Caller::clone(&call.caller));
-    let origin = Origin::request(Some(caller.user_id), call.info.peer);
-    let (sender, mut deactivated) = mpsc::unbounded_channel();
-    let part = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
-        tx.set_origin(origin);
-        caller.reload(tx)?;
-        let user = choose(tx, &caller)?;
-        let bots = deactivation::deactivate_bots(tx, budget, &user)?;
-        // The client may be gone.
-        let _gone = sender.send(bots);
-        if !budget.next_step() {
-            return Ok(false);
+    let app = Arc::clone(&call.app);
+    let (sender, mut later) = mpsc::unbounded_channel();
+    let first = move |tx: &mut Tx<'_>, caller: &User| {
+        deactivate_some(tx, Caller::clone(caller), comment, choose, sender)
+    };
+    let mut part = call.write(first).await?;
+    loop {
+        app.hub.remove_of(&part.deactivated);
+        if part.is_last {
+            return Ok(Reply::ok());
         }
-        if let Some(comment) = &comment {
+        part = later.recv().await.ok_or(StoreError::Stopped)??;
+    }
+}
+
+/// Deactivates some bots of the user, and then the user if there is time. Follow-up jobs do the rest, even if the client is gone,
+/// and send what they did.
+fn deactivate_some(
+    tx: &mut Tx<'_>,
+    mut caller: Caller,
+    comment: Option<String>,
+    choose: impl Fn(&Tx<'_>, &Caller) -> ApiResult<UserRow> + Send + 'static,
+    sender: mpsc::UnboundedSender<ApiResult<Part>>,
+) -> ApiResult<Part> {
+    let user = choose(tx, &caller)?;
+    let mut budget = tx.budget("deactivate");
+    let mut deactivated = deactivation::deactivate_bots(tx, &mut budget, &user)?;
+    if budget.next_step() {
+        if let Some(comment) = comment {
             mail::letters::account_deactivated(tx, &user, comment.trim())?;
         }
-        let _gone = sender.send(deactivation::deactivate(tx, &user)?);
-        Ok(true)
-    };
-    let done = app.writer.run_in_parts("deactivate", part).await;
-    while let Ok(user_ids) = deactivated.try_recv() {
-        app.hub.remove_of(&user_ids);
+        deactivated.extend(deactivation::deactivate(tx, &user)?);
+        return Ok(Part { deactivated, is_last: true });
     }
-    done?;
-    Ok(Reply::ok())
+    let results = sender.clone();
+    tx.then_report(
+        move |tx| {
+            caller.reload(tx)?;
+            deactivate_some(tx, caller, comment, choose, sender)
+        },
+        move |result| {
+            // The client may be gone.
+            let _gone = results.send(result);
+        },
+    );
+    Ok(Part { deactivated, is_last: false })
 }
 
 /// Parameters of `POST /users/{user_id}/reactivate`.

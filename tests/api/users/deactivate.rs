@@ -78,6 +78,8 @@ async fn bots_are_deactivated_before_their_owner_in_several_jobs() {
     let mut queue = owner.register(json!({"event_types": ["realm_user"]})).await;
     let background = server.app().writer.background();
     background.set_limit(Duration::ZERO);
+    // A deactivation that has begun is completed, also while the server stops.
+    background.stop();
     ada.delete("/users/me", ()).await.ok();
     let figures = background.figures()["deactivate"];
     assert_eq!((figures.jobs, figures.most_steps), (4, 1));
