@@ -64,8 +64,11 @@ pub fn users_with_any_flag(
     Ok(users)
 }
 
-/// The messages of a set on which a user has a flag of a mask, each with all flags of the user. It reads all flags of the user from
-/// the first message to the last, which lie side by side.
+/// The number of rows of other messages in succession after which [`flags_among`] looks up the next message of the set.
+const MAX_SKIPPED: u32 = 10;
+
+/// The messages of a set on which a user has a flag of a mask, each with all flags of the user. It reads few of the user's flags on
+/// other messages: there can be thousands between the first message and the last.
 pub fn flags_among(
     connection: &Connection,
     user_id: UserId,
@@ -74,14 +77,27 @@ pub fn flags_among(
 ) -> rusqlite::Result<Vec<(MessageId, i64)>> {
     let mut statement = connection.prepare_cached(
         "SELECT message_id, flags FROM user_message_flags
-         WHERE user_id = ?1 AND message_id BETWEEN ?2 AND ?3 AND flags & ?4",
+         WHERE user_id = ?1 AND message_id BETWEEN ?2 AND ?3 ORDER BY message_id",
     )?;
-    let mut rows = statement.query((user_id, ids.min(), ids.max(), mask))?;
     let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let id: MessageId = row.get(0)?;
-        if id.bit().is_some_and(|bit| ids.contains(bit)) {
-            found.push((id, row.get(1)?));
+    let mut next = ids.min();
+    while let Some(first) = next.take() {
+        let mut rows = statement.query((user_id, first, ids.max()))?;
+        let mut skipped = 0;
+        while let Some(row) = rows.next()? {
+            let (id, flags): (MessageId, i64) = (row.get(0)?, row.get(1)?);
+            let Some(bit) = id.bit() else { break };
+            if ids.contains(bit) {
+                skipped = 0;
+                if flags & mask != 0 {
+                    found.push((id, flags));
+                }
+            } else if skipped == MAX_SKIPPED {
+                next = ids.range(bit..).next();
+                break;
+            } else {
+                skipped += 1;
+            }
         }
     }
     Ok(found)
@@ -110,4 +126,58 @@ pub fn count_flags(connection: &Connection, id: MessageId) -> rusqlite::Result<i
             "SELECT count(*) FROM user_message_flags INDEXED BY user_message_flags_message WHERE message_id = ?1",
         )?
         .query_row([id], |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Flags on each of the messages 1 to 1000: 8 on those that are divisible by 100, and else 1.
+    fn with_flags() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(crate::store::SCHEMA).unwrap();
+        connection.pragma_update(None, "foreign_keys", false).unwrap();
+        for id in 1..=1000 {
+            let flags = if id % 100 == 0 { 8 } else { 1 };
+            put_flags(&connection, UserId(7), MessageId(id), flags).unwrap();
+        }
+        connection
+    }
+
+    #[test]
+    fn flags_are_found_among_any_messages() {
+        let connection = with_flags();
+        let found = |ids: RoaringBitmap, mask: i64| -> Vec<i64> {
+            let found = flags_among(&connection, UserId(7), &ids, mask).unwrap();
+            found.into_iter().map(|(id, _)| id.0).collect()
+        };
+        let far: RoaringBitmap = [1, 2, 500, 505, 900, 1000, 2000].into_iter().collect();
+        assert_eq!(found(far.clone(), 9), [1, 2, 500, 505, 900, 1000]);
+        assert_eq!(found(far, 8), [500, 900, 1000]);
+        assert_eq!(found((1..=1000).collect(), 8), (1..=10).map(|number| number * 100).collect::<Vec<_>>());
+        assert_eq!(found((900..=3000).collect(), 8), [900, 1000]);
+        assert_eq!(found([5000].into_iter().collect(), 9), [0; 0]);
+        assert_eq!(found(RoaringBitmap::new(), 9), [0; 0]);
+        put_flags(&connection, UserId(7), MessageId(500), 0).unwrap();
+        assert_eq!(found((499..=501).collect(), 9), [499, 501]);
+    }
+
+    #[test]
+    fn flags_on_messages_between_are_not_read() {
+        let connection = with_flags();
+        let steps = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&steps);
+        let count = move || {
+            counter.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        connection.progress_handler(1, Some(count)).unwrap();
+        let ids: RoaringBitmap = [1, 1000].into_iter().collect();
+        assert_eq!(flags_among(&connection, UserId(7), &ids, 9).unwrap().len(), 2);
+        // Each row takes several steps.
+        let steps = steps.load(Ordering::Relaxed);
+        assert!(steps < 500, "{steps} steps for two messages of a thousand");
+    }
 }
