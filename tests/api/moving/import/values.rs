@@ -149,13 +149,15 @@ async fn values_of_settings_that_are_not_known_are_counted() {
         ("jitsi_server_url", json!("javascript:alert(1)")),
         ("message_retention_days", json!(0)),
         ("message_content_edit_limit_seconds", json!(-5)),
+        ("message_content_delete_limit_seconds", json!(1_i64 << 40)),
         ("waiting_period_threshold", json!(-1)),
     ] {
         archive.realm["zerver_realm"][0][name] = value;
     }
     archive.realm["zerver_stream"][0]["message_retention_days"] = json!(0);
+    archive.realm["zerver_stream"][1]["message_retention_days"] = json!(1_i64 << 40);
     archive.write(&import);
-    assert_eq!(left_out(&import.run(&[]), "settings"), [(7, "their values are not known here")]);
+    assert_eq!(left_out(&import.run(&[]), "settings"), [(8, "their values are not known here")]);
     let server = import.serve().await;
     let limited = "SELECT count(*) FROM stream WHERE message_retention_days IS NOT NULL";
     assert_eq!(server.column(limited).await, ["0"]);
