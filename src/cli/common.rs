@@ -141,18 +141,18 @@ impl<W: Write> Write for Escaped<W> {
     }
 }
 
-/// The text of an error with escaped control characters, except line breaks. It can have names of an archive or of a damaged file,
-/// and terminals take these characters for commands.
-pub fn escaped(error: &impl Display) -> String {
-    let mut text = String::new();
-    for letter in error.to_string().chars() {
+/// A text for standard error, with escaped control characters except line breaks. It can have names of an archive or of a damaged
+/// file, and terminals take these characters for commands.
+pub fn escaped(text: &impl Display) -> String {
+    let mut escaped = String::new();
+    for letter in text.to_string().chars() {
         if letter.is_control() && letter != '\n' {
-            text.extend(letter.escape_debug());
+            escaped.extend(letter.escape_debug());
         } else {
-            text.push(letter);
+            escaped.push(letter);
         }
     }
-    text
+    escaped
 }
 
 /// Runs a command on the server that has the database open, or else on the database itself. A missing file is an error
@@ -263,7 +263,7 @@ pub(super) fn confirm(question: &str, refusal: &str, refused: &str) -> Result<()
         return Err(refusal.into());
     }
     let mut error = std::io::stderr();
-    write!(error, "{question} [y/N] ")?;
+    write!(error, "{} [y/N] ", escaped(&question))?;
     error.flush()?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;

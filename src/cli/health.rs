@@ -1,6 +1,6 @@
 //! `teamchat health`: asks a server if it works.
 
-use super::common::Failure;
+use super::common::{Failure, escaped};
 #[cfg(unix)]
 use super::fetch::fetch_from_socket;
 use super::fetch::{Answer, config_without_verification, fetch};
@@ -42,7 +42,7 @@ impl Health {
         if answer.status == 200 {
             let warnings = json["warnings"].as_array().into_iter().flatten();
             for warning in warnings.filter_map(Value::as_str) {
-                writeln!(std::io::stderr(), "warning: {warning}")?;
+                writeln!(std::io::stderr(), "warning: {}", escaped(&warning))?;
             }
             return Ok(());
         }

@@ -4,7 +4,7 @@
 //! neither the database nor the account that runs the server. The exit codes are those of `sysexits.h`, which mail servers
 //! understand.
 
-use super::common::Style;
+use super::common::{Style, escaped};
 use super::connect::{Stream, connect};
 use clap::Args;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -62,7 +62,8 @@ impl DeliverCommand {
             Ok(()) => ExitCode::SUCCESS,
             Err(Failure { code, text }) => {
                 // Without standard error there is nowhere to report to.
-                let _unreported = writeln!(io::stderr(), "{} {text}", Style::stderr().red("error:"));
+                let _unreported =
+                    writeln!(io::stderr(), "{} {}", Style::stderr().red("error:"), escaped(&text));
                 ExitCode::from(code)
             }
         }
