@@ -36,8 +36,10 @@ pub fn find(connection: &Connection, identity: &Identity) -> ApiResult<Found> {
     {
         return Ok(Found::Account(Box::new(user), false));
     }
-    // The lower case of a letter outside ASCII can be in ASCII (the Kelvin sign): then it is the mailbox of someone else.
-    let is_same = |user: &UserRow| user.delivery_email.is_ascii() == identity.email.is_ascii();
+    // Two letters can have the same lower case, such as K and the Kelvin sign: then it is the mailbox of someone else. Their upper
+    // case differs.
+    let upper = identity.email.to_uppercase();
+    let is_same = |user: &UserRow| user.delivery_email.to_uppercase() == upper;
     let Some(user) = users::by_delivery_email(connection, &identity.email)?.filter(is_same) else {
         return Ok(Found::None);
     };

@@ -100,6 +100,17 @@ async fn an_email_whose_lower_case_is_that_of_an_account_is_another_one() {
     // The Kelvin sign, whose lower case is the letter k.
     provider.answers().profile["email"] = "\u{212a}im@example.com".into();
     refused(&browser.log_in(&provider).await, "Please request an invite for ");
+    // The Angstrom sign, whose lower case is not in ASCII either.
+    let asa = server.member("asa").await;
+    server
+        .sql(&format!(
+            "UPDATE user SET delivery_email = '\u{e5}sa@example.com', delivery_email_key = '\u{e5}sa@example.com'
+             WHERE user_id = {}",
+            asa.user_id
+        ))
+        .await;
+    provider.answers().profile["email"] = "\u{212b}sa@example.com".into();
+    refused(&browser.log_in(&provider).await, "Please request an invite for ");
     assert_eq!(server.column("SELECT count(*) FROM identity").await, ["0"]);
     provider.answers().profile["email"] = "KIM@example.com".into();
     assert_eq!(redirected(&browser.log_in(&provider).await), "/");
