@@ -83,7 +83,8 @@ impl CredentialCache {
         unsaved
     }
 
-    /// Notes that uses have been committed. Before, each caller of [`Self::unsaved_uses`] saves them, and need not wait for another.
+    /// Notes that uses have been committed. Until then [`Self::unsaved_uses`] returns them to others, too: they can save them
+    /// without waiting, and a save that fails loses none.
     pub fn mark_saved(&self, saved: &[CredentialUse]) {
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
         for CredentialUse { credential, time, address } in saved {
