@@ -20,8 +20,8 @@ pub struct ClaimableFiles(Vec<AttachmentRow>);
 impl ClaimableFiles {
     /// The files at these paths that a user may load. The server's own bots may load none.
     ///
-    /// Other changes wait meanwhile, so that [`MAX_LOOKED_UP_MESSAGES`] are looked at. Beyond it, the user may share only their own
-    /// files.
+    /// Other changes wait meanwhile, so at most [`MAX_LOOKED_UP_MESSAGES`] are looked at. If none of these lets the user load a file of
+    /// another user, it is left out.
     pub fn of(connection: &Connection, sender_id: UserId, now: i64, path_ids: &[String]) -> ApiResult<Self> {
         if path_ids.is_empty() {
             return Ok(Self::default());
