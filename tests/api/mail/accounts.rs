@@ -316,18 +316,23 @@ async fn a_link_for_a_new_address_ends_with_another_address_and_another_password
 async fn a_link_for_a_new_address_ends_with_another_key_or_session() {
     let (server, mut sink) = start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    for (attempt, way) in ["key", "session", "others", "renewed", "operator"].into_iter().enumerate() {
+    for (attempt, way) in ["key", "session", "others", "renewed", "key of operator", "session of operator"]
+        .into_iter()
+        .enumerate()
+    {
+        // The number of links a day has a limit.
+        server.clock.advance(24 * 60 * 60);
         let stolen = ada.with_key(&attempt.to_string().repeat(32));
         server.restore_key(&stolen).await;
         stolen.patch("/settings", json!({"email": format!("eve{attempt}@example.com")})).await.ok();
         let link = sink.next().await.path("confirm_new_email");
         let newest = server.column("SELECT max(id) FROM api_key").await[0].clone();
+        let (id, email) = (ada.user_id, ada.email.clone());
         match way {
             "key" => {
                 ada.delete(&format!("/users/me/api_keys/{newest}"), ()).await.ok();
             }
             "session" => {
-                let id = ada.user_id;
                 server.sql(&format!("INSERT INTO session VALUES (7, {id}, x'00', 'test', 0)")).await;
                 ada.delete("/users/me/sessions/7", ()).await.ok();
             }
@@ -338,9 +343,12 @@ async fn a_link_for_a_new_address_ends_with_another_key_or_session() {
                 ada.post("/users/me/api_key/regenerate", ()).await.ok();
                 server.restore_key(&ada).await;
             }
-            _ => {
-                let email = ada.email.clone();
+            "key of operator" => {
                 server.command(Command::RevokeKey { email, id: newest.parse().unwrap() }).await;
+            }
+            _ => {
+                server.sql(&format!("INSERT INTO session VALUES (8, {id}, x'01', 'test', 0)")).await;
+                server.command(Command::EndSession { email, id: 8 }).await;
             }
         }
         assert_eq!(submit(&server, &link, json!({})).await.status, 404, "{way}");
