@@ -232,15 +232,15 @@ describe("the box", () => {
   it("takes what is pasted from spreadsheets and documents", { skip: IS_FIREFOX }, async () => {
     const ada = await as("Ada", await at("general", "pasted"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
-    const paste = (html, plain, cursor) => onElement(ada, ".composer .editor__text", (area, [rich, bare, at]) => {
+    const paste = (html, plain, cursor = null) => onElement(ada, ".composer .editor__text", (area, [rich, bare, at]) => {
       const data = new DataTransfer();
       data.setData("text/html", rich);
       data.setData("text/plain", bare);
-      if (at === undefined) area.select();
+      if (at === null) area.select();
       else area.setSelectionRange(at, at);
       area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
       // The Markdown comes later, and leaves the cursor where it is.
-      if (at !== undefined) area.setSelectionRange(1, 1);
+      if (at !== null) area.setSelectionRange(1, 1);
     }, [html, plain, cursor]);
     await paste("<table><tr><th>Name</th><th>Age</th></tr><tr><td>Bo</td><td>12</td></tr></table>", "Name\tAge\nBo\t12");
     await eventually(async () => assert.match(await text(ada), /\|\s*Name\s*\|\s*Age\s*\|\n\|[-| ]+\|\n\|\s*Bo\s*\|\s*12\s*\|/));
