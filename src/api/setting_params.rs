@@ -5,11 +5,10 @@ use crate::domain::user_settings::languages;
 use crate::http::form::Form;
 use crate::http::params::ParamError;
 use crate::http::{ApiError, ApiResult, Parameters};
-use crate::types::{ChangedBy, JsonOrText, Kind, Property, SettingTable, find_forbidden_in_name};
+use crate::types::{ChangedBy, JsonOrText, Kind, LIMITS, Property, SettingTable, find_forbidden_in_name};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::marker::PhantomData;
-use url::Url;
 
 /// The settings of a table that a request changes, in the order of the table, with values as written.
 pub struct SettingParams<T> {
@@ -113,10 +112,9 @@ pub fn check(row: &Property, written: Value) -> ApiResult<Value> {
         Kind::Days => return limit(row.name, &written, (-1).into()),
         // The server has no Jitsi server of its own.
         Kind::Url { .. } if text == "default" => return Ok(Value::Null),
-        Kind::Url { max } => is_url(text, max),
         Kind::Language(_) => languages::name(text).is_some(),
         Kind::Name { .. } => find_forbidden_in_name(text).is_none(),
-        Kind::Number { min, max, .. } => written.as_i64().is_some_and(|number| (min..=max).contains(&number)),
+        Kind::Number { .. } | Kind::Url { .. } => row.kind.is_within_limits(&written),
         _ => row.allows(&written),
     };
     if is_right {
@@ -132,18 +130,9 @@ fn limit(name: &str, written: &Value, unlimited: Value) -> ApiResult<Value> {
     match written {
         Value::String(word) if word == "unlimited" => Ok(unlimited),
         Value::String(word) => Err(ApiError::bad_value(name, word)),
-        // A 32-bit column on the published server.
-        number => match number.as_i64() {
-            Some(1..=2_147_483_647) => Ok(number.clone()),
-            _ => Err(ApiError::bad_value(name, &number.to_string())),
-        },
+        number if number.as_i64().is_some_and(|number| LIMITS.contains(&number)) => Ok(number.clone()),
+        number => Err(ApiError::bad_value(name, &number.to_string())),
     }
-}
-
-fn is_url(text: &str, max: usize) -> bool {
-    let scheme = Url::parse(text).ok().map(|url| url.scheme().to_owned());
-    let is_known = matches!(scheme.as_deref(), Some("http" | "https"));
-    is_known && text.chars().count() <= max && !text.contains(char::is_whitespace)
 }
 
 #[cfg(test)]

@@ -45,8 +45,8 @@ pub use network::{Network, NetworkError, address_block, address_site, is_loopbac
 pub use origin::{Author, Origin};
 pub use pattern::pattern;
 pub use property::{
-    ChangedBy, Effect, Kind, OnWire, Property, Setting, SettingTable, SettingUpdate, SettingValue, Shape,
-    Values,
+    ChangedBy, Effect, Kind, LIMITS, OnWire, Property, Setting, SettingTable, SettingUpdate, SettingValue,
+    Shape, Values,
 };
 pub use role::Role;
 pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, EmptyTopic, Topic, shown_topic};

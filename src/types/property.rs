@@ -4,6 +4,11 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
+use url::Url;
+
+/// The limits in seconds and days that can be set: a 32-bit column on the published server.
+pub const LIMITS: RangeInclusive<i64> = 1..=2_147_483_647;
 
 /// A setting of the organization or of a user.
 #[derive(Clone, Copy, Debug)]
@@ -147,8 +152,7 @@ impl Property {
         }
     }
 
-    /// True if a value has the type of the setting, and is one of its choices. Clients are held to the limits of the kind
-    /// as well, when their values are read.
+    /// True if a value has the type of the setting, and is one of its choices. [`Kind::is_within_limits`] has the limits.
     pub fn allows(&self, value: &Value) -> bool {
         match self.kind {
             Kind::NumberOf(numbers, _) => value.as_i64().is_some_and(|number| numbers.contains(&number)),
@@ -180,6 +184,20 @@ pub enum Shape {
 }
 
 impl Kind {
+    /// True if a value of the right type, as it is stored, is within the limits of numbers and addresses. Those of texts are checked
+    /// where they are written.
+    pub fn is_within_limits(self, value: &Value) -> bool {
+        match self {
+            Self::Number { min, max, .. } => {
+                value.as_i64().is_some_and(|number| (min..=max).contains(&number))
+            }
+            Self::LimitSeconds(_) => value.as_i64().is_none_or(|seconds| LIMITS.contains(&seconds)),
+            Self::Days => value.as_i64().is_none_or(|days| days == -1 || LIMITS.contains(&days)),
+            Self::Url { max } => value.as_str().is_none_or(|text| is_url(text, max)),
+            _ => true,
+        }
+    }
+
     const fn shape(self) -> Shape {
         match self {
             Self::Bool(_) => Shape::Bool,
@@ -189,6 +207,11 @@ impl Kind {
             Self::Url { .. } => Shape::TextOrNull,
         }
     }
+}
+
+fn is_url(text: &str, max: usize) -> bool {
+    let is_known = Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    is_known && text.chars().count() <= max && !text.contains(char::is_whitespace)
 }
 
 /// A type for the values of a setting.
@@ -384,6 +407,19 @@ mod tests {
         ];
         for (kind, value, allowed) in cases {
             assert_eq!(property(kind).allows(&value), allowed, "{kind:?} {value}");
+        }
+        for (kind, value, expected) in [
+            (Kind::Days, json!(-1), true),
+            (Kind::Days, json!(0), false),
+            (Kind::LimitSeconds(600), Value::Null, true),
+            (Kind::LimitSeconds(600), json!(i64::from(i32::MAX) + 1), false),
+            (Kind::Url { max: 9 }, Value::Null, true),
+            (Kind::Url { max: 9 }, json!("http://a"), true),
+            (Kind::Url { max: 9 }, json!("http://abc"), false),
+            (Kind::Url { max: 99 }, json!("javascript:alert(1)"), false),
+            (Kind::Number { min: 1, max: 3, default: 2 }, json!(4), false),
+        ] {
+            assert_eq!(kind.is_within_limits(&value), expected, "{kind:?} {value}");
         }
         assert_eq!(property(Kind::Url { max: 9 }).default_value(), Value::Null);
         assert_eq!(property(Kind::NumberOf(&[1, 2], 2)).default_value(), json!(2));

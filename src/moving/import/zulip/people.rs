@@ -23,7 +23,7 @@ use crate::moving::import::zulip::tables::{
     Folder, Group, Member, NamedGroup, Realm, Stream, Subgroup, Subscription,
 };
 use crate::store::Tx;
-use crate::types::{BotType, GroupId, RecipientId, Role, UserId, fold, without_forbidden};
+use crate::types::{BotType, GroupId, Kind, RecipientId, Role, UserId, fold, without_forbidden};
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use serde_json::{Map, Value};
@@ -260,7 +260,7 @@ impl Structure {
             history_public_to_subscribers: !stream.invite_only || stream.history_public_to_subscribers,
             message_retention_days: stream
                 .message_retention_days
-                .filter(|days| settings::is_retention(*days)),
+                .filter(|days| Kind::Days.is_within_limits(&(*days).into())),
             topics_policy: match stream.topics_policy {
                 2 => TopicsPolicy::AllowEmptyTopic,
                 3 => TopicsPolicy::DisableEmptyTopic,

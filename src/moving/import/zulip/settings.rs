@@ -16,9 +16,6 @@ pub const CHANNELS: [&str; 4] = [
     "zulip_update_announcements_stream",
 ];
 
-/// The largest limit in seconds or days that clients can set.
-const MAX_LIMIT: i64 = i32::MAX as i64;
-
 /// The settings of a row that differ from the defaults. `unknown` counts values that are not allowed here.
 pub fn of_person(row: &Map<String, Value>, unknown: &mut u64) -> ImportResult<Vec<(&'static str, Value)>> {
     let mut settings = Vec::new();
@@ -51,7 +48,7 @@ fn checked(property: &Property, given: &Value, unknown: &mut u64) -> ImportResul
         *unknown += u64::from(!given.is_null());
         return Ok(None);
     }
-    if property.allows(&value) && is_within_limits(property.kind, &value) {
+    if property.allows(&value) && property.kind.is_within_limits(&value) {
         return Ok(Some(value));
     }
     let is_like_default = std::mem::discriminant(&value) == std::mem::discriminant(&default);
@@ -61,25 +58,6 @@ fn checked(property: &Property, given: &Value, unknown: &mut u64) -> ImportResul
     } else {
         Err(ImportError::new(format!("{} has a value of another type", property.name)))
     }
-}
-
-/// True if a number or an address is within the limits for clients.
-fn is_within_limits(kind: Kind, value: &Value) -> bool {
-    match (kind, value.as_i64(), value.as_str()) {
-        (Kind::Number { min, max, .. }, Some(number), _) => (min..=max).contains(&number),
-        (Kind::LimitSeconds(_), Some(seconds), _) => (1..=MAX_LIMIT).contains(&seconds),
-        (Kind::Days, Some(days), _) => is_retention(days),
-        // Clients open these addresses.
-        (Kind::Url { max }, _, Some(url)) => {
-            url.chars().count() <= max && ["https://", "http://"].iter().any(|start| url.starts_with(start))
-        }
-        _ => true,
-    }
-}
-
-/// True for days after which messages may be deleted; -1 means never.
-pub fn is_retention(days: i64) -> bool {
-    days == -1 || (1..=MAX_LIMIT).contains(&days)
 }
 
 /// Reads the settings of the organization. `unknown` counts values that are not allowed here.
