@@ -150,6 +150,8 @@ describe("the left column", () => {
     const ada = await as("Ada", "#narrow/has/link/sender/me");
     const listed = () => onElements(ada, ".sidebar .side-item[href]", (links) => links.map((link) => link.getAttribute("href")));
     await until(ada, () => document.querySelector(".sidebar a[href='#feed']"));
+    // Settings that are opened before the view do not offer to keep it.
+    await ada.waitForSelector(".timeline__list");
     await go(ada, "#settings/views");
     await clickText(ada, "dialog .checkbox", "Combined feed");
     await until(ada, () => !document.querySelector(".sidebar a[href='#feed']"));

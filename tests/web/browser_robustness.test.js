@@ -35,7 +35,9 @@ async function sendWidget(name, topic, definition, ...added) {
 const untilRows = (page, ids) =>
   until(page, (wanted) => {
     const there = [...document.querySelectorAll(".message-row")].map((row) => Number(row.dataset.id));
-    return wanted.every((id) => there.includes(id)) && there.every((id, index) => index === 0 || there[index - 1] < id);
+    // Widgets are drawn once their module is there.
+    const isLoading = [...document.querySelectorAll(".message-row .widget")].some((widget) => widget.textContent === "Loading…");
+    return !isLoading && wanted.every((id) => there.includes(id)) && there.every((id, index) => index === 0 || there[index - 1] < id);
   }, ids);
 
 /** The columns that are wider than they may be, and what makes them so. */
@@ -52,7 +54,6 @@ describe("one message does not hide the others", () => {
     ids.push((await bench.server.send("Ada", "general", "odd", "after")).id);
     const ada = await as("Ada", await at("general", "odd"));
     await untilRows(ada, ids);
-    await until(ada, () => [...document.querySelectorAll(".message-row .widget")].every((widget) => widget.textContent !== "Loading…"));
     const text = await onElement(ada, ".timeline__list", (list) => list.textContent);
     assert.match(text, /before.*after/s);
     assert.doesNotMatch(text, /cannot be shown|\[object|undefined/);
