@@ -10,13 +10,14 @@ use crate::pool::{Pool, Pools};
 use crate::smtp::MailServer;
 use crate::store::{Readers, Snapshot, Writer};
 use crate::types::{Clock, Hourly, JumpDetector, MailPattern, Network, RecipientId, UserId};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -374,7 +375,7 @@ pub struct FailingDeliveries {
 impl Deliveries {
     /// Notes the outcome of an attempt. Returns its counter, to be incremented when the change of the queue is stored.
     pub fn note(&self, now: i64, outcome: Outcome<'_>) -> &Count {
-        let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failing = self.failing.lock();
         let (counter, error) = match outcome {
             Outcome::Taken => {
                 self.last_success.store(now, Ordering::Relaxed);
@@ -392,7 +393,7 @@ impl Deliveries {
 
     /// The failure of the last attempt, if it failed.
     pub fn failing(&self) -> Option<FailingDeliveries> {
-        self.failing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.failing.lock().clone()
     }
 
     /// When the last one was taken, in UNIX seconds; `None` if none was since the start.
@@ -417,17 +418,17 @@ pub struct Mail {
 impl Mail {
     /// True if an email in the queue was sent.
     pub fn has_sent(&self, id: i64) -> bool {
-        self.sent_ids.lock().unwrap_or_else(PoisonError::into_inner).contains(&id)
+        self.sent_ids.lock().contains(&id)
     }
 
     /// Notes that an email was sent, before it is deleted: it is not sent again if that fails.
     pub fn mark_sent(&self, id: i64) {
-        self.sent_ids.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        self.sent_ids.lock().insert(id);
     }
 
     /// Notes that an email was deleted.
     pub fn forget_sent(&self, id: i64) {
-        self.sent_ids.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.sent_ids.lock().remove(&id);
     }
 }
 
@@ -479,11 +480,11 @@ pub struct BackupFailure {
 impl Backups {
     /// Returns what is known.
     pub fn status(&self) -> BackupStatus {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.status.lock().clone()
     }
 
     /// Changes what is known.
     pub fn update(&self, change: impl FnOnce(&mut BackupStatus)) {
-        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.status.lock());
     }
 }

@@ -106,15 +106,16 @@ impl Histogram {
 /// Returns the log of some work, for tests.
 #[cfg(test)]
 pub fn logged(level: tracing::Level, work: impl FnOnce()) -> String {
+    use parking_lot::Mutex;
     use std::io::Write;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
 
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);
 
     impl Write for Lines {
         fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(text);
+            self.0.lock().extend_from_slice(text);
             Ok(text.len())
         }
 
@@ -131,7 +132,7 @@ pub fn logged(level: tracing::Level, work: impl FnOnce()) -> String {
         .with_writer(move || writer.clone())
         .finish();
     tracing::subscriber::with_default(subscriber, work);
-    let text = lines.0.lock().unwrap().clone();
+    let text = lines.0.lock().clone();
     String::from_utf8(text).unwrap()
 }
 

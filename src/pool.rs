@@ -12,10 +12,11 @@
 use crate::error::{ApiError, ApiResult};
 use crate::metrics::Count;
 use crate::types::UserId;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -68,7 +69,7 @@ impl<K, V> Default for Shares<K, V> {
 impl<K: Eq + Hash, V> Shares<K, V> {
     /// The share of an owner, created if it is unused.
     pub fn of(&self, owner: K, make: impl FnOnce() -> V) -> Arc<V> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if known.len() >= KNOWN_OWNERS {
             known.retain(|_, share| share.strong_count() > 0);
         }

@@ -6,8 +6,9 @@
 //! waits nor that which runs holds them up.
 
 use crate::pool::{KNOWN_OWNERS, Owner};
+use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot::error::RecvError;
 use tokio::sync::oneshot::{self, Receiver, Sender};
@@ -81,12 +82,12 @@ impl Turns {
 
     /// True if work waits.
     pub fn has_queue(&self) -> bool {
-        !self.lock().queue.is_empty()
+        !self.state.lock().queue.is_empty()
     }
 
     /// Takes a turn at once, or a place in the queue.
     pub fn try_take(self: &Arc<Self>, owner: Option<Owner>) -> Result<Turn, Receiver<Turn>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.forget();
         let has_queue = state.owners.get(&owner).is_some_and(|work| !work.waiting.is_empty());
         if !has_queue && self.has_place(&state, owner) {
@@ -124,7 +125,7 @@ impl Turns {
 
     /// The next work that may begin, with its turn. Those whose callers are gone are skipped.
     fn next(self: &Arc<Self>) -> Option<(Sender<Turn>, Turn)> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             // Owners with a lead come first. Few have all of their places.
             let latest = match state.running {
@@ -144,10 +145,6 @@ impl Turns {
                 return turn;
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -176,7 +173,7 @@ impl State {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut state = self.turns.lock();
+        let mut state = self.turns.state.lock();
         state.running -= 1;
         if let Some(work) = state.owners.get_mut(&self.owner) {
             work.running -= 1;
@@ -228,12 +225,12 @@ mod tests {
     impl Turns {
         /// Number of reads that have begun and not ended.
         pub(crate) fn running(&self) -> usize {
-            self.lock().running
+            self.state.lock().running
         }
 
         /// Counts time for an owner, as if it had read for as long.
         fn charge(&self, owner: Option<Owner>, time: Duration) {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.owners.entry(owner).or_default().end += time;
             state.enqueue(owner);
         }
@@ -320,7 +317,7 @@ mod tests {
         drop(running);
         drop(gone);
         drop(turn_of(&mut last).await.unwrap());
-        let state = turns.lock();
+        let state = turns.state.lock();
         assert_eq!((state.running, state.queue.len()), (0, 0));
     }
 
@@ -330,6 +327,6 @@ mod tests {
         for id in 0..5000 {
             drop(turns.take(user(id)).await.unwrap());
         }
-        assert!(turns.lock().owners.len() <= KNOWN_OWNERS);
+        assert!(turns.state.lock().owners.len() <= KNOWN_OWNERS);
     }
 }

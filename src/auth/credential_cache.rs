@@ -5,9 +5,10 @@ use super::credentials::{CredentialRow, SecretKind, digest};
 use crate::error::ApiResult;
 use crate::store::{Readers, TableVersion};
 use crate::types::address_block;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The most credentials in the cache.
 const CAPACITY: usize = 1000;
@@ -58,7 +59,7 @@ impl CredentialCache {
 
     /// Records a use.
     pub fn record_use(&self, latest: CredentialUse) {
-        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut uses = self.uses.lock();
         let key = (latest.credential, address_block(latest.address));
         match uses.get(&key) {
             Some(known) if (0..USE_PRECISION).contains(&(latest.time - known.latest.time)) => {}
@@ -76,7 +77,7 @@ impl CredentialCache {
 
     /// Returns the uses that are not saved yet, the oldest first.
     pub fn unsaved_uses(&self) -> Vec<CredentialUse> {
-        let uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let uses = self.uses.lock();
         let unsaved = uses.values().filter(|known| !known.is_saved);
         let mut unsaved: Vec<CredentialUse> = unsaved.map(|known| known.latest).collect();
         unsaved.sort_by_key(|latest| latest.time);
@@ -86,7 +87,7 @@ impl CredentialCache {
     /// Notes that uses have been committed. Until then [`Self::unsaved_uses`] returns them to others, too: they can save them
     /// without waiting, and a save that fails loses none.
     pub fn mark_saved(&self, saved: &[CredentialUse]) {
-        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut uses = self.uses.lock();
         for CredentialUse { credential, time, address } in saved {
             if let Some(known) = uses.get_mut(&(*credential, address_block(*address))) {
                 known.is_saved |= known.latest.time == *time;
@@ -130,7 +131,7 @@ impl CredentialCache {
 
     /// Locks the entries, and drops those that are older than `version`.
     fn entries_at(&self, version: u64) -> MutexGuard<'_, Entries> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         if entries.version < version {
             entries.rows.clear();
             entries.version = version;

@@ -23,10 +23,10 @@ use super::window::{CAPACITY, MINUTE, Rule, Window, make_room, seconds};
 use crate::error::{ApiError, ApiResult};
 use crate::metrics::Count;
 use crate::types::{Clock, address_block, address_site};
+use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 /// Wrong passwords for one account from one address.
@@ -161,7 +161,7 @@ impl PasswordAttempts {
         let account = key_of(name);
         loop {
             let decided = self.decided.notified();
-            let decision = self.state().admit(account, place, clock.monotonic());
+            let decision = self.state.lock().admit(account, place, clock.monotonic());
             match decision {
                 Decision::Judge => {
                     return Ok(PasswordAttempt { attempts: self, clock, account, place, is_decided: false });
@@ -177,7 +177,7 @@ impl PasswordAttempts {
 
     /// Forgets the wrong passwords of an account. Returns whether there were any.
     pub fn unlock(&self, name: &str) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let account = state.accounts.get_mut(&key_of(name));
         let wrong = account.map(|account| std::mem::take(&mut account.wrong)).unwrap_or_default();
         drop(state);
@@ -193,14 +193,10 @@ impl PasswordAttempts {
 
     /// Drops expired entries.
     pub(super) fn remove_expired(&self, now: i64) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.remove_expired(now);
         state.accounts.shrink_to(CAPACITY / 16);
         state.addresses.shrink_to(CAPACITY / 16);
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -248,7 +244,7 @@ impl<'a> PasswordAttempt<'a> {
     fn give_back(&mut self) -> MutexGuard<'a, State> {
         self.is_decided = true;
         let attempts = self.attempts;
-        let mut state = attempts.state();
+        let mut state = attempts.state.lock();
         if let Some(account) = state.accounts.get_mut(&self.account)
             && let Some(index) = account.judged.iter().position(|place| *place == self.place)
         {
@@ -484,7 +480,7 @@ mod tests {
         }
         sixth.now_or_never().unwrap().unwrap().cancel();
         assert_eq!(
-            case.attempts.state().accounts.values().map(|account| account.judged.len()).sum::<usize>(),
+            case.attempts.state.lock().accounts.values().map(|account| account.judged.len()).sum::<usize>(),
             0
         );
     }
@@ -558,7 +554,7 @@ mod tests {
     fn long_names_are_refused_and_take_no_memory() {
         let case = Case::new();
         assert_eq!(case.wrong(&"a".repeat(255), HOME), 1401);
-        assert!(case.attempts.state().accounts.is_empty());
+        assert!(case.attempts.state.lock().accounts.is_empty());
     }
 
     #[test]
@@ -570,12 +566,12 @@ mod tests {
         for number in 0..CAPACITY + 10 {
             let address = format!("10.{}.{}.{}", number >> 16, (number >> 8) & 255, number & 255);
             assert_eq!(case.wrong(&format!("nobody{number}"), &address), 401);
-            assert!(case.attempts.state().accounts.len() <= CAPACITY);
+            assert!(case.attempts.state.lock().accounts.len() <= CAPACITY);
         }
         assert_eq!(case.wrong("ada", HOME), NOT_JUDGED);
         case.clock.advance(30 * 60);
         case.attempts.remove_expired(case.clock.monotonic());
-        assert!(case.attempts.state().accounts.is_empty());
-        assert!(case.attempts.state().addresses.is_empty());
+        assert!(case.attempts.state.lock().accounts.is_empty());
+        assert!(case.attempts.state.lock().addresses.is_empty());
     }
 }

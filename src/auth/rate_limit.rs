@@ -6,10 +6,10 @@ use super::window::{CAPACITY, MINUTE, Rule, Window, make_room, seconds};
 use crate::error::{ApiError, ApiResult};
 use crate::metrics::Count;
 use crate::types::{Clock, UserId, address_block};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A day in milliseconds.
 const DAY: i64 = 24 * 60 * MINUTE;
@@ -288,7 +288,7 @@ impl<K: Eq + Hash> Counter<K> {
 
     fn count_many(&self, key: K, attempts: u32, clock: &Clock) -> Usage {
         let (rule, now) = (self.rule, clock.monotonic());
-        let mut windows = self.windows();
+        let mut windows = self.windows.lock();
         if windows.len() >= CAPACITY && !windows.contains_key(&key) {
             windows.retain(|_, window| !window.is_over(rule, now));
             make_room(&mut windows, |window| window.total());
@@ -301,19 +301,15 @@ impl<K: Eq + Hash> Counter<K> {
         }
         Usage { limit: rule.attempts, count, rest, reset: clock.seconds() + rest.div_euclid(1000) }
     }
-
-    fn windows(&self) -> MutexGuard<'_, HashMap<K, Window>> {
-        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl<K: Eq + Hash> Limit for Counter<K> {
     fn clear(&self) {
-        self.windows().clear();
+        self.windows.lock().clear();
     }
 
     fn remove_expired(&self, now: i64) {
-        let mut windows = self.windows();
+        let mut windows = self.windows.lock();
         windows.retain(|_, window| !window.is_over(self.rule, now));
         windows.shrink_to(CAPACITY / 16);
     }
@@ -389,12 +385,12 @@ mod tests {
         }
         for network in 0..3 * CAPACITY as u64 {
             limiter.count_wrong_key(address(network, 0), &clock).unwrap();
-            assert!(limiter.wrong_keys.windows.lock().unwrap().len() <= CAPACITY);
+            assert!(limiter.wrong_keys.windows.lock().len() <= CAPACITY);
         }
         assert!(limiter.count_wrong_key(guesser, &clock).is_err());
         clock.advance(60);
         limiter.remove_expired(&clock);
-        assert!(limiter.wrong_keys.windows.lock().unwrap().is_empty());
+        assert!(limiter.wrong_keys.windows.lock().is_empty());
     }
 
     fn caller(user_id: i64, owner: Option<i64>) -> Caller {

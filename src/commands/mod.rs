@@ -41,7 +41,6 @@ use crate::store::Tx;
 use crate::types::{BotType, Role, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::PoisonError;
 
 /// A command, as sent to the server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -253,11 +252,11 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
         Command::TestMail { address } => mail::test(app, &address).await,
         Command::DeleteUser { email } => user::delete(app, email).await,
         Command::ExpectProbe(token) => {
-            *app.probe.lock().unwrap_or_else(PoisonError::into_inner) = Probe { token, seen: None };
+            *app.probe.lock() = Probe { token, seen: None };
             Ok(Value::Null)
         }
         Command::SeenProbe => {
-            let probe = std::mem::take(&mut *app.probe.lock().unwrap_or_else(PoisonError::into_inner));
+            let probe = std::mem::take(&mut *app.probe.lock());
             Ok(serde_json::to_value(probe.seen)?)
         }
         Command::ListAudit(filter) => {

@@ -9,10 +9,11 @@ use super::pending::CommittedEvent;
 use super::serialized::SerializedEvent;
 use super::{Audience, Receiver, Registry, log::LogRow};
 use crate::types::EventId;
+use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// Events kept in memory; a queue that is further behind reads the table.
 const MAX_EVENTS: usize = 4096;
@@ -117,7 +118,7 @@ impl BufferedEvent {
 
     fn value(self: &Arc<Self>, parsed: Option<&ParsedEvents>) -> Result<Arc<dyn Deliverable>, Undeliverable> {
         let value = {
-            let mut slot = self.value.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut slot = self.value.lock();
             if let Some(value) = &*slot {
                 return Ok(Arc::clone(value));
             }
@@ -135,7 +136,7 @@ impl BufferedEvent {
     /// True if the event is kept as a value.
     #[cfg(test)]
     pub fn has_value(&self) -> bool {
-        self.value.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.value.lock().is_some()
     }
 
     fn undeliverable(&self, error: &serde_json::Error) -> Undeliverable {
@@ -157,7 +158,7 @@ struct Parsed {
 
 impl ParsedEvents {
     fn add(&self, event: &Arc<BufferedEvent>) {
-        let mut parsed = self.lock();
+        let mut parsed = self.0.lock();
         parsed.events.push_back((Arc::downgrade(event), event.size()));
         parsed.bytes += event.size();
         while parsed.events.len() > 1 && (parsed.events.len() > MAX_PARSED || parsed.bytes > MAX_PARSED_BYTES)
@@ -170,21 +171,17 @@ impl ParsedEvents {
 
     /// Drops all values.
     pub fn clear(&self) {
-        let Parsed { events, .. } = std::mem::take(&mut *self.lock());
+        let Parsed { events, .. } = std::mem::take(&mut *self.0.lock());
         for (event, _) in events {
             forget_value(&event);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Parsed> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Drops the value of an event, which may have been dropped itself.
 fn forget_value(event: &Weak<BufferedEvent>) {
     if let Some(event) = event.upgrade() {
-        *event.value.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *event.value.lock() = None;
     }
 }
 

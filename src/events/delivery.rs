@@ -1,7 +1,8 @@
 //! Events as queues share them while they are delivered: the typed value, and the forms that were written of it so far.
 
 use super::event::{Event, Form, Members, Receiver, Routed};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// An event of any type, shared by all queues that may get it.
 pub trait Deliverable: Send + Sync {
@@ -25,7 +26,7 @@ pub fn share<E: Event>(routed: Routed<E>) -> Arc<dyn Deliverable> {
 impl<E: Event> Shared<E> {
     /// Returns the form of a variant, which is written at its first use.
     fn form(&self, variant: E::Variant) -> serde_json::Result<Arc<Form>> {
-        let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut forms = self.forms.lock();
         if let Some((_, form)) = forms.iter().find(|(of, _)| *of == variant) {
             return Ok(Arc::clone(form));
         }

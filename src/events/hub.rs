@@ -27,8 +27,9 @@ use super::state::{Queue, State};
 use super::{NewQueue, QueueId, Registration, Registry, log, queue_store};
 use crate::store::{Readers, StoreError};
 use crate::types::{EventId, UserId};
+use parking_lot::Mutex;
 use rusqlite::Connection;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::oneshot;
 
 /// The most queues of a user with all their bots that live for days without polls.
@@ -93,7 +94,7 @@ impl Hub {
     /// Adds a queue, which gets all events after the one that is returned. Its person (the accounts `own`) loses the one that
     /// was not polled for the longest time if there are too many, or too many of all that count with them (`counted`).
     pub fn add(&self, new: &NewQueue, own: &[UserId], counted: &[UserId], now: i64) -> EventId {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while let Some(oldest) = state.excess_queue(own, counted) {
             tracing::warn!(user_id = %new.user_id, "a user has too many event queues; the oldest expires");
             state.expire(&oldest);
@@ -107,7 +108,7 @@ impl Hub {
     /// Sets where a new queue starts: its client has the state as of this event. A snapshot may have an event that the
     /// writer is about to publish, so that the client may name it first.
     pub fn start_at(&self, queue_id: &QueueId, last_event_id: EventId) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.head = state.head.max(last_event_id);
         if let Some(queue) = state.queues.get_mut(queue_id) {
             queue.acknowledged = last_event_id;
@@ -117,17 +118,17 @@ impl Hub {
 
     /// Removes a queue and returns whether there was one.
     pub fn remove(&self, queue_id: &QueueId) -> bool {
-        self.lock().remove(queue_id)
+        self.state.lock().remove(queue_id)
     }
 
     /// Removes a queue whose row is to be deleted later.
     pub fn abandon(&self, queue_id: &QueueId) {
-        self.lock().expire(queue_id);
+        self.state.lock().expire(queue_id);
     }
 
     /// Removes all queues of users, whose polls end.
     pub fn remove_of(&self, user_ids: &[UserId]) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         for user_id in user_ids {
             for queue_id in state.by_user.get(user_id).cloned().unwrap_or_default() {
                 state.remove(&queue_id);
@@ -139,7 +140,7 @@ impl Hub {
     /// once, and register again.
     pub fn expire_of(&self, user_id: Option<UserId>) -> usize {
         let mut waiters = Vec::new();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let gone = state.queues.iter_mut().filter(|(_, queue)| user_id.is_none_or(|id| id == queue.user_id));
         let gone: Vec<QueueId> = gone
             .map(|(queue_id, queue)| {
@@ -158,7 +159,7 @@ impl Hub {
     /// Expires all queues and drops the events in memory: the rows of the file have been replaced.
     pub fn clear(&self) {
         self.expire_of(None);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         // Their rows were removed with the others.
         state.expired.clear();
         state.buffer = EventBuffer::after(state.head);
@@ -167,23 +168,23 @@ impl Hub {
     /// Wakes all polls that wait: the clock was set, and they may have waited long enough.
     pub fn wake_all(&self) {
         let waiters: Vec<_> =
-            self.lock().queues.values_mut().filter_map(|queue| queue.waiter.take()).collect();
+            self.state.lock().queues.values_mut().filter_map(|queue| queue.waiter.take()).collect();
         wake(waiters);
     }
 
     /// Returns the owner of a queue and its registration.
     pub fn owner(&self, queue_id: &QueueId) -> Option<(UserId, Arc<Registration>)> {
-        self.lock().queues.get(queue_id).map(|queue| (queue.user_id, Arc::clone(&queue.registration)))
+        self.state.lock().queues.get(queue_id).map(|queue| (queue.user_id, Arc::clone(&queue.registration)))
     }
 
     /// True if a user has a queue that gets messages.
     pub fn receives_messages(&self, user_id: UserId) -> bool {
-        self.lock().message_queues(user_id).next().is_some()
+        self.state.lock().message_queues(user_id).next().is_some()
     }
 
     /// True if the client of a queue that gets a user's messages has all events up to this one.
     pub fn has_delivered(&self, user_id: UserId, event_id: EventId) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         state.message_queues(user_id).any(|queue| queue.low_watermark(state.head) >= event_id)
     }
 
@@ -197,7 +198,7 @@ impl Hub {
     /// Adds events that are for some queue to the buffer, in the order of their numbers. Polls of these queues, no others,
     /// end with the next [`wake`](Self::wake).
     pub(super) fn publish(&self, events: impl IntoIterator<Item = CommittedEvent>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         for event in events {
             state.publish(event);
         }
@@ -205,7 +206,7 @@ impl Hub {
 
     /// Changes events of the buffer as their rows were changed.
     pub(super) fn change(&self, changes: Vec<(EventId, Change)>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         for (id, change) in changes {
             state.buffer.change(id, change);
         }
@@ -213,7 +214,7 @@ impl Hub {
 
     /// Wakes the polls that wait for events that were published.
     pub(super) fn wake(&self) {
-        let waiters = std::mem::take(&mut self.lock().to_wake);
+        let waiters = std::mem::take(&mut self.state.lock().to_wake);
         wake(waiters);
     }
 
@@ -226,7 +227,7 @@ impl Hub {
         wait: bool,
         now: i64,
     ) -> Result<PollResult, QueueError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let state = &mut *state;
         let queue = state.queues.get_mut(queue_id).filter(|queue| queue.user_id == user_id);
         let queue = queue.ok_or(QueueError::Unknown)?;
@@ -290,7 +291,7 @@ impl Hub {
 
     /// True if a poll requests events again that an earlier poll returned, because it acknowledges none of them.
     pub fn is_repeated(&self, queue_id: &QueueId, user_id: UserId, last_event_id: Option<EventId>) -> bool {
-        self.lock().queues.get(queue_id).is_some_and(|queue| {
+        self.state.lock().queues.get(queue_id).is_some_and(|queue| {
             let acknowledges_nothing = last_event_id.is_none_or(|last| last <= queue.acknowledged);
             queue.user_id == user_id && queue.is_answered && acknowledges_nothing
         })
@@ -298,7 +299,7 @@ impl Hub {
 
     /// Advances a queue past events of which none was for it, so that the next poll does not read them again.
     pub(super) fn advance(&self, queue_id: &QueueId, seen: EventId) {
-        if let Some(queue) = self.lock().queues.get_mut(queue_id) {
+        if let Some(queue) = self.state.lock().queues.get_mut(queue_id) {
             queue.is_answered = false;
             queue.first = queue.first.max(EventId(seen.0 + 1));
             if queue.newest <= seen {
@@ -309,7 +310,7 @@ impl Hub {
 
     /// Skips the events before `first`: none of them was for the queue.
     pub(super) fn skip_to(&self, queue_id: &QueueId, first: EventId) {
-        if let Some(queue) = self.lock().queues.get_mut(queue_id) {
+        if let Some(queue) = self.state.lock().queues.get_mut(queue_id) {
             queue.first = queue.first.max(first);
         }
     }
@@ -325,12 +326,12 @@ impl Hub {
     /// released now and then.
     pub fn expire(&self, now: i64) {
         let candidates: Vec<QueueId> = {
-            let state = self.lock();
+            let state = self.state.lock();
             let gone = state.queues.iter().filter(|(_, queue)| queue.must_expire(now, state.head));
             gone.map(|(queue_id, _)| queue_id.clone()).collect()
         };
         for some in candidates.chunks(MAX_QUEUES_PER_LOCK) {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             for queue_id in some {
                 // It may have been polled in the meantime.
                 if state.queues.get(queue_id).is_some_and(|queue| queue.must_expire(now, state.head)) {
@@ -342,13 +343,13 @@ impl Hub {
 
     /// Returns the queues that have expired since the last call, whose rows are to be deleted.
     pub fn take_expired(&self) -> Vec<QueueId> {
-        std::mem::take(&mut self.lock().expired)
+        std::mem::take(&mut self.state.lock().expired)
     }
 
     /// Returns the positions that the file does not know yet, and marks them as saved. A queue whose client has acknowledged
     /// only a few events that have no rows, such as heartbeats, misses nothing at its old position.
     pub fn drain_dirty_positions(&self) -> Vec<(QueueId, EventId)> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let logged = state.logged;
         let is_dirty = |queue: &Queue| {
             let unsaved = queue.acknowledged.0 - queue.saved.0;
@@ -365,40 +366,40 @@ impl Hub {
 
     /// Figures of the queues. Takes the lock, and looks at all of them.
     pub fn figures(&self) -> QueueFigures {
-        let state = self.lock();
+        let state = self.state.lock();
         let queues = state.queues.values().map(|one| (one.acknowledged, one.newest, one.waiter.as_ref()));
         QueueFigures::of(state.head, queues)
     }
 
     /// Returns which events the queues need, of those so far.
     pub fn needs(&self, now: i64) -> Needs {
-        self.lock().needs(now)
+        self.state.lock().needs(now)
     }
 
     /// Returns the lifetime without polls of a new queue, in seconds, of which `wanted` is requested: `usual` at most, if users
     /// whose queues count together have as many as they may of a longer one.
     pub fn allowed_idle_seconds(&self, user_ids: &[UserId], wanted: i64, usual: i64) -> i64 {
-        let has_room = || self.lock().long_lived_queues(user_ids, usual) < MAX_LONG_LIVED_QUEUES;
+        let has_room = || self.state.lock().long_lived_queues(user_ids, usual) < MAX_LONG_LIVED_QUEUES;
         if wanted <= usual || has_room() { wanted } else { usual }
     }
 
     /// Frees the memory of events that all queues have, and of the values of the others.
     pub fn trim_buffer(&self) {
         self.parsed.clear();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let until = state.low_watermark();
         state.buffer.trim(until);
     }
 
     /// Returns the newest event that any queue can have seen.
     pub fn head(&self) -> EventId {
-        self.lock().head
+        self.state.lock().head
     }
 
     /// Returns how many events are in memory.
     #[cfg(test)]
     pub fn buffered(&self) -> usize {
-        self.lock().buffer.after_id(EventId(0)).count()
+        self.state.lock().buffer.after_id(EventId(0)).count()
     }
 
     /// True if there are events of a type.
@@ -408,7 +409,7 @@ impl Hub {
 
     /// Returns the number of queues.
     pub fn len(&self) -> usize {
-        self.lock().queues.len()
+        self.state.lock().queues.len()
     }
 
     /// True if there are no queues.
@@ -418,15 +419,11 @@ impl Hub {
 
     /// Ends every poll that waits, now and from now on: the server stops.
     pub fn close(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.closed = true;
         for queue in state.queues.values_mut() {
             queue.waiter = None;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

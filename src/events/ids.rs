@@ -8,8 +8,8 @@
 //! no number is used twice, not even one of an event that was never stored.
 
 use crate::types::EventId;
+use parking_lot::Mutex;
 use rusqlite::Connection;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Numbers reserved at a time.
 const BLOCK: i64 = 1 << 16;
@@ -64,12 +64,12 @@ impl<W> EventIdAllocator<W> {
 
     /// Returns the newest number that may have been given out.
     pub fn last(&self) -> EventId {
-        EventId(self.lock().next - 1)
+        EventId(self.state.lock().next - 1)
     }
 
     /// Numbers an event that is not logged and publishes it, or defers it. `publish` runs under the allocator's lock.
     pub fn publish_unlogged(&self, event: W, publish: impl FnOnce(EventId, W)) -> Outcome {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.is_closed {
             Outcome::Closed
         } else if state.is_group_open {
@@ -87,20 +87,20 @@ impl<W> EventIdAllocator<W> {
 
     /// Opens a group. Until it is closed, ids are allocated only to the group.
     pub fn open_group(&self) -> GroupIds {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_group_open = true;
         GroupIds { next: state.next, reserved: state.reserved }
     }
 
     /// Returns whether events wait for a block.
     pub fn needs_block(&self) -> bool {
-        !self.lock().deferred.is_empty()
+        !self.state.lock().deferred.is_empty()
     }
 
     /// Closes a group whose transaction was committed: runs `publish_group`, then numbers and publishes deferred
     /// events. Both run under the allocator's lock.
     pub fn commit_group(&self, ids: GroupIds, publish_group: impl FnOnce(), publish: impl FnMut(EventId, W)) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         (state.next, state.reserved) = (ids.next, ids.reserved);
         publish_group();
         state.close_group(publish);
@@ -108,20 +108,16 @@ impl<W> EventIdAllocator<W> {
 
     /// Closes a group whose transaction was rolled back. Its numbers stay unused; the block that it reserved is lost.
     pub fn roll_back_group(&self, ids: GroupIds, publish: impl FnMut(EventId, W)) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.next = ids.next;
         state.close_group(publish);
     }
 
     /// Gives no more numbers out and saves the next one, which gives the rest of the block back.
     pub fn close(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_closed = true;
         store(connection, state.next)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<W>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rate at which bytes are read that nothing needs.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -23,7 +23,7 @@ impl DiscardRate {
     /// Counts bytes that were read, and waits until more may be.
     pub async fn take(&self, bytes: usize) {
         let ahead = {
-            let mut paid = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut paid = self.0.lock();
             let now = Instant::now();
             let time = Duration::from_nanos(bytes as u64 * 1_000_000_000 / BYTES_PER_SECOND);
             *paid = (*paid).max(now) + time;

@@ -4,8 +4,9 @@ use super::response_body::ResponseBody;
 use bytes::{Bytes, BytesMut};
 use hyper::Response;
 use hyper::body::Incoming;
+use parking_lot::Mutex;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A server without one does nothing but look whether there is one.
 pub trait Interceptor: Send + Sync {
@@ -46,13 +47,13 @@ impl BodyTap {
 
     /// Adds bytes up to the limit.
     pub fn add(&self, bytes: &[u8]) {
-        let mut collected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut collected = self.0.lock();
         let room = Self::LIMIT.saturating_sub(collected.len()).min(bytes.len());
         collected.extend_from_slice(bytes.get(..room).unwrap_or_default());
     }
 
     /// Returns a copy of the collected bytes.
     pub fn bytes(&self) -> Bytes {
-        Bytes::copy_from_slice(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        Bytes::copy_from_slice(&self.0.lock())
     }
 }

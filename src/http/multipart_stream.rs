@@ -12,11 +12,12 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{FutureExt, Stream};
 use http_body_util::BodyExt;
 use hyper::body::Body;
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::mem;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -41,14 +42,14 @@ pub struct NonFileParts(Arc<Mutex<BTreeSet<String>>>);
 impl NonFileParts {
     /// The names so far, sorted.
     pub fn names(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.0.lock().iter().cloned().collect()
     }
 
     fn add(&self, name: &str) {
         if name == CLIENT {
             return;
         }
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+        self.0.lock().insert(name.to_owned());
     }
 }
 
@@ -202,7 +203,7 @@ impl<B: Body<Data = Bytes> + Unpin> Source<B> {
         }
         self.buffered += chunk.len();
         self.has_ended = chunk.is_empty();
-        *self.next.lock() = Poll::Ready((!self.has_ended).then(|| chunk.freeze()));
+        *self.next.0.lock() = Poll::Ready((!self.has_ended).then(|| chunk.freeze()));
         Ok(())
     }
 }
@@ -211,18 +212,12 @@ impl<B: Body<Data = Bytes> + Unpin> Source<B> {
 #[derive(Clone)]
 struct NextChunk(Arc<Mutex<Poll<Option<Bytes>>>>);
 
-impl NextChunk {
-    fn lock(&self) -> MutexGuard<'_, Poll<Option<Bytes>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Stream for NextChunk {
     type Item = Result<Bytes, Infallible>;
 
     /// Registers no waker: [`Source::run`] polls again when there is another chunk.
     fn poll_next(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        mem::replace(&mut *self.lock(), Poll::Pending).map(|chunk| chunk.map(Ok))
+        mem::replace(&mut *self.0.lock(), Poll::Pending).map(|chunk| chunk.map(Ok))
     }
 }
 

@@ -13,8 +13,8 @@ use flate2::read::GzDecoder;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
+use parking_lot::Mutex;
 use std::io::Read;
-use std::sync::{Mutex, PoisonError};
 
 /// The smallest response that is compressed, in bytes.
 const MIN_COMPRESSED: usize = 4096;
@@ -136,7 +136,7 @@ const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 /// Compresses a body. Large states are a fifth smaller with this level than with the fastest one, and take little longer.
 fn gzip(body: &[u8]) -> Option<Vec<u8>> {
     tokio::task::block_in_place(|| {
-        let spare = || SPARE_COMPRESSOR.lock().unwrap_or_else(PoisonError::into_inner);
+        let spare = || SPARE_COMPRESSOR.lock();
         let kept = spare().take();
         let mut compressor = kept.unwrap_or_else(|| Compress::new(Compression::new(3), false));
         compressor.reset();

@@ -7,8 +7,9 @@
 
 use crate::pool::Owner;
 use crate::turns::{Turn, Turns};
+use parking_lot::Mutex;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -45,7 +46,7 @@ impl Rounds {
                 turn
             }
         };
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner).push(turn);
+        self.begun.lock().push(turn);
     }
 
     /// Ends rounds that requests wait for, each when the runtime has polled what is ready. Runs for as long as there are
@@ -55,7 +56,7 @@ impl Rounds {
             self.waiting.notified().await;
             while self.turns.has_queue() {
                 yield_now().await;
-                let begun = std::mem::take(&mut *self.begun.lock().unwrap_or_else(PoisonError::into_inner));
+                let begun = std::mem::take(&mut *self.begun.lock());
                 // The next requests begin.
                 drop(begun);
             }

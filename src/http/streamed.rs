@@ -97,7 +97,7 @@ mod tests {
     use crate::pool::Owner;
     use crate::types::UserId;
     use futures_util::{FutureExt, StreamExt};
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     const LENGTH: u64 = 1 << 20;
 
@@ -106,7 +106,7 @@ mod tests {
         let sizes = Arc::new(Mutex::new(Vec::new()));
         let read = Arc::clone(&sizes);
         let source: PartSource = Box::new(move |_, most| {
-            read.lock().unwrap().push(most);
+            read.lock().push(most);
             async move { Ok(Bytes::from(vec![0; most])) }.boxed()
         });
         (stream(source, LENGTH, Some(reservation)), sizes)
@@ -127,7 +127,7 @@ mod tests {
         assert!(stream.next().now_or_never().is_none(), "a part of it is not sent");
         drop(rest);
         stream.next().await.unwrap().unwrap();
-        assert_eq!(sizes.lock().unwrap().len(), 2);
+        assert_eq!(sizes.lock().len(), 2);
     }
 
     #[tokio::test]
@@ -144,7 +144,7 @@ mod tests {
             length += part.unwrap().len() as u64;
         }
         assert_eq!(length, LENGTH);
-        let sizes = sizes.lock().unwrap();
+        let sizes = sizes.lock();
         assert!(sizes.iter().skip(1).any(|size| *size == FIRST_PART), "{sizes:?}");
         assert!(sizes.iter().all(|size| *size <= LARGEST_PART), "{sizes:?}");
     }

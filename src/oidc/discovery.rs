@@ -4,10 +4,11 @@ use super::id_token::{Claims, Expected, Key, Profile, Rejection, verify};
 use super::provider::{Provider, is_secure};
 use super::request::{Environment, Failure, fetch};
 use hyper::Method;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use url::Url;
 
 /// Lifetime of metadata and keys, in milliseconds.
@@ -113,14 +114,14 @@ struct Cached<T> {
 
 /// The value of a provider, if it is younger than `lifetime`.
 fn recall<T>(map: &Mutex<HashMap<String, Cached<T>>>, id: &str, lifetime: i64, now: i64) -> Option<Arc<T>> {
-    let map = map.lock().unwrap_or_else(PoisonError::into_inner);
+    let map = map.lock();
     map.get(id).filter(|cached| now - cached.loaded < lifetime).map(|cached| Arc::clone(&cached.value))
 }
 
 fn remember<T>(map: &Mutex<HashMap<String, Cached<T>>>, id: &str, value: T, now: i64) -> Arc<T> {
     let value = Arc::new(value);
     let cached = Cached { loaded: now, value: Arc::clone(&value) };
-    map.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), cached);
+    map.lock().insert(id.to_owned(), cached);
     value
 }
 

@@ -2,8 +2,8 @@
 //! oldest make room for new ones.
 
 use crate::types::{Clock, UserId};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 /// Lifetime of a login at a provider, in seconds.
 pub const FLOW_LIFETIME: i64 = 10 * 60;
@@ -99,27 +99,23 @@ pub struct Flows {
 impl Flows {
     /// Keeps a login under its `state`.
     pub(super) fn insert(&self, state: String, flow: Flow, clock: &Clock) {
-        lock(&self.flows).insert(state, flow, FLOW_LIFETIME, clock);
+        self.flows.lock().insert(state, flow, FLOW_LIFETIME, clock);
     }
 
     /// Takes a login, which ends it.
     pub fn take(&self, state: &str, clock: &Clock) -> Option<Flow> {
-        lock(&self.flows).take(state, FLOW_LIFETIME, clock)
+        self.flows.lock().take(state, FLOW_LIFETIME, clock)
     }
 
     /// Keeps a login for another program under a token.
     pub fn hand_over(&self, token: String, handover: Handover, clock: &Clock) {
-        lock(&self.handovers).insert(token, handover, TOKEN_LIFETIME, clock);
+        self.handovers.lock().insert(token, handover, TOKEN_LIFETIME, clock);
     }
 
     /// Takes the login of a token, which ends it.
     pub fn take_over(&self, token: &str, clock: &Clock) -> Option<Handover> {
-        lock(&self.handovers).take(token, TOKEN_LIFETIME, clock)
+        self.handovers.lock().take(token, TOKEN_LIFETIME, clock)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Values that end after a time, with the monotonic milliseconds of their start.

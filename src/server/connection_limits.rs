@@ -4,9 +4,10 @@ use crate::http::budgets::{Budget, Reservation};
 use crate::metrics::Count;
 use crate::pool::Owner;
 use crate::types::{Network, address_block};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The largest head of a request in bytes, far more than published clients send.
@@ -82,7 +83,7 @@ impl ConnectionLimits {
 
     /// The number of open connections, and of requests beside the first of each.
     pub fn open(&self) -> usize {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).total
+        self.open.lock().total
     }
 
     /// The number of refusals.
@@ -103,7 +104,7 @@ impl ConnectionLimits {
     pub fn take(self: &Arc<Self>, peer: IpAddr) -> Option<Place> {
         let is_exempt = self.is_exempt(peer);
         let address = address_block(peer);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         if open.total >= self.total {
             self.refusals.increment();
             return None;
@@ -165,7 +166,7 @@ impl Heads {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut open = self.limits.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.limits.open.lock();
         open.total -= 1;
         if let Some(of_address) = open.by_address.get_mut(&self.address) {
             *of_address -= 1;
@@ -245,6 +246,6 @@ mod tests {
         assert!(take(&limits, "198.51.100.1").is_none());
         drop(open);
         assert!(take(&limits, "198.51.100.1").is_some());
-        assert!(limits.open.lock().unwrap().by_address.is_empty());
+        assert!(limits.open.lock().by_address.is_empty());
     }
 }

@@ -15,11 +15,12 @@ use hyper::server::conn::http2::Builder;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioTimer;
+use parking_lot::Mutex;
 use std::error::Error;
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -254,25 +255,25 @@ impl Streams {
     fn begin(self: &Arc<Self>) -> Stream {
         let progress = Arc::new(Progress::default());
         {
-            let mut counts = lock(&self.counts);
+            let mut counts = self.counts.lock();
             counts.open += 1;
             counts.any_begun = true;
         }
-        *lock(&self.starting) = Some(Arc::clone(&progress));
+        *self.starting.lock() = Some(Arc::clone(&progress));
         Stream { streams: Arc::clone(self), progress }
     }
 
     fn open(&self) -> usize {
-        lock(&self.counts).open
+        self.counts.lock().open
     }
 
     fn any_begun(&self) -> bool {
-        lock(&self.counts).any_begun
+        self.counts.lock().any_begun
     }
 
     /// When the connection has to end; `None` while requests are open.
     fn idle_until(&self) -> Option<Instant> {
-        let counts = lock(&self.counts);
+        let counts = self.counts.lock();
         (counts.open == 0).then_some(counts.idle_until)
     }
 }
@@ -280,7 +281,7 @@ impl Streams {
 impl Drop for Stream {
     fn drop(&mut self) {
         let now = Instant::now();
-        let mut counts = lock(&self.streams.counts);
+        let mut counts = self.streams.counts.lock();
         counts.open -= 1;
         counts.idle_until = now + IDLE;
         if self.progress.is_complete.load(Ordering::Relaxed) {
@@ -322,8 +323,8 @@ struct Spawner {
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Spawner {
     fn execute(&self, stream: F) {
         let Some(tasks) = self.tasks.upgrade() else { return };
-        let progress = lock(&self.streams.starting).take().unwrap_or_default();
-        let mut tasks = lock(&tasks);
+        let progress = self.streams.starting.lock().take().unwrap_or_default();
+        let mut tasks = tasks.lock();
         while tasks.try_join_next().is_some() {}
         tasks.spawn(async move {
             tokio::select! {
@@ -395,10 +396,6 @@ impl Body for PacedBody {
         let rest = self.rest.len() as u64;
         self.body.size_hint().exact().map_or_else(SizeHint::default, |size| SizeHint::with_exact(size + rest))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

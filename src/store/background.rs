@@ -4,9 +4,10 @@
 //! at: it asks its [`Budget`] before each step, stops when the budget is spent, and goes on in another job. A step is small
 //! whatever the rows contain. What needs a long look at rows is read from a snapshot first.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time of the writer that a background job may use. The step that exceeds it is the last.
@@ -73,11 +74,7 @@ impl BackgroundJobs {
 
     /// Returns the figures of each kind of job that ran.
     pub fn figures(&self) -> BTreeMap<&'static str, BackgroundFigures> {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, BackgroundFigures>> {
-        self.figures.lock().unwrap_or_else(PoisonError::into_inner)
+        self.figures.lock().clone()
     }
 }
 
@@ -100,7 +97,7 @@ impl Budget {
 impl Drop for Budget {
     fn drop(&mut self) {
         let longest = self.started.elapsed();
-        let mut figures = self.jobs.lock();
+        let mut figures = self.jobs.figures.lock();
         let figures = figures.entry(self.name).or_default();
         figures.jobs += 1;
         figures.steps += self.steps;

@@ -1,10 +1,10 @@
 //! Copies of the whole database: in memory, to go back to later, or in another file.
 
 use super::{Cause, StoreError};
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use rusqlite::backup::Backup;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 /// A copy of the database in memory, once the writer has made it.
 #[derive(Default)]
@@ -15,13 +15,13 @@ impl DatabaseCopy {
     pub(super) fn fill(&self, connection: &Connection) -> Result<(), StoreError> {
         let mut copy = Connection::open_in_memory()?;
         copy_all(connection, &mut copy)?;
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(copy);
+        *self.0.lock() = Some(copy);
         Ok(())
     }
 
     /// Replaces the contents of a database with the copy, in one transaction. Other connections see all of it or nothing.
     pub(super) fn restore_to(&self, connection: &mut Connection) -> Result<(), StoreError> {
-        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.0.lock() {
             Some(copy) => {
                 let version: i64 = connection.pragma_query_value(None, "schema_version", |row| row.get(0))?;
                 copy_all(copy, connection)?;

@@ -1,6 +1,6 @@
 //! The free space of the disk, measured when it matters: each change asks for it, and the answer is a system call.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 
 /// A measurement answers for this time, if it found ample space.
@@ -24,7 +24,7 @@ impl MeasuredSpace {
     /// Returns whether less than `limit` bytes are left; false if that is unknown. `measure` is called unless there was ample
     /// space a moment before `now`.
     pub(super) fn is_below(&self, limit: u64, now: Instant, measure: impl FnOnce() -> Option<u64>) -> bool {
-        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = *self.0.lock();
         let is_ample = |last: Measurement| {
             now.saturating_duration_since(last.time) < MAX_AGE && last.free >= limit.saturating_add(AMPLE)
         };
@@ -33,7 +33,7 @@ impl MeasuredSpace {
         }
         let free = measure();
         let measured = free.map(|free| Measurement { time: now, free });
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = measured;
+        *self.0.lock() = measured;
         free.is_some_and(|free| free < limit)
     }
 }

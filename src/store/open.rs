@@ -6,12 +6,13 @@ use super::file_state::{FileState, check_version, examine, refuse_foreign};
 use super::migrations::{MIGRATIONS, create, migrate};
 use super::row_cache::RowCache;
 use super::{Announcement, OpenError, StoreError, new_database};
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The ending of the lock file's name.
@@ -169,7 +170,7 @@ impl Database {
 
     /// Returns the connection for writing. There is only one, on the writer's thread.
     pub fn connect_writer(&self) -> Result<Connection, StoreError> {
-        match self.connection.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        match self.connection.lock().take() {
             Some(connection) => Ok(connection),
             None => Ok(connect(&self.path, false)?),
         }

@@ -5,6 +5,7 @@ use super::watchdog::Watchdog;
 use super::{Database, StoreError};
 use crate::pool::Owner;
 use crate::turns::{Turn, Turns};
+use parking_lot::Mutex;
 use r2d2::{ManageConnection, Pool};
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags};
@@ -12,7 +13,7 @@ use std::convert::Infallible;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Time limit of a read on a thread that serves requests, and on one that may block.
@@ -125,7 +126,7 @@ impl Readers {
     /// Returns a function that waits until all connections are closed, after the pool was dropped. A thread of the pool may
     /// still be opening one.
     pub fn wait_until_closed(&self) -> impl FnOnce() + use<> {
-        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let closed = self.closed.lock().take();
         move || {
             if let Some(Err(RecvTimeoutError::Timeout)) =
                 closed.map(|closed| closed.recv_timeout(MAX_CLOSING))
@@ -348,12 +349,12 @@ mod tests {
         let database = Database::open(&folder.path().join("chat.sqlite")).unwrap();
         let readers = Arc::new(Readers::open(&database, 2, 0));
         let (open, gate) = mpsc::channel::<()>();
-        let gate = Arc::new(std::sync::Mutex::new(gate));
+        let gate = Arc::new(parking_lot::Mutex::new(gate));
         let mut waiting = tokio::task::JoinSet::new();
         for _ in 0..20 {
             let (readers, gate) = (Arc::clone(&readers), Arc::clone(&gate));
             waiting.spawn(read_for(Some(Owner::User(UserId(1))), async move {
-                let wait = |_: &Snapshot<'_>| Ok::<_, StoreError>(gate.lock().unwrap().recv().is_err());
+                let wait = |_: &Snapshot<'_>| Ok::<_, StoreError>(gate.lock().recv().is_err());
                 readers.read(wait).await.unwrap()
             }));
         }
@@ -406,7 +407,7 @@ mod tests {
         stream: tokio::net::TcpStream,
         readers: Arc<Readers>,
         started: mpsc::Sender<()>,
-        gate: Arc<std::sync::Mutex<mpsc::Receiver<()>>>,
+        gate: Arc<parking_lot::Mutex<mpsc::Receiver<()>>>,
     ) {
         let mut byte = [0];
         loop {
@@ -420,7 +421,7 @@ mod tests {
             if &byte == b"r" {
                 let read = readers.read(|_| -> Result<(), StoreError> {
                     started.send(()).unwrap();
-                    gate.lock().unwrap().recv().unwrap();
+                    gate.lock().recv().unwrap();
                     Ok(())
                 });
                 read.await.unwrap();
@@ -442,7 +443,7 @@ mod tests {
         drop(entered);
         let (open, gate) = mpsc::channel();
         let (started, has_started) = mpsc::channel();
-        let gate = Arc::new(std::sync::Mutex::new(gate));
+        let gate = Arc::new(parking_lot::Mutex::new(gate));
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let reads = Arc::clone(&readers);

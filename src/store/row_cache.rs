@@ -9,11 +9,12 @@
 //! So a race costs a read of the row, and never shows a row of another state. Adding rows changes none.
 
 use crate::types::IdMap;
+use parking_lot::Mutex;
 use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The most bytes of all values.
 const MAX_BYTES: usize = 3 << 20;
@@ -92,7 +93,7 @@ struct Entry {
 impl RowCache {
     /// Returns the version of a snapshot that begins now or later.
     pub(super) fn version(&self) -> RowVersion {
-        self.lock().committed
+        self.0.lock().committed
     }
 
     /// Returns the values of rows, as far as they are there and the same in a snapshot of this version.
@@ -101,13 +102,13 @@ impl RowCache {
         version: RowVersion,
         ids: impl Iterator<Item = i64>,
     ) -> Vec<Option<Arc<T>>> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         ids.map(|id| state.get(version, RowKey { table: T::TABLE, id })?.downcast().ok()).collect()
     }
 
     /// Adds values of rows that were read in a snapshot of this version.
     pub(super) fn add<T: RowValue>(&self, version: RowVersion, values: impl Iterator<Item = (i64, Arc<T>)>) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         for (id, value) in values {
             let (row, bytes) = (RowKey { table: T::TABLE, id }, value.bytes());
             if bytes <= MAX_VALUE_BYTES && !state.is_changed_after(version, row) {
@@ -118,7 +119,7 @@ impl RowCache {
 
     /// Drops the values of rows that a group changes. Called before its commit.
     pub(super) fn begin(&self, rows: &[RowKey]) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.begun += 1;
         let begun = state.begun;
         for row in rows {
@@ -134,19 +135,15 @@ impl RowCache {
 
     /// Drops all values: the rows are about to be replaced.
     pub(super) fn begin_all(&self) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let begun = state.begun + 1;
         *state = State { begun, forgotten: begun, committed: state.committed, ..State::default() };
     }
 
     /// Ends what was begun, committed or not.
     pub(super) fn end(&self) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.committed = state.begun;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -298,7 +295,7 @@ mod tests {
             add(&cache, 0, id, &text);
             assert!(get(&cache, 0, 0).is_some(), "in use, after {id}");
         }
-        let state = cache.lock();
+        let state = cache.0.lock();
         let held: usize = state.young.values().chain(state.old.values()).map(|entry| entry.bytes).sum();
         assert!(held <= MAX_BYTES, "{held} bytes");
         assert_eq!(state.young.values().map(|entry| entry.bytes).sum::<usize>(), state.young_bytes);

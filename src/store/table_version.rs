@@ -2,12 +2,13 @@
 //! invalidate caches outside the writer.
 
 use super::row_cache::{RowCache, RowKey};
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use rusqlite::hooks::Action;
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Counts the commits that changed rows of the watched tables. A value that was read from these tables is current as
 /// long as the version is still the one from before the read. The tables need row ids: SQLite reports changes of no
@@ -35,14 +36,14 @@ impl TableVersion {
 
     /// Returns the kept value of a type, if it is of this version.
     pub fn value<T: Clone + 'static>(&self, version: u64) -> Option<T> {
-        let values = self.0.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let values = self.0.values.lock();
         let (of_version, value) = values.get(&TypeId::of::<T>())?;
         if *of_version == version { value.downcast_ref().cloned() } else { None }
     }
 
     /// Keeps a value whose rows were read after this was the version.
     pub fn keep<T: Send + 'static>(&self, version: u64, value: T) {
-        let mut values = self.0.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self.0.values.lock();
         values.insert(TypeId::of::<T>(), (version, Box::new(value)));
     }
 }
@@ -84,7 +85,7 @@ impl UpdateHook {
             if action != Action::SQLITE_INSERT
                 && let Some(table) = tables.cached.iter().find(|cached| **cached == table)
             {
-                changed.lock().unwrap_or_else(PoisonError::into_inner).push(RowKey { table, id });
+                changed.lock().push(RowKey { table, id });
             }
         }))?;
         Ok(Self { version, is_changed, rows, changed_rows })
@@ -106,7 +107,7 @@ impl UpdateHook {
 
     /// Drops cached values of changed rows. Called before the commit.
     pub(super) fn before_commit(&self) {
-        let changed = std::mem::take(&mut *self.changed_rows.lock().unwrap_or_else(PoisonError::into_inner));
+        let changed = std::mem::take(&mut *self.changed_rows.lock());
         if !changed.is_empty() {
             self.rows.begin(&changed);
         }

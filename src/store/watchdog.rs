@@ -6,8 +6,9 @@
 //! Instead, a separate thread checks periodically if a read has been running since its last check, and if so wakes a
 //! worker.
 
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
@@ -61,7 +62,7 @@ impl Watchdog {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        *self.0.is_closed.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.0.is_closed.lock() = true;
         self.0.wakeup.notify_one();
     }
 }
@@ -75,7 +76,7 @@ impl Drop for Watched<'_> {
 impl State {
     fn wake(&self) {
         // Under the lock, so that the thread either has not looked yet or is waiting already.
-        let _closed = self.is_closed.lock().unwrap_or_else(PoisonError::into_inner);
+        let _closed = self.is_closed.lock();
         self.is_asleep.store(false, Ordering::SeqCst);
         self.wakeup.notify_one();
     }
@@ -83,17 +84,17 @@ impl State {
     fn run(&self, runtime: &Handle) {
         let mut idle_looks = 0;
         let mut begun = self.begun.load(Ordering::SeqCst);
-        let mut closed = self.is_closed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut closed = self.is_closed.lock();
         while !*closed {
             if idle_looks < IDLE_LOOKS {
-                closed = self.wakeup.wait_timeout(closed, INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
+                self.wakeup.wait_for(&mut closed, INTERVAL);
             } else {
                 self.is_asleep.store(true, Ordering::SeqCst);
                 while !*closed
                     && self.is_asleep.load(Ordering::SeqCst)
                     && self.begun.load(Ordering::SeqCst) == begun
                 {
-                    closed = self.wakeup.wait(closed).unwrap_or_else(PoisonError::into_inner);
+                    self.wakeup.wait(&mut closed);
                 }
                 self.is_asleep.store(false, Ordering::SeqCst);
             }

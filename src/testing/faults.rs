@@ -8,9 +8,9 @@ use futures_util::stream;
 use http_body_util::BodyExt;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Delay before the connection ends after half of a response.
@@ -352,23 +352,23 @@ pub struct Faults(Mutex<Vec<Fault>>);
 impl Faults {
     /// Adds a fault.
     pub fn add(&self, fault: Fault) {
-        self.lock().push(fault);
+        self.0.lock().push(fault);
     }
 
     /// Removes all faults.
     pub fn clear(&self) {
-        self.lock().clear();
+        self.0.lock().clear();
     }
 
     /// The faults that are left.
     pub fn list(&self) -> Vec<Fault> {
-        self.lock().clone()
+        self.0.lock().clone()
     }
 
     /// Returns the fault that happens to a request: the first that matches and lets none pass. Each fault that matches
     /// counts the request until one happens.
     pub fn take(&self, method: &str, path: &str, user: Option<&str>) -> Option<Fault> {
-        let mut faults = self.lock();
+        let mut faults = self.0.lock();
         let mut found = None;
         for (index, fault) in faults.iter_mut().enumerate() {
             if !fault.matches(method, path, user) {
@@ -389,10 +389,6 @@ impl Faults {
             faults.remove(index);
         }
         Some(fault)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Fault>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

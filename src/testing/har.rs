@@ -5,12 +5,13 @@ use bytes::Bytes;
 use flate2::read::GzDecoder;
 use hyper::header::{self, HeaderMap};
 use hyper::{Method, StatusCode, Uri};
+use parking_lot::Mutex;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 /// Replacement of a secret.
 const REDACTED: &str = "REDACTED";
@@ -101,7 +102,7 @@ impl Har {
     /// Appends an exchange.
     pub fn add(&self, exchange: &Exchange<'_>) {
         let entry = exchange.entry().to_string();
-        let mut writing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writing = self.0.lock();
         if let Err(error) = writing.append(&entry) {
             tracing::warn!(%error, "an exchange was not recorded");
         }

@@ -13,8 +13,9 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, Uri};
+use parking_lot::Mutex;
 use serde_json::Value;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The state of a test server that has to do with its exchanges.
@@ -45,12 +46,12 @@ impl Monitor {
 
     /// Poses as an older server, or no longer.
     pub fn set_level(&self, level: Option<Level>) {
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
+        *self.level.lock() = level;
     }
 
     /// The emulated version, if any.
     pub fn level(&self) -> Option<Level> {
-        self.level.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.level.lock().clone()
     }
 
     /// Forgets all requests, faults and the level.

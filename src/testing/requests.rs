@@ -3,10 +3,11 @@
 use crate::http::form::Form;
 use crate::http::{BodyTap, Outcome};
 use hyper::Method;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -140,7 +141,7 @@ impl RequestLog {
         user: Option<String>,
         body: BodyTap,
     ) -> Pending {
-        let mut entries = self.lock();
+        let mut entries = self.entries.lock();
         entries.next_id += 1;
         let id = entries.next_id;
         let content_type = head.headers().get(hyper::header::CONTENT_TYPE);
@@ -179,7 +180,7 @@ impl RequestLog {
 
     /// Changes the entry of a request, unless it was removed.
     fn change(&self, id: u64, change: impl FnOnce(&mut Entry)) {
-        let mut entries = self.lock();
+        let mut entries = self.entries.lock();
         if let Some(entry) = entries.list.iter_mut().rev().find(|entry| entry.request.id == id) {
             change(entry);
         }
@@ -189,12 +190,12 @@ impl RequestLog {
 
     /// Removes all requests.
     pub fn clear(&self) {
-        self.lock().list.clear();
+        self.entries.lock().list.clear();
     }
 
     /// Returns the requests that match, in the order in which they came.
     pub fn list(&self, filter: &RequestFilter) -> Vec<RecordedRequest> {
-        let entries = self.lock();
+        let entries = self.entries.lock();
         let matching = entries.list.iter().filter(|entry| entry.matches(filter));
         matching
             .map(|entry| {
@@ -227,10 +228,6 @@ impl RequestLog {
         };
         let waited = tokio::time::timeout(timeout.unwrap_or(DEFAULT_TIMEOUT), waiting).await;
         waited.unwrap_or_else(|_| self.list(filter))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Entries> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

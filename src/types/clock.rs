@@ -1,7 +1,8 @@
 //! The time of day, and the time that passes. Everything asks here, so that a test can set both.
 
 use jiff::Timestamp;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use parking_lot::Mutex;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// The last second of the year 9999, in UNIX seconds: the last time that comes in from outside. Clients and calendars cannot
@@ -62,7 +63,7 @@ impl Clock {
     pub fn milliseconds(&self) -> i64 {
         match self {
             Self::System => machine_wall(),
-            Self::Adjustable(adjustment) => lock(adjustment).now().0,
+            Self::Adjustable(adjustment) => adjustment.lock().now().0,
         }
     }
 
@@ -75,7 +76,7 @@ impl Clock {
     pub fn monotonic(&self) -> i64 {
         match self {
             Self::System => machine_monotonic(),
-            Self::Adjustable(adjustment) => lock(adjustment).now().1,
+            Self::Adjustable(adjustment) => adjustment.lock().now().1,
         }
     }
 
@@ -83,7 +84,7 @@ impl Clock {
     fn now(&self) -> (i64, i64) {
         match self {
             Self::System => (machine_wall(), machine_monotonic()),
-            Self::Adjustable(adjustment) => lock(adjustment).now(),
+            Self::Adjustable(adjustment) => adjustment.lock().now(),
         }
     }
 
@@ -95,7 +96,7 @@ impl Clock {
     /// Lets time pass on an adjustable clock; a negative number turns it back.
     pub fn advance_milliseconds(&self, milliseconds: i64) {
         if let Self::Adjustable(adjustment) = self {
-            let mut adjustment = lock(adjustment);
+            let mut adjustment = adjustment.lock();
             adjustment.wall = adjustment.wall.saturating_add(milliseconds);
             adjustment.monotonic = adjustment.monotonic.saturating_add(milliseconds);
         }
@@ -105,7 +106,7 @@ impl Clock {
     /// passes.
     pub fn set_wall(&self, seconds: i64) {
         if let Self::Adjustable(adjustment) = self {
-            let mut adjustment = lock(adjustment);
+            let mut adjustment = adjustment.lock();
             let ahead_of = if adjustment.is_frozen { 0 } else { machine_wall() };
             adjustment.wall = seconds.saturating_mul(1000) - ahead_of;
         }
@@ -114,7 +115,7 @@ impl Clock {
     /// Freezes or resumes an adjustable clock.
     pub fn set_frozen(&self, frozen: bool) {
         if let Self::Adjustable(adjustment) = self {
-            let mut adjustment = lock(adjustment);
+            let mut adjustment = adjustment.lock();
             let (wall, monotonic) = adjustment.now();
             let machine = if frozen { (0, 0) } else { (machine_wall(), machine_monotonic()) };
             *adjustment =
@@ -124,7 +125,7 @@ impl Clock {
 
     /// True if the clock is frozen.
     pub fn is_frozen(&self) -> bool {
-        matches!(self, Self::Adjustable(adjustment) if lock(adjustment).is_frozen)
+        matches!(self, Self::Adjustable(adjustment) if adjustment.lock().is_frozen)
     }
 }
 
@@ -144,10 +145,6 @@ fn machine_wall() -> i64 {
 fn machine_monotonic() -> i64 {
     static START: OnceLock<Instant> = OnceLock::new();
     i64::try_from(START.get_or_init(Instant::now).elapsed().as_millis()).unwrap_or(i64::MAX)
-}
-
-fn lock(adjustment: &Mutex<Adjustment>) -> MutexGuard<'_, Adjustment> {
-    adjustment.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The smallest step of the wall clock that counts as a jump, in milliseconds.
@@ -182,7 +179,7 @@ impl JumpDetector {
     pub fn is_steady(&self, clock: &Clock) -> bool {
         let (wall, now) = clock.now();
         let offset = wall - now;
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.0.lock();
         let jump = offset - seen.offset;
         if jump.abs() >= JUMP {
             tracing::warn!(

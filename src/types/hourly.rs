@@ -1,8 +1,8 @@
 //! Values that are computed at most once an hour.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Values that take long to compute and may be up to an hour old. They are dropped when the hour ends.
 #[derive(Debug)]
@@ -28,19 +28,15 @@ impl<K: Hash + Eq, V: Copy> Hourly<K, V> {
 
     /// Drops all values.
     pub fn clear(&self) {
-        self.lock().1.clear();
+        self.0.lock().1.clear();
     }
 
     fn of_hour(&self, now: i64) -> MutexGuard<'_, (i64, HashMap<K, V>)> {
         let hour = now.div_euclid(60 * 60);
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if state.0 != hour {
             *state = (hour, HashMap::new());
         }
         state
-    }
-
-    fn lock(&self) -> MutexGuard<'_, (i64, HashMap<K, V>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,10 +6,11 @@
 use bytes::Bytes;
 use flate2::Crc;
 use miniz_oxide::deflate::compress_to_vec_zlib;
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::io;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 /// The number of squares on a side of a pattern.
 const SQUARES: u32 = 5;
@@ -55,7 +56,7 @@ pub fn pattern(text: &str, side: u32) -> io::Result<Bytes> {
     let count = (SQUARES * SQUARES.div_ceil(2)) as usize;
     let squares = (0..count).fold(0, |squares, square| squares | u16::from(digest[1 + square] & 1) << square);
     let pattern = Pattern { colour, squares, side };
-    let known = || PATTERNS.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = || PATTERNS.lock();
     if let Some(image) = known().get(&pattern) {
         return Ok(image.clone());
     }

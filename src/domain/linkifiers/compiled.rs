@@ -5,8 +5,9 @@
 
 use crate::domain::linkifiers::{LinkifierRecord, sql};
 use crate::error::ApiResult;
+use parking_lot::Mutex;
 use rusqlite::Connection;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use teamchat_markdown::{Linkifier, TopicLink};
 
 /// Linkifiers, compiled.
@@ -20,7 +21,7 @@ static COMPILED: Mutex<Option<Arc<Compiled>>> = Mutex::new(None);
 
 /// All linkifiers, in the order in which they are tried.
 pub fn all(connection: &Connection) -> ApiResult<Arc<[Linkifier]>> {
-    let compiled = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let compiled = || COMPILED.lock();
     let known = compiled().clone();
     if let Some(known) = known
         && sql::is_unchanged(connection, &known.rows)?

@@ -3,8 +3,8 @@
 use super::certificate::{Certificate, CertificateError, EndWarning};
 use super::resolver::Certificates;
 use crate::types::Clock;
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 
@@ -44,7 +44,7 @@ impl Files {
 
     /// True if the certificate is for a host.
     pub fn is_for(&self, host: &str) -> bool {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).current.is_for(host)
+        self.state.lock().current.is_for(host)
     }
 
     /// Reads the files when they have changed, or on request. Files that cannot be used are a warning, and the
@@ -55,7 +55,7 @@ impl Files {
                 () = tokio::time::sleep(INTERVAL) => false,
                 () = reload.notified() => true,
             };
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state.lock();
             let now = clock.seconds();
             let marks = marks(&self.certificate, &self.key);
             if is_requested || marks != state.read {

@@ -1,10 +1,11 @@
 //! The certificate for each handshake.
 
 use super::certificate::Certificate;
+use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::fmt::{Debug, Formatter};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
 
@@ -26,31 +27,31 @@ pub struct Certificates {
 impl Certificates {
     /// Sets the certificate of new connections.
     pub fn set(&self, certificate: &Certificate) {
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&certificate.key));
+        *self.current.write() = Some(Arc::clone(&certificate.key));
         self.end.store(certificate.not_after, Ordering::Relaxed);
     }
 
     /// Adds the certificate for a check by TLS.
     pub fn add_check(&self, name: &str, certificate: CertifiedKey) {
-        let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
+        let mut checks = self.checks.write();
         checks.insert(name.to_owned(), Arc::new(certificate));
     }
 
     /// Adds the text for a check by HTTP.
     pub fn add_token(&self, token: &str, text: &str) {
-        let mut tokens = self.tokens.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tokens = self.tokens.write();
         tokens.insert(token.to_owned(), text.to_owned());
     }
 
     /// Removes the answers to checks.
     pub fn clear_checks(&self) {
-        self.checks.write().unwrap_or_else(PoisonError::into_inner).clear();
-        self.tokens.write().unwrap_or_else(PoisonError::into_inner).clear();
+        self.checks.write().clear();
+        self.tokens.write().clear();
     }
 
     /// The text with which a check by HTTP is answered.
     pub fn text_of_token(&self, token: &str) -> Option<String> {
-        self.tokens.read().unwrap_or_else(PoisonError::into_inner).get(token).cloned()
+        self.tokens.read().get(token).cloned()
     }
 }
 
@@ -63,9 +64,9 @@ impl Debug for Certificates {
 impl ResolvesServerCert for Certificates {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         if hello.alpn().is_some_and(|mut protocols| protocols.any(|protocol| protocol == ACME_TLS)) {
-            let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
+            let checks = self.checks.read();
             return checks.get(&hello.server_name()?.to_ascii_lowercase()).cloned();
         }
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().clone()
     }
 }

@@ -9,10 +9,11 @@ use super::{
 use crate::error::ApiError;
 use crate::types::Clock;
 use futures_util::FutureExt;
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 /// A request to the writer that waits for its answer.
@@ -55,12 +56,12 @@ impl CommitSink for ListSink {
 
     fn committed(&mut self) {
         assert!(!self.appended.contains(&BAD_TO_PUBLISH));
-        self.published.lock().unwrap().append(&mut self.appended);
+        self.published.lock().append(&mut self.appended);
     }
 
     fn answered(&mut self) {
-        if let Some(waiting) = self.waiting.lock().unwrap().take() {
-            self.was_answered.lock().unwrap().push(waiting.now_or_never().is_some());
+        if let Some(waiting) = self.waiting.lock().take() {
+            self.was_answered.lock().push(waiting.now_or_never().is_some());
         }
     }
 
@@ -130,7 +131,7 @@ impl Bench {
 
     /// The numbers that the sink published, in order.
     fn published(&self) -> Vec<i64> {
-        self.published.lock().unwrap().clone()
+        self.published.lock().clone()
     }
 }
 
@@ -226,13 +227,13 @@ async fn senders_are_answered_before_readers_are_woken() {
         writer.run(job).await
     });
     assert!((&mut send).now_or_never().is_none(), "the job waits at the gate");
-    *bench.waiting.lock().unwrap() = Some(send);
+    *bench.waiting.lock() = Some(send);
     open.send(()).unwrap();
     bench.write(2).await.unwrap();
     // This answer too comes before the readers are woken, if both jobs were in one group.
     let was_answered = Arc::clone(&bench.was_answered);
     bench.close();
-    assert_eq!(*was_answered.lock().unwrap(), [true]);
+    assert_eq!(*was_answered.lock(), [true]);
 }
 
 #[tokio::test]
@@ -468,7 +469,7 @@ async fn follow_up_jobs_run_without_their_caller() {
     // Follow-up jobs of the last job run before the writer ends.
     bench.writer.run(|tx| count_down(tx, 22)).await.unwrap();
     bench.close();
-    let mut published = published.lock().unwrap().clone();
+    let mut published = published.lock().clone();
     assert_eq!(published[..3], [3, 10, 2]);
     published.sort_unstable();
     assert_eq!(published, [1, 2, 3, 10, 21, 22]);
@@ -583,17 +584,16 @@ async fn jobs_can_be_answered_before_they_are_on_the_disk() {
         assert!(first.as_mut().now_or_never().is_none());
         let is_lost = Arc::new(Mutex::new(false));
         let lost = Arc::clone(&is_lost);
-        let mut ahead =
-            Box::pin(bench.writer.run_ahead(|tx| write(tx, 1), move || *lost.lock().unwrap() = true));
+        let mut ahead = Box::pin(bench.writer.run_ahead(|tx| write(tx, 1), move || *lost.lock() = true));
         assert!(ahead.as_mut().now_or_never().is_none());
         fill.send(()).unwrap();
         ahead.await.unwrap();
-        assert!(bench.published.lock().unwrap().is_empty(), "its group waits for the commit");
+        assert!(bench.published.lock().is_empty(), "its group waits for the commit");
         commit.send(if fails { Err(rusqlite::Error::InvalidQuery) } else { Ok(()) }).unwrap();
         assert_eq!(first.await.is_err(), fails);
         bench.write(2).await.unwrap();
-        assert_eq!(*is_lost.lock().unwrap(), fails);
-        assert_eq!(*bench.published.lock().unwrap(), if fails { vec![2] } else { vec![1, 2] });
+        assert_eq!(*is_lost.lock(), fails);
+        assert_eq!(*bench.published.lock(), if fails { vec![2] } else { vec![1, 2] });
         bench.close();
     }
 }

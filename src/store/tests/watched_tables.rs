@@ -2,7 +2,8 @@
 
 use super::Bench;
 use crate::store::{StoreError, Tx};
-use std::sync::{Arc, Mutex, mpsc};
+use parking_lot::Mutex;
+use std::sync::{Arc, mpsc};
 
 #[tokio::test]
 async fn jobs_know_the_version_unless_their_group_changed_it() {
@@ -47,7 +48,7 @@ async fn values_of_counted_tables_are_kept_until_these_change() {
     let loads = Arc::new(Mutex::new(0));
     let names = |tx: &mut Tx<'_>, loads: &Mutex<u32>| -> Result<Vec<String>, StoreError> {
         tx.kept(|connection| {
-            *loads.lock().unwrap() += 1;
+            *loads.lock() += 1;
             let mut statement = connection.prepare("SELECT uuid FROM realm")?;
             Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
         })
@@ -61,7 +62,7 @@ async fn values_of_counted_tables_are_kept_until_these_change() {
             if succeeds { Ok(()) } else { Err(StoreError::Stopped) }
         });
         assert_eq!(done.await.is_ok(), succeeds);
-        (seen.recv().unwrap(), std::mem::take(&mut *loads.lock().unwrap()))
+        (seen.recv().unwrap(), std::mem::take(&mut *loads.lock()))
     };
     let list = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(job("", true).await, (list(&[]), 1));
