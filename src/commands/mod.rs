@@ -17,7 +17,7 @@ pub use crate::commands::mail::{send_now, test_letter};
 use crate::commands::operator::as_operator;
 pub use crate::commands::purge::{Place, Purge, Purged};
 pub use crate::commands::status::{CERTIFICATE_END, DeliveryStatus, LARGE_LOG, LOW_DISK, Status};
-use crate::commands::user::{deactivate, find_bot_owner, find_user, is_only_owner};
+use crate::commands::user::{find_bot_owner, find_user, is_only_owner};
 pub use crate::commands::webhook_bot::CreatedWebhookBot;
 use crate::commands::webhook_bot::{WebhookBot, create_webhook_bot};
 pub use crate::commands::work::Work;
@@ -285,10 +285,7 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
             Ok(serde_json::to_value((before, after))?)
         }
         Command::SetActive { email, is_active: false } => {
-            let job = move |tx: &mut Tx<'_>| as_operator(tx, |tx| deactivate(tx, &email));
-            let deactivated = app.writer.run(job).await?;
-            app.hub.remove_of(&deactivated);
-            Ok(serde_json::json!({ "changed": !deactivated.is_empty() }))
+            Ok(serde_json::json!({ "changed": user::deactivate(app, email).await? }))
         }
         command => run_as_job(app, command).await,
     }

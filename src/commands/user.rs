@@ -3,7 +3,8 @@
 use super::operator::as_operator;
 use super::purge::{Purge, remove_personal};
 use crate::app::App;
-use crate::domain::accounts::delete;
+use crate::domain::accounts::deactivation::{Job, Part};
+use crate::domain::accounts::{deactivation, delete};
 use crate::domain::limits::Accounts;
 use crate::domain::purge::Kind;
 use crate::domain::rows::user::UserRow;
@@ -11,7 +12,7 @@ use crate::domain::users::{emails, names};
 use crate::domain::{accounts, bots, logins, rows, users};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::{Role, UserId};
+use crate::types::Role;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -41,17 +42,18 @@ pub(super) async fn delete(app: &App, email: String) -> ApiResult<Value> {
     let kinds = vec![Kind::Messages, Kind::Files, Kind::Channels, Kind::Emoji, Kind::Groups];
     let counting = Purge { email: email.clone(), kinds, invited: false, place: None };
     let kept = counting.run(app, user_id).await?.counts;
-    let job = move |tx: &mut Tx<'_>| {
-        as_operator(tx, |tx| {
-            let user = find_user(tx, &email)?;
-            if is_only_owner(tx, &user)? {
-                return Err(ApiError::bad_request("Cannot delete the only organization owner"));
-            }
-            remove_personal(tx, &[user.user_id], 0)?;
-            delete::delete(tx, &user)
-        })
+    let choose = move |tx: &Tx<'_>| {
+        let user = find_user(tx, &email)?;
+        if is_only_owner(tx, &user)? {
+            return Err(ApiError::bad_request("Cannot delete the only organization owner"));
+        }
+        Ok(Some(user))
     };
-    app.hub.remove_of(&app.writer.run(job).await?);
+    let end = |tx: &mut Tx<'_>, user: &UserRow| {
+        remove_personal(tx, &[user.user_id], 0)?;
+        delete::delete(tx, user)
+    };
+    deactivation::deactivate_with_bots(&app.hub, choose, end, |job| run_as_operator(app, job)).await?;
     Ok(json!({ "user_id": user_id, "full_name": delete::name_of_deleted(user_id), "kept": kept }))
 }
 
@@ -63,7 +65,7 @@ pub(super) fn end_sessions(tx: &mut Tx<'_>, email: &str) -> ApiResult<()> {
 }
 
 /// Lists the emails of a person and of the new accounts that came by their invitations, and deactivates them unless it is a
-/// dry run. Each is a job of its own.
+/// dry run.
 pub(super) async fn deactivate_invited(app: &App, email: String, dry_run: bool) -> ApiResult<Vec<String>> {
     let now = app.clock.seconds();
     let people = app.readers.read(move |snapshot| -> ApiResult<Vec<String>> {
@@ -82,24 +84,27 @@ pub(super) async fn deactivate_invited(app: &App, email: String, dry_run: bool) 
         return Ok(people);
     }
     for email in people.clone() {
-        let job =
-            move |tx: &mut Tx<'_>| -> Result<_, ApiError> { as_operator(tx, |tx| deactivate(tx, &email)) };
-        app.hub.remove_of(&app.writer.run(job).await?);
+        deactivate(app, email).await?;
     }
     Ok(people)
 }
 
-/// Deactivates a user. Returns the deactivated users, whose event queues the caller removes: none if the user was deactivated
-/// before.
-pub(super) fn deactivate(tx: &mut Tx<'_>, email: &str) -> ApiResult<Vec<UserId>> {
-    let user = find_user(tx, email)?;
-    if !user.is_active {
-        return Ok(Vec::new());
-    }
-    if is_only_owner(tx, &user)? {
-        return Err(ApiError::bad_request("Cannot deactivate the only organization owner"));
-    }
-    accounts::deactivation::deactivate(tx, &user)
+/// Deactivates a user and their bots. Returns false if the user was deactivated before.
+pub(super) async fn deactivate(app: &App, email: String) -> ApiResult<bool> {
+    let choose = move |tx: &Tx<'_>| {
+        let user = find_user(tx, &email)?;
+        if is_only_owner(tx, &user)? {
+            return Err(ApiError::bad_request("Cannot deactivate the only organization owner"));
+        }
+        Ok(Some(user).filter(|user| user.is_active))
+    };
+    let run_first = |job| run_as_operator(app, job);
+    let work = deactivation::deactivate_with_bots(&app.hub, choose, deactivation::deactivate, run_first);
+    Ok(!work.await?.is_empty())
+}
+
+async fn run_as_operator(app: &App, job: Job) -> ApiResult<Part> {
+    app.writer.run(move |tx: &mut Tx<'_>| as_operator(tx, job)).await
 }
 
 pub(super) fn is_only_owner(tx: &Tx<'_>, user: &UserRow) -> ApiResult<bool> {

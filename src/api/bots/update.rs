@@ -230,9 +230,9 @@ pub async fn deactivate_bot(call: Call<User>, params: DeactivateBotParams) -> Ap
     let app = Arc::clone(&call.app);
     let job = move |tx: &mut Tx<'_>, caller: &User| {
         let bot = bots::rules::find(tx, caller, params.bot_id)?;
-        if bot.is_active { deactivation::deactivate(tx, &bot) } else { Ok(Vec::new()) }
+        if bot.is_active { deactivation::deactivate(tx, &bot) } else { Ok(()) }
     };
-    let deactivated = call.write(job).await?;
-    app.hub.remove_of(&deactivated);
+    call.write(job).await?;
+    app.hub.remove_of(&[params.bot_id]);
     Ok(Reply::ok())
 }

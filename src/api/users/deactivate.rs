@@ -2,6 +2,7 @@
 
 use crate::domain::access::channels::Viewer;
 use crate::domain::accounts::deactivation;
+use crate::domain::accounts::deactivation::Job;
 use crate::domain::groups::permission::RealmGroup;
 use crate::domain::notices::ownership::Actor;
 use crate::domain::rows::user::UserRow;
@@ -9,11 +10,10 @@ use crate::domain::users::names;
 use crate::domain::{access, bots, mail, users};
 use crate::http::params::{BoundedText, NoParams};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
-use crate::store::{StoreError, Tx};
+use crate::store::Tx;
 use crate::types::{Role, UserId};
 use serde::Deserialize;
 use std::sync::Arc;
-use tokio::sync::mpsc;
 
 /// Parameters of `DELETE /users/{user_id}`.
 #[derive(Deserialize)]
@@ -57,67 +57,28 @@ pub async fn deactivate_own_user(call: Call<User>, _params: NoParams) -> ApiResu
     .await
 }
 
-/// The result of one job of a deactivation.
-struct Part {
-    /// The users that it deactivated.
-    deactivated: Vec<UserId>,
-    /// True if the user is among them, and not only bots.
-    is_last: bool,
-}
-
-/// Deactivates the user that `choose` returns, who gets a mail with the comment, and ends their pending polls. Bots are
-/// deactivated before their owner, in as many jobs as it takes: each may be in hundreds of channels.
+/// Deactivates the user that `choose` returns, who gets a mail with the comment, and their bots.
 async fn deactivate(
     call: Call<User>,
     comment: Option<String>,
     choose: impl Fn(&Tx<'_>, &Caller) -> ApiResult<UserRow> + Send + 'static,
 ) -> ApiResult<Reply> {
     let app = Arc::clone(&call.app);
-    let (sender, mut later) = mpsc::unbounded_channel();
-    let first = move |tx: &mut Tx<'_>, caller: &User| {
-        deactivate_some(tx, Caller::clone(caller), comment, choose, sender)
+    let mut caller = Caller::clone(&call.caller);
+    let choose = move |tx: &Tx<'_>| {
+        // It may have changed between two jobs.
+        caller.reload(tx)?;
+        choose(tx, &caller).map(Some)
     };
-    let mut part = call.write(first).await?;
-    loop {
-        app.hub.remove_of(&part.deactivated);
-        if part.is_last {
-            return Ok(Reply::ok());
-        }
-        part = later.recv().await.ok_or(StoreError::Stopped)??;
-    }
-}
-
-/// Deactivates some bots of the user, and then the user if there is time. Follow-up jobs do the rest, even if the client is gone,
-/// and send what they did.
-fn deactivate_some(
-    tx: &mut Tx<'_>,
-    mut caller: Caller,
-    comment: Option<String>,
-    choose: impl Fn(&Tx<'_>, &Caller) -> ApiResult<UserRow> + Send + 'static,
-    sender: mpsc::UnboundedSender<ApiResult<Part>>,
-) -> ApiResult<Part> {
-    let user = choose(tx, &caller)?;
-    let mut budget = tx.budget("deactivate");
-    let mut deactivated = deactivation::deactivate_bots(tx, &mut budget, &user)?;
-    if budget.next_step() {
+    let end = move |tx: &mut Tx<'_>, user: &UserRow| {
         if let Some(comment) = comment {
-            mail::letters::account_deactivated(tx, &user, comment.trim())?;
+            mail::letters::account_deactivated(tx, user, comment.trim())?;
         }
-        deactivated.extend(deactivation::deactivate(tx, &user)?);
-        return Ok(Part { deactivated, is_last: true });
-    }
-    let results = sender.clone();
-    tx.then_report(
-        move |tx| {
-            caller.reload(tx)?;
-            deactivate_some(tx, caller, comment, choose, sender)
-        },
-        move |result| {
-            // The client may be gone.
-            let _gone = results.send(result);
-        },
-    );
-    Ok(Part { deactivated, is_last: false })
+        deactivation::deactivate(tx, user)
+    };
+    let run_first = |job: Job| call.write(move |tx, _caller| job(tx));
+    deactivation::deactivate_with_bots(&app.hub, choose, end, run_first).await?;
+    Ok(Reply::ok())
 }
 
 /// Parameters of `POST /users/{user_id}/reactivate`.

@@ -25,39 +25,92 @@ use crate::domain::{
 };
 use crate::error::ApiResult;
 use crate::events;
-use crate::events::Audience;
-use crate::store::{Budget, Tx};
+use crate::events::{Audience, Hub};
+use crate::store::{StoreError, Tx};
 use crate::types::{Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
+use tokio::sync::mpsc;
 
-/// Deactivates some of the bots of a user who is about to be deactivated, as many as there is time for, and revokes the user's
-/// invitations. Returns the deactivated bots. While the budget is not spent, there are no more.
-pub fn deactivate_bots(tx: &mut Tx<'_>, budget: &mut Budget, user: &UserRow) -> ApiResult<Vec<UserId>> {
-    revoke_invitations(tx, user)?;
-    let mut deactivated = Vec::new();
-    for bot in users::active_bots_of(tx, user.user_id)? {
-        if !budget.next_step() {
-            break;
-        }
-        deactivate_one(tx, &bot)?;
-        deactivated.push(bot.user_id);
-    }
-    Ok(deactivated)
+/// A job of the deactivation of a user with their bots.
+pub type Job = Box<dyn FnOnce(&mut Tx<'_>) -> ApiResult<Part> + Send>;
+
+/// The result of one job.
+pub struct Part {
+    /// The users that it deactivated.
+    deactivated: Vec<UserId>,
+    /// True if there is nothing left to do.
+    is_last: bool,
 }
 
-/// Deactivates a user and their bots, and revokes their invitations. Returns the deactivated users, whose event queues
-/// the caller removes with [`crate::events::Hub::remove_of`] after the job.
-pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
-    revoke_invitations(tx, user)?;
-    let mut all = users::active_bots_of(tx, user.user_id)?;
-    all.push(user.clone());
-    for user in &all {
-        deactivate_one(tx, user)?;
+/// Deactivates a user, their bots first, revokes their invitations, and ends the pending polls of all. Returns the deactivated
+/// users. This takes as many jobs as needed, because each bot may be in hundreds of channels. Each job begins with `choose`, which
+/// returns the user, or `None` if there is nothing to do; the last one calls `end` on the user. The caller runs the first job in
+/// `run_first`. Follow-up jobs do the rest, even if the caller is gone.
+pub async fn deactivate_with_bots<F: Future<Output = ApiResult<Part>>>(
+    hub: &Hub,
+    choose: impl FnMut(&Tx<'_>) -> ApiResult<Option<UserRow>> + Send + 'static,
+    end: impl FnOnce(&mut Tx<'_>, &UserRow) -> ApiResult<()> + Send + 'static,
+    run_first: impl FnOnce(Job) -> F,
+) -> ApiResult<Vec<UserId>> {
+    let (sender, mut later) = mpsc::unbounded_channel();
+    let jobs = Jobs { choose, end, sender };
+    let mut part = run_first(Box::new(move |tx: &mut Tx<'_>| jobs.run(tx))).await?;
+    let mut all = Vec::new();
+    loop {
+        hub.remove_of(&part.deactivated);
+        all.append(&mut part.deactivated);
+        if part.is_last {
+            return Ok(all);
+        }
+        part = later.recv().await.ok_or(StoreError::Stopped)??;
     }
-    // Files that nothing links to are removed at once.
-    tx.wake_tasks_after_commit();
-    Ok(all.into_iter().map(|user| user.user_id).collect())
+}
+
+/// The jobs that are left.
+struct Jobs<C, E> {
+    choose: C,
+    end: E,
+    sender: mpsc::UnboundedSender<ApiResult<Part>>,
+}
+
+impl<C, E> Jobs<C, E>
+where
+    C: FnMut(&Tx<'_>) -> ApiResult<Option<UserRow>> + Send + 'static,
+    E: FnOnce(&mut Tx<'_>, &UserRow) -> ApiResult<()> + Send + 'static,
+{
+    /// Deactivates some bots of the user, and then the user if there is time.
+    fn run(mut self, tx: &mut Tx<'_>) -> ApiResult<Part> {
+        let mut deactivated = Vec::new();
+        let Some(user) = (self.choose)(tx)? else { return Ok(Part { deactivated, is_last: true }) };
+        revoke_invitations(tx, &user)?;
+        let mut budget = tx.budget("deactivate");
+        for bot in users::active_bots_of(tx, user.user_id)? {
+            if !budget.next_step() {
+                return Ok(self.run_later(tx, deactivated));
+            }
+            deactivate(tx, &bot)?;
+            deactivated.push(bot.user_id);
+        }
+        if !budget.next_step() {
+            return Ok(self.run_later(tx, deactivated));
+        }
+        (self.end)(tx, &user)?;
+        deactivated.push(user.user_id);
+        Ok(Part { deactivated, is_last: true })
+    }
+
+    fn run_later(self, tx: &mut Tx<'_>, deactivated: Vec<UserId>) -> Part {
+        let sender = self.sender.clone();
+        tx.then_report(
+            move |tx| self.run(tx),
+            move |result| {
+                // The caller may be gone.
+                let _gone = sender.send(result);
+            },
+        );
+        Part { deactivated, is_last: false }
+    }
 }
 
 fn revoke_invitations(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
@@ -68,7 +121,10 @@ fn revoke_invitations(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     Ok(())
 }
 
-fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
+/// Deactivates a user who has no active bots, or a bot. The caller removes the event queues with [`Hub::remove_of`] after the job.
+pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
+    // Files that nothing links to are removed at once.
+    tx.wake_tasks_after_commit();
     tx.audit(Entry::new(Action::AccountDeactivated, user.user_id))?;
     visibility::with_events(tx, Scope::Account(user), |tx| {
         emit_channels_left(tx, user)?;

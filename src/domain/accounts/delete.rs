@@ -18,8 +18,8 @@ pub fn name_of_deleted(user_id: UserId) -> String {
 }
 
 /// Deletes an account: name, email, avatar, time zone, password, keys, sessions, known places, identities at providers, addresses for mail, subscriptions, memberships of groups
-/// and permissions. The row stays as the author of messages, files, channels and reactions, which stay too. Returns the deactivated users, whose event queues the caller removes.
-pub fn delete(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
+/// and permissions. The row stays as the author of messages, files, channels and reactions, which stay too. Bots are deactivated before, and the caller removes the event queues.
+pub fn delete(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     let user_id = user.user_id;
     tx.audit(Entry::new(Action::AccountDeleted, user_id))?;
     let mut streams = Vec::new();
@@ -43,5 +43,5 @@ pub fn delete(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
     mail_addresses::forget_user(tx, user_id)?;
     users::delete_password(tx, user_id)?;
     audit::forget_user(tx, user_id)?;
-    if user.is_active { deactivation::deactivate(tx, user) } else { Ok(vec![user_id]) }
+    if user.is_active { deactivation::deactivate(tx, user) } else { Ok(()) }
 }

@@ -202,7 +202,8 @@ fn deactivate_bots(tx: &mut Tx<'_>, accounts: &[UserId]) -> ApiResult<Batch> {
             batch.next = Some(0);
             break;
         }
-        batch.deactivated.extend(deactivation::deactivate(tx, &user)?);
+        deactivation::deactivate(tx, &user)?;
+        batch.deactivated.push(*user_id);
     }
     batch.count("bots", batch.deactivated.len());
     Ok(batch)

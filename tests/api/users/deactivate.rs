@@ -87,6 +87,36 @@ async fn bots_are_deactivated_before_their_owner_in_several_jobs() {
     queue.expect(&expected).await;
 }
 
+/// So they are by commands on the machine.
+#[tokio::test]
+async fn commands_deactivate_bots_before_their_owner_in_several_jobs() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let background = server.app().writer.background();
+    background.set_limit(Duration::ZERO);
+    for (name, delete, jobs) in [("ada", false, 3), ("bob", true, 6)] {
+        let user = server.member(name).await;
+        let bots = [
+            server.bot(&format!("{name}-first"), &user).await,
+            server.bot(&format!("{name}-second"), &user).await,
+        ];
+        let mut queue = owner.register(json!({"event_types": ["realm_user"]})).await;
+        let email = user.email.clone();
+        let command = if delete {
+            Command::DeleteUser { email }
+        } else {
+            Command::SetActive { email, is_active: false }
+        };
+        server.command(command).await;
+        let figures = background.figures()["deactivate"];
+        assert_eq!((figures.jobs, figures.most_steps), (jobs, 1), "{name}");
+        let mut events = queue.events().await;
+        events.retain(|event| event["person"].get("is_active").is_some());
+        let left: Vec<_> = events.iter().map(|event| event["person"]["user_id"].clone()).collect();
+        assert_eq!(left, [json!(bots[0].user_id), json!(bots[1].user_id), json!(user.user_id)]);
+    }
+}
+
 #[tokio::test]
 async fn channels_that_a_deactivated_user_leaves_share_an_event() {
     let server = TestServer::start().await;
