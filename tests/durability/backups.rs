@@ -305,6 +305,38 @@ async fn damaged_backups_change_nothing() {
     assert!(!elsewhere.join("of_broken").exists());
 }
 
+/// The file may have been made by another program, with code of its own in the schema.
+#[tokio::test]
+async fn backups_with_another_schema_change_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (db, new, foreign) = (path("chat.sqlite"), path("new.sqlite"), path("foreign.sqlite"));
+    Person::create(&db, "owner", "owner");
+    for (sql, expected) in [
+        ("CREATE INDEX costly ON client (hex(name))", "the index costly is not of this program"),
+        ("CREATE VIEW everything AS SELECT 1", "the view everything is not of this program"),
+        (
+            "CREATE TRIGGER thief AFTER INSERT ON client BEGIN SELECT 1; END",
+            "the trigger thief is not of this program",
+        ),
+        ("ALTER TABLE client ADD COLUMN size INTEGER AS (length(name))", "the table client was changed"),
+    ] {
+        std::fs::copy(&db, &foreign).unwrap();
+        change(&foreign, sql);
+        let error = error_of(&["restore", "--db", text(&new), text(&foreign)], &[]);
+        let expected =
+            format!("foreign.sqlite has another schema than this program makes: {expected}; nothing was");
+        assert!(error.contains(&expected), "{error}");
+        assert!(!new.exists());
+    }
+    // Litestream keeps two tables in the file.
+    std::fs::copy(&db, &foreign).unwrap();
+    let of_litestream = "CREATE TABLE IF NOT EXISTS _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);
+        CREATE TABLE IF NOT EXISTS _litestream_lock (id INTEGER);";
+    change(&foreign, of_litestream);
+    json_of(&["restore", "--db", text(&new), text(&foreign)]);
+}
+
 /// A plain SQLite file, as other tools copy it, has its latest changes in a log beside it.
 #[tokio::test]
 async fn a_plain_file_is_restored_with_its_log() {

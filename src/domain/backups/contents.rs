@@ -1,7 +1,7 @@
 //! Examining a copy of the database.
 
 use crate::domain::backups::{BackupError, Progress, Stage};
-use crate::store::{Database, OpenError, integrity_problems};
+use crate::store::{Database, OpenError, integrity_problems, schema_differences};
 use rusqlite::Connection;
 use serde::Serialize;
 use std::path::Path;
@@ -27,10 +27,12 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Opens a file that nothing else has open, checks it with SQLite, and counts. `name` is for errors.
+    /// Opens a file that nothing else has open, checks it with SQLite, and counts. `name` is for errors. The schema of a file that
+    /// `may_be_foreign` is compared first: indexes and tables call functions while SQLite checks them.
     pub(super) fn examine(
         file: &Path,
         name: &Path,
+        may_be_foreign: bool,
         progress: &mut Progress<'_>,
     ) -> Result<Self, BackupError> {
         let connection = Database::open_copy(file).map_err(|error| match error {
@@ -41,11 +43,16 @@ impl Contents {
             }
             error => error.into(),
         })?;
+        let damaged = |error: rusqlite::Error| BackupError::damaged(name, error);
+        if may_be_foreign
+            && let Some(why) = schema_differences(&connection).map_err(damaged)?.into_iter().next()
+        {
+            return Err(BackupError::Schema { path: name.to_owned(), why });
+        }
         let problem = check(&connection, progress)?;
         if let Some(problem) = problem {
             return Err(BackupError::damaged(name, problem));
         }
-        let damaged = |error: rusqlite::Error| BackupError::damaged(name, error);
         let count = |table: &str, condition: &str| -> Result<u64, BackupError> {
             let is_there = "SELECT count(*) FROM sqlite_master WHERE name = ?1";
             let is_there: i64 = connection.query_row(is_there, [table], |row| row.get(0)).map_err(damaged)?;

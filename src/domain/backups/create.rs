@@ -88,7 +88,7 @@ pub fn create(request: Request<'_>, progress: &mut Progress<'_>) -> Result<Backu
     let copied = Database::copy_file(request.database, copy.path(), request.is_gentle, &mut report);
     progress.report(Stage::Copy, 1, 1)?;
     copied?;
-    let contents = Contents::examine(copy.path(), request.database, progress)?;
+    let contents = Contents::examine(copy.path(), request.database, false, progress)?;
     let (bytes, sha256, path) = match request.target {
         Target::Stream(out) => {
             let name = Path::new("standard output");

@@ -52,6 +52,14 @@ pub enum BackupError {
         /// The first problem that was found.
         why: String,
     },
+    /// The database has other tables, indexes, views or triggers than those of this program.
+    #[error("{path} has another schema than this program makes: {why}")]
+    Schema {
+        /// The path of the file.
+        path: PathBuf,
+        /// The first difference.
+        why: String,
+    },
     /// A key could not be read, or does not fit.
     #[error("{0}")]
     Key(String),

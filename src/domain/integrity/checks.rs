@@ -2,12 +2,13 @@
 
 use crate::domain::integrity::check::{Check, Find, MAX_FINDINGS};
 use crate::domain::integrity::{blobs, repairs};
-use crate::store::{integrity_problems, missing_references};
+use crate::store::{integrity_problems, missing_references, schema_differences};
 use rusqlite::Connection;
 
 /// All checks: first those of SQLite, on which the others rely.
 pub(super) const ALL: &[Check] = &[
     Check { name: "sqlite", find: Find::Function(of_sqlite), repair: None },
+    Check { name: "schema", find: Find::Function(schema), repair: None },
     Check { name: "references", find: Find::Function(references), repair: None },
     Check { name: "rows", find: Find::Statement(ROWS), repair: None },
     Check { name: "message_ids", find: Find::Statement(MESSAGE_IDS), repair: None },
@@ -36,6 +37,12 @@ pub(super) const ALL: &[Check] = &[
 /// SQLite's own check.
 fn of_sqlite(connection: &Connection, found: &mut Vec<String>) -> rusqlite::Result<()> {
     found.append(&mut integrity_problems(connection, MAX_FINDINGS)?);
+    Ok(())
+}
+
+/// The objects of the schema are those of this program.
+fn schema(connection: &Connection, found: &mut Vec<String>) -> rusqlite::Result<()> {
+    found.append(&mut schema_differences(connection)?);
     Ok(())
 }
 

@@ -18,6 +18,8 @@ use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use teamchat::domain::backups::{Identities, Progress, restore};
 use teamchat::types::Clock;
 
 /// Public URL of the organization, so that links do not depend on the port.
@@ -106,6 +108,19 @@ fn the_file_of_each_release_is_kept() {
     let missing: Vec<_> = released().difference(&kept()).cloned().collect();
     assert!(missing.is_empty(), "KEEP_FILE=1 cargo test --test api upgrades, with each of {missing:?}");
     assert!(kept().contains("0.1.0"));
+}
+
+/// Their schema is the one that this version expects of them.
+#[test]
+fn files_of_earlier_versions_are_restored() {
+    let folder = tempfile::tempdir().unwrap();
+    for version in kept() {
+        let (backup, database) = (folder.path().join("backup"), folder.path().join(&version));
+        std::fs::write(&backup, unpack(&path_of(&version, "sqlite"))).unwrap();
+        let mut progress = Progress { on_progress: &mut |_, _, _| {}, stop: Arc::default() };
+        let input = &mut std::io::empty();
+        restore(&database, &backup, input, &Identities::default(), 0, &mut progress).unwrap();
+    }
 }
 
 #[tokio::test]
