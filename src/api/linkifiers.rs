@@ -2,6 +2,7 @@
 //! for clients that know URL templates (feature level 176).
 
 use crate::api::resource::{Resource, State, StatePart, StateRequest};
+use crate::app::App;
 use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::limits::{
     MAX_LINKIFIER_PATTERN_LENGTH, MAX_LINKIFIERS, MAX_URL_TEMPLATE_LENGTH, organization,
@@ -11,18 +12,21 @@ use crate::domain::linkifiers::LinkifierRecord;
 use crate::domain::realm::user_ids;
 use crate::events::{Receiver, uniform_event};
 use crate::http::params::{NoParams, Trimmed};
-use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Read, Reply, Route, USER, User};
+use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
 use crate::store::Tx;
+use crate::types::UserId;
 use hyper::Method;
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::HashSet;
 use std::fmt::Write;
 use teamchat_markdown::{
-    Linkifier, LinkifierError, fit_together, has_harmless_scheme, url_template_variables,
+    ALWAYS_FIT, Linkifier, LinkifierError, fit_together, has_harmless_scheme, url_template_variables,
 };
 
-pub const RESOURCE: Resource = Resource { name: "linkifiers", routes, state: STATE, ..Resource::EMPTY };
+pub const RESOURCE: Resource =
+    Resource { name: "linkifiers", routes, state: STATE, set_up, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "realm_linkifiers", fetch: linkifiers },
@@ -34,10 +38,15 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/realm/linkifiers", USER, get_linkifiers),
         Route::write(Method::PATCH, "/realm/linkifiers", ADMINISTRATOR, reorder_linkifiers),
         Route::read(Method::GET, "/realm/filters", USER, get_filters),
-        Route::write(Method::POST, "/realm/filters", ADMINISTRATOR, add_linkifier),
-        Route::write(Method::PATCH, "/realm/filters/{filter_id}", ADMINISTRATOR, update_linkifier),
+        Route::call(Method::POST, "/realm/filters", ADMINISTRATOR, add_linkifier),
+        Route::call(Method::PATCH, "/realm/filters/{filter_id}", ADMINISTRATOR, update_linkifier),
         Route::write(Method::DELETE, "/realm/filters/{filter_id}", ADMINISTRATOR, remove_linkifier),
     ]
+}
+
+/// Compiles all linkifiers before the first job needs them.
+fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
+    linkifiers::compiled::all(tx).map(|_| ())
 }
 
 /// The reply to `GET /realm/linkifiers`.
@@ -106,20 +115,20 @@ struct AddedLinkifier {
 }
 
 /// `POST /realm/filters`: adds a linkifier after the others.
-fn add_linkifier(
-    tx: &mut Tx<'_>,
-    _caller: &Administrator,
-    params: AddParams,
-) -> ApiResult<Reply<AddedLinkifier>> {
-    check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, None)?)?;
-    let statement = "SELECT count(*) FROM linkifier";
-    organization::check_few(tx, "linkifiers", statement, MAX_LINKIFIERS)?;
-    let id = linkifiers::insert(tx, &params.pattern, &params.url_template)?;
-    check_size(tx)?;
-    let linkifier = Subject::with_id("linkifier", id).with_name(&params.pattern);
-    tx.audit(Entry::new(Action::ItemCreated, linkifier).after(&*params.url_template))?;
-    emit_changed(tx)?;
-    Reply::data(&AddedLinkifier { id })
+async fn add_linkifier(call: Call<Administrator>, params: AddParams) -> ApiResult<Reply<AddedLinkifier>> {
+    let (pattern, url_template) = (params.pattern.0, params.url_template.0);
+    let patterns =
+        prepare(&call.app, call.caller.quota_owner(), None, pattern.clone(), url_template.clone()).await?;
+    let job = move |tx: &mut Tx<'_>, _caller: &Administrator| {
+        check_number(tx)?;
+        let id = linkifiers::insert(tx, &pattern, &url_template)?;
+        check_again(tx, id, &patterns)?;
+        let linkifier = Subject::with_id("linkifier", id).with_name(&pattern);
+        tx.audit(Entry::new(Action::ItemCreated, linkifier).after(url_template))?;
+        emit_changed(tx)?;
+        Reply::data(&AddedLinkifier { id })
+    };
+    call.write(job).await
 }
 
 /// Parameters of `PATCH /realm/filters/{filter_id}`.
@@ -134,18 +143,23 @@ pub struct UpdateParams {
 }
 
 /// `PATCH /realm/filters/{filter_id}`: changes a linkifier, but not its position.
-fn update_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: UpdateParams) -> ApiResult<Reply> {
-    let id = params.filter_id;
-    let before =
-        linkifiers::all(tx)?.into_iter().find(|linkifier| linkifier.id == id).ok_or_else(not_found)?;
-    check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, Some(id))?)?;
-    linkifiers::update(tx, id, &params.pattern, &params.url_template)?;
-    check_size(tx)?;
-    let changed = Entry::new(Action::ItemChanged, Subject::with_id("linkifier", id));
-    let after = json!({ "pattern": *params.pattern, "url_template": *params.url_template });
-    tx.audit(changed.before(serde_json::to_value(before)?).after(after))?;
-    emit_changed(tx)?;
-    Ok(Reply::ok())
+async fn update_linkifier(call: Call<Administrator>, params: UpdateParams) -> ApiResult<Reply> {
+    let (id, pattern, url_template) = (params.filter_id, params.pattern.0, params.url_template.0);
+    let patterns =
+        prepare(&call.app, call.caller.quota_owner(), Some(id), pattern.clone(), url_template.clone())
+            .await?;
+    let job = move |tx: &mut Tx<'_>, _caller: &Administrator| {
+        let before = linkifiers::all(tx)?.into_iter().find(|linkifier| linkifier.id == id);
+        let before = serde_json::to_value(before.ok_or_else(not_found)?)?;
+        linkifiers::update(tx, id, &pattern, &url_template)?;
+        check_again(tx, id, &patterns)?;
+        let changed = Entry::new(Action::ItemChanged, Subject::with_id("linkifier", id));
+        let after = json!({ "pattern": pattern, "url_template": url_template });
+        tx.audit(changed.before(before).after(after))?;
+        emit_changed(tx)?;
+        Ok(Reply::ok())
+    };
+    call.write(job).await
 }
 
 /// Parameters of `DELETE /realm/filters/{filter_id}`.
@@ -195,20 +209,67 @@ fn reorder_linkifiers(tx: &mut Tx<'_>, _caller: &Administrator, params: ReorderP
     Ok(Reply::ok())
 }
 
-/// Refuses linkifiers that are too large together, with one that this job has written.
-fn check_size(tx: &Tx<'_>) -> ApiResult<()> {
-    let all = linkifiers::all(tx)?;
-    let patterns: Vec<&str> = all.iter().map(|linkifier| linkifier.pattern.as_str()).collect();
-    if fit_together(&patterns) {
-        return Ok(());
+/// Checks a new linkifier, or a change of the one with `own_id`, and compiles it: with many linkifiers that takes too long for a
+/// job. Returns the patterns of all, as they are with it.
+async fn prepare(
+    app: &App,
+    user_id: UserId,
+    own_id: Option<i64>,
+    pattern: String,
+    url_template: String,
+) -> ApiResult<Vec<String>> {
+    let prepared = app.read_in(&app.pools.rendering, Some(user_id), move |snapshot| {
+        let mut all = linkifiers::all(snapshot)?;
+        let place = match own_id {
+            Some(id) => all.iter().position(|linkifier| linkifier.id == id).ok_or_else(not_found)?,
+            None => all.len(),
+        };
+        check(&pattern, &url_template, is_taken(&all, &pattern, own_id))?;
+        if own_id.is_none() {
+            check_number(snapshot)?;
+        }
+        let changed = LinkifierRecord { pattern, url_template, id: 0 };
+        match all.get_mut(place) {
+            Some(own) => *own = changed,
+            None => all.push(changed),
+        }
+        let patterns: Vec<&str> = all.iter().map(|linkifier| linkifier.pattern.as_str()).collect();
+        if !fit_together(&patterns) {
+            return Err(ApiError::bad_request("The patterns of all linkifiers are too large together"));
+        }
+        let patterns: Vec<String> = patterns.into_iter().map(str::to_owned).collect();
+        linkifiers::compiled::prepare(all);
+        Ok(patterns)
+    });
+    prepared.await
+}
+
+/// Checks what may have changed between [`prepare`] and the job that has written a linkifier.
+fn check_again(connection: &Connection, id: i64, prepared: &[String]) -> ApiResult<()> {
+    let all = linkifiers::all(connection)?;
+    let own = all.iter().find(|linkifier| linkifier.id == id);
+    if own.is_some_and(|own| is_taken(&all, &own.pattern, Some(id))) {
+        return Err(ApiError::invalid_fields(vec![taken()]));
     }
-    Err(ApiError::bad_request("The patterns of all linkifiers are too large together"))
+    if all.len() > ALWAYS_FIT && !all.iter().map(|linkifier| &linkifier.pattern).eq(prepared) {
+        return Err(ApiError::busy());
+    }
+    Ok(())
+}
+
+/// Refuses another linkifier when there are too many.
+fn check_number(connection: &Connection) -> ApiResult<()> {
+    let statement = "SELECT count(*) FROM linkifier";
+    organization::check_few(connection, "linkifiers", statement, MAX_LINKIFIERS)
 }
 
 /// True if another linkifier has the pattern.
-fn is_taken(tx: &Tx<'_>, pattern: &str, own_id: Option<i64>) -> ApiResult<bool> {
-    let all = linkifiers::all(tx)?;
-    Ok(all.iter().any(|linkifier| linkifier.pattern == pattern && Some(linkifier.id) != own_id))
+fn is_taken(all: &[LinkifierRecord], pattern: &str, own_id: Option<i64>) -> bool {
+    all.iter().any(|linkifier| linkifier.pattern == pattern && Some(linkifier.id) != own_id)
+}
+
+fn taken() -> (&'static str, String) {
+    (WHOLE, "Realm filter with this Realm and Pattern already exists.".to_owned())
 }
 
 fn not_found() -> ApiError {
@@ -236,7 +297,7 @@ fn check(pattern: &str, url_template: &str, is_taken: bool) -> Result<(), ApiErr
         Err(error) => problems.push((WHOLE, error.to_string())),
     }
     if is_taken {
-        problems.push((WHOLE, "Realm filter with this Realm and Pattern already exists.".to_owned()));
+        problems.push(taken());
     }
     if problems.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(problems)) }
 }

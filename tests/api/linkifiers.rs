@@ -2,6 +2,7 @@
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
+use teamchat::store::StoreError;
 
 const TICKETS: &str = "https://tickets.example.com/{id}";
 
@@ -176,6 +177,74 @@ async fn large_patterns_have_a_limit_together() {
     owner.patch("/realm/filters/1", &small).await.error(400, "BAD_REQUEST", msg);
     server.sql("DELETE FROM linkifier WHERE id > 130").await;
     owner.patch("/realm/filters/1", &small).await.ok();
+}
+
+/// Compiling many patterns takes long, and other changes wait for a job.
+#[tokio::test(flavor = "multi_thread")]
+async fn patterns_are_compiled_before_the_job() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    server
+        .sql(
+            "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 200)
+             INSERT INTO linkifier (id, position, pattern, url_template)
+             SELECT number, number, 'x' || number || '(?:a{1000}){5}', 'https://example.com' FROM numbers",
+        )
+        .await;
+    let (open, gate) = std::sync::mpsc::channel::<()>();
+    let other_job = server.app().writer.run(move |_tx| -> Result<(), StoreError> {
+        gate.recv().unwrap();
+        Ok(())
+    });
+    let small = json!({"pattern": "#(?P<id>[0-9]+)", "url_template": TICKETS});
+    let refused = async {
+        let msg = "The patterns of all linkifiers are too large together";
+        owner.post("/realm/filters", &small).await.error(400, "BAD_REQUEST", msg);
+        owner.patch("/realm/filters/1", &small).await.error(400, "BAD_REQUEST", msg);
+        open.send(()).unwrap();
+    };
+    tokio::join!(other_job, refused).0.unwrap();
+}
+
+/// The patterns of all were checked together without the other one.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_two_linkifiers_of_many_comes_later() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    server
+        .sql(
+            "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 128)
+             INSERT INTO linkifier (id, position, pattern, url_template)
+             SELECT number, number, 'x' || number, 'https://example.com' FROM numbers",
+        )
+        .await;
+    let (started, has_started) = std::sync::mpsc::channel();
+    let (open, gate) = std::sync::mpsc::channel::<()>();
+    let writer = &server.app().writer;
+    let other_job = writer.run(move |_tx| -> Result<(), StoreError> {
+        started.send(()).unwrap();
+        gate.recv().unwrap();
+        Ok(())
+    });
+    let add = async |pattern: &str| {
+        owner.post("/realm/filters", json!({"pattern": pattern, "url_template": "https://example.com"})).await
+    };
+    let both = async {
+        has_started.recv().unwrap();
+        let opened = async {
+            while writer.metrics().queued.get() < 2 {
+                tokio::task::yield_now().await;
+            }
+            open.send(()).unwrap();
+        };
+        let (one, other, ()) = tokio::join!(add("one"), add("other"), opened);
+        let (added, later) = if one.status == 200 { (one, other) } else { (other, one) };
+        added.ok();
+        later.error(503, "SERVICE_UNAVAILABLE", "The server is busy. Please try again in a moment.");
+    };
+    let (other_job, ()) = tokio::join!(other_job, both);
+    other_job.unwrap();
+    assert_eq!(server.column("SELECT count(*) FROM linkifier").await, ["129"]);
 }
 
 // conformance: linkifier-10

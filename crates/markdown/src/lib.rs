@@ -65,7 +65,7 @@ pub use directory::{
 };
 pub use fences::{close_fences, normalized, without_controls};
 pub use linkifiers::{
-    Linkifier, LinkifierError, TopicLink, fit_together, has_harmless_scheme, topic_links,
+    ALWAYS_FIT, Linkifier, LinkifierError, TopicLink, fit_together, has_harmless_scheme, topic_links,
     url_template_variables,
 };
 pub use nested_lists::{FlatList, nested_lists};

@@ -10,6 +10,9 @@ use super::{autolinks, url::SafeUrl};
 const COMPILED_SIZE_LIMIT: usize = 256 << 10;
 const COMPILED_SIZE_LIMIT_OF_ALL: usize = 32 << 20;
 
+/// The number of patterns that are never too large together.
+pub const ALWAYS_FIT: usize = COMPILED_SIZE_LIMIT_OF_ALL / COMPILED_SIZE_LIMIT;
+
 /// The same for a pattern times its groups: a search may take memory for each group in each of the pattern's states.
 const COMPILED_SIZE_TIMES_GROUPS: usize = 2 << 20;
 
@@ -122,10 +125,9 @@ impl Linkifier {
     }
 }
 
-/// Checks that compiled patterns are not too large together.
+/// Checks that compiled patterns are not too large together. With more than [`ALWAYS_FIT`] it compiles all of them.
 pub fn fit_together(patterns: &[&str]) -> bool {
-    // Each is small enough for these.
-    patterns.len() <= COMPILED_SIZE_LIMIT_OF_ALL / COMPILED_SIZE_LIMIT || {
+    patterns.len() <= ALWAYS_FIT || {
         let patterns = patterns.iter().map(|pattern| bounded(pattern));
         let compiled = RegexSetBuilder::new(patterns).size_limit(COMPILED_SIZE_LIMIT_OF_ALL).build();
         !matches!(compiled, Err(regex::Error::CompiledTooBig(_)))

@@ -19,7 +19,7 @@ pub struct Resource {
     pub routes: fn() -> Vec<Route>,
     /// Its parts of the reply to `POST /register`.
     pub state: &'static [StatePart],
-    /// Inserts the rows that must exist before the first request. Runs at each start.
+    /// Inserts the rows and fills the caches that must exist before the first request. Runs at each start.
     pub set_up: fn(&mut Tx<'_>) -> ApiResult<()>,
     /// A task that runs beside the requests.
     pub background: Option<Background>,
