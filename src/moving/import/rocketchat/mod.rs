@@ -33,6 +33,24 @@ pub const MARKS: &[&str] = &["rocketchat_message.bson"];
 /// The topic of messages outside of threads and discussions.
 const TOPIC: &str = "Imported from Rocket.Chat";
 
+/// The members of rooms that are used.
+const ROOM: &[&str] = &[
+    "_id",
+    "t",
+    "prid",
+    "uids",
+    "fname",
+    "name",
+    "description",
+    "topic",
+    "teamId",
+    "teamMain",
+    "ro",
+    "default",
+    "archived",
+    "ts",
+];
+
 enum Room {
     /// A channel, by its name, with a topic of its own for discussions.
     Channel(String, Option<String>),
@@ -82,6 +100,14 @@ fn texts(document: &Value, name: &str) -> Vec<String> {
     list.into_iter().flatten().filter_map(|item| item.as_str().map(str::to_owned)).collect()
 }
 
+/// A document that is kept, with the members that are used.
+fn only(mut document: Value, names: &[&str]) -> Value {
+    if let Some(members) = document.as_object_mut() {
+        members.retain(|name, _| names.contains(&name.as_str()));
+    }
+    document
+}
+
 fn date(document: &Value, name: &str) -> Option<Date> {
     let milliseconds = document.get(name)?.as_i64()?;
     Some(Date(milliseconds.div_euclid(1000).clamp(*TIMES.start(), *TIMES.end())))
@@ -116,65 +142,37 @@ impl Dump<'_> {
         }
     }
 
+    /// Adds the people. Their documents are read twice: the owner of all bots may come after them.
     fn add_people(&mut self) -> ImportResult<()> {
-        let mut people = Vec::new();
-        Self::read(self.archive, "users", |_, document| {
-            people.push(document);
+        let mut owner = None;
+        Self::read(self.archive, "users", |_, person| {
+            if owner.is_none() && is_owner(&person) && text(&person, "type") == "user" {
+                owner = Some(text(&person, "_id").to_owned());
+            }
             Ok(())
         })?;
-        let is_owner = |person: &Value| texts(person, "roles").iter().any(|role| role == "admin");
-        let owner = people.iter().find(|person| is_owner(person) && text(person, "type") == "user");
-        let owner = owner.map(|owner| text(owner, "_id").to_owned());
-        for (number, person) in (1..).zip(&people) {
-            let (id, username, kind) = (text(person, "_id"), text(person, "username"), text(person, "type"));
-            let is_bot = kind == "bot" || texts(person, "roles").iter().any(|role| role == "bot");
-            let name =
-                names::person_or_unnamed(["name", "username", "_id"].map(|member| text(person, member)));
-            if !username.is_empty() {
-                self.usernames.insert(username.to_owned(), id.to_owned());
+        Self::read(self.archive, "users", |_, person| {
+            let line = person_line(&person, owner.as_deref());
+            let password = person.pointer("/services/password").and_then(Value::as_object);
+            if password.is_some_and(|password| !password.is_empty()) && password_hash(&person).is_none() {
+                self.importer.leave_out("passwords", 1, report::UNKNOWN_HASH);
             }
-            let email = person.pointer("/emails/0/address").and_then(Value::as_str).map(str::to_owned);
-            let role = match texts(person, "roles") {
-                roles if is_owner(person) && !roles.is_empty() => "owner",
-                roles if roles.iter().any(|role| role == "guest") => "guest",
-                _ => "member",
-            };
-            let line = UserLine {
-                id: id.to_owned(),
-                // People who did not finish their registration have none.
-                email: email.or_else(|| {
-                    let username = Some(username.to_lowercase()).filter(|username| !username.is_empty());
-                    username.map(|username| format!("{username}-{kind}@imported.invalid"))
-                }),
-                full_name: name,
-                role: Some(if is_bot { "member" } else { role }.to_owned()),
-                active: kind == "user" && !is_bot && person.get("active") != Some(&Value::Bool(false)),
-                bot: is_bot,
-                bot_owner: owner.clone().filter(|_| is_bot),
-                joined: date(person, "createdAt"),
-                password_hash: password_hash(person).filter(|_| !is_bot),
-                ..UserLine::default()
-            };
-            self.importer
-                .add(Line::User(line))
-                .map_err(|error| ImportError::at("users.bson", number, error))?;
-        }
+            let username = text(&person, "username");
+            if !username.is_empty() {
+                self.usernames.insert(username.to_owned(), line.id.clone());
+            }
+            self.importer.add(Line::User(line))
+        })?;
         for (username, id) in &self.usernames {
             self.names.extend(self.importer.mention_of(id).map(|name| (username.clone(), name)));
         }
-        let of_others = people.iter().filter(|person| {
-            let password = person.pointer("/services/password").and_then(Value::as_object);
-            password.is_some_and(|password| !password.is_empty()) && password_hash(person).is_none()
-        });
-        let count = of_others.count() as u64;
-        self.importer.leave_out("passwords", count, report::UNKNOWN_HASH);
         Ok(())
     }
 
     fn add_rooms(&mut self) -> ImportResult<()> {
         let mut rooms = Vec::new();
         Self::read(self.archive, "rocketchat_room", |_, document| {
-            rooms.push(document);
+            rooms.push(only(document, ROOM));
             Ok(())
         })?;
         let mut members: HashMap<String, Vec<String>> = HashMap::new();
@@ -275,7 +273,7 @@ impl Dump<'_> {
         const FILES: &str = "custom_emoji";
         let mut emoji = Vec::new();
         Self::read(self.archive, "rocketchat_custom_emoji", |_, document| {
-            emoji.push(document);
+            emoji.push(only(document, &["name", "extension", "aliases"]));
             Ok(())
         })?;
         let chunks = self.chunks_of(&format!("{FILES}.chunks"))?;
@@ -499,6 +497,40 @@ impl Dump<'_> {
                 Room::Direct(_) | Room::Dropped => None,
             }
         })
+    }
+}
+
+fn is_owner(person: &Value) -> bool {
+    texts(person, "roles").iter().any(|role| role == "admin")
+}
+
+/// A person or bot. `owner` is the owner of bots.
+fn person_line(person: &Value, owner: Option<&str>) -> UserLine {
+    let (username, kind, roles) = (text(person, "username"), text(person, "type"), texts(person, "roles"));
+    let is_bot = kind == "bot" || roles.iter().any(|role| role == "bot");
+    let role = if is_owner(person) && !is_bot {
+        "owner"
+    } else if roles.iter().any(|role| role == "guest") && !is_bot {
+        "guest"
+    } else {
+        "member"
+    };
+    let email = person.pointer("/emails/0/address").and_then(Value::as_str).map(str::to_owned);
+    UserLine {
+        id: text(person, "_id").to_owned(),
+        // People who did not finish their registration have none.
+        email: email.or_else(|| {
+            let username = Some(username.to_lowercase()).filter(|username| !username.is_empty());
+            username.map(|username| format!("{username}-{kind}@imported.invalid"))
+        }),
+        full_name: names::person_or_unnamed(["name", "username", "_id"].map(|member| text(person, member))),
+        role: Some(role.to_owned()),
+        active: kind == "user" && !is_bot && person.get("active") != Some(&Value::Bool(false)),
+        bot: is_bot,
+        bot_owner: owner.filter(|_| is_bot).map(str::to_owned),
+        joined: date(person, "createdAt"),
+        password_hash: password_hash(person).filter(|_| !is_bot),
+        ..UserLine::default()
     }
 }
 

@@ -235,6 +235,65 @@ async fn people_keep_their_passwords() {
     assert!(stored.iter().all(|hash| hash.starts_with("$argon2id$v=19$m=19456")), "{stored:?}");
 }
 
+/// Bots have the first owner, who comes after them here.
+#[tokio::test]
+async fn bots_before_their_owner_have_one() {
+    let import = dump();
+    let user = |id: &str, kind: &str, roles: &[&str]| json!({"_id": id, "username": id, "type": kind, "roles": roles});
+    write(
+        &import,
+        "users",
+        &[
+            user("u3", "bot", &["bot"]),
+            user("u2", "user", &["user"]),
+            user("u1", "user", &["admin"]),
+            user("u4", "user", &["admin"]),
+        ],
+    );
+    import.run(&[]);
+    let server = import.serve().await;
+    let owner = "SELECT owner.full_name FROM user JOIN user AS owner ON owner.user_id = user.bot_owner_id
+        WHERE user.full_name = 'u3'";
+    assert_eq!(server.column(owner).await, ["u1"]);
+}
+
+/// Documents of people can be as large as the database of Rocket.Chat allows.
+#[cfg(target_os = "linux")]
+#[test]
+fn documents_of_people_are_not_kept_in_memory() {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+    const SIZE: usize = 8 << 20;
+    const COUNT: usize = 24;
+    let import = dump();
+    let path = import.archive().join("users.bson");
+    let mut users = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+    let settings = "x".repeat(SIZE);
+    for number in 0..COUNT {
+        let name = format!("person{number}");
+        let person = json!({"_id": name, "username": name, "type": "user", "settings": settings});
+        users.write_all(&document(&person)).unwrap();
+    }
+    drop(users);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_teamchat"));
+    command.args(["import", "rocketchat"]).arg(import.archive()).arg("--db").arg(import.database());
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut most = 0;
+    let done = loop {
+        if let Some(done) = child.try_wait().unwrap() {
+            break done;
+        }
+        // A process that is ending has no such line.
+        let status = std::fs::read_to_string(&status).unwrap_or_default();
+        let used = status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB"));
+        most = most.max(used.map_or(0, |used| used.parse::<usize>().unwrap()));
+        std::thread::yield_now();
+    };
+    assert!(done.success());
+    assert!((1..COUNT * SIZE * 2 / 3 / 1024).contains(&most), "{most} KiB");
+}
+
 #[test]
 fn encrypted_messages_are_counted() {
     let import = dump();
