@@ -19,7 +19,7 @@ use crate::moving::import::zulip::tables::{
     Presence, ProfileFieldRow, ProfileValue, Reaction, Realm, Recipient, ScheduledMessage, Service, Snippet,
     Stream, Subgroup, Subscription, SystemBot, User, UserStatus, UserTopic,
 };
-use crate::types::{RecipientId, UserId, fold};
+use crate::types::{Kind, RecipientId, UserId, fold};
 use roaring::RoaringBitmap;
 use serde_json::{Map, Value};
 use std::cell::RefCell;
@@ -216,8 +216,13 @@ impl Organization {
             "zerver_usergroupmembership" => self.members.push(json::parse(text)?),
             "zerver_groupgroupmembership" => self.add_subgroup(json::parse(text)?)?,
             "zerver_stream" => {
-                let stream: Stream = json::parse(text)?;
+                let mut stream: Stream = json::parse(text)?;
                 unique(self.seen.names.insert(fold(&stream.name)), "channel", &stream.name)?;
+                let days = &mut stream.message_retention_days;
+                if days.is_some_and(|days| !Kind::Days.is_within_limits(&days.into())) {
+                    *days = None;
+                    self.unknown_settings += 1;
+                }
                 self.streams.push(stream);
             }
             "zerver_channelfolder" => self.folders.push(json::parse(text)?),

@@ -23,7 +23,7 @@ use crate::moving::import::zulip::tables::{
     Folder, Group, Member, NamedGroup, Realm, Stream, Subgroup, Subscription,
 };
 use crate::store::Tx;
-use crate::types::{BotType, GroupId, Kind, RecipientId, Role, UserId, fold, without_forbidden};
+use crate::types::{BotType, GroupId, RecipientId, Role, UserId, fold, without_forbidden};
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use serde_json::{Map, Value};
@@ -258,9 +258,7 @@ impl Structure {
             invite_only: stream.invite_only,
             is_web_public: stream.is_web_public && !stream.invite_only,
             history_public_to_subscribers: !stream.invite_only || stream.history_public_to_subscribers,
-            message_retention_days: stream
-                .message_retention_days
-                .filter(|days| Kind::Days.is_within_limits(&(*days).into())),
+            message_retention_days: stream.message_retention_days,
             topics_policy: match stream.topics_policy {
                 2 => TopicsPolicy::AllowEmptyTopic,
                 3 => TopicsPolicy::DisableEmptyTopic,
