@@ -4,10 +4,12 @@ use super::archive::Archive;
 use super::error::Result;
 use super::messages::Exported;
 use super::organization::MAX_SMALL;
+use super::report::LeftOut;
 use super::scope::{Scope, digest};
 use super::tables::REALM;
-use super::tables::{Rows, Tables, id_in, time};
+use super::tables::{Rows, Tables, emoji_file_name, id_in, time};
 use crate::domain::files::blobs::BlobReader;
+use crate::domain::files::names::is_path_id;
 use crate::domain::images::public;
 use crate::domain::images::realm::RealmImage;
 use crate::domain::{emoji, realm};
@@ -25,23 +27,24 @@ struct Upload {
     content_id: i64,
 }
 
-/// Writes the files and their lists. Returns the number of uploaded files.
+/// Writes the files and their lists. Returns the number of uploaded files, and of those that are left out.
 pub fn write<W: Write>(
     archive: &mut Archive<W>,
     connection: &Connection,
     scope: &Scope,
     exported: &Exported,
-) -> Result<u64> {
+) -> Result<(u64, LeftOut)> {
     let counts = archive.add_written("attachment.json", |out| {
         let mut tables = Tables::begin(out)?;
         tables.table("zerver_attachment", |rows| attachments(rows, connection, exported))?;
         tables.end()
     })?;
-    uploads(archive, connection, scope, exported)?;
+    let count = uploads(archive, connection, scope, exported)?;
     avatars(archive, connection, scope)?;
     custom_emoji(archive, connection)?;
     realm_images(archive, connection)?;
-    Ok(counts.get("zerver_attachment").copied().unwrap_or(0))
+    let outside = LeftOut { what: "uploaded files", count, why: "their paths lead out of the archive" };
+    Ok((counts.get("zerver_attachment").copied().unwrap_or(0), outside))
 }
 
 /// Messages, or scheduled messages, that link to a file and are in the archive.
@@ -88,7 +91,7 @@ fn attachments(rows: &mut Rows<'_>, connection: &Connection, exported: &Exported
             let is_exported = !messages.is_empty() || !scheduled.is_empty();
             row.insert("messages".to_owned(), messages.into());
             row.insert("scheduled_messages".to_owned(), scheduled.into());
-            Ok(is_exported)
+            Ok(is_exported && row["path_id"].as_str().is_some_and(is_path_id))
         },
     )
 }
@@ -117,23 +120,33 @@ fn for_each_upload(
     Ok(())
 }
 
+/// Writes the uploaded files. Returns the number of those that are left out, because their paths lead out of the archive.
 fn uploads<W: Write>(
     archive: &mut Archive<W>,
     connection: &Connection,
     scope: &Scope,
     exported: &Exported,
-) -> Result<()> {
+) -> Result<u64> {
     archive.add_written("uploads/records.json", |out| {
         let mut list = List::begin(out)?;
         for_each_upload(connection, exported, |upload| {
+            if !is_path_id(&upload.path_id) {
+                return Ok(());
+            }
             list.push(&record(scope, upload.owner, &upload.path_id, upload.size, upload.create_time))
         })?;
         list.end()
     })?;
+    let mut outside = 0;
     for_each_upload(connection, exported, |upload| {
+        if !is_path_id(&upload.path_id) {
+            outside += 1;
+            return Ok(());
+        }
         let content = BlobReader::new(connection, upload.content_id);
         archive.add(&format!("uploads/{}", upload.path_id), upload.size, content)
-    })
+    })?;
+    Ok(outside)
 }
 
 /// The record of a file of a user.
@@ -219,13 +232,14 @@ fn custom_emoji<W: Write>(archive: &mut Archive<W>, connection: &Connection) -> 
             let Some((_, content)) = public::load(connection, &emoji::image_path(&emoji.file))? else {
                 return Ok(None);
             };
-            let path = format!("{REALM}/emoji/images/{}{ending}", emoji.file);
+            let name = emoji_file_name(emoji.id, &emoji.file);
+            let path = format!("{REALM}/emoji/images/{name}{ending}");
             let record = json!({
                 "realm_id": REALM,
                 "author": emoji.author_id,
                 "path": path,
                 "s3_path": path,
-                "file_name": emoji.file,
+                "file_name": name,
                 "name": emoji.name,
                 "deactivated": emoji.deactivated,
             });

@@ -81,8 +81,9 @@ pub fn write_archive<W: Write>(
     let realm = archive.add_written("realm.json", |out| {
         write_realm(out, connection, &scope, &recipients, &clients, &exported, now)
     })?;
-    let attachments = files::write(&mut archive, connection, &scope, &exported)?;
+    let (attachments, outside) = files::write(&mut archive, connection, &scope, &exported)?;
     let mut left_out = left_out(connection)?;
+    left_out.push(outside);
     left_out.extend(exported.left_out());
     left_out.extend(scope.left_out());
     left_out.extend(newer::left_out(connection)?);

@@ -4,7 +4,7 @@ use super::error::Result;
 use super::groups::Groups;
 use super::scope::{Scope, published_settings};
 use super::tables::REALM;
-use super::tables::{Record, Tables, time};
+use super::tables::{Record, Tables, emoji_file_name, id_in, time};
 use crate::domain::groups::owner::Owner;
 use crate::domain::groups::permission::RealmGroup;
 use crate::domain::{realm, user_settings};
@@ -77,7 +77,11 @@ pub fn write(tables: &mut Tables<'_>, connection: &Connection, scope: &Scope, gr
         "SELECT id, 1 AS realm, name, file AS file_name, is_animated AS \"is_animated?\", author_id AS author,
              deactivated AS \"deactivated?\"
          FROM realm_emoji ORDER BY id",
-        |_| Ok(true),
+        |row| {
+            let name = emoji_file_name(id_in(row, "id"), row["file_name"].as_str().unwrap_or_default());
+            row.insert("file_name".to_owned(), name.into());
+            Ok(true)
+        },
     )?;
     tables.select(
         "zerver_customprofilefield",
@@ -93,7 +97,7 @@ pub fn write(tables: &mut Tables<'_>, connection: &Connection, scope: &Scope, gr
         connection,
         "SELECT user_id AS user_profile, field_id AS field, value, rendered_value
          FROM profile_value ORDER BY user_id, field_id",
-        |row| Ok(scope.has(super::tables::id_in(row, "user_profile"))),
+        |row| Ok(scope.has(id_in(row, "user_profile"))),
     )
 }
 

@@ -49,7 +49,7 @@ pub fn new_path_id(realm_id: i64, name: &str) -> String {
 
 /// True if a path id names a file below the folder of uploads, and nothing outside of it.
 pub fn is_path_id(path_id: &str) -> bool {
-    path_id.split('/').all(|part| !matches!(part, "" | "." | ".."))
+    path_id.split('/').all(|part| !matches!(part, "" | "." | "..")) && !path_id.contains('\0')
 }
 
 fn last_characters(text: &str, count: usize) -> &str {

@@ -9,6 +9,7 @@ mod modes;
 mod readable;
 mod schema;
 
+use crate::harness::pictures::png;
 use crate::harness::{Client, START, TestServer};
 use crate::upgrades::populate::populate;
 use archive::Archive;
@@ -384,6 +385,38 @@ async fn bots_of_the_server_have_files_but_no_groups() {
     let what = "scheduled group messages with a bot of the server";
     let left_out = report["left_out"].as_array().unwrap().iter().find(|item| item["what"] == what);
     assert_eq!(left_out.unwrap()["count"], 1);
+}
+
+/// A restored backup may be of strangers.
+#[tokio::test]
+async fn paths_that_lead_out_of_the_archive_are_left_out() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let stream_id = server.channel("harbour", &[&owner]).await;
+    for name in ["kept.txt", "outside.txt", "nowhere.txt"] {
+        let request = owner.request(Method::POST, "/user_uploads");
+        let sent = request.multipart((), &[("file", name, b"oars")]).send().await.ok();
+        owner.send(stream_id, "files", &format!("[{name}]({})", sent["url"].as_str().unwrap())).await;
+    }
+    let emoji = owner.request(Method::POST, "/realm/emoji/oar_lock");
+    emoji.multipart((), &[("file", "oar.png", &png(60, 60))]).send().await.ok();
+    server
+        .sql(
+            "UPDATE attachment SET path_id = '../../outside.txt' WHERE name = 'outside.txt';
+             UPDATE attachment SET path_id = '1/' || char(0) WHERE name = 'nowhere.txt';
+             UPDATE public_image SET path = 'emoji/images/../../outside.png' WHERE path LIKE 'emoji/images/%';
+             UPDATE realm_emoji SET file = '../../outside.png'",
+        )
+        .await;
+    let (report, archive) = export(&server, &[]);
+    let files: Vec<&Value> = archive.table("zerver_attachment").iter().map(|row| &row["file_name"]).collect();
+    assert_eq!((files, &report["attachments"]), (vec![&json!("kept.txt")], &json!(1)));
+    let left_out =
+        report["left_out"].as_array().unwrap().iter().find(|item| item["what"] == "uploaded files");
+    let why = "their paths lead out of the archive";
+    assert_eq!(left_out, Some(&json!({"what": "uploaded files", "count": 2, "why": why})));
+    let emoji = &archive.table("zerver_realmemoji")[0];
+    assert_eq!(emoji["file_name"], format!("{}.png", emoji["id"]));
 }
 
 /// Each message of a large channel has many receivers, so a file has fewer messages.
