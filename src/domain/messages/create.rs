@@ -27,7 +27,7 @@ use crate::domain::{access, linkifiers, muted_users, rows, subscriptions, visibi
 use crate::error::{ApiError, ApiResult};
 use crate::events::{Audience, QueueId, Routed};
 use crate::store::Tx;
-use crate::types::{BotType, ClientId, GroupId, MessageId, RecipientId, TopicId, UserId};
+use crate::types::{BotType, ClientId, GroupId, MessageId, RecipientId, Role, TopicId, UserId};
 use roaring::RoaringBitmap;
 use std::collections::HashMap;
 use teamchat_markdown::{Rendered, TopicLink, topic_links};
@@ -187,7 +187,7 @@ impl<'d> Target<'d> {
         let mut audience = members::audience(tx, stream.stream_id)?;
         let mut mentioned_bots = Vec::new();
         if stream.is_public() {
-            mentioned_bots = unsubscribed_bots(tx, &message.rendered, &audience)?;
+            mentioned_bots = unsubscribed_bots(tx, stream, &message.rendered, &audience)?;
             if !mentioned_bots.is_empty() {
                 let bots: RoaringBitmap = mentioned_bots.iter().filter_map(|user_id| user_id.bit()).collect();
                 audience = Audience::set(audience.bitmap() | bots);
@@ -463,12 +463,22 @@ fn unknown_to(tx: &Tx<'_>, sender: &UserRow, audience: &Audience) -> ApiResult<V
     Ok(users.into_iter().map(UserId::from).collect())
 }
 
-/// Bots that a message to a public channel mentions by name though they are not subscribed. They receive it.
-fn unsubscribed_bots(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiResult<Vec<UserId>> {
+/// Bots that a message to a public channel mentions by name though they are not subscribed. They receive it, unless they
+/// are guests, who see no such channel.
+fn unsubscribed_bots(
+    tx: &Tx<'_>,
+    stream: &StreamRow,
+    rendered: &Rendered,
+    audience: &Audience,
+) -> ApiResult<Vec<UserId>> {
     let mut bots = Vec::new();
     for user_id in rendered.mentioned_user_ids.iter().copied().map(UserId) {
-        let is_bot = |user: UserRow| user.is_active && user.bot_type == Some(BotType::Generic);
-        if !audience.contains(user_id) && rows::user::by_id(tx, user_id)?.is_some_and(is_bot) {
+        let receives = |user: UserRow| {
+            user.is_active
+                && user.bot_type == Some(BotType::Generic)
+                && (stream.is_web_public || user.role != Role::Guest)
+        };
+        if !audience.contains(user_id) && rows::user::by_id(tx, user_id)?.is_some_and(receives) {
             bots.push(user_id);
         }
     }

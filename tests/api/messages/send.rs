@@ -3,6 +3,7 @@
 use super::{edit, message, say};
 use crate::harness::{Client, START, TestServer};
 use serde_json::{Value, json};
+use teamchat::types::Role;
 
 async fn channel_message(by: &Client, more: Value) -> i64 {
     let mut message = json!({"type": "channel", "topic": "t", "content": "c"});
@@ -546,6 +547,14 @@ async fn mentioned_bots_receive_messages_without_a_subscription() {
     let eve = server.member("eve").await;
     say(&ada, garden, "t", "@**Eve**").await;
     assert_eq!(super::finding::found(&eve, json!([])).await, [0; 0]);
+    // Bots that are guests see what guests see.
+    let guest = server.user("visitor", Role::Guest, Some(&ada), None).await;
+    let mut of_guest = guest.register(&register).await;
+    say(&ada, garden, "t", "@**Visitor**").await;
+    of_guest.expect_nothing().await;
+    server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {garden}")).await;
+    say(&ada, garden, "t", "@**Visitor**").await;
+    of_guest.expect_kinds(&["message"]).await;
 }
 
 // conformance: send-52, send-53, send-54
