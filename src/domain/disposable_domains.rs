@@ -5,6 +5,7 @@
 //! replaces the file. No crate with the list builds with the compiler of this one.
 
 use std::sync::LazyLock;
+use url::Host;
 
 /// The domains, sorted.
 static DOMAINS: LazyLock<Vec<&str>> =
@@ -13,7 +14,11 @@ static DOMAINS: LazyLock<Vec<&str>> =
 /// True if an email is of such a service, or of a domain below one.
 pub fn is_disposable(email: &str) -> bool {
     let Some((_, domain)) = email.trim().rsplit_once('@') else { return false };
-    let domain = domain.to_lowercase();
+    // Encoded as in the list, and as mail is sent to it: wide letters are one more spelling of a domain.
+    let domain = match Host::parse(domain) {
+        Ok(Host::Domain(ascii)) => ascii,
+        _ => domain.to_lowercase(),
+    };
     let mut rest = Some(domain.as_str());
     while let Some(domain) = rest {
         if DOMAINS.binary_search(&domain).is_ok() {
@@ -36,6 +41,10 @@ mod tests {
             ("ada@10minutemail.com", true),
             ("ada@0-mail.com", true),
             ("ada@a.b.guerrillamail.com", true),
+            ("ada@ｍailinator.com", true),
+            ("ada@mailinator。com", true),
+            ("ada@yahóo.com", true),
+            ("ada@yahöo.example", false),
             ("ada@mailinator.com.example.org", false),
             ("ada@gmail.com", false),
             ("ada@com", false),
