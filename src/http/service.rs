@@ -249,6 +249,10 @@ impl Service {
                 }
             }
         };
+        let caller = match caller {
+            Some(caller) => Some(read_for(Some(owner), self.current(caller)).await?),
+            None => None,
+        };
         info.client = client_name(&form, &head.headers, is_session);
         info.headers = route.raw_body.then(|| Box::new(head.headers));
         let user_id = caller.as_ref().unwrap_or(&Caller::VISITOR).quota_owner();
@@ -298,6 +302,14 @@ impl Service {
             _ => Vec::new(),
         };
         Ok(Recognized { route, path_parameters, origin, caller: authenticated.caller, renewal })
+    }
+
+    /// Returns the caller as of now: the account or the credential may have changed in the minute that a body may take.
+    async fn current(&self, mut caller: Caller) -> ApiResult<Caller> {
+        if !self.app.credential_cache.is_current(&caller) {
+            self.app.readers.read(|snapshot| caller.reload(snapshot)).await?;
+        }
+        Ok(caller)
     }
 
     /// Reserves memory for a response. All visitors together have the share of one user.

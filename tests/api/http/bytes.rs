@@ -3,7 +3,7 @@
 use crate::harness::{Client, TestServer};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use teamchat::app::Options;
@@ -186,7 +186,7 @@ async fn strangers_send_little() {
     expect(&server, &log_in(65_537), 413, "Request body is too large");
     expect_code(&server, &log_in(65_536), 400, "REQUEST_VARIABLE_MISSING", "Missing 'username' argument");
 
-    let params = serde_json::json!({"full_name": "Hook", "short_name": "hook", "bot_type": 2});
+    let params = json!({"full_name": "Hook", "short_name": "hook", "bot_type": 2});
     let key = ada.post("/bots", params).await.ok()["api_key"].as_str().unwrap().to_owned();
     let deliver = |key: &str, length: usize| {
         let body = " ".repeat(length);
@@ -333,6 +333,46 @@ async fn requests_on_one_connection_are_answered_in_order() {
     let statuses: Vec<&str> =
         answers.split("HTTP/1.1 ").filter(|answer| !answer.is_empty()).map(|answer| &answer[..3]).collect();
     assert_eq!(statuses, ["404", "404", "200"]);
+}
+
+/// A body may take a minute. Its request has the rights that the caller has at the end of it.
+#[tokio::test]
+async fn slow_requests_lose_the_access_that_their_caller_loses() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (ada, bob, eve) =
+        (server.administrator("ada").await, server.member("bob").await, server.member("eve").await);
+    let begin = |path: &str, client: &Client| {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let head = format!("GET /api/v1/{path} HTTP/1.1\r\nHost: x\r\n{}", authorization(client));
+        write!(stream, "{head}Content-Length: 1\r\nExpect: 100-continue\r\n\r\n").unwrap();
+        // The server asks for the body when it knows the caller.
+        let mut interim = [0; 25];
+        stream.read_exact(&mut interim).unwrap();
+        assert_eq!(interim, *b"HTTP/1.1 100 Continue\r\n\r\n");
+        stream
+    };
+    let mut slow = [
+        begin("export/realm", &ada),
+        begin("messages?anchor=newest&num_before=1&num_after=0", &bob),
+        begin("users/me", &eve),
+        begin("users/me", &owner),
+    ];
+    owner.patch(&format!("/users/{}", ada.user_id), json!({"role": 400})).await.ok();
+    owner.delete(&format!("/users/{}", bob.user_id), ()).await.ok();
+    eve.post("/users/me/api_key/regenerate", ()).await.ok();
+    let answers = slow.each_mut().map(|stream| {
+        let (status, _, body) = exchange_on(stream, b"a");
+        let body: Value = serde_json::from_str(&body).unwrap();
+        (status, body["msg"].as_str().unwrap().to_owned())
+    });
+    let expected = [
+        (400, "Must be an organization administrator"),
+        (401, "Account is deactivated"),
+        (401, "Invalid API key"),
+        (200, ""),
+    ];
+    assert_eq!(answers, expected.map(|(status, msg)| (status, msg.to_owned())));
 }
 
 /// Unread large answers count towards a memory budget, of which each user has a share.
