@@ -23,7 +23,7 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// State part `alert_words`.
+/// State part `alert_words`: the caller's alert words, in the order in which they were added.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let words = alert_words::list(request.connection, request.caller.user_id)?;
     state.set::<Vec<String>>("alert_words", &words)
@@ -32,7 +32,7 @@ fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
 /// The maximum length of a word or phrase, in characters.
 const MAX_WORD_LENGTH: usize = 100;
 
-/// `alert_words`: all of the user's words.
+/// `alert_words`: the user's alert words changed. The event has all of them.
 #[derive(Serialize, Deserialize)]
 pub struct AlertWordsChanged {
     /// All words of the user, as they were written.
@@ -44,11 +44,11 @@ uniform_event!(AlertWordsChanged: "alert_words", version 1);
 /// The caller's alert words.
 #[derive(Serialize)]
 struct AlertWords {
-    /// In the order in which they were added.
+    /// All of the caller's words, in the order in which they were added.
     alert_words: Vec<String>,
 }
 
-/// `GET /users/me/alert_words`.
+/// `GET /users/me/alert_words`: lists the caller's alert words.
 fn get_alert_words(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<AlertWords>> {
     Reply::data(&AlertWords { alert_words: alert_words::list(read, read.caller.user_id)? })
 }
@@ -56,7 +56,8 @@ fn get_alert_words(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<
 /// Parameters of `POST` and `DELETE /users/me/alert_words`.
 #[derive(Deserialize)]
 pub struct WordsParams {
-    /// Words or phrases of at most 100 characters. Surrounding white space and empty words are ignored.
+    /// Words or phrases of at most 100 characters; surrounding white space and empty words are ignored. A person can
+    /// have at most 300, with those of their bots.
     alert_words: Vec<BoundedText<MAX_WORD_LENGTH>>,
 }
 

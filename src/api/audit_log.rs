@@ -22,22 +22,22 @@ const DEFAULT_LIMIT: usize = 100;
 /// Parameters of `GET /audit_log`.
 #[derive(Deserialize)]
 struct ListParams {
-    /// Only entries with smaller ids: the last of the reply before.
+    /// Only entries with smaller ids. To get the next page, the last id of the previous one.
     before_id: Option<i64>,
-    /// Only entries since a time in UNIX seconds.
+    /// Only entries since this time, in UNIX seconds.
     since: Option<UnixTime>,
     /// Only entries of one kind, such as `login_failed`.
     action: Option<String>,
-    /// Only entries by or about one user.
+    /// Only entries by or about this user.
     user_id: Option<UserId>,
-    /// Number of entries, at most 1000; 100 by default.
+    /// Maximum number of entries: at most 1000, and 100 by default.
     limit: Option<usize>,
 }
 
 /// The reply to `GET /audit_log`.
 #[derive(Serialize)]
 struct AuditLog {
-    /// Entries, the newest first.
+    /// The entries, the newest first.
     entries: Vec<AuditRecord>,
 }
 

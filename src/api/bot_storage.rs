@@ -28,18 +28,18 @@ fn routes() -> Vec<Route> {
 /// Parameters of `GET /bot_storage` and `DELETE /bot_storage`.
 #[derive(Deserialize)]
 pub struct KeysParams {
-    /// The keys, at most 1000; all when absent.
+    /// The keys, at most 1000; by default all. An unknown key is an error.
     keys: Option<Vec<String>>,
 }
 
 /// Values of the storage of a bot.
 #[derive(Serialize)]
 struct Storage {
-    /// Texts by their keys.
+    /// An object with the value of each key; values are strings.
     storage: Map<String, Value>,
 }
 
-/// `GET /bot_storage`.
+/// `GET /bot_storage`: returns values of the caller's storage.
 fn get_storage(read: &Read<'_, User>, params: KeysParams) -> ApiResult<Reply<Storage>> {
     let mut storage = Map::new();
     match params.keys {
@@ -58,11 +58,12 @@ fn get_storage(read: &Read<'_, User>, params: KeysParams) -> ApiResult<Reply<Sto
 /// Parameters of `PUT /bot_storage`.
 #[derive(Deserialize)]
 pub struct UpdateStorageParams {
-    /// Keys and their new values, at most 1000. Other keys do not change.
+    /// An object with keys, at most 1000, and their new values, which are strings. Other keys do not change.
     storage: BTreeMap<String, String>,
 }
 
-/// `PUT /bot_storage`: sets the values, or none if the storage would exceed its limit.
+/// `PUT /bot_storage`: sets values in the caller's storage: all, or none if the storage would exceed 10,000,000
+/// characters.
 fn update_storage(tx: &mut Tx<'_>, caller: &User, params: UpdateStorageParams) -> ApiResult<Reply> {
     check_number(params.storage.len())?;
     for (key, value) in &params.storage {
@@ -84,7 +85,7 @@ fn update_storage(tx: &mut Tx<'_>, caller: &User, params: UpdateStorageParams) -
     Ok(Reply::ok())
 }
 
-/// `DELETE /bot_storage`.
+/// `DELETE /bot_storage`: deletes values of the caller's storage.
 fn remove_storage(tx: &mut Tx<'_>, caller: &User, params: KeysParams) -> ApiResult<Reply> {
     match params.keys {
         Some(keys) => {

@@ -20,28 +20,30 @@ use std::collections::BTreeMap;
 /// Parameters of `POST /bots`.
 #[derive(Deserialize)]
 pub struct CreateBotParams {
-    /// The display name. No active user may have it.
+    /// The display name, at most 100 characters. No active user may have it or a similar one.
     full_name: String,
-    /// The part of the bot's email before `-bot@`.
+    /// The part of the bot's API email before `-bot@`. The email must not be taken.
     short_name: String,
-    /// 1: generic (default), 2: incoming webhook, 3: outgoing webhook.
+    /// 1: generic (default), 2: incoming webhook, 3: outgoing webhook. Which are allowed depends on the caller's
+    /// permissions.
     #[serde(default = "default_bot_type")]
     bot_type: i64,
-    /// The http URL that messages are posted to. Required for outgoing webhooks.
+    /// The `http` URL to which an outgoing webhook posts messages, at most 2000 characters. Required for outgoing
+    /// webhooks; `https` is refused.
     payload_url: Option<JsonOrText>,
-    /// The integration, for incoming webhooks.
+    /// The integration of an incoming webhook: a `name` of `realm_incoming_webhook_bots`.
     service_name: Option<Trimmed>,
-    /// The payload format of an outgoing webhook. 1: the published one (default), 2: one like another chat's.
+    /// The payload format of an outgoing webhook. 1: native (default), 2: Slack's.
     #[serde(default = "default_interface")]
     interface_type: i64,
-    /// Configuration of the integration, for incoming webhooks.
+    /// Configuration of the integration of an incoming webhook: an object of strings, at most 16,384 bytes as JSON.
     #[serde(default)]
     config_data: BTreeMap<String, String>,
-    /// The name of the bot's default channel to send to.
+    /// The name of the channel that the bot sends to by default. The caller must be able to read it.
     default_sending_stream: Option<String>,
-    /// The name of the bot's default channel for events.
+    /// The name of the channel whose events the bot receives by default. The caller must be able to read it.
     default_events_register_stream: Option<String>,
-    /// True if the bot receives events of all public channels by default.
+    /// True if the bot receives events of all public channels by default; false when absent.
     default_all_public_streams: Option<bool>,
 }
 
@@ -53,7 +55,7 @@ fn default_interface() -> i64 {
     bots::rules::INTERFACES[0]
 }
 
-/// `POST /bots`: creates a bot owned by the caller. A multipart body may have its avatar.
+/// `POST /bots`: creates a bot owned by the caller. A multipart body may have its avatar as a file.
 pub async fn create_bot(mut call: Call<User>, params: CreateBotParams) -> ApiResult<Reply<CreatedBot>> {
     let files = std::mem::take(&mut call.files);
     let image = avatar::from_files(&call.app, call.caller.user_id, files).await?;
@@ -64,7 +66,7 @@ pub async fn create_bot(mut call: Call<User>, params: CreateBotParams) -> ApiRes
 /// The reply to `POST /bots`.
 #[derive(Serialize)]
 pub struct CreatedBot {
-    /// The bot.
+    /// The bot's user id.
     user_id: UserId,
     /// Its record, without names.
     #[serde(flatten)]

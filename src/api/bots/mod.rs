@@ -42,7 +42,7 @@ fn routes() -> Vec<Route> {
 /// The reply to `GET /bots`.
 #[derive(Serialize)]
 struct Bots {
-    /// The oldest first.
+    /// The caller's active bots, the oldest first.
     bots: Vec<OwnBotRecord>,
 }
 
@@ -60,18 +60,19 @@ fn get_bots(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Bots>> 
 /// Parameters of `GET /bots/{bot_id}/api_key` and `POST /bots/{bot_id}/api_key/regenerate`.
 #[derive(Deserialize)]
 pub struct BotKeyParams {
-    /// The bot. Users may name their own bots, owners all bots, and administrators all except those of owners.
+    /// The bot. Users may name their own bots, owners any bot, and administrators any bot except those of owners.
     bot_id: UserId,
 }
 
 /// The API key of a bot.
 #[derive(Serialize)]
 struct BotApiKey {
-    /// Works until it is regenerated.
+    /// The key with which the bot authenticates. It works until it is regenerated.
     api_key: String,
 }
 
-/// `GET /bots/{bot_id}/api_key` (feature level 463). Creates a key if the last one was revoked.
+/// `GET /bots/{bot_id}/api_key`: returns the API key of a bot (feature level 463). Creates a key if the last one was
+/// revoked.
 fn get_bot_api_key(tx: &mut Tx<'_>, caller: &User, params: BotKeyParams) -> ApiResult<Reply<BotApiKey>> {
     let bot = bots::rules::find_with_key(tx, caller, params.bot_id)?;
     let row = bots::load(tx, bot.user_id)?

@@ -28,7 +28,7 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<Vec<BotRecord>>("realm_bots", &records)
 }
 
-/// State part `realm_embedded_bots`: bots that run inside the server. There are none.
+/// State part `realm_embedded_bots`: bots that run inside the server. Always empty.
 pub fn embedded_bots(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<[(); 0]>("realm_embedded_bots", &[])
 }

@@ -21,25 +21,26 @@ use std::sync::Arc;
 /// Parameters of `PATCH /bots/{bot_id}`.
 #[derive(Deserialize)]
 pub struct UpdateBotParams {
-    /// The bot, which the caller has to administer.
+    /// The bot to change: one of the caller, or for administrators any bot.
     bot_id: UserId,
-    /// The new display name. No other active user may have it.
+    /// The new display name, at most 100 characters. No other active user may have it or a similar one.
     full_name: Option<String>,
-    /// The new role. Only administrators may change it.
+    /// The new role: 400 for a member, 600 for a guest. Only administrators may change it.
     role: Option<Role>,
-    /// The new owner, an active person, who gets a message about it. The bot gets a new key, and leaves the private channels
-    /// that the new owner is not in; an outgoing webhook loses its URL.
+    /// The new owner, an active person, who gets a message about it. The bot gets a new key and leaves the private
+    /// channels that the new owner is not in; an outgoing webhook loses its URL.
     bot_owner_id: Option<UserId>,
-    /// Changes to the configuration of the integration. Other keys stay.
+    /// Changes to the configuration of the integration: an object of strings. Other keys keep their values.
     config_data: Option<BTreeMap<String, String>>,
-    /// The new http URL of an outgoing webhook.
+    /// The new `http` URL of an outgoing webhook, at most 2000 characters. `https` is refused.
     service_payload_url: Option<JsonOrText>,
-    /// The payload format of an outgoing webhook, applied together with `service_payload_url`.
+    /// The payload format of an outgoing webhook. 1: native (default), 2: Slack's. It applies only together with
+    /// `service_payload_url`.
     #[serde(default = "default_interface")]
     service_interface: i64,
-    /// The name of the bot's default channel to send to. Empty: none.
+    /// The name of the channel that the bot sends to by default; empty for none.
     default_sending_stream: Option<String>,
-    /// The name of the bot's default channel for events. Empty: none.
+    /// The name of the channel whose events the bot receives by default; empty for none.
     default_events_register_stream: Option<String>,
     /// True if the bot receives events of all public channels by default.
     default_all_public_streams: Option<bool>,
@@ -61,8 +62,8 @@ fn default_interface() -> i64 {
     bots::rules::INTERFACES[0]
 }
 
-/// `PATCH /bots/{bot_id}`: changes a bot, active or not. A multipart body may have a new avatar. Of the bot of an owner,
-/// administrators change only name, role and avatar.
+/// `PATCH /bots/{bot_id}`: changes a bot, active or not. A multipart body may have a new avatar as a file.
+/// Administrators can change only name, role and avatar of the bot of an owner.
 pub async fn update_bot(mut call: Call<User>, params: UpdateBotParams) -> ApiResult<Reply<UpdatedBot>> {
     let files = std::mem::take(&mut call.files);
     let image = avatar::from_files(&call.app, call.caller.user_id, files).await?;
@@ -77,17 +78,17 @@ pub async fn update_bot(mut call: Call<User>, params: UpdateBotParams) -> ApiRes
 pub struct UpdatedBot {
     /// The display name.
     full_name: String,
-    /// The image.
+    /// The URL of the bot's image.
     avatar_url: String,
-    /// The payload format as the request names it.
+    /// The value of `service_interface` in the request, or its default.
     service_interface: i64,
-    /// The URL that messages are posted to, if it changed.
+    /// The URL to which messages are posted; null if it did not change.
     service_payload_url: Option<String>,
-    /// The configuration of the integration, if it changed.
+    /// The configuration of the integration; null if it did not change.
     config_data: Option<Value>,
-    /// The bot's default channel to send to, if the caller can see it.
+    /// The name of the channel that the bot sends to by default; null for none, or if the caller cannot see it.
     default_sending_stream: Option<String>,
-    /// The bot's default channel for events, if the caller can see it.
+    /// The name of the channel whose events the bot receives by default; null for none, or if the caller cannot see it.
     default_events_register_stream: Option<String>,
     /// True if the bot receives events of all public channels by default.
     default_all_public_streams: bool,
@@ -221,7 +222,7 @@ fn change_service(tx: &mut Tx<'_>, bot: &UserRow, url: &str, interface: i64) -> 
 /// Parameters of `DELETE /bots/{bot_id}`.
 #[derive(Deserialize)]
 pub struct DeactivateBotParams {
-    /// The bot, which the caller has to administer.
+    /// The bot to deactivate: one of the caller, or for administrators any bot.
     bot_id: UserId,
 }
 

@@ -17,27 +17,28 @@ pub const MAX_ENTRIES: usize = 1000;
 pub struct AuditRecord {
     /// Identifies the entry. Later entries have greater ids.
     pub id: i64,
-    /// When it happened, in UNIX seconds; for repeated failures the last time.
+    /// UNIX seconds; for repeated failures, of the last time.
     pub time: i64,
     /// The author: the name of a user, or `command line`, `server`, or `anyone` for a client that is not logged in.
     pub actor: String,
-    /// The user who is the author.
+    /// The id of the user who is the author; null for other authors.
     pub actor_id: Option<UserId>,
     /// The kind of change: `login`, `role_changed` and others, listed in the page on monitoring.
     pub action: String,
-    /// The name of the object.
+    /// The name of the changed object.
     pub subject: String,
     /// The kind of object: `user`, `channel`, `group`, `message`, `setting` and others.
     pub subject_type: String,
     /// The object's id, if it has one.
     pub subject_id: Option<i64>,
-    /// The address that the request came from.
+    /// The IP address that the request came from; null if there was no request.
     pub address: Option<String>,
-    /// The value before the change, if there is one.
+    /// The value before the change; null if there is none.
     pub before: Value,
-    /// The value after the change, or facts about it.
+    /// The value after the change, or facts about it; null if there are none.
     pub after: Value,
-    /// Number of occurrences: more than one for failed logins and for authors with many entries.
+    /// Number of occurrences that the entry stands for: more than one for failed logins and for authors with many
+    /// entries.
     pub times: i64,
 }
 

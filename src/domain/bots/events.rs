@@ -15,7 +15,7 @@ use crate::types::{StreamId, UserId};
 use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
 
-/// `realm_bot`, `op: add`: a bot that the receivers can administer now.
+/// `realm_bot`, `op: add`: the receiver can administer a bot that is new, or that they could not administer before.
 #[derive(Serialize, Deserialize)]
 pub struct BotAdded {
     bot: BotRecord,
@@ -23,16 +23,16 @@ pub struct BotAdded {
 
 uniform_event!(BotAdded: "realm_bot", op "add", version 1);
 
-/// `realm_bot`, `op: update`: `user_id` and what is new.
+/// `realm_bot`, `op: update`: a property of a bot changed.
 #[derive(Serialize, Deserialize)]
 pub struct BotUpdated {
-    /// The bot, and what is new about it.
+    /// The bot's `user_id` and the changed member of its record.
     bot: ChangedBot,
 }
 
 #[derive(Serialize, Deserialize)]
 struct ChangedBot {
-    /// Identifies the bot.
+    /// The bot's user id.
     user_id: UserId,
     #[serde(flatten)]
     change: BotChange,
@@ -42,25 +42,23 @@ struct ChangedBot {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BotChange {
-    /// The key with which it authenticates.
+    /// The new API key.
     ApiKey(String),
-    /// The address of its image.
+    /// The new URL of the bot's image.
     AvatarUrl(String),
-    /// True if it receives events of all public channels by default.
+    /// True if the bot receives events of all public channels by default.
     DefaultAllPublicStreams(bool),
-    /// The name of its default channel for events; null if there is none, or if the reader
-    /// cannot see it.
+    /// The name of the channel whose events the bot receives by default; null for none, or if the reader cannot see it.
     DefaultEventsRegisterStream(Option<String>),
-    /// The name of its default channel to send to; null if there is none, or if the reader
-    /// cannot see it.
+    /// The name of the channel that the bot sends to by default; null for none, or if the reader cannot see it.
     DefaultSendingStream(Option<String>),
-    /// Its name.
+    /// The new display name.
     FullName(String),
-    /// True if it is in use.
+    /// False if the bot was deactivated.
     IsActive(bool),
-    /// The owner; null if there is none.
+    /// The user id of the new owner; null for none.
     OwnerId(Option<UserId>),
-    /// The service of an outgoing webhook.
+    /// The service of an outgoing webhook, at most one.
     Services(Vec<ServiceRecord>),
 }
 
@@ -78,10 +76,10 @@ impl BotChange {
     }
 }
 
-/// `realm_bot`, `op: delete`: a bot that the receivers can no longer administer.
+/// `realm_bot`, `op: delete`: the receiver can no longer administer a bot.
 #[derive(Serialize, Deserialize)]
 pub struct BotDeleted {
-    /// The bot that the receivers can no longer administer.
+    /// The bot.
     bot: DeletedBot,
 }
 
@@ -89,7 +87,7 @@ uniform_event!(BotDeleted: "realm_bot", op "delete", version 1);
 
 #[derive(Serialize, Deserialize)]
 struct DeletedBot {
-    /// Identifies the bot.
+    /// The bot's user id.
     user_id: UserId,
 }
 

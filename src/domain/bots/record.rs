@@ -8,39 +8,39 @@ use serde::{Deserialize, Serialize};
 /// A bot in `realm_bots` and in `realm_bot` events.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BotRecord {
-    /// The API email, with which it authenticates.
+    /// The API email, with which the bot authenticates.
     email: String,
-    /// Identifies the bot.
+    /// The bot's user id.
     user_id: UserId,
-    /// Its name.
+    /// The display name.
     full_name: String,
     /// 1 for a generic bot, 2 for an incoming webhook, 3 for an outgoing webhook, 4 for an embedded bot.
     bot_type: Option<BotType>,
-    /// True if its account is in use.
+    /// True unless the bot is deactivated.
     is_active: bool,
-    /// Absent if it was revoked. Also absent for administrators who are not owners, if an owner owns the bot.
+    /// The API key. Absent if it was revoked, and for administrators who are not owners if an owner owns the bot.
     #[serde(skip_serializing_if = "Option::is_none")]
     api_key: Option<String>,
-    /// The name of a channel; null if there is none, or if the reader cannot see it.
+    /// The name of the channel that the bot sends to by default; null for none, or if the reader cannot see it.
     default_sending_stream: Option<String>,
-    /// The name of a channel; null if there is none, or if the reader cannot see it.
+    /// The name of the channel whose events the bot receives by default; null for none, or if the reader cannot see it.
     default_events_register_stream: Option<String>,
-    /// True if it receives events of all public channels by default.
+    /// True if the bot receives events of all public channels by default.
     default_all_public_streams: bool,
-    /// The address of its image.
+    /// The URL of the bot's image.
     avatar_url: String,
-    /// The owner; null if there is none.
+    /// The user id of the owner; null if there is none.
     owner_id: Option<UserId>,
-    /// The service of an outgoing webhook; empty for other bots.
+    /// The service of an outgoing webhook, at most one; empty for other bots.
     services: Vec<ServiceRecord>,
 }
 
 /// The service of an outgoing webhook.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ServiceRecord {
-    /// The address to which messages are posted; empty after the bot was given to another owner.
+    /// The URL to which messages are posted; empty after the bot changed its owner.
     base_url: String,
-    /// The format of the requests: 1 for the native format, 2 for Slack's.
+    /// The payload format. 1: native, 2: Slack's.
     interface: i64,
     /// Sent with each request, so that the service can authenticate the server. Empty for administrators who are not owners, if
     /// an owner owns the bot.
@@ -85,21 +85,19 @@ pub struct OwnBotRecord {
     /// The API email. Absent in `POST /bots`.
     #[serde(skip_serializing_if = "Option::is_none")]
     username: Option<String>,
-    /// Absent in `POST /bots`.
+    /// The display name. Absent in `POST /bots`.
     #[serde(skip_serializing_if = "Option::is_none")]
     full_name: Option<String>,
-    /// The key with which it authenticates; absent if it was revoked.
+    /// The key with which the bot authenticates; absent if it was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     api_key: Option<String>,
-    /// The address of its image.
+    /// The URL of the bot's image.
     avatar_url: String,
-    /// The name of its default channel to send to; null if there is none, or if the reader
-    /// cannot see it.
+    /// The name of the channel that the bot sends to by default; null for none, or if the reader cannot see it.
     default_sending_stream: Option<String>,
-    /// The name of its default channel for events; null if there is none, or if the reader
-    /// cannot see it.
+    /// The name of the channel whose events the bot receives by default; null for none, or if the reader cannot see it.
     default_events_register_stream: Option<String>,
-    /// True if it receives events of all public channels by default.
+    /// True if the bot receives events of all public channels by default.
     default_all_public_streams: bool,
 }
 

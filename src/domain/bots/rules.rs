@@ -17,7 +17,7 @@ use rand::distr::Alphanumeric;
 use rusqlite::Connection;
 use serde_json::Value;
 
-/// The payload formats of outgoing webhooks: the published one, and one like another chat's.
+/// The payload formats of outgoing webhooks: native, and Slack's.
 pub const INTERFACES: [i64; 2] = [1, 2];
 
 /// Checks the limit on active bots of the quota owner of a user.

@@ -52,7 +52,7 @@ pub struct DefaultChannel {
 pub struct Service {
     /// The http or https URL.
     pub base_url: String,
-    /// The payload format. 1: the published one, 2: one like another chat's.
+    /// The payload format. 1: native, 2: Slack's.
     pub interface: i64,
     /// A secret in the payload by which the service recognizes this server.
     pub token: String,
