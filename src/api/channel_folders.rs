@@ -43,19 +43,19 @@ fn routes() -> Vec<Route> {
 /// Parameters of `GET /channel_folders`.
 #[derive(Deserialize)]
 pub struct ListParams {
-    /// Include archived folders.
+    /// True to include archived folders; false when absent.
     #[serde(default)]
     include_archived: bool,
 }
 
-/// The folders of channels.
+/// The reply to `GET /channel_folders`.
 #[derive(Serialize)]
 struct ChannelFolders {
-    /// In display order.
+    /// The folders, in display order.
     channel_folders: Vec<ChannelFolder>,
 }
 
-/// `GET /channel_folders`: the folders in display order.
+/// `GET /channel_folders`: lists the folders that channels are shown in, in display order.
 fn get_channel_folders(read: &Read<'_, User>, params: ListParams) -> ApiResult<Reply<ChannelFolders>> {
     let mut folders = channel_folders::all(read)?;
     folders.retain(|folder| params.include_archived || !folder.is_archived);
@@ -65,16 +65,16 @@ fn get_channel_folders(read: &Read<'_, User>, params: ListParams) -> ApiResult<R
 /// Parameters of `POST /channel_folders/create`.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// Unique among the folders that are not archived, regardless of case.
+    /// The name, 1 to 60 characters. Folders that are not archived have different names, regardless of case.
     name: BoundedText<MAX_CHANNEL_FOLDER_NAME_LENGTH>,
-    /// Markdown; may be empty.
+    /// The description in Markdown, at most 1024 characters. It may be empty.
     description: BoundedText<MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH>,
 }
 
 /// The reply to `POST /channel_folders/create`.
 #[derive(Serialize)]
 struct CreatedFolder {
-    /// The folder.
+    /// The id of the new folder.
     channel_folder_id: i64,
 }
 
@@ -117,11 +117,11 @@ async fn create_channel_folder(
 pub struct UpdateParams {
     /// The folder to change.
     channel_folder_id: i64,
-    /// Unique among the folders that are not archived, regardless of case.
+    /// The new name, 1 to 60 characters. Folders that are not archived have different names, regardless of case.
     name: Option<BoundedText<MAX_CHANNEL_FOLDER_NAME_LENGTH>>,
-    /// Markdown; may be empty.
+    /// The new description in Markdown, at most 1024 characters. It may be empty.
     description: Option<BoundedText<MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH>>,
-    /// True if the folder is archived. A folder with channels cannot be.
+    /// True to archive the folder, false to unarchive it. A folder with channels cannot be archived.
     is_archived: Option<bool>,
 }
 
@@ -179,11 +179,11 @@ fn update_folder(tx: &mut Tx<'_>, params: UpdateParams, rendered: Option<String>
 /// Parameters of `PATCH /channel_folders`.
 #[derive(Deserialize)]
 pub struct ReorderParams {
-    /// The ids of all folders, in the new order.
+    /// The ids of all folders, in the new order. A missing id is an error; unknown ids are ignored.
     order: Order,
 }
 
-/// `PATCH /channel_folders`: changes the display order.
+/// `PATCH /channel_folders`: changes the display order of the folders.
 fn reorder_channel_folders(
     tx: &mut Tx<'_>,
     _caller: &Administrator,
@@ -222,7 +222,7 @@ fn check_is_free(connection: &Connection, name: &str, except: Option<i64>) -> Ap
     Ok(())
 }
 
-/// `channel_folder`, `op: add`.
+/// `channel_folder`, `op: add`: a folder was created.
 #[derive(Serialize, Deserialize)]
 pub struct FolderAdded {
     channel_folder: ChannelFolder,
@@ -230,12 +230,12 @@ pub struct FolderAdded {
 
 uniform_event!(FolderAdded: "channel_folder", op "add", version 1);
 
-/// `channel_folder`, `op: update`.
+/// `channel_folder`, `op: update`: a property of a folder changed.
 #[derive(Serialize, Deserialize)]
 pub struct FolderUpdated {
-    /// The folder that changed.
+    /// The id of the folder.
     channel_folder_id: i64,
-    /// The changed members.
+    /// The changed members of its record.
     data: FolderChange,
 }
 
@@ -250,16 +250,16 @@ enum FolderChange {
     /// The description.
     #[serde(untagged)]
     Description {
-        /// Markdown.
+        /// The new description in Markdown.
         description: String,
-        /// The description as HTML.
+        /// The new description as HTML.
         rendered_description: String,
     },
 }
 
 uniform_event!(FolderUpdated: "channel_folder", op "update", version 1);
 
-/// `channel_folder`, `op: reorder` (feature level 418).
+/// `channel_folder`, `op: reorder`: the display order of the folders changed (feature level 418).
 #[derive(Serialize, Deserialize)]
 pub struct FoldersReordered {
     /// The ids of all folders, in display order.
@@ -287,7 +287,8 @@ fn emit_reordered(tx: &mut Tx<'_>) -> ApiResult<()> {
     Ok(())
 }
 
-/// `channel_folders` of `POST /register`: all folders, including archived ones.
+/// `channel_folders` of `POST /register`: all folders, including archived ones, in display order. Visitors receive the
+/// folders of the channels that they can see.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let mut folders = channel_folders::all(request.connection)?;
     if request.caller.is_visitor() {

@@ -14,22 +14,27 @@ use serde::Deserialize;
 /// Parameters of a new channel (spec, "subscribe users to channels"). They do not apply to existing channels.
 #[derive(Clone, Debug, Deserialize)]
 pub struct NewChannelParams {
-    /// True if the channel is private.
+    /// True if the new channels are private; false by default.
     #[serde(default)]
     invite_only: bool,
-    /// True if it can be read without an account.
+    /// True if the new channels can be read without an account; false by default. Requires
+    /// `can_create_web_public_channel_group`, and excludes `invite_only`.
     #[serde(default)]
     is_web_public: bool,
-    /// True if new users are subscribed; administrators only.
+    /// True if new users are subscribed to the channels; false by default. Only for administrators, and not for private
+    /// channels.
     #[serde(default)]
     is_default_stream: bool,
-    /// True if subscribers of a private channel can read messages that were sent before they subscribed.
+    /// True if subscribers of a private channel can read messages that were sent before they subscribed; false by
+    /// default. The history of other channels is always readable.
     history_public_to_subscribers: Option<bool>,
-    /// Days, `realm_default` or `unlimited`; owners only.
+    /// The number of days for which messages are kept, `unlimited`, or `realm_default`, which is the default. Only
+    /// owners may use other values.
     message_retention_days: Option<JsonOrText>,
-    /// True if the empty topic may be used.
+    /// The rule for messages in the empty topic. `inherit`, the default, stands for the organization's rule. Other
+    /// values require `can_set_topics_policy_group`.
     topics_policy: Option<TopicsPolicy>,
-    /// The folder to show it in.
+    /// The id of the folder to show the channels in, which must not be archived; by default none.
     folder_id: Option<i64>,
 }
 

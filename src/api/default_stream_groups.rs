@@ -39,15 +39,16 @@ fn routes() -> Vec<Route> {
 /// Parameters of `POST /default_stream_groups/create`.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// Unique, at most 60 characters.
+    /// The name of the group, 1 to 60 characters. No other group may have it.
     group_name: String,
-    /// Plain text.
+    /// The description as plain text, at most 1024 characters.
     description: BoundedText<MAX_DEFAULT_STREAM_GROUP_DESCRIPTION_LENGTH>,
-    /// The channels, by name.
+    /// The names of its channels, at most 500. The caller must be able to read them. A channel that is a default
+    /// channel is refused.
     stream_names: Vec<String>,
 }
 
-/// `POST /default_stream_groups/create`.
+/// `POST /default_stream_groups/create`: creates a default channel group. Only for administrators.
 fn create(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Reply> {
     access::permissions::require_default_channels(caller)?;
     let streams = find_streams(tx, caller, &params.stream_names)?;
@@ -79,13 +80,13 @@ fn subject(group_id: i64, name: &str) -> Subject {
 pub struct UpdateParams {
     /// The group to change.
     group_id: i64,
-    /// Unique, at most 60 characters.
+    /// The new name, 1 to 60 characters. No other group may have it.
     new_group_name: Option<String>,
-    /// Plain text.
+    /// The new description as plain text, at most 1024 characters.
     new_description: Option<BoundedText<MAX_DEFAULT_STREAM_GROUP_DESCRIPTION_LENGTH>>,
 }
 
-/// `PATCH /default_stream_groups/{group_id}`: either part, or both.
+/// `PATCH /default_stream_groups/{group_id}`: changes name, description, or both. Only for administrators.
 fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult<Reply> {
     access::permissions::require_default_channels(caller)?;
     let is_empty = |text: Option<&str>| text.is_none_or(str::is_empty);
@@ -120,7 +121,7 @@ pub struct RemoveParams {
     group_id: i64,
 }
 
-/// `DELETE /default_stream_groups/{group_id}`: deletes a group, but not its channels.
+/// `DELETE /default_stream_groups/{group_id}`: deletes a group, but not its channels. Only for administrators.
 fn remove(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
     access::permissions::require_default_channels(caller)?;
     let group = find(tx, params.group_id)?;
@@ -138,11 +139,12 @@ pub struct StreamsParams {
     group_id: i64,
     /// `add` or `remove`.
     op: String,
-    /// The channels, by name.
+    /// The names of the channels to add or remove, at most 500.
     stream_names: Vec<String>,
 }
 
-/// `PATCH /default_stream_groups/{group_id}/streams`: all of the channels, or none.
+/// `PATCH /default_stream_groups/{group_id}/streams`: adds channels to a group or removes them, all or none. Only for
+/// administrators.
 fn update_streams(tx: &mut Tx<'_>, caller: &User, params: StreamsParams) -> ApiResult<Reply> {
     access::permissions::require_default_channels(caller)?;
     let group = find(tx, params.group_id)?;
@@ -182,7 +184,8 @@ fn update_streams(tx: &mut Tx<'_>, caller: &User, params: StreamsParams) -> ApiR
     Ok(Reply::ok())
 }
 
-/// `realm_default_stream_groups` of `POST /register`; empty for guests.
+/// `realm_default_stream_groups` of `POST /register`: the groups of channels that new users can choose, by name. Empty
+/// for guests.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let groups = if request.caller.is_guest() { Vec::new() } else { list(request.connection)? };
     state.set::<Vec<GroupRecord>>("realm_default_stream_groups", &groups)

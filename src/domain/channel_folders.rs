@@ -5,24 +5,24 @@ use crate::types::{UserId, fold};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 
-/// A folder on the wire, in lists, events and the state.
+/// A folder that channels are shown in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelFolder {
     /// Identifies the folder.
     pub id: i64,
     /// Unique among the folders that are not archived, regardless of case.
     pub name: String,
-    /// Markdown.
+    /// The description in Markdown; may be empty.
     pub description: String,
     /// The description as HTML.
     pub rendered_description: String,
-    /// UNIX seconds.
+    /// When the folder was created, in UNIX seconds.
     pub date_created: i64,
-    /// The user who created it.
+    /// The id of the user who created the folder; null if unknown.
     pub creator_id: Option<UserId>,
-    /// Folders are shown in ascending order.
+    /// The position: folders are shown in ascending order.
     pub order: i64,
-    /// An archived folder has no channels, and gets none.
+    /// True if the folder is archived. Such a folder has no channels, and none can be put into it.
     pub is_archived: bool,
 }
 

@@ -18,15 +18,15 @@ use std::collections::HashMap;
 /// Parameters of `POST /channels/create`, beside those of a new channel.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// Unique among the channels, regardless of case; at most 60 characters.
+    /// The name, 1 to 60 characters. Channels have different names, regardless of case.
     name: String,
-    /// Markdown, one line.
+    /// The description in Markdown, at most 1024 characters; empty by default. Line breaks become spaces.
     #[serde(default)]
     description: BoundedText<MAX_STREAM_DESCRIPTION_LENGTH>,
-    /// The users to subscribe; may be empty.
+    /// The ids of the users to subscribe; by default none.
     #[serde(default)]
     subscribers: Vec<UserId>,
-    /// True if the notification bot announces the channel.
+    /// True if the notification bot announces the channel; false by default.
     #[serde(default)]
     announce: bool,
 }
@@ -34,11 +34,11 @@ pub struct CreateParams {
 /// The reply to `POST /channels/create`.
 #[derive(Serialize)]
 pub struct CreatedChannel {
-    /// The channel.
+    /// The id of the new channel.
     pub id: StreamId,
 }
 
-/// `POST /channels/create`: creates a channel and returns its `id`.
+/// `POST /channels/create`: creates a channel with its first subscribers, and returns its id.
 pub async fn create(
     call: Call<User>,
     Params2(params, creation): Params2<CreateParams, CreationParams>,

@@ -11,11 +11,11 @@ use serde_json::json;
 /// Parameters of `POST /default_streams` and `DELETE /default_streams`.
 #[derive(Deserialize)]
 pub struct DefaultStreamParams {
-    /// The channel to add or remove.
+    /// The channel. A private or archived one cannot be added.
     stream_id: StreamId,
 }
 
-/// `POST /default_streams`: new users will be subscribed to the channel.
+/// `POST /default_streams`: adds a channel to the default channels, to which new users are subscribed.
 pub fn add(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiResult<Reply> {
     access::permissions::require_default_channels(caller)?;
     let stream = access::channels::find_for_metadata(tx.ctx(caller), params.stream_id)?;
@@ -29,7 +29,7 @@ pub fn add(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiRe
     Ok(Reply::ok())
 }
 
-/// `DELETE /default_streams`: new users will not be subscribed to the channel.
+/// `DELETE /default_streams`: removes a channel from the default channels, to which new users are subscribed.
 pub fn remove(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiResult<Reply> {
     access::permissions::require_default_channels(caller)?;
     let stream = access::channels::find_for_metadata(tx.ctx(caller), params.stream_id)?;

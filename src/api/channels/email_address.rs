@@ -12,18 +12,20 @@ use serde::{Deserialize, Serialize};
 pub struct EmailParams {
     /// A channel whose messages the caller may read.
     stream_id: StreamId,
-    /// The sender of the messages: the caller, a bot of theirs, or the gateway's bot, which is the default.
+    /// The id of the sender of the messages: the caller, a bot of the caller, or the email gateway's bot, which is the
+    /// default.
     sender_id: Option<UserId>,
 }
 
 /// The email address of a channel.
 #[derive(Serialize)]
 pub struct EmailAddress {
-    /// The address, which is secret; empty if the server receives no mail.
+    /// The address, which is a secret; empty if the server receives no mail.
     pub email: String,
 }
 
-/// `GET /streams/{stream_id}/email_address`: returns the caller's address of a channel, and makes it on the first request.
+/// `GET /streams/{stream_id}/email_address`: returns the caller's address to send email to a channel. It is created at
+/// the first request.
 pub async fn email_address(call: Call<User>, params: EmailParams) -> ApiResult<Reply<EmailAddress>> {
     let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
     let found = call.app.readers.read(move |snapshot| Found::load(Ctx::new(snapshot, &caller, now), &params));

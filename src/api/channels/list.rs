@@ -13,23 +13,23 @@ use std::collections::HashSet;
 #[derive(Deserialize)]
 #[serde(default)]
 pub struct StreamsParams {
-    /// Include public channels, unless the caller is a guest. True by default.
+    /// True to include public channels, except for guests. True by default.
     include_public: bool,
-    /// Include channels that can be read without an account.
+    /// True to include channels that can be read without an account. False by default.
     include_web_public: bool,
-    /// Include channels that the caller is subscribed to. True by default.
+    /// True to include channels that the caller is subscribed to. True by default.
     include_subscribed: bool,
-    /// Leave out archived channels. True by default.
+    /// True to leave out archived channels. True by default.
     exclude_archived: bool,
-    /// Include all channels whose metadata the caller may see.
+    /// True to include all channels whose metadata the caller may see. False by default.
     include_all: bool,
-    /// Deprecated name of `include_all`; administrators only.
+    /// Deprecated name of `include_all`; only for administrators.
     include_all_active: bool,
-    /// Include the default channels, and add `is_default` to each channel.
+    /// True to include the default channels, and to add `is_default` to each channel. False by default.
     include_default: bool,
-    /// For a bot: include channels that its owner is subscribed to.
+    /// For bots: true to include channels that the bot's owner is subscribed to. False by default.
     include_owner_subscribed: bool,
-    /// Include channels whose messages the caller may read.
+    /// True to include channels whose messages the caller may read. False by default.
     include_can_access_content: bool,
 }
 
@@ -52,11 +52,11 @@ impl Default for StreamsParams {
 /// The reply to `GET /streams`.
 #[derive(Serialize)]
 pub struct Channels {
-    /// By name.
+    /// The channels, by name.
     pub streams: Vec<ChannelRecord>,
 }
 
-/// `GET /streams`: the channels that match any of the filters, by name.
+/// `GET /streams`: lists the channels that match any of the filters, by name.
 pub fn streams(read: &Read<'_, User>, params: StreamsParams) -> ApiResult<Reply<Channels>> {
     if params.include_all_active && !read.caller.role.is_administrator() {
         return Err(ApiError::bad_request("User not authorized for this query"));
@@ -154,7 +154,7 @@ pub struct OneChannel {
     pub stream: ChannelRecord,
 }
 
-/// `GET /streams/{stream_id}`: one channel.
+/// `GET /streams/{stream_id}`: returns one channel.
 pub fn stream(read: &Read<'_, User>, params: StreamParams) -> ApiResult<Reply<OneChannel>> {
     let now = read.app.clock.seconds();
     let stream = access::channels::find_for_metadata(read.ctx(), params.stream_id)?;
@@ -164,18 +164,18 @@ pub fn stream(read: &Read<'_, User>, params: StreamParams) -> ApiResult<Reply<On
 /// Parameters of `GET /get_stream_id`.
 #[derive(Deserialize)]
 pub struct StreamIdParams {
-    /// The channel's name, regardless of case.
+    /// The channel's name; upper and lower case are the same.
     stream: String,
 }
 
 /// The reply to `GET /get_stream_id`.
 #[derive(Serialize)]
 pub struct ChannelId {
-    /// The channel.
+    /// The id of the channel.
     pub stream_id: StreamId,
 }
 
-/// `GET /get_stream_id`: the id of a channel that the caller may read and that is not archived.
+/// `GET /get_stream_id`: returns the id of a channel that the caller may read and that is not archived.
 pub fn stream_id(read: &Read<'_, User>, params: StreamIdParams) -> ApiResult<Reply<ChannelId>> {
     let found = channels::by_name(read, &params.stream)?.filter(|stream| !stream.is_archived);
     if let Some(stream) = found

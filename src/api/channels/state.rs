@@ -7,8 +7,8 @@ use crate::domain::channels::record::{ChannelRecord, Records};
 use crate::error::ApiResult;
 use crate::types::StreamId;
 
-/// `streams` in the answer of `POST /register`: every channel that the caller can see, in the order of names. Visitors
-/// have only `subscriptions`, as published.
+/// `streams` of `POST /register`: all channels that the caller can see, by name. Absent for visitors, whose channels
+/// are in `subscriptions`.
 pub fn streams(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     if request.caller.is_visitor() {
         return Ok(());
@@ -25,7 +25,8 @@ pub fn streams(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<Vec<ChannelRecord>>("streams", &streams)
 }
 
-/// `realm_default_streams` in the answer of `POST /register`; guests have none.
+/// `realm_default_streams` of `POST /register`: the ids of the channels to which new users are subscribed. Empty for
+/// guests.
 pub fn default_streams(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let ids =
         if request.caller.is_guest() { Vec::new() } else { channels::default_streams(request.connection)? };

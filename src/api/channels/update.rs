@@ -31,27 +31,30 @@ use teamchat_markdown::Words;
 /// Parameters of `PATCH /streams/{stream_id}`, beside the group settings. Absent properties do not change.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// A channel that the caller may administer.
+    /// The channel to change. The caller must be able to administer it.
     stream_id: StreamId,
-    /// Markdown, one line.
+    /// The new description in Markdown, at most 1024 characters. Line breaks become spaces.
     description: Option<BoundedText<MAX_STREAM_DESCRIPTION_LENGTH>>,
-    /// Unique among the channels, regardless of case; at most 60 characters.
+    /// The new name, 1 to 60 characters. Channels have different names, regardless of case.
     new_name: Option<String>,
-    /// True if the channel is private.
+    /// True to make the channel private, false to make it public. A private channel then hides earlier messages from
+    /// new subscribers, unless `history_public_to_subscribers` is true.
     is_private: Option<bool>,
-    /// True if it can be read without an account.
+    /// True to let people read the channel without an account. A private channel cannot be web-public.
     is_web_public: Option<bool>,
-    /// True if subscribers can read messages that were sent before they subscribed.
+    /// True if subscribers can read messages that were sent before they subscribed. Can be false only for private
+    /// channels.
     history_public_to_subscribers: Option<bool>,
-    /// True if new users are subscribed; administrators only.
+    /// True if new users are subscribed to the channel. Only for administrators, and not for private channels.
     is_default_stream: Option<bool>,
-    /// Days, `realm_default` or `unlimited`; owners only.
+    /// The number of days for which messages are kept, `unlimited`, or `realm_default`. Only for owners.
     message_retention_days: Option<JsonOrText>,
-    /// `false` unarchives the channel (feature level 388). `true` does nothing: archiving has its own endpoint.
+    /// False to unarchive the channel (feature level 388). True does nothing: `DELETE /streams/{stream_id}` archives.
     is_archived: Option<bool>,
-    /// True if the empty topic may be used.
+    /// The rule for messages in the empty topic. Requires `can_set_topics_policy_group`. `empty_topic_only` is refused
+    /// while there are other topics.
     topics_policy: Option<TopicsPolicy>,
-    /// The folder to show it in; null for none.
+    /// The id of the folder to show the channel in, which must not be archived; null for none.
     #[serde(default, deserialize_with = "nullable")]
     folder_id: Option<Option<i64>>,
 }
@@ -62,7 +65,7 @@ type GroupChanges = PermissionParams<StreamSetting, SettingChange>;
 /// A description in Markdown and in HTML.
 type RenderedDescription = (String, String);
 
-/// `PATCH /streams/{stream_id}`: changes a channel.
+/// `PATCH /streams/{stream_id}`: changes the given properties and permissions of a channel, all or none.
 pub async fn update(
     call: Call<User>,
     Params2(params, groups): Params2<UpdateParams, GroupChanges>,

@@ -8,20 +8,20 @@ use crate::types::StreamId;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-/// A group on the wire.
+/// A default channel group: channels that new users can choose when they join.
 #[derive(Serialize, Deserialize)]
 pub struct GroupRecord {
-    /// Unique among the groups.
+    /// The name, unique among the groups.
     pub name: String,
     /// Identifies the group.
     pub id: i64,
-    /// Plain text.
+    /// The description as plain text.
     pub description: String,
-    /// Ids, ascending.
+    /// The ids of its channels, ascending.
     pub streams: Vec<StreamId>,
 }
 
-/// `default_stream_groups`: all of them, whatever changed.
+/// `default_stream_groups`: a group changed. The event has all groups.
 #[derive(Serialize, Deserialize)]
 pub struct GroupsChanged {
     default_stream_groups: Vec<GroupRecord>,

@@ -32,7 +32,7 @@ impl ChannelRouting {
     }
 }
 
-/// `stream`, `op: create`: a channel was created, or became visible.
+/// `stream`, `op: create`: a channel was created or became visible to the receiver.
 #[derive(Serialize, Deserialize)]
 pub struct StreamCreated {
     streams: [Arc<ChannelRecord>; 1],
@@ -51,12 +51,12 @@ uniform_event!(
     StreamCreated: "stream", op "create", version 1, routing ChannelRouting, if ChannelRouting::reaches
 );
 
-/// `stream`, `op: update`: a property changed.
+/// `stream`, `op: update`: a property of a channel changed.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct StreamUpdated {
-    /// The channel.
+    /// The id of the channel.
     stream_id: StreamId,
-    /// The name, before the change if that is what changed.
+    /// The name of the channel, before the change if the name changed.
     name: String,
     #[serde(flatten)]
     change: StreamChange,
@@ -68,28 +68,28 @@ pub struct StreamUpdated {
 pub enum StreamChange {
     /// The description.
     Description {
-        /// Markdown.
+        /// The new description in Markdown.
         value: String,
-        /// The description as HTML.
+        /// The new description as HTML.
         rendered_description: String,
     },
     /// The oldest message.
     FirstMessageId {
-        /// Null if there is none.
+        /// The id of the oldest message; null if there is none.
         value: Option<MessageId>,
     },
     /// The folder.
     FolderId {
-        /// Null for none.
+        /// The id of the folder that the channel is shown in; null for none.
         value: Option<i64>,
     },
     /// Privacy of the channel.
     InviteOnly {
-        /// True if the channel is private.
+        /// True if the channel is private now.
         value: bool,
         /// True if subscribers can read messages that were sent before they subscribed.
         history_public_to_subscribers: bool,
-        /// True if it can be read without an account.
+        /// True if the channel can be read without an account.
         is_web_public: bool,
     },
     /// Deprecated; follows from `can_send_message_group`.
@@ -99,40 +99,40 @@ pub enum StreamChange {
     },
     /// Archiving of the channel.
     IsArchived {
-        /// Nothing can be sent to an archived channel.
+        /// True if the channel is archived: no message can be sent to it.
         value: bool,
     },
     /// Recent activity.
     IsRecentlyActive {
-        /// False if nothing was sent for half a year.
+        /// True if the channel or its newest message is less than 180 days old.
         value: bool,
     },
     /// Retention of messages.
     MessageRetentionDays {
-        /// Days; -1 for unlimited, null for the setting of the organization.
+        /// Days for which messages are kept; -1 for unlimited, null for the setting of the organization.
         value: Option<i64>,
     },
     /// The name.
     Name {
-        /// The new one.
+        /// The new name.
         value: String,
     },
     /// Deprecated; follows from `can_send_message_group`.
     StreamPostPolicy {
-        /// The users who may post: 1 for everyone, 2 for administrators, 3 for full members, 4 for moderators.
+        /// The users who may post: 1 for all, 2 for administrators, 3 for full members, 4 for moderators.
         value: i64,
     },
-    /// The policy on topics.
+    /// The rule for messages in the empty topic.
     TopicsPolicy {
-        /// True if the empty topic may be used.
+        /// The new rule; `inherit` stands for the organization's.
         value: TopicsPolicy,
     },
     /// A permission.
     #[serde(untagged)]
     Permission {
-        /// Its name.
+        /// The name of the permission.
         property: StreamSetting,
-        /// The group that has the permission.
+        /// The group that has the permission now.
         value: GroupSetting,
     },
 }
@@ -211,18 +211,18 @@ impl Event for StreamUpdated {
     }
 }
 
-/// `stream`, `op: delete`: a channel can no longer be seen.
+/// `stream`, `op: delete`: the receiver can no longer see a channel.
 #[derive(Serialize, Deserialize)]
 pub struct StreamDeleted {
-    /// Deprecated: objects with only the id.
+    /// Deprecated: a list of objects with only the id of the channel.
     streams: [DeletedStream; 1],
-    /// The channel.
+    /// The id of the channel, in a list.
     stream_ids: [StreamId; 1],
 }
 
 #[derive(Serialize, Deserialize)]
 struct DeletedStream {
-    /// The channel.
+    /// The id of the channel.
     stream_id: StreamId,
 }
 
@@ -241,10 +241,10 @@ uniform_event!(
     StreamDeleted: "stream", op "delete", version 1, routing ChannelRouting, if ChannelRouting::reaches
 );
 
-/// `default_streams`: which channels new users are subscribed to.
+/// `default_streams`: the channels to which new users are subscribed changed.
 #[derive(Serialize, Deserialize)]
 pub struct DefaultStreams {
-    /// All channels to which new users are subscribed.
+    /// The ids of all channels to which new users are subscribed.
     default_streams: Vec<StreamId>,
 }
 
@@ -266,14 +266,14 @@ pub fn emit_default_streams_to(tx: &mut Tx<'_>, user_id: UserId, role: Role) -> 
     Ok(())
 }
 
-/// `subscription`, `op: peer_add` and `peer_remove`: others came to channels or left them.
+/// `subscription`, `op: peer_add` and `peer_remove`: other users were subscribed to channels or unsubscribed from them.
 #[derive(Serialize, Deserialize)]
 pub struct PeersChanged {
     /// `peer_add` or `peer_remove`.
     op: Cow<'static, str>,
-    /// The channels.
+    /// The ids of the channels.
     stream_ids: Vec<StreamId>,
-    /// The users who came or went, in each of the channels.
+    /// The ids of the users, each of whom was subscribed to or unsubscribed from each channel.
     user_ids: Vec<u32>,
 }
 

@@ -15,47 +15,49 @@ use std::collections::HashMap;
 /// A channel in lists, events and replies. Subscriptions include these members too.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChannelRecord {
-    /// Identifies the channel.
+    /// The channel's id.
     pub stream_id: StreamId,
-    /// Unique among the channels, regardless of case.
+    /// The name, at most 60 characters. Channels have different names, regardless of case.
     name: String,
-    /// Clients without the `archived_channels` capability do not get archived channels.
+    /// True if the channel is archived. Clients without the `archived_channels` capability do not receive archived
+    /// channels in `POST /register` and in events.
     pub is_archived: bool,
-    /// The purpose of the channel, in Markdown, one line.
+    /// The description in Markdown, one line.
     description: String,
     /// The description as HTML.
     rendered_description: String,
-    /// When it was created, in UNIX seconds.
+    /// When the channel was created, in UNIX seconds.
     date_created: i64,
-    /// The user who created it; null if unknown.
+    /// The id of the user who created the channel; null if unknown.
     creator_id: Option<UserId>,
     /// True if the channel is private.
     invite_only: bool,
-    /// True if it can be read without an account.
+    /// True if the channel can be read without an account.
     is_web_public: bool,
-    /// Deprecated; follows from `can_send_message_group`.
+    /// Deprecated, follows from `can_send_message_group`: 1 if all users may post, 2 for administrators, 3 for full
+    /// members, 4 for moderators.
     stream_post_policy: i64,
-    /// Deprecated; follows from `can_send_message_group`.
+    /// Deprecated, follows from `can_send_message_group`: true if only administrators may post.
     is_announcement_only: bool,
     /// Days for which messages are kept; -1 for unlimited, null for the setting of the organization.
     message_retention_days: Option<i64>,
     /// True if subscribers can read messages that were sent before they subscribed.
     history_public_to_subscribers: bool,
-    /// True if the empty topic may be used.
+    /// The rule for messages in the empty topic; `inherit` stands for the organization's.
     topics_policy: TopicsPolicy,
-    /// The oldest message; null if there is none.
+    /// The id of the oldest message; null if there is none.
     first_message_id: Option<MessageId>,
-    /// The folder that it is shown in; null for none.
+    /// The id of the folder that the channel is shown in; null for none.
     folder_id: Option<i64>,
-    /// True if it has messages of the last half year, or is younger than that.
+    /// True if the channel or its newest message is less than 180 days old.
     is_recently_active: bool,
     #[serde(flatten)]
     settings: Settings,
-    /// The number of subscribers whose accounts are in use.
+    /// The number of subscribers with active accounts.
     subscriber_count: i64,
-    /// Messages per week, on average over four weeks; null for a channel younger than a week.
+    /// The average number of messages per week in the last 28 days, rounded; null for a channel younger than a week.
     stream_weekly_traffic: Option<i64>,
-    /// Only in `GET /streams` with `include_default`.
+    /// True if new users are subscribed to the channel. Only in `GET /streams` with `include_default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_default: Option<bool>,
 }
