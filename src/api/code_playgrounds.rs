@@ -28,20 +28,20 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// A playground on the wire.
+/// A playground: an external site that can run the code of a code block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Playground {
     /// Identifies the playground.
     id: i64,
-    /// The name that people choose it by.
+    /// The name, by which people choose among the playgrounds of a language.
     name: String,
-    /// The language of its code, which need not be one with syntax highlighting.
+    /// The language of the code blocks that it is for, as code fences name it.
     pygments_language: String,
-    /// RFC 6570, with the one variable `code`.
+    /// The URL of the site with the code: a template (RFC 6570) with the one variable `code`.
     url_template: String,
 }
 
-/// `realm_playgrounds`: all of them, whatever has changed.
+/// `realm_playgrounds`: a playground was added or removed. The event has all of them.
 #[derive(Serialize, Deserialize)]
 pub struct PlaygroundsChanged {
     realm_playgrounds: Vec<Playground>,
@@ -52,22 +52,24 @@ uniform_event!(PlaygroundsChanged: "realm_playgrounds", version 1);
 /// Parameters of `POST /realm/playgrounds`.
 #[derive(Deserialize)]
 pub struct AddParams {
-    /// The name that people choose it by.
+    /// The name, at most 100 characters. It is unique among the playgrounds of the language.
     name: Trimmed<MAX_PLAYGROUND_NAME_LENGTH>,
-    /// The language of its code.
+    /// The language of the code blocks that it is for, at most 40 characters. It need not be one with syntax
+    /// highlighting.
     pygments_language: Trimmed<MAX_CODE_LANGUAGE_LENGTH>,
-    /// RFC 6570, with the one variable `code`.
+    /// The URL of the site with the code: an http or https template (RFC 6570) with the one variable `code`, at most
+    /// 2000 characters.
     url_template: Trimmed<MAX_URL_TEMPLATE_LENGTH>,
 }
 
 /// The reply to `POST /realm/playgrounds`.
 #[derive(Serialize)]
 struct AddedPlayground {
-    /// The playground.
+    /// The id of the new playground.
     id: i64,
 }
 
-/// `POST /realm/playgrounds`.
+/// `POST /realm/playgrounds`: adds a playground, a site that can run the code of code blocks.
 fn add_playground(
     tx: &mut Tx<'_>,
     _caller: &Administrator,
@@ -98,11 +100,11 @@ fn add_playground(
 /// Parameters of `DELETE /realm/playgrounds/{playground_id}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// The playground to remove.
+    /// The id of the playground.
     playground_id: i64,
 }
 
-/// `DELETE /realm/playgrounds/{playground_id}`.
+/// `DELETE /realm/playgrounds/{playground_id}`: removes a playground.
 fn remove_playground(tx: &mut Tx<'_>, _caller: &Administrator, params: RemoveParams) -> ApiResult<Reply> {
     let removed =
         tx.prepare_cached("DELETE FROM code_playground WHERE id = ?1")?.execute([params.playground_id])?;
@@ -114,7 +116,7 @@ fn remove_playground(tx: &mut Tx<'_>, _caller: &Administrator, params: RemovePar
     Ok(Reply::ok())
 }
 
-/// `realm_playgrounds` of `POST /register`.
+/// `realm_playgrounds` of `POST /register`: all playgrounds, the oldest first.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<Vec<Playground>>("realm_playgrounds", &all(request.connection)?)
 }

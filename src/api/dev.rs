@@ -31,22 +31,22 @@ fn check_enabled(options: &Options, info: &RequestInfo) -> ApiResult<()> {
 /// Parameters of `POST /dev_fetch_api_key`.
 #[derive(Deserialize)]
 pub struct DevLoginParams {
-    /// The real email, in any case.
+    /// The real email of a user; upper and lower case are the same.
     username: String,
 }
 
 /// The reply to `POST /dev_fetch_api_key`.
 #[derive(Serialize)]
 struct NewApiKey {
-    /// A new key.
+    /// A new API key of the user.
     api_key: String,
-    /// The real email of its user.
+    /// The real email of the user.
     email: String,
-    /// Its user.
+    /// The user's id.
     user_id: UserId,
 }
 
-/// `POST /dev_fetch_api_key`: returns a new key of any user.
+/// `POST /dev_fetch_api_key`: returns a new API key of any user, without a password. Only in development.
 async fn dev_fetch_api_key(call: Call<Anyone>, params: DevLoginParams) -> ApiResult<Reply<NewApiKey>> {
     check_enabled(&call.app.options, &call.info)?;
     let client = call.info.client.clone();
@@ -68,24 +68,24 @@ async fn dev_fetch_api_key(call: Call<Anyone>, params: DevLoginParams) -> ApiRes
 /// The reply to `GET /dev_list_users`.
 #[derive(Serialize)]
 struct Logins {
-    /// Administrators.
+    /// Active administrators.
     direct_admins: Vec<Login>,
-    /// All others.
+    /// All other active people.
     direct_users: Vec<Login>,
 }
 
-/// A user who can log in.
+/// A user who can log in in development.
 #[derive(Serialize)]
 struct Login {
-    /// The real email.
+    /// The user's real email.
     email: String,
     /// The deprecated name of `realm_url`.
     realm_uri: String,
-    /// The address of the server.
+    /// The URL of the organization.
     realm_url: String,
 }
 
-/// `GET /dev_list_users`: lists the people who can log in, administrators apart.
+/// `GET /dev_list_users`: lists the people who can log in, administrators apart. Only in development.
 fn dev_list_users(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply<Logins>> {
     check_enabled(&read.app.options, read.info)?;
     let people = users::all(read)?.into_iter().filter(|user| user.is_active && !user.is_bot());

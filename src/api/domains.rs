@@ -30,11 +30,12 @@ fn routes() -> Vec<Route> {
 /// The reply to `GET /realm/domains`.
 #[derive(Serialize)]
 struct Domains {
-    /// The oldest first.
+    /// The domains, the oldest first.
     domains: Vec<RealmDomain>,
 }
 
-/// `GET /realm/domains`: lists all domains, the oldest first.
+/// `GET /realm/domains`: lists the email domains that may join while the organization is restricted to domains, the
+/// oldest first.
 fn get_domains(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Domains>> {
     Reply::data(&Domains { domains: allowed_domains::list(read)? })
 }
@@ -42,20 +43,20 @@ fn get_domains(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Doma
 /// Parameters of `POST /realm/domains`.
 #[derive(Deserialize)]
 pub struct AddParams {
-    /// The domain. Case and surrounding white space are ignored.
+    /// The email domain, such as `example.com`. Case and surrounding white space are ignored.
     domain: String,
-    /// True if emails of its subdomains may join too.
+    /// True if emails of subdomains may join too.
     allow_subdomains: bool,
 }
 
 /// The reply to `POST /realm/domains`.
 #[derive(Serialize)]
 struct NewDomain {
-    /// The id and the domain.
+    /// A list of the id of the new domain and the domain in lower case.
     new_domain: (i64, String),
 }
 
-/// `POST /realm/domains`.
+/// `POST /realm/domains`: adds an email domain that may join.
 fn add_domain(tx: &mut Tx<'_>, _caller: &Owner, params: AddParams) -> ApiResult<Reply<NewDomain>> {
     let domain = params.domain.trim().to_lowercase();
     allowed_domains::check_domain(&domain)
@@ -81,13 +82,13 @@ fn subject(domain: &str) -> Subject {
 /// Parameters of `PATCH /realm/domains/{domain}`.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// The domain, as listed.
+    /// The domain as in `GET /realm/domains`.
     domain: String,
-    /// True if emails of its subdomains may join too.
+    /// True if emails of subdomains may join too.
     allow_subdomains: bool,
 }
 
-/// `PATCH /realm/domains/{domain}`.
+/// `PATCH /realm/domains/{domain}`: changes the rule for subdomains of an email domain.
 fn update_domain(tx: &mut Tx<'_>, _caller: &Owner, params: UpdateParams) -> ApiResult<Reply> {
     let changed = RealmDomain { domain: params.domain, allow_subdomains: params.allow_subdomains };
     if !allowed_domains::update(tx, &changed)? {
@@ -101,11 +102,12 @@ fn update_domain(tx: &mut Tx<'_>, _caller: &Owner, params: UpdateParams) -> ApiR
 /// Parameters of `DELETE /realm/domains/{domain}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// The domain, as listed.
+    /// The domain as in `GET /realm/domains`.
     domain: String,
 }
 
-/// `DELETE /realm/domains/{domain}`. Deleting the last domain also lifts the restriction to domains.
+/// `DELETE /realm/domains/{domain}`: removes an email domain. Removing the last one also lifts the restriction to
+/// domains.
 fn remove_domain(tx: &mut Tx<'_>, _caller: &Owner, params: RemoveParams) -> ApiResult<Reply> {
     if !allowed_domains::delete(tx, &params.domain)? {
         return Err(not_found(&params.domain));
@@ -122,7 +124,7 @@ fn not_found(domain: &str) -> ApiError {
     ApiError::bad_request(format!("No entry found for domain {domain}."))
 }
 
-/// `realm_domains`, `op: add` and `change`.
+/// `realm_domains`, `op: add` and `change`: an email domain was added or changed.
 #[derive(Serialize, Deserialize)]
 pub struct DomainChanged {
     /// `add` for a new domain, `change` if the rule for its subdomains changed.
@@ -133,10 +135,10 @@ pub struct DomainChanged {
 
 uniform_event!(DomainChanged: "realm_domains", name "realm_domains/change", version 1);
 
-/// `realm_domains`, `op: remove`.
+/// `realm_domains`, `op: remove`: an email domain was removed.
 #[derive(Serialize, Deserialize)]
 pub struct DomainRemoved {
-    /// Its name.
+    /// The removed domain.
     domain: String,
 }
 
@@ -156,7 +158,7 @@ fn emit_removed(tx: &mut Tx<'_>, domain: String) -> ApiResult<()> {
     Ok(())
 }
 
-/// State part `realm_domains`.
+/// State part `realm_domains`: the email domains that may join while the organization is restricted to domains.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<Vec<RealmDomain>>("realm_domains", &allowed_domains::list(request.connection)?)
 }

@@ -33,20 +33,20 @@ fn routes() -> Vec<Route> {
 /// Maximum number of drafts in `POST /register`, the last edited first.
 const MAX_IN_STATE: usize = 1000;
 
-/// A draft as clients send it.
+/// The contents of a draft.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DraftParams {
-    /// The kind of recipient.
+    /// `stream` for a channel message, `private` for a direct message, empty without a recipient.
     r#type: DraftType,
-    /// The id of one channel, or of any number of people.
+    /// For `stream`, a list with the id of one channel that the caller may read; for `private`, at most 1000 user ids.
     to: Vec<i64>,
-    /// The topic. Ignored unless the draft is for a channel.
+    /// The topic. Ignored except for `stream`.
     topic: String,
-    /// The text in Markdown, at most 10,000 characters. It may not be blank.
+    /// The text in Markdown. It must not be blank, and is cut to 10,000 characters.
     #[serde(deserialize_with = "not_blank")]
     content: String,
-    /// When it was last edited, in UNIX seconds. Now when absent.
+    /// When the draft was last edited, in UNIX seconds, not negative; by default now.
     timestamp: Option<FractionalTime>,
 }
 
@@ -56,7 +56,7 @@ fn not_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
     if text.trim().is_empty() { Err(de::Error::custom("{} cannot be blank")) } else { Ok(text) }
 }
 
-/// `drafts`, `op: add`.
+/// `drafts`, `op: add`: drafts were created.
 #[derive(Serialize, Deserialize)]
 pub struct DraftsAdded {
     drafts: Vec<Draft>,
@@ -64,10 +64,10 @@ pub struct DraftsAdded {
 
 uniform_event!(DraftsAdded: "drafts", op "add", version 1);
 
-/// `drafts`, `op: remove`.
+/// `drafts`, `op: remove`: a draft was deleted.
 #[derive(Serialize, Deserialize)]
 pub struct DraftRemoved {
-    /// The draft.
+    /// The id of the deleted draft.
     pub draft_id: i64,
 }
 
@@ -76,9 +76,9 @@ uniform_event!(DraftRemoved: "drafts", op "remove", version 1);
 /// The reply to `GET /drafts`.
 #[derive(Serialize)]
 struct Drafts {
-    /// The number of drafts.
+    /// The number of drafts in `drafts`.
     count: usize,
-    /// The last edited first.
+    /// The drafts, the last edited first.
     drafts: Vec<Draft>,
 }
 
@@ -92,18 +92,19 @@ fn get_drafts(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Draft
 /// Parameters of `POST /drafts`.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// The drafts to create.
+    /// The drafts to create. A person can have at most 2000.
     drafts: Vec<DraftParams>,
 }
 
 /// The reply to `POST /drafts`.
 #[derive(Serialize)]
 struct CreatedDrafts {
-    /// In the order of the request.
+    /// The ids of the new drafts, in the order of the request.
     ids: Vec<i64>,
 }
 
-/// `POST /drafts`: creates all of the drafts or none, and returns their ids.
+/// `POST /drafts`: creates drafts, all or none, and returns their ids. Refused for users who disabled
+/// `enable_drafts_synchronization`.
 fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Reply<CreatedDrafts>> {
     check_synchronized(tx, caller)?;
     let statement = "SELECT count(*) FROM draft WHERE user_id IN (SELECT value FROM json_each(?1))";
@@ -124,13 +125,13 @@ fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiRes
 /// Parameters of `PATCH /drafts/{draft_id}`.
 #[derive(Deserialize)]
 pub struct EditParams {
-    /// The draft to replace.
+    /// The id of the draft to replace. It must be a draft of the caller.
     draft_id: i64,
-    /// The new contents of the draft.
+    /// The new contents, which replace the old ones.
     draft: DraftParams,
 }
 
-/// `PATCH /drafts/{draft_id}`.
+/// `PATCH /drafts/{draft_id}`: replaces a draft.
 fn edit_draft(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<Reply> {
     check_synchronized(tx, caller)?;
     check_exists(tx, caller.user_id, params.draft_id)?;
@@ -145,11 +146,11 @@ fn edit_draft(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<R
 /// Parameters of `DELETE /drafts/{draft_id}`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// The draft to delete.
+    /// The id of the draft to delete. It must be a draft of the caller.
     draft_id: i64,
 }
 
-/// `DELETE /drafts/{draft_id}`.
+/// `DELETE /drafts/{draft_id}`: deletes a draft.
 fn delete_draft(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     check_synchronized(tx, caller)?;
     check_exists(tx, caller.user_id, params.draft_id)?;
@@ -171,7 +172,8 @@ pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
     Ok(ids.len())
 }
 
-/// State part `drafts`: empty for users who disabled the synchronization of drafts.
+/// State part `drafts`: the caller's 1000 last edited drafts, the last edited first. Empty for users who disabled
+/// `enable_drafts_synchronization`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let drafts = if is_synchronized(request.connection, request.caller)? {
         list(request.connection, request.caller.user_id, MAX_IN_STATE)?

@@ -41,23 +41,25 @@ fn routes() -> Vec<Route> {
 /// Parameters of `POST` and `DELETE /realm/emoji/{emoji_name}`.
 #[derive(Deserialize)]
 pub struct EmojiParams {
-    /// The name. When an emoji is added, spaces are underscores.
+    /// The emoji's name. A new one has lowercase letters, digits, `-` and `_`, at most 100 characters; spaces become
+    /// underscores.
     emoji_name: String,
 }
 
 /// The reply to `GET /realm/emoji`.
 #[derive(Serialize)]
 struct CustomEmoji {
-    /// By id.
+    /// The emoji by their ids.
     emoji: BTreeMap<i64, EmojiRecord>,
 }
 
-/// `GET /realm/emoji`: all custom emoji by their ids, also those that are deactivated.
+/// `GET /realm/emoji`: returns all custom emoji by their ids, including deactivated ones.
 fn get_custom_emoji(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<CustomEmoji>> {
     Reply::data(&CustomEmoji { emoji: all_records(read)? })
 }
 
-/// `POST /realm/emoji/{emoji_name}`, with the image as the one file of a multipart body.
+/// `POST /realm/emoji/{emoji_name}`: adds a custom emoji. The image, at most 5 MiB, is the only file of a multipart
+/// body.
 async fn upload_custom_emoji(mut call: Call<User>, params: EmojiParams) -> ApiResult<Reply> {
     let name = checked_name(&params.emoji_name)?;
     let now = call.app.clock.seconds();
@@ -91,7 +93,8 @@ fn add(
     Ok(Reply::ok())
 }
 
-/// `DELETE /realm/emoji/{emoji_name}`: the emoji can no longer be used. Where it was used it is still shown.
+/// `DELETE /realm/emoji/{emoji_name}`: deactivates a custom emoji. It can no longer be used, and is still shown where
+/// it was.
 fn deactivate_custom_emoji(tx: &mut Tx<'_>, caller: &User, params: EmojiParams) -> ApiResult<Reply> {
     let name = params.emoji_name;
     let emoji = emoji::active_by_name(tx, &name)?
@@ -154,7 +157,7 @@ fn check_deactivate(caller: &Caller, emoji: &RealmEmoji) -> ApiResult<()> {
     Err(ApiError::bad_request("Must be an organization administrator or emoji author"))
 }
 
-/// State part `realm_emoji`.
+/// State part `realm_emoji`: all custom emoji by their ids, including deactivated ones.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<BTreeMap<i64, EmojiRecord>>("realm_emoji", &all_records(request.connection)?)
 }

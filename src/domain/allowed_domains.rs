@@ -7,12 +7,12 @@ use crate::types::{Language, fill};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-/// A domain, in responses and events.
+/// An email domain that may join the organization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RealmDomain {
-    /// The domain in lower case.
+    /// The domain, in lower case.
     pub domain: String,
-    /// True if emails of its subdomains may join too.
+    /// True if emails of subdomains may join too.
     pub allow_subdomains: bool,
 }
 

@@ -21,16 +21,17 @@ pub enum DraftType {
     Private,
 }
 
-/// A draft, in responses and events.
+/// A draft of a message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Draft {
-    /// Identifies the draft; 0 before it is inserted.
+    /// The draft's id.
     pub id: i64,
-    /// The kind of recipient.
+    /// `stream` for a channel message, `private` for a direct message, empty without a recipient.
     pub r#type: DraftType,
-    /// The id of one channel, or of people without the caller.
+    /// For `stream`, a list with the id of the channel; for `private`, the user ids of the recipients without the
+    /// caller; otherwise empty.
     pub to: Vec<i64>,
-    /// The topic; empty unless the draft is for a channel.
+    /// The topic; empty except for `stream`.
     pub topic: String,
     /// The text in Markdown.
     pub content: String,
@@ -38,7 +39,7 @@ pub struct Draft {
     pub timestamp: i64,
 }
 
-/// `drafts`, `op: update`.
+/// `drafts`, `op: update`: a draft was replaced.
 #[derive(Serialize, Deserialize)]
 pub struct DraftChanged {
     draft: Draft,

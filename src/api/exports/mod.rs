@@ -73,7 +73,8 @@ struct Exports {
     exports: Vec<ExportRecord>,
 }
 
-/// `GET /export/realm`: all exports that administrators asked for, also failed and deleted ones.
+/// `GET /export/realm`: lists all exports that administrators requested, including failed and deleted ones, the oldest
+/// first.
 fn list_exports(read: &Read<'_, Administrator>, _params: NoParams) -> ApiResult<Reply<Exports>> {
     Reply::data(&Exports { exports: record::list(read)? })
 }
@@ -81,18 +82,18 @@ fn list_exports(read: &Read<'_, Administrator>, _params: NoParams) -> ApiResult<
 /// Parameters of `POST /export/realm`.
 #[derive(Deserialize)]
 pub struct StartParams {
-    /// 1 for public data, the default; 2 to add the private data of users who consent.
+    /// 1 for public data, which is the default; 2 to add the private data of users who consent.
     export_type: Option<i64>,
 }
 
 /// The reply to `POST /export/realm`.
 #[derive(Serialize)]
 struct StartedExport {
-    /// The export.
+    /// The id of the export.
     id: i64,
 }
 
-/// `POST /export/realm`: an archive is written in the background.
+/// `POST /export/realm`: starts an export of the organization. The archive is written in the background.
 async fn start_export(call: Call<Administrator>, params: StartParams) -> ApiResult<Reply<StartedExport>> {
     let export_type = params.export_type.unwrap_or(PUBLIC);
     if ![PUBLIC, WITH_CONSENT].contains(&export_type) {
@@ -143,11 +144,11 @@ fn check_owners(connection: &Connection, export_type: i64) -> ApiResult<()> {
 /// Parameters of `DELETE /export/realm/{export_id}`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// The export.
+    /// The id of the export. Its archive must be complete.
     export_id: i64,
 }
 
-/// `DELETE /export/realm/{export_id}`: deletes the archive. The export stays in the list.
+/// `DELETE /export/realm/{export_id}`: deletes the archive of an export. The export stays in the list.
 fn delete_export(tx: &mut Tx<'_>, _caller: &Administrator, params: DeleteParams) -> ApiResult<Reply> {
     let refused = |msg: &'static str| Err(ApiError::bad_request(msg));
     match sql::by_id(tx, params.export_id)? {

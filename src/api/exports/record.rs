@@ -19,19 +19,19 @@ pub const WITH_CONSENT: i64 = 2;
 /// An export of the organization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportRecord {
-    /// Identifies the export.
+    /// The id of the export.
     id: i64,
-    /// The administrator who asked for it.
+    /// The user id of the administrator who requested it.
     acting_user_id: UserId,
-    /// When it was asked for, in UNIX seconds.
+    /// When it was requested, in UNIX seconds.
     export_time: i64,
     /// When the archive was deleted, in UNIX seconds; null if it was not.
     deleted_timestamp: Option<i64>,
     /// When it failed, in UNIX seconds; null if it did not.
     failed_timestamp: Option<i64>,
-    /// The address of the archive; null while there is none. Anyone who knows it can download the archive.
+    /// The URL of the archive; null unless there is one. Anyone who knows the URL can download the archive.
     export_url: Option<String>,
-    /// True until the archive is written or has failed.
+    /// True until the archive is complete or the export has failed.
     pending: bool,
     /// 1 for public data, 2 with the private data of users who consent.
     export_type: i64,
@@ -60,7 +60,7 @@ pub fn list(connection: &Connection) -> ApiResult<Vec<ExportRecord>> {
     Ok(sql::all(connection)?.into_iter().map(ExportRecord::new).collect())
 }
 
-/// `realm_export`: all exports, whatever has changed.
+/// `realm_export`: the state of an export changed. The event has all exports.
 #[derive(Serialize, Deserialize)]
 pub struct ExportsChanged {
     /// The exports, the oldest first.

@@ -11,27 +11,27 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A custom emoji on the wire.
+/// A custom emoji.
 #[derive(Serialize, Deserialize)]
 pub struct EmojiRecord {
-    /// The id as a text.
+    /// The id, as a string.
     id: String,
-    /// The name that messages have between colons; unique among those in use.
+    /// The name, which messages have between colons. It is unique among the emoji that are not deactivated.
     name: String,
-    /// Relative to the organization's address.
+    /// The URL of the image, relative to the organization's URL.
     source_url: String,
-    /// Null unless it is animated.
+    /// The URL of a still image; null unless the emoji is animated.
     still_url: Option<String>,
-    /// True if it can no longer be used. Old messages and reactions still show it.
+    /// True if the emoji can no longer be used. Old messages and reactions still show it.
     deactivated: bool,
-    /// The user who uploaded it; null if unknown.
+    /// The id of the user who uploaded it; null if unknown.
     author_id: Option<UserId>,
 }
 
-/// `realm_emoji`, `op: update`: all emoji, whatever changed.
+/// `realm_emoji`, `op: update`: a custom emoji was added or deactivated. The event has all of them.
 #[derive(Serialize, Deserialize)]
 pub struct EmojiChanged {
-    /// By id.
+    /// All custom emoji by their ids.
     realm_emoji: BTreeMap<i64, EmojiRecord>,
 }
 
