@@ -46,7 +46,8 @@ struct NewApiKey {
     user_id: UserId,
 }
 
-/// `POST /dev_fetch_api_key`: returns a new API key of any user, without a password. Only in development.
+/// `POST /dev_fetch_api_key`: returns a new API key of any user, without a password. Only with `serve --dev`, and for
+/// clients on the server's machine.
 async fn dev_fetch_api_key(call: Call<Anyone>, params: DevLoginParams) -> ApiResult<Reply<NewApiKey>> {
     check_enabled(&call.app.options, &call.info)?;
     let client = call.info.client.clone();
@@ -74,7 +75,7 @@ struct Logins {
     direct_users: Vec<Login>,
 }
 
-/// A user who can log in in development.
+/// A user who can log in without a password.
 #[derive(Serialize)]
 struct Login {
     /// The user's real email.
@@ -85,7 +86,8 @@ struct Login {
     realm_url: String,
 }
 
-/// `GET /dev_list_users`: lists the people who can log in, administrators apart. Only in development.
+/// `GET /dev_list_users`: lists the people who can log in without a password, administrators apart. Only with `serve
+/// --dev`, and for clients on the server's machine.
 fn dev_list_users(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply<Logins>> {
     check_enabled(&read.app.options, read.info)?;
     let people = users::all(read)?.into_iter().filter(|user| user.is_active && !user.is_bot());

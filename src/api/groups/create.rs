@@ -22,13 +22,13 @@ use serde_json::json;
 /// Parameters of `POST /user_groups/create` other than the settings.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// The name, which no other group may have. Surrounding white space is removed.
+    /// The name, at most 100 characters, which no other group may have. Surrounding white space is removed.
     name: String,
-    /// The purpose of the group.
+    /// The description, at most 1024 characters.
     description: BoundedText<MAX_GROUP_DESCRIPTION_LENGTH>,
-    /// The direct members, active users.
+    /// The ids of the direct members, who must be active users.
     members: Vec<UserId>,
-    /// The direct subgroups.
+    /// The ids of the direct subgroups, at most 100; by default none.
     #[serde(default)]
     subgroups: Vec<GroupId>,
 }
@@ -49,11 +49,11 @@ fn value(given: &NewSettings, setting: UserGroupSetting, creator: UserId) -> Opt
 /// The reply to `POST /user_groups/create`.
 #[derive(Serialize)]
 pub struct CreatedGroup {
-    /// The group.
+    /// The id of the new group.
     pub group_id: GroupId,
 }
 
-/// `POST /user_groups/create`: creates a group and returns its id.
+/// `POST /user_groups/create`: creates a group and returns its id. Requires `can_create_groups`.
 pub fn create(
     tx: &mut Tx<'_>,
     caller: &User,

@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 /// Parameters of `POST /user_groups/{user_group_id}/deactivate`.
 #[derive(Deserialize)]
 pub struct DeactivateParams {
-    /// The group to deactivate.
+    /// The group to deactivate. The caller must be able to manage it.
     user_group_id: GroupId,
 }
 
-/// `POST /user_groups/{user_group_id}/deactivate`: deactivates a group that nothing uses. Its members and settings
-/// stay.
+/// `POST /user_groups/{user_group_id}/deactivate`: deactivates a group. A group that settings or other groups refer to
+/// is refused. Members and settings stay.
 pub fn deactivate(tx: &mut Tx<'_>, caller: &User, params: DeactivateParams) -> ApiResult<Reply> {
     let mut group = groups::rules::find_active(tx, params.user_group_id)?;
     Manager::new(tx.ctx(caller))?.require(&group, &[])?;

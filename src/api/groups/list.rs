@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// Parameters of `GET /user_groups`.
 #[derive(Deserialize)]
 pub struct GroupsParams {
-    /// True to include deactivated groups.
+    /// True to include deactivated groups; false by default.
     #[serde(default)]
     include_deactivated_groups: bool,
 }
@@ -22,11 +22,11 @@ pub struct GroupsParams {
 /// The reply to `GET /user_groups`.
 #[derive(Serialize)]
 pub struct Groups {
-    /// By id.
+    /// The groups, by id.
     pub user_groups: Vec<GroupRecord>,
 }
 
-/// `GET /user_groups`: lists all groups.
+/// `GET /user_groups`: lists all groups, including system groups.
 pub fn list_groups(read: &Read<'_, User>, params: GroupsParams) -> ApiResult<Reply<Groups>> {
     read.caller.check_is_member()?;
     let groups = groups::events::all(read, params.include_deactivated_groups, read.app.clock.seconds())?;
@@ -36,9 +36,9 @@ pub fn list_groups(read: &Read<'_, User>, params: GroupsParams) -> ApiResult<Rep
 /// Parameters of `GET /user_groups/{user_group_id}/members`.
 #[derive(Deserialize)]
 pub struct MembersParams {
-    /// The group, which has to be active.
+    /// The id of an active group.
     user_group_id: GroupId,
-    /// True to leave out the members of subgroups.
+    /// True to leave out the members of subgroups; false by default.
     #[serde(default)]
     direct_member_only: bool,
 }
@@ -50,7 +50,7 @@ pub struct GroupMembers {
     pub members: Vec<u32>,
 }
 
-/// `GET /user_groups/{user_group_id}/members`: lists user ids, ascending.
+/// `GET /user_groups/{user_group_id}/members`: lists the ids of the active members of a group, ascending.
 pub fn list_members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply<GroupMembers>> {
     read.caller.check_is_member()?;
     let group = groups::rules::find_active(read, params.user_group_id)?.id;
@@ -72,11 +72,11 @@ fn direct_members(read: &Read<'_, User>, group: GroupId) -> ApiResult<RoaringBit
 /// Parameters of `GET /user_groups/{user_group_id}/members/{user_id}`.
 #[derive(Deserialize)]
 pub struct MemberParams {
-    /// The group, which has to be active.
+    /// The id of an active group.
     user_group_id: GroupId,
-    /// The user, a person.
+    /// The id of an active person.
     user_id: UserId,
-    /// True to ignore membership through a subgroup.
+    /// True to ignore membership through a subgroup; false by default.
     #[serde(default)]
     direct_member_only: bool,
 }
@@ -88,7 +88,7 @@ pub struct IsMember {
     pub is_user_group_member: bool,
 }
 
-/// `GET /user_groups/{user_group_id}/members/{user_id}`: whether a user is a member of a group.
+/// `GET /user_groups/{user_group_id}/members/{user_id}`: returns true if a user is a member of a group.
 pub fn is_member(read: &Read<'_, User>, params: MemberParams) -> ApiResult<Reply<IsMember>> {
     read.caller.check_is_member()?;
     let group = groups::rules::find_active(read, params.user_group_id)?.id;
@@ -107,9 +107,9 @@ pub fn is_member(read: &Read<'_, User>, params: MemberParams) -> ApiResult<Reply
 /// Parameters of `GET /user_groups/{user_group_id}/subgroups`.
 #[derive(Deserialize)]
 pub struct SubgroupsParams {
-    /// The group, which has to be active.
+    /// The id of an active group.
     user_group_id: GroupId,
-    /// True to leave out the subgroups of subgroups.
+    /// True to leave out the subgroups of subgroups; false by default.
     #[serde(default)]
     direct_subgroup_only: bool,
 }
@@ -117,11 +117,11 @@ pub struct SubgroupsParams {
 /// The reply to `GET /user_groups/{user_group_id}/subgroups`.
 #[derive(Serialize)]
 pub struct Subgroups {
-    /// Ascending.
+    /// Group ids, ascending.
     pub subgroups: Vec<GroupId>,
 }
 
-/// `GET /user_groups/{user_group_id}/subgroups`: lists group ids, ascending.
+/// `GET /user_groups/{user_group_id}/subgroups`: lists the ids of the subgroups of a group, ascending.
 pub fn list_subgroups(read: &Read<'_, User>, params: SubgroupsParams) -> ApiResult<Reply<Subgroups>> {
     read.caller.check_is_member()?;
     let group = groups::rules::find_active(read, params.user_group_id)?.id;
@@ -134,7 +134,8 @@ pub fn list_subgroups(read: &Read<'_, User>, params: SubgroupsParams) -> ApiResu
     Reply::data(&Subgroups { subgroups: groups })
 }
 
-/// State part `realm_user_groups`.
+/// State part `realm_user_groups`: all groups, by id. Deactivated ones only with the `include_deactivated_groups`
+/// capability.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let include_deactivated = request.registration.client_capabilities.include_deactivated_groups;
     let groups = groups::events::all(request.connection, include_deactivated, request.now)?;

@@ -29,21 +29,22 @@ use teamchat_markdown::Words;
 pub struct MembersParams {
     /// The group to change.
     user_group_id: GroupId,
-    /// Active users to add. None may be a member already.
+    /// The ids of active users to add. A user who is a member is an error.
     #[serde(default)]
     add: Vec<UserId>,
-    /// Members to remove.
+    /// The ids of users to remove. A user who is no direct member is an error.
     #[serde(default)]
     delete: Vec<UserId>,
-    /// Groups to add as subgroups.
+    /// The ids of active groups to add as subgroups.
     #[serde(default)]
     add_subgroups: Vec<GroupId>,
-    /// Subgroups to remove.
+    /// The ids of subgroups to remove.
     #[serde(default)]
     delete_subgroups: Vec<GroupId>,
 }
 
-/// `POST /user_groups/{user_group_id}/members`: adds and removes members and subgroups, all or none.
+/// `POST /user_groups/{user_group_id}/members`: adds and removes members and subgroups, all or none. At most 100
+/// subgroups a request, and 2000 members and subgroups together; 10,000 for administrators.
 pub fn update_members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> ApiResult<Reply> {
     caller.check_is_member()?;
     let MembersParams { user_group_id, add, delete, add_subgroups, delete_subgroups } = &params;
@@ -78,15 +79,15 @@ pub fn update_members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> 
 pub struct SubgroupsParams {
     /// The group to change.
     user_group_id: GroupId,
-    /// Groups to add as subgroups.
+    /// The ids of active groups to add as subgroups.
     #[serde(default)]
     add: Vec<GroupId>,
-    /// Subgroups to remove.
+    /// The ids of subgroups to remove.
     #[serde(default)]
     delete: Vec<GroupId>,
 }
 
-/// `POST /user_groups/{user_group_id}/subgroups`: adds and removes subgroups, all or none.
+/// `POST /user_groups/{user_group_id}/subgroups`: adds and removes subgroups, all or none, at most 100 a request.
 pub fn update_subgroups(tx: &mut Tx<'_>, caller: &User, params: SubgroupsParams) -> ApiResult<Reply> {
     caller.check_is_member()?;
     if params.add.is_empty() && params.delete.is_empty() {

@@ -21,13 +21,14 @@ use serde_json::{Value, json};
 /// Parameters of `PATCH /user_groups/{user_group_id}`. Absent ones do not change.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// The group to change.
+    /// The group to change. The caller must be able to manage it.
     user_group_id: GroupId,
-    /// The new name, which no other group may have. Surrounding white space is removed.
+    /// The new name, at most 100 characters, which no other group may have. Surrounding white space is removed.
     name: Option<String>,
-    /// The new description.
+    /// The new description, at most 1024 characters.
     description: Option<BoundedText<MAX_GROUP_DESCRIPTION_LENGTH>>,
-    /// `false` reactivates the group (feature level 386). `true` does nothing: use the endpoint for deactivation.
+    /// False to reactivate the group (feature level 386). True does nothing: `POST
+    /// /user_groups/{user_group_id}/deactivate` deactivates.
     deactivated: Option<bool>,
 }
 

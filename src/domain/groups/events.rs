@@ -17,26 +17,26 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-/// A group on the wire.
+/// A user group, named or system.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GroupRecord {
-    /// Identifies the group.
+    /// The group's id.
     id: GroupId,
-    /// Unique among the groups.
+    /// The name, which no other group has.
     name: String,
-    /// The purpose of the group.
+    /// The description.
     description: String,
-    /// Its direct members with active accounts, ascending.
+    /// The ids of the direct members with active accounts, ascending.
     members: Vec<UserId>,
-    /// The groups that it includes itself, ascending.
+    /// The ids of the direct subgroups, ascending.
     direct_subgroup_ids: Vec<GroupId>,
-    /// True if its members follow from their roles.
+    /// True if the members follow from the roles of users.
     is_system_group: bool,
-    /// The user who created it; null for system groups.
+    /// The user id of the creator; null for system groups.
     creator_id: Option<UserId>,
-    /// UNIX seconds.
+    /// When the group was created, in UNIX seconds; null for system groups.
     date_created: Option<i64>,
-    /// True if it is out of use.
+    /// True if the group is deactivated.
     deactivated: bool,
     /// `can_..._group`.
     #[serde(flatten)]
@@ -71,14 +71,14 @@ impl GroupAdded {
 
 uniform_event!(GroupAdded: "user_group", op "add", version 1);
 
-/// `user_group`, `op: add_members` and `remove_members`.
+/// `user_group`, `op: add_members` and `remove_members`: direct members of a group changed.
 #[derive(Serialize, Deserialize)]
 pub struct MembersChanged {
     /// `add_members` or `remove_members`.
     op: Cow<'static, str>,
-    /// The group.
+    /// The id of the group.
     group_id: GroupId,
-    /// The users who came or went.
+    /// The ids of the users who were added or removed.
     user_ids: Vec<UserId>,
 }
 
@@ -104,14 +104,14 @@ uniform_event!(
     routing GroupRouting, if GroupRouting::reaches
 );
 
-/// `user_group`, `op: add_subgroups` and `remove_subgroups`.
+/// `user_group`, `op: add_subgroups` and `remove_subgroups`: direct subgroups of a group changed.
 #[derive(Serialize, Deserialize)]
 pub struct SubgroupsChanged {
     /// `add_subgroups` or `remove_subgroups`.
     op: Cow<'static, str>,
-    /// The group.
+    /// The id of the group.
     group_id: GroupId,
-    /// The groups that it includes from now on, or no longer.
+    /// The ids of the groups that were added or removed.
     direct_subgroup_ids: Vec<GroupId>,
 }
 
@@ -130,12 +130,13 @@ uniform_event!(
     routing GroupRouting, if GroupRouting::reaches
 );
 
-/// `user_group`, `op: update`. Without the `include_deactivated_groups` capability, a deactivated group is removed.
+/// `user_group`, `op: update`: a property of a group changed. Clients without the `include_deactivated_groups`
+/// capability receive `remove` and `add` when a group is deactivated and reactivated.
 #[derive(Serialize, Deserialize)]
 pub struct GroupUpdated {
-    /// The group.
+    /// The id of the group.
     group_id: GroupId,
-    /// The changed members.
+    /// The changed members of its record.
     data: GroupChange,
 }
 
@@ -147,9 +148,9 @@ pub enum GroupChange {
     Name(String),
     /// The new description.
     Description(String),
-    /// True if the group is out of use.
+    /// True if the group was deactivated, false if it was reactivated.
     Deactivated(bool),
-    /// A permission, and who has it.
+    /// The changed permission and the group that has it now.
     #[serde(untagged)]
     Permission(BTreeMap<UserGroupSetting, GroupSetting>),
 }
@@ -161,10 +162,11 @@ impl GroupChange {
     }
 }
 
-/// `user_group`, `op: remove`: for clients without deactivated groups, a group that was deactivated.
+/// `user_group`, `op: remove`: a group was deactivated, for clients without the `include_deactivated_groups`
+/// capability.
 #[derive(Serialize)]
 struct GroupRemoved {
-    /// The group.
+    /// The id of the group.
     group_id: GroupId,
 }
 

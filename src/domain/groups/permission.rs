@@ -25,20 +25,21 @@ pub struct Permission {
     /// The place where it has an effect.
     #[serde(skip)]
     pub effect: Effect,
-    /// Only a system group is accepted.
+    /// True if only a system group is accepted.
     pub require_system_group: bool,
-    /// `role:internet` is accepted.
+    /// True if `role:internet` is accepted.
     pub allow_internet_group: bool,
-    /// `role:nobody` is accepted.
+    /// True if `role:nobody` is accepted.
     pub allow_nobody_group: bool,
-    /// `role:everyone` is accepted. Otherwise guests do not have the permission, even as members of another group.
+    /// True if `role:everyone` is accepted. If not, guests do not have the permission, even as members of another
+    /// group.
     pub allow_everyone_group: bool,
-    /// The group that has it at first.
+    /// The name of the group that has the permission by default.
     #[serde(rename = "default_group_name")]
     pub default: DefaultGroup,
-    /// The default for the system groups' own settings; absent for settings of other things.
+    /// The default of settings of system groups; null for permissions that are not settings of groups.
     pub default_for_system_groups: Option<SystemGroup>,
-    /// Only these system groups are accepted, if any are listed.
+    /// The names of the accepted system groups; empty if all are accepted that the other members allow.
     pub allowed_system_groups: &'static [SystemGroup],
 }
 

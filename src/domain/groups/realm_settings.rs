@@ -25,11 +25,11 @@ impl RealmGroup {
     }
 }
 
-/// `realm`, `op: update_dict`: other people have a permission in the organization from now on.
+/// `realm`, `op: update_dict`: a permission of the organization changed.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "property", content = "data", rename_all = "snake_case")]
 pub enum RealmPermissionUpdated {
-    /// The permission, and who has it.
+    /// The changed permission and the group that has it now.
     Default(BTreeMap<RealmGroup, GroupSetting>),
 }
 

@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::HashMap;
 
-/// A group setting's value as clients write and read it.
+/// The value of a permission: the id of a group, or an object with users and groups.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "Invalid {}")]
 pub enum GroupSetting {
@@ -26,13 +26,13 @@ pub enum GroupSetting {
     Direct(DirectGroup),
 }
 
-/// The value that is not a group of its own.
+/// An unnamed group: users and groups that together have a permission.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectGroup {
-    /// Users, ascending.
+    /// User ids, at most 500, ascending in responses.
     #[serde(deserialize_with = "read_distinct")]
     pub direct_members: Vec<UserId>,
-    /// Groups, ascending.
+    /// Group ids, at most 100, ascending in responses.
     #[serde(deserialize_with = "read_distinct")]
     pub direct_subgroups: Vec<GroupId>,
 }
@@ -180,7 +180,7 @@ pub fn no_such_user(user_id: UserId) -> ApiError {
 pub struct SettingChange {
     /// The new value.
     new: GroupSetting,
-    /// The value that the caller expects; the request is refused if it is another.
+    /// The current value, as the client knows it. If the server has another, the error is `EXPECTATION_MISMATCH`.
     #[serde(default)]
     old: Option<GroupSetting>,
 }
