@@ -64,22 +64,23 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// An integration, as clients offer it for a new bot.
+/// An integration: a program whose webhooks an incoming webhook bot accepts.
 #[derive(Serialize)]
 struct IntegrationRecord {
-    /// Its name in addresses.
+    /// The name in URLs, and the value of `service_name` in `POST /bots`.
     name: &'static str,
-    /// Its name for people.
+    /// The name for people.
     display_name: &'static str,
-    /// The types of events that its filters know; null for one without filters.
+    /// The types of events that `only_events` and `exclude_events` can name; null for an integration without such
+    /// filters.
     all_event_types: Option<&'static [&'static str]>,
     /// Always empty: nothing needs to be configured.
     config_options: [(); 0],
-    /// Parameters of its address beside the channel, the topic and the filters of events.
+    /// Parameters of the integration's URL other than the channel, the topic and the filters of events.
     url_options: &'static [table::UrlOption],
 }
 
-/// State part `realm_incoming_webhook_bots`: the integrations of incoming webhook bots.
+/// State part `realm_incoming_webhook_bots`: the integrations for incoming webhook bots.
 fn incoming_webhook_bots(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let record = |integration: &Integration| IntegrationRecord {
         name: integration.name.as_str(),
@@ -95,27 +96,27 @@ fn incoming_webhook_bots(_request: &StateRequest<'_>, state: &mut State) -> ApiR
 /// Parameters of `POST /external/{integration}`. The body is the data of the other program.
 #[derive(Deserialize)]
 pub struct DeliverParams {
-    /// The name of the integration, such as `github`.
+    /// The name of the integration, such as `github`. An unknown one is answered with 404.
     integration: String,
-    /// The bot's API key, with which the request was authenticated.
+    /// The API key of an incoming webhook bot, with which the request is authenticated.
     #[serde(rename = "api_key")]
     _api_key: String,
-    /// The name or id of a channel; by default the message is a direct message to the bot's owner.
+    /// The name or id of the channel for the messages. By default they are direct messages to the bot's owner.
     stream: Option<JsonOrText>,
-    /// The topic; by default one that the integration creates from the payload.
+    /// The topic of the messages. By default the integration derives one from the payload.
     topic: Option<String>,
-    /// Patterns of event types of which one has to match.
+    /// Patterns of event types: only events that match one of them create messages. `*` stands for any characters.
     only_events: Option<Vec<String>>,
-    /// Patterns of event types of which none may match.
+    /// Patterns of event types: events that match one of them create no messages.
     exclude_events: Option<Vec<String>>,
-    /// Git forges: the branches whose pushes are shown, separated by commas.
+    /// For Git forges: the branches whose pushes create messages, separated by commas. By default all.
     branches: Option<String>,
-    /// GitHub: whether events of private repositories are ignored.
+    /// For GitHub: true to ignore events of private repositories. False by default.
     #[serde(default)]
     ignore_private_repositories: bool,
-    /// Alertmanager: the label that is the topic; by default `instance`.
+    /// For Alertmanager: the label whose value is the topic. `instance` by default.
     name: Option<String>,
-    /// Alertmanager: the label that is the text; by default `alertname`.
+    /// For Alertmanager: the label whose value is the text. `alertname` by default.
     desc: Option<String>,
 }
 
@@ -137,7 +138,8 @@ impl DeliverParams {
     }
 }
 
-/// `POST /external/{integration}`: posts the messages that the integration creates from the body.
+/// `POST /external/{integration}`: converts the payload of another program into messages. The body is the payload, at
+/// most 4 MiB.
 async fn deliver(call: Call<Visitor>, params: DeliverParams) -> ApiResult<Reply<DeliveryReply>> {
     let integration = table::find(&params.integration).ok_or_else(ApiError::not_found)?;
     let params = Arc::new(params.decoded());
@@ -256,10 +258,10 @@ async fn tell_owner(
     call.app.writer.run(job).await
 }
 
-/// The reply to a delivery.
+/// The reply to `POST /external/{integration}`.
 #[derive(Default, Serialize)]
 struct DeliveryReply {
-    /// Always true. For `slack_incoming`, which accepts Slack's payloads.
+    /// Always true. Only for `slack_incoming`, as Slack's clients expect.
     #[serde(skip_serializing_if = "Option::is_none")]
     ok: Option<bool>,
     /// The account of the key, for Zapier.
@@ -270,11 +272,11 @@ struct DeliveryReply {
 /// Owner of the key that a program uses.
 #[derive(Serialize)]
 struct Account {
-    /// The bot's name.
+    /// The bot's display name.
     full_name: String,
     /// The bot's API email.
     email: String,
-    /// The bot.
+    /// The bot's user id.
     id: UserId,
 }
 

@@ -14,14 +14,14 @@ pub enum Body {
     Text,
 }
 
-/// A parameter of an integration's address, as clients offer it for a new bot (feature level 403).
+/// A parameter of an integration's URL (feature level 403).
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct UrlOption {
-    /// Its name.
+    /// The name of the parameter.
     key: &'static str,
-    /// The name of the service, for people.
+    /// A text for people that describes the parameter.
     label: &'static str,
-    /// The published name of what checks a value: `check_string` or `check_bool`.
+    /// The type of the value: `check_string` or `check_bool`.
     validator: &'static str,
 }
 

@@ -35,12 +35,12 @@ fn routes() -> Vec<Route> {
 /// The reply to `GET /invites`.
 #[derive(Serialize)]
 struct Invites {
-    /// The oldest first.
+    /// The invitations, the oldest first.
     invites: Vec<InviteRecord>,
 }
 
-/// `GET /invites`: lists the usable invitations that the caller can manage, the oldest first. Administrators manage
-/// everyone's. The link of one for owners is only for owners.
+/// `GET /invites`: lists the usable invitations that the caller can manage, the oldest first: their own, and for
+/// administrators all. Only owners receive links that invite owners.
 fn get_invites(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Invites>> {
     read.caller.check_is_member()?;
     let created_by = (!read.caller.role.is_administrator()).then_some(read.caller.user_id);
@@ -57,7 +57,8 @@ fn get_invites(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Invi
 /// Parameters of `POST /invites/multiuse` beyond `InviteParams`.
 #[derive(Deserialize)]
 pub struct LinkParams {
-    /// Channels to subscribe people to.
+    /// The ids of the channels to which the new users are subscribed, at most 500; by default none. They must be
+    /// default channels or ones to which the caller may subscribe others.
     #[serde(default)]
     stream_ids: Vec<StreamId>,
 }
@@ -65,11 +66,12 @@ pub struct LinkParams {
 /// The reply to `POST /invites/multiuse`.
 #[derive(Serialize)]
 struct InviteLink {
-    /// The reusable link.
+    /// The URL of the new invitation.
     invite_link: String,
 }
 
-/// `POST /invites/multiuse` (spec, "create a reusable invitation link").
+/// `POST /invites/multiuse`: creates an invitation link that several people can use (spec, "create a reusable
+/// invitation link").
 async fn create_invite_link(
     call: Call<User>,
     Params2(params, link): Params2<InviteParams, LinkParams>,
@@ -89,11 +91,11 @@ async fn create_invite_link(
 /// Parameters of `DELETE /invites/multiuse/{invite_id}` and `DELETE /invites/{invite_id}`.
 #[derive(Deserialize)]
 pub struct RevokeParams {
-    /// The invitation. A reusable link is not found by the path of email invitations, nor the other way round.
+    /// The id of the invitation. Reusable links and email invitations have different paths.
     invite_id: i64,
 }
 
-/// `DELETE /invites/multiuse/{invite_id}`: revokes a reusable link.
+/// `DELETE /invites/multiuse/{invite_id}`: revokes a reusable invitation link.
 fn revoke_invite_link(tx: &mut Tx<'_>, caller: &User, params: RevokeParams) -> ApiResult<Reply> {
     let invite = new::find(tx, caller, params.invite_id, true)?;
     if invite.is_revoked {

@@ -21,19 +21,22 @@ const DEFAULT_VALIDITY_MINUTES: i64 = 14_400;
 /// The parameters that reusable links and email invitations share.
 #[derive(Clone, Debug, Deserialize)]
 pub struct InviteParams {
-    /// Minutes until the invitation expires, at least 1; null: never. Ten days when absent.
+    /// Minutes until the invitation expires, at least 1; null for never. 14400, ten days, by default.
     #[serde(default = "default_validity")]
     pub invite_expires_in_minutes: Option<i64>,
-    /// The role of the new users.
+    /// The role of the new users: 100 for owners, 200 for administrators, 300 for moderators, 400 for members, 600 for
+    /// guests. 400 by default. It must not have more permissions than the caller's role.
     #[serde(default = "default_role")]
     pub invite_as: Role,
-    /// Groups to add the new users to.
+    /// The ids of the groups to which the new users are added, at most 100; by default none. The caller must be able to
+    /// add members to them.
     #[serde(default)]
     pub group_ids: Vec<GroupId>,
-    /// True to subscribe the new users to the default channels.
+    /// True to subscribe the new users to the default channels. False by default.
     #[serde(default)]
     pub include_realm_default_subscriptions: bool,
-    /// The text of the welcome bot, at most 8000 characters. Null: the organization's text. Only for administrators.
+    /// The custom text of the welcome message in Markdown, at most 8000 characters; empty for no text, null for the
+    /// organization's. Ignored unless the caller is an administrator.
     pub welcome_message_custom_text: Option<BoundedText<MAX_WELCOME_MESSAGE_LENGTH>>,
 }
 

@@ -38,11 +38,12 @@ const MAX_ADMINISTRATORS_TOLD: usize = 20;
 /// Parameters of `POST /invites` beyond [`InviteParams`].
 #[derive(Deserialize)]
 pub struct SendParams {
-    /// Emails separated by commas or line breaks. `Ada <ada@example.com>` is accepted too.
+    /// Up to 100 emails, separated by commas or line breaks. `Ada <ada@example.com>` is accepted too.
     invitee_emails: String,
-    /// Channels to subscribe the new users to.
+    /// The ids of the channels to which the new users are subscribed, at most 500. They must be default channels or
+    /// ones to which the caller may subscribe others.
     stream_ids: Vec<StreamId>,
-    /// True to notify the inviter when a user joins.
+    /// True, the default, to notify the inviter when an invited person joins.
     #[serde(default = "default_true")]
     notify_referrer_on_join: bool,
 }
@@ -51,8 +52,8 @@ fn default_true() -> bool {
     true
 }
 
-/// `POST /invites`. If some of the people have accounts already, the others are invited and the response is an error
-/// that lists the skipped emails.
+/// `POST /invites`: invites people by email. If some have accounts already, the others are invited and the response is
+/// the error `INVITATION_FAILED`, which lists the skipped emails.
 pub async fn send_invites(
     call: Call<User>,
     Params2(params, send): Params2<InviteParams, SendParams>,
@@ -287,13 +288,13 @@ fn send_lists(tx: &mut Tx<'_>, to: UserId, intro: &Words, items: &[Words]) -> Ap
 /// Parameters of `POST /invites/{invite_id}/resend`.
 #[derive(Deserialize)]
 pub struct ResendParams {
-    /// The email invitation.
+    /// The id of an email invitation.
     invite_id: i64,
 }
 
-/// `POST /invites/{invite_id}/resend`: sends a new link by email. If this server sends no email, the caller receives it if they
-/// are an administrator, and otherwise the administrators receive it. The old link stops working, because only its digest is
-/// stored. The expiry does not change.
+/// `POST /invites/{invite_id}/resend`: sends a new link by email. If the server sends no email, the caller receives the
+/// link if they are an administrator, and otherwise the administrators receive it. The old link stops working. The
+/// expiry does not change.
 pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiResult<Reply> {
     let (app, origin) = (Arc::clone(&call.app), link_origin(&call));
     call.write(move |tx, caller| {

@@ -7,7 +7,8 @@ use crate::store::Tx;
 use crate::types::UserId;
 use serde::{Deserialize, Serialize};
 
-/// `invites_changed`.
+/// `invites_changed`: invitations that the receiver can see were created, used or revoked. Clients fetch the list
+/// again.
 #[derive(Serialize, Deserialize)]
 pub struct InvitesChanged {}
 

@@ -96,12 +96,12 @@ impl InviteRow {
     }
 }
 
-/// An invitation on the wire, in `GET /invites`.
+/// An invitation.
 #[derive(Clone, Debug, Serialize)]
 pub struct InviteRecord {
-    /// Identifies the invitation among those of its kind.
+    /// The id of the invitation.
     id: i64,
-    /// The inviter; null for the link of the first owner.
+    /// The user id of the inviter; null for the link of the first owner.
     invited_by_user_id: Option<UserId>,
     /// When it was created, in UNIX seconds.
     invited: i64,
@@ -109,14 +109,14 @@ pub struct InviteRecord {
     expiry_date: Option<i64>,
     /// The role that the new users get.
     invited_as: Role,
-    /// True if it is a link that many can use.
+    /// True for a reusable link, false for an email invitation.
     is_multiuse: bool,
-    /// True if the inviter is notified when a user joins.
+    /// True if the inviter is notified when an invited person joins.
     notify_referrer_on_join: bool,
-    /// Absent for reusable links.
+    /// The email of the invited person. Absent for reusable links.
     #[serde(skip_serializing_if = "Option::is_none")]
     email: Option<String>,
-    /// The link. Absent for email invitations; empty for readers who may not invite to its role.
+    /// The URL of a reusable link; empty if the caller may not invite users to its role. Absent for email invitations.
     #[serde(skip_serializing_if = "Option::is_none")]
     link_url: Option<String>,
 }
