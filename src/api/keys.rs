@@ -60,24 +60,24 @@ fn routes() -> Vec<Route> {
 /// Parameters of `POST /fetch_api_key`.
 #[derive(Deserialize)]
 pub struct LoginParams {
-    /// The real email, in any case.
+    /// The user's real email; upper and lower case are the same.
     username: String,
-    /// The password. Attempts are rate-limited by account and by address.
+    /// The user's password. Attempts are limited by account and by address.
     password: String,
 }
 
 /// The reply to `POST /fetch_api_key`.
 #[derive(Serialize)]
 pub struct NewApiKey {
-    /// A new key.
+    /// A new API key.
     pub api_key: String,
-    /// The real email.
+    /// The user's real email.
     pub email: String,
-    /// The user.
+    /// The user's id.
     pub user_id: UserId,
 }
 
-/// `POST /fetch_api_key`: returns a new key for this client.
+/// `POST /fetch_api_key`: logs in with a password and returns a new API key for this client.
 async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult<Reply<NewApiKey>> {
     let login = check_password(&call, params).await?;
     let source = LoginSource { client: call.info.client.clone(), address: call.info.peer };
@@ -122,18 +122,18 @@ fn with_cookies(members: String, headers: Vec<(&'static str, String)>) -> Reply 
 #[derive(Serialize)]
 #[expect(clippy::struct_field_names, reason = "members of the answer")]
 struct ApiKeys {
-    /// Keys of apps, programs and scripts, the oldest first.
+    /// API keys of apps, programs and scripts, the oldest first.
     api_keys: Vec<KeyRecord>,
-    /// The key of this request; null if it belongs to a session.
+    /// The id of the API key of this request; null if it belongs to a session.
     current_api_key_id: Option<i64>,
     /// Sessions of browsers, the oldest first.
     sessions: Vec<SessionRecord>,
-    /// The session of this request; null if it came with a key.
+    /// The id of the session of this request; null if it came with an API key.
     current_session_id: Option<i64>,
 }
 
-/// `GET /users/me/api_keys`: the keys of the caller's clients and the sessions of their browsers, without the secrets, and the
-/// id of what this request came with. Not part of the published interface.
+/// `GET /users/me/api_keys`: lists the caller's API keys and browser sessions, without the secrets. Not part of the
+/// published interface.
 fn list_keys(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<ApiKeys>> {
     let (user_id, credential) = (read.caller.user_id, read.caller.credential);
     Reply::data(&ApiKeys {
@@ -144,7 +144,8 @@ fn list_keys(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<ApiKey
     })
 }
 
-/// `POST /users/me/api_keys/revoke_others`: logs out all other clients: keys and sessions.
+/// `POST /users/me/api_keys/revoke_others`: logs out the caller's other clients: revokes their API keys and ends their
+/// sessions. Not part of the published interface.
 fn revoke_other_keys(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply> {
     logins::end_others(tx, caller)?;
     Ok(Reply::ok())
@@ -153,11 +154,11 @@ fn revoke_other_keys(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiRe
 /// Parameters of `DELETE /users/me/api_keys/{api_key_id}`.
 #[derive(Deserialize)]
 struct KeyParams {
-    /// A key of the caller.
+    /// The id of an API key of the caller.
     api_key_id: i64,
 }
 
-/// `DELETE /users/me/api_keys/{api_key_id}`: the key stops working, also if it is the one that asks. Not part of the
+/// `DELETE /users/me/api_keys/{api_key_id}`: revokes an API key, which may be that of this request. Not part of the
 /// published interface.
 fn revoke_key(tx: &mut Tx<'_>, caller: &User, params: KeyParams) -> ApiResult<Reply> {
     if !revoke(tx, caller.user_id, params.api_key_id)? {
@@ -174,12 +175,12 @@ fn revoke_key(tx: &mut Tx<'_>, caller: &User, params: KeyParams) -> ApiResult<Re
 /// Parameters of `DELETE /users/me/sessions/{session_id}`.
 #[derive(Deserialize)]
 struct SessionParams {
-    /// A session of the caller.
+    /// The id of a session of the caller.
     session_id: i64,
 }
 
-/// `DELETE /users/me/sessions/{session_id}`: the session ends, also if it is the one that asks. Not part of the published
-/// interface.
+/// `DELETE /users/me/sessions/{session_id}`: ends a session, which may be that of this request. Not part of the
+/// published interface.
 fn end_session(tx: &mut Tx<'_>, caller: &User, params: SessionParams) -> ApiResult<Reply> {
     if !sessions::end(tx, caller.user_id, params.session_id)? {
         return Err(ApiError::bad_request("Session does not exist"));
@@ -328,8 +329,8 @@ pub struct RegeneratedKey {
     pub api_key: String,
 }
 
-/// `POST /users/me/api_key/regenerate`: creates a key. All other keys of the user stop working, and all sessions but the one
-/// that asks end. The notification bot reports it to a person.
+/// `POST /users/me/api_key/regenerate`: creates an API key. All other keys of the user stop working, and all sessions
+/// end except that of this request. The notification bot informs people.
 fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply<RegeneratedKey>> {
     if caller.is_bot() {
         let bot = rows::user::existing(tx, caller.user_id)?;

@@ -52,11 +52,11 @@ fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
 /// The reply to `GET /realm/linkifiers`.
 #[derive(Serialize)]
 struct Linkifiers {
-    /// In the order of application.
+    /// The linkifiers, in the order of application.
     linkifiers: Vec<LinkifierRecord>,
 }
 
-/// `GET /realm/linkifiers`: all linkifiers, in the order of application.
+/// `GET /realm/linkifiers`: lists all linkifiers, in the order of application.
 fn get_linkifiers(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Linkifiers>> {
     Reply::data(&Linkifiers { linkifiers: linkifiers::all(read)? })
 }
@@ -64,12 +64,12 @@ fn get_linkifiers(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<L
 /// The reply to `GET /realm/filters`.
 #[derive(Serialize)]
 struct Filters {
-    /// Pattern, format string and id.
+    /// The linkifiers as lists of pattern, format string and id. The format string has `%(name)s` for the group `name`.
     filters: Vec<(String, String, i64)>,
 }
 
-/// `GET /realm/filters`: the same as triples of pattern, format string and id, for clients from before feature level
-/// 54. A template that no format string can express is left out.
+/// `GET /realm/filters`: lists the linkifiers for clients from before feature level 54. Templates that no format string
+/// can express are left out.
 fn get_filters(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Filters>> {
     let filters: Vec<(String, String, i64)> = linkifiers::all(read)?
         .into_iter()
@@ -101,16 +101,18 @@ fn format_string(url_template: &str) -> Option<String> {
 /// Parameters of `POST /realm/filters`.
 #[derive(Deserialize)]
 pub struct AddParams {
-    /// A regular expression with named groups.
+    /// A regular expression with named groups, in Python's syntax, at most 1000 characters. No other linkifier may have
+    /// it.
     pattern: Trimmed<MAX_LINKIFIER_PATTERN_LENGTH>,
-    /// RFC 6570; its variables are the groups.
+    /// The target of the links: a URL template (RFC 6570) whose variables are the groups of the pattern, at most 2000
+    /// characters.
     url_template: Trimmed<MAX_URL_TEMPLATE_LENGTH>,
 }
 
 /// The reply to `POST /realm/filters`.
 #[derive(Serialize)]
 struct AddedLinkifier {
-    /// The linkifier.
+    /// The id of the new linkifier.
     id: i64,
 }
 
@@ -134,15 +136,17 @@ async fn add_linkifier(call: Call<Administrator>, params: AddParams) -> ApiResul
 /// Parameters of `PATCH /realm/filters/{filter_id}`.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// The linkifier to change.
+    /// The id of the linkifier.
     filter_id: i64,
-    /// A regular expression with named groups.
+    /// A regular expression with named groups, in Python's syntax, at most 1000 characters. No other linkifier may have
+    /// it.
     pattern: Trimmed<MAX_LINKIFIER_PATTERN_LENGTH>,
-    /// RFC 6570; its variables are the groups.
+    /// The target of the links: a URL template (RFC 6570) whose variables are the groups of the pattern, at most 2000
+    /// characters.
     url_template: Trimmed<MAX_URL_TEMPLATE_LENGTH>,
 }
 
-/// `PATCH /realm/filters/{filter_id}`: changes a linkifier, but not its position.
+/// `PATCH /realm/filters/{filter_id}`: changes pattern and template of a linkifier. Its position stays.
 async fn update_linkifier(call: Call<Administrator>, params: UpdateParams) -> ApiResult<Reply> {
     let (id, pattern, url_template) = (params.filter_id, params.pattern.0, params.url_template.0);
     let patterns =
@@ -165,11 +169,11 @@ async fn update_linkifier(call: Call<Administrator>, params: UpdateParams) -> Ap
 /// Parameters of `DELETE /realm/filters/{filter_id}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// The linkifier to remove.
+    /// The id of the linkifier.
     filter_id: i64,
 }
 
-/// `DELETE /realm/filters/{filter_id}`.
+/// `DELETE /realm/filters/{filter_id}`: removes a linkifier.
 fn remove_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: RemoveParams) -> ApiResult<Reply> {
     if !linkifiers::delete(tx, params.filter_id)? {
         return Err(not_found());
@@ -182,11 +186,12 @@ fn remove_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: RemovePara
 /// Parameters of `PATCH /realm/linkifiers`.
 #[derive(Deserialize)]
 pub struct ReorderParams {
-    /// The ids of all linkifiers, the first to be tried first.
+    /// The ids of all linkifiers, in the new order of application. Missing, unknown and repeated ids are errors.
     ordered_linkifier_ids: Vec<i64>,
 }
 
-/// `PATCH /realm/linkifiers`: orders the linkifiers; if two match the same text, the first takes precedence.
+/// `PATCH /realm/linkifiers`: changes the order of application. If two linkifiers match the same text, the first takes
+/// precedence.
 fn reorder_linkifiers(tx: &mut Tx<'_>, _caller: &Administrator, params: ReorderParams) -> ApiResult<Reply> {
     let ids = params.ordered_linkifier_ids;
     let wanted: HashSet<i64> = ids.iter().copied().collect();
@@ -302,7 +307,7 @@ fn check(pattern: &str, url_template: &str, is_taken: bool) -> Result<(), ApiErr
     if problems.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(problems)) }
 }
 
-/// `realm_linkifiers`: all of them, whatever has changed.
+/// `realm_linkifiers`: a linkifier was added, changed, moved or removed. The event has all of them.
 #[derive(Serialize, Deserialize)]
 pub struct LinkifiersChanged {
     realm_linkifiers: Vec<LinkifierRecord>,
@@ -322,14 +327,15 @@ fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
     Ok(())
 }
 
-/// `realm_linkifiers` of `POST /register`: empty for clients that do not know URL templates.
+/// `realm_linkifiers` of `POST /register`: all linkifiers, in the order of application. Empty without the
+/// `linkifier_url_template` capability.
 fn linkifiers(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let knows = request.registration.client_capabilities.linkifier_url_template;
     let all = if knows { linkifiers::all(request.connection)? } else { Vec::new() };
     state.set::<Vec<LinkifierRecord>>("realm_linkifiers", &all)
 }
 
-/// `realm_filters` of `POST /register`: the deprecated form of linkifiers; always empty.
+/// `realm_filters` of `POST /register`: the deprecated form of linkifiers. Always empty.
 fn filters(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<[(); 0]>("realm_filters", &[])
 }

@@ -58,16 +58,16 @@ pub fn is_valid(connection: &Connection, user_id: UserId, api_key: &str) -> ApiR
     Ok(connection.prepare_cached(statement)?.query_row((user_id, digest(api_key)), |row| row.get(0))?)
 }
 
-/// A key in lists, without the secret.
+/// An API key, without the secret.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KeyRecord {
-    /// Identifies the key in commands.
+    /// The id, for `DELETE /users/me/api_keys/{api_key_id}`.
     pub id: i64,
-    /// The client that the key was created for.
+    /// The name of the client that the key was created for.
     pub client: String,
     /// When the key was created, in UNIX seconds.
     pub date_created: i64,
-    /// When the key was last used, in UNIX seconds and to the hour; `None`: never.
+    /// When the key was last used, in UNIX seconds, to the hour; null if it never was.
     pub last_used: Option<i64>,
 }
 

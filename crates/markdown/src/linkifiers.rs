@@ -49,12 +49,12 @@ pub enum LinkifierError {
 /// The name of the group around the whole match. No template can use it: it is not a name in RFC 6570.
 const MATCH: &str = "linkifier[match]";
 
-/// A link in a topic (`topic_links` of a message).
+/// A link in a topic, which a linkifier made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicLink {
-    /// The part of the topic that links.
+    /// The part of the topic that is the link.
     pub text: String,
-    /// The target.
+    /// The URL that the link opens.
     pub url: String,
 }
 

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 /// The tables of linkifiers, whose changes the writer has to notice ([`Tx::kept`](crate::store::Tx::kept)).
 pub const TABLES: &[&str] = &["linkifier"];
 
-/// A linkifier on the wire.
+/// A linkifier: it makes links of the parts of messages and topics that match a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkifierRecord {
-    /// A regular expression with named groups.
+    /// A regular expression with named groups, in Python's syntax.
     pub pattern: String,
-    /// A URL template (RFC 6570), whose variables are the groups.
+    /// The target of the links: a URL template (RFC 6570) whose variables are the groups of the pattern.
     pub url_template: String,
-    /// Identifies the linkifier.
+    /// The linkifier's id.
     pub id: i64,
 }

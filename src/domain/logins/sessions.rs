@@ -79,18 +79,18 @@ pub fn delete_ended(tx: &Tx<'_>, id: i64) -> ApiResult<()> {
     Ok(())
 }
 
-/// A session in lists.
+/// A session of a browser.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SessionRecord {
-    /// Identifies the session in commands.
+    /// The id, for `DELETE /users/me/sessions/{session_id}`.
     pub id: i64,
-    /// The browser and its system, as it named them.
+    /// The browser and its operating system, as the browser named them.
     pub client: String,
-    /// The address from which it was last used.
+    /// The IP address from which it was last used.
     pub address: String,
-    /// When it began, in UNIX seconds.
+    /// When the session began, in UNIX seconds.
     pub date_created: i64,
-    /// When it was last used, in UNIX seconds and to the hour.
+    /// When the session was last used, in UNIX seconds, to the hour.
     pub last_used: i64,
 }
 
