@@ -19,11 +19,12 @@ use serde_json::json;
 /// Parameters of `DELETE /messages/{message_id}`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// The message.
+    /// The id of the message to delete.
     message_id: MessageId,
 }
 
-/// `DELETE /messages/{message_id}`: removes a message for all users.
+/// `DELETE /messages/{message_id}`: deletes a message for all users. Allowed by the permissions to delete any message
+/// or own ones, the latter within the organization's time limit.
 pub fn delete_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let (message, stream) = MessageViewer::new(tx.ctx(caller)).find_to_change(params.message_id)?;
     let stream_id = stream.as_ref().map(|stream| stream.stream_id);

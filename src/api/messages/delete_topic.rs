@@ -23,21 +23,21 @@ const MAX_MESSAGES: usize = 10_000;
 /// Parameters of `POST /streams/{stream_id}/delete_topic`.
 #[derive(Deserialize)]
 pub struct DeleteTopicParams {
-    /// The channel.
+    /// The id of the channel, which must not be archived.
     stream_id: StreamId,
-    /// The topic.
+    /// The topic to delete, in any spelling.
     topic_name: String,
 }
 
 /// The reply to `POST /streams/{stream_id}/delete_topic`.
 #[derive(Serialize)]
 pub struct DeletedTopic {
-    /// True if all messages were deleted. If not, the request is to be repeated.
+    /// True if all messages were deleted. If false, the client repeats the request.
     pub complete: bool,
 }
 
 /// `POST /streams/{stream_id}/delete_topic`: deletes the messages of a topic that the caller may read, the newest
-/// first. `complete` says whether all were deleted.
+/// first, at most 10,000 in a request.
 pub async fn delete_topic(
     call: Call<Administrator>,
     params: DeleteTopicParams,

@@ -10,20 +10,19 @@ use serde::{Deserialize, Serialize};
 /// Parameters of `GET /messages/{message_id}/read_receipts`.
 #[derive(Deserialize)]
 pub struct ReadReceiptsParams {
-    /// The message.
+    /// The id of the message.
     message_id: MessageId,
 }
 
 /// The reply to `GET /messages/{message_id}/read_receipts`.
 #[derive(Serialize)]
 pub struct ReadReceipts {
-    /// Ascending.
+    /// User ids, ascending.
     pub user_ids: Vec<UserId>,
 }
 
-/// `GET /messages/{message_id}/read_receipts`: the users who received the message and have read it, ascending; without its
-/// sender, users who do not send read receipts or cannot be accessed, and users who muted the caller or are muted by
-/// them.
+/// `GET /messages/{message_id}/read_receipts`: lists the active users who have read a message. Without its sender,
+/// users who do not send read receipts or cannot be accessed, and users who muted the caller or whom the caller muted.
 pub fn get_read_receipts(
     read: &Read<'_, User>,
     params: ReadReceiptsParams,

@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 /// Parameters of `POST /messages/render`.
 #[derive(Deserialize)]
 pub struct RenderParams {
-    /// Markdown.
+    /// The text in Markdown. It is cut to 10,000 characters.
     content: String,
 }
 
 /// The reply to `POST /messages/render`.
 #[derive(Serialize)]
 pub struct RenderedMessage {
-    /// HTML.
+    /// The text as HTML.
     pub rendered: String,
 }
 
-/// `POST /messages/render`.
+/// `POST /messages/render`: returns the HTML of a text, as a message of the caller would have it. Sends nothing.
 pub async fn render_message(call: Call<User>, params: RenderParams) -> ApiResult<Reply<RenderedMessage>> {
     let content = messages::rules::content(&params.content).unwrap_or_default();
     let (now, caller, origin) = (call.app.clock.seconds(), Caller::clone(&call.caller), call.info.origin);

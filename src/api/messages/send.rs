@@ -21,28 +21,29 @@ use teamchat_markdown::Rendered;
 /// Parameters of `POST /messages`.
 #[derive(Deserialize)]
 pub struct SendParams {
-    /// `channel` or `direct`, or their older names.
+    /// `channel` for a channel message, `direct` for a direct message. `stream` and `private` are the older names.
     r#type: MessageType,
-    /// A channel's id or name; or ids or emails of users.
+    /// For a channel message, the id or name of the channel. For a direct one, a list of user ids or of emails.
     to: JsonOrText,
-    /// The topic. Required for channel messages, ignored for direct ones.
+    /// The topic, at most 60 characters; longer ones are cut. Required for channel messages, ignored for direct ones.
     #[serde(default, alias = "subject")]
     topic: Option<String>,
-    /// Markdown.
+    /// The content in Markdown. It must not be blank, and is cut to 10,000 characters.
     content: String,
-    /// The sender's own queue, whose event has `local_message_id`. With the same `queue_id`, `local_id`, destination and
-    /// `content` as one of the sender's last 200 messages the reply is that message's `id`, and nothing is sent: a client
-    /// that did not get the reply may ask again.
+    /// The id of an event queue of the sender, whose event has the `local_id` as `local_message_id`. If one of the
+    /// sender's last 200 messages has the same `queue_id`, `local_id`, destination and `content`, nothing is sent and
+    /// the response has its `id`: a client without a response can repeat the request.
     #[serde(default)]
     queue_id: Option<String>,
-    /// The client's local id of the message.
+    /// The client's own id of the message, at most 100 characters. It has an effect only with `queue_id`.
     #[serde(default)]
     local_id: Option<BoundedText<MAX_LOCAL_ID_LENGTH>>,
-    /// True if the sender has read it. Default: depends on the client program.
+    /// True if the message is marked as read for the sender. By default it is if the client is one for people.
     #[serde(default)]
     read_by_sender: Option<bool>,
-    /// A form, mostly of bots, that is shown in place of the text: `widget_type` (`zform`) and `extra_data`, which has the
-    /// `type` (`choices`), a `heading`, and `choices`, each with `short_name`, `long_name` and `reply`.
+    /// A form that is shown instead of the text, mostly of bots, as JSON with `widget_type` (`zform`) and `extra_data`:
+    /// `type` (`choices`), `heading`, and `choices`, each with `short_name`, `long_name` and `reply`. At most 10,000
+    /// characters.
     #[serde(default)]
     widget_content: Option<BoundedText<MAX_MESSAGE_LENGTH>>,
 }
@@ -50,9 +51,10 @@ pub struct SendParams {
 /// The reply to `POST /messages`.
 #[derive(Serialize)]
 pub struct SendReply {
-    /// The message.
+    /// The id of the message.
     id: MessageId,
-    /// The sender's new policy for the topic, if sending changed it.
+    /// The sender's new visibility policy for the topic, if sending the message changed it: 2 for unmuted, 3 for
+    /// followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     automatic_new_visibility_policy: Option<VisibilityPolicy>,
 }
@@ -90,7 +92,7 @@ impl Requested {
     }
 }
 
-/// `POST /messages`.
+/// `POST /messages`: sends a message to a channel or to users.
 pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Reply<SendReply>> {
     let client = call.info.client.clone();
     let local_id = params.local_id.map(BoundedText::into_inner);

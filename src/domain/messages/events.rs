@@ -15,7 +15,7 @@ use teamchat_markdown::TopicLink;
 /// `message`: a new message.
 #[derive(Serialize, Deserialize)]
 pub struct MessageSent {
-    /// The message.
+    /// The id of the message.
     pub id: MessageId,
     /// Its sender.
     pub sender: Sender,
@@ -221,23 +221,23 @@ fn shown(stream_id: Option<StreamId>, topic: &str, empty: EmptyTopic) -> &str {
     if stream_id.is_some() { empty.show(topic) } else { topic }
 }
 
-/// `update_message`: content, topic or channel changed.
+/// `update_message`: the content, topic or channel of messages changed.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MessageEdited {
-    /// The user who edited; null for the server's own rendering.
+    /// The id of the user who edited; null if only the rendering changed.
     pub user_id: Option<UserId>,
-    /// True if only the rendering changed.
+    /// True if only the rendering changed, not the content.
     pub rendering_only: bool,
-    /// The message that was named.
+    /// The id of the message that the request named.
     pub message_id: MessageId,
-    /// All messages that changed, ascending.
+    /// The ids of all messages that changed, ascending.
     pub message_ids: Vec<MessageId>,
-    /// UNIX seconds.
+    /// When they were edited, in UNIX seconds.
     pub edit_timestamp: i64,
-    /// Channel messages only.
+    /// The id of the channel, before the change. Absent for direct messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_id: Option<StreamId>,
-    /// Channel messages only.
+    /// The name of the channel. Absent for direct messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_name: Option<String>,
     /// The new place.
@@ -251,32 +251,33 @@ pub struct MessageEdited {
 /// The part of an `update_message` event about a new content.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ContentEdit {
-    /// Markdown before.
+    /// The previous content in Markdown.
     pub orig_content: String,
-    /// HTML before.
+    /// The previous content as HTML.
     pub orig_rendered_content: String,
-    /// Markdown now.
+    /// The new content in Markdown.
     pub content: String,
-    /// HTML now.
+    /// The new content as HTML.
     pub rendered_content: String,
-    /// True if it begins with `/me` now.
+    /// True if the new content begins with `/me`.
     pub is_me_message: bool,
 }
 
 /// The part of an `update_message` event about a new topic or channel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlaceEdit {
-    /// The channel that the messages went to, if it is another one.
+    /// The id of the new channel; absent if it stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_stream_id: Option<StreamId>,
-    /// The messages that the request named.
+    /// The messages of the topic that moved: `change_one` for the named one, `change_later` for it and later ones,
+    /// `change_all` for all.
     pub propagate_mode: PropagateMode,
-    /// The topic before.
+    /// The previous topic.
     pub orig_subject: String,
-    /// The topic now, if it is another one.
+    /// The new topic; absent if it stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// Links that linkifiers make of the topic, if it is another one.
+    /// Links that linkifiers make of the new topic; absent if it stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topic_links: Option<Vec<TopicLink>>,
 }
@@ -334,18 +335,19 @@ impl Event for MessageEdited {
     }
 }
 
-/// `delete_message`: one event for many messages, or one for each, by the client's capability.
+/// `delete_message`: messages were deleted. Clients without the `bulk_message_deletion` capability receive one event
+/// for each message.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MessagesDeleted {
-    /// All of them, for clients with `bulk_message_deletion`.
+    /// The ids of the messages, for clients with the `bulk_message_deletion` capability.
     #[serde(skip_serializing_if = "Option::is_none")]
     message_ids: Option<Vec<MessageId>>,
-    /// One of them, for clients without.
+    /// The id of the message, for clients without the `bulk_message_deletion` capability.
     #[serde(skip_serializing_if = "Option::is_none")]
     message_id: Option<MessageId>,
-    /// `stream` for messages of a channel, `private` for direct ones.
+    /// `stream` for channel messages, `private` for direct messages.
     message_type: MessageType,
-    /// The channel; absent for direct messages.
+    /// The id of the channel; absent for direct messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_id: Option<StreamId>,
     /// The topic; absent for direct messages.
@@ -399,20 +401,20 @@ impl Event for MessagesDeleted {
     }
 }
 
-/// `update_message_flags`: a user's own flags on some messages changed.
+/// `update_message_flags`: the user's flags on messages changed.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct FlagsChanged {
     /// `add` or `remove`.
     op: Cow<'static, str>,
-    /// The same as `op`, for older clients.
+    /// The deprecated name of `op`.
     operation: Cow<'static, str>,
     /// The flag, such as `read` or `starred`.
     flag: Cow<'static, str>,
-    /// The messages whose flag changed, ascending.
+    /// The ids of the messages whose flag changed, ascending; empty if `all` is true.
     messages: Vec<MessageId>,
-    /// Deprecated: whether every message of the user is meant.
+    /// True if all messages of the user were marked as read.
     all: bool,
-    /// For messages that became unread: what a client needs to count them.
+    /// Only when `read` is removed: facts with which clients count the unread messages, by message id.
     #[serde(skip_serializing_if = "Option::is_none")]
     message_details: Option<UnreadDetails>,
 }
@@ -420,13 +422,13 @@ pub struct FlagsChanged {
 /// Details that clients need to count messages that became unread.
 pub type UnreadDetails = BTreeMap<MessageId, UnreadDetail>;
 
-/// The facts with which a client counts a message that became unread.
+/// Facts with which clients count a message that became unread.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UnreadDetail {
     /// Its conversation.
     #[serde(flatten)]
     pub place: UnreadPlace,
-    /// True if the user is mentioned. Left out when not.
+    /// True if the message mentions the user; absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub mentioned: bool,
 }
@@ -437,16 +439,16 @@ pub struct UnreadDetail {
 pub enum UnreadPlace {
     /// In a channel.
     Stream {
-        /// The channel.
+        /// The id of the channel.
         stream_id: StreamId,
-        /// The topic in it.
+        /// The topic.
         topic: String,
-        /// True if the user has muted neither.
+        /// True if the user has muted neither the channel nor the topic.
         unmuted_stream_msg: bool,
     },
     /// In a direct conversation.
     Private {
-        /// The other people.
+        /// The ids of the other participants.
         user_ids: Vec<UserId>,
     },
 }

@@ -77,7 +77,7 @@ impl MessageRow {
     }
 }
 
-/// A message as clients receive it: its own part, and the parts shared with messages of the same sender and conversation.
+/// A message.
 #[derive(Clone, Debug, Serialize)]
 pub struct MessageRecord<'a> {
     /// Its own part.
@@ -94,43 +94,45 @@ pub struct MessageRecord<'a> {
 /// Members specific to one message.
 #[derive(Clone, Debug, Serialize)]
 pub struct OwnPart<'a> {
-    /// Grows from message to message, in the order of sending.
+    /// The message's id. Later messages have greater ids.
     pub id: MessageId,
-    /// HTML or Markdown, as `content_type` says. `None` where it is written beside the part.
+    /// The content, as HTML or Markdown.
+    // `None` where it is written beside the part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<&'a str>,
-    /// `text/html` or `text/x-markdown`.
+    /// The format of `content`: `text/html` or `text/x-markdown`.
     pub content_type: &'static str,
-    /// UNIX seconds.
+    /// When the message was sent, in UNIX seconds.
     pub timestamp: i64,
-    /// The program that sent it.
+    /// The name of the client that sent the message.
     pub client: &'a str,
     /// The topic; empty for direct messages.
     pub subject: &'a str,
-    /// Links in the topic, by the linkifiers of the time when the message got the topic.
+    /// Links in the topic, made by the linkifiers of the time when the message got the topic.
     pub topic_links: &'a [TopicLink],
-    /// True if it begins with `/me`.
+    /// True if the content begins with `/me`.
     pub is_me_message: bool,
     /// Reactions, the oldest first.
     pub reactions: &'a [Reaction],
-    /// Data of polls and to-do lists.
+    /// The data of polls and to-do lists.
     pub submessages: &'a [Submessage],
-    /// Edits, the newest first.
+    /// The edits and moves, the newest first; absent if there are none or if the organization hides them.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub edit_history: &'a [EditRecord],
-    /// UNIX seconds.
+    /// When the content was last edited, in UNIX seconds; absent if it never was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_edit_timestamp: Option<i64>,
-    /// UNIX seconds.
+    /// When the message was last moved, in UNIX seconds; absent if it never was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_moved_timestamp: Option<i64>,
-    /// The viewer's flags; events carry them beside the message.
+    /// The caller's flags on the message, such as `read`, `starred` and `mentioned`. In events they are beside the
+    /// message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flags: Option<&'a [&'static str]>,
-    /// Found words highlighted, for searches only.
+    /// Only if the narrow is a search: the content as HTML, with the found words in `span.highlight`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_content: Option<&'a str>,
-    /// The topic with found words highlighted, for searches only.
+    /// Only if the narrow is a search: the topic as HTML, with the found words in `span.highlight`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_subject: Option<&'a str>,
 }
@@ -138,15 +140,15 @@ pub struct OwnPart<'a> {
 /// Members shared by all messages of a sender.
 #[derive(Clone, Debug, Serialize)]
 pub struct SenderPart<'a> {
-    /// The sender.
+    /// The sender's user id.
     pub sender_id: UserId,
-    /// The sender's name.
+    /// The sender's display name.
     pub sender_full_name: &'a str,
     /// The sender's API email.
     pub sender_email: Cow<'a, str>,
-    /// The organization's short name. Always empty: the organization is at the root of its address.
+    /// The short name of the organization. Always empty.
     pub sender_realm_str: &'static str,
-    /// The sender's image.
+    /// The URL of the sender's image.
     pub avatar_url: String,
 }
 
@@ -187,13 +189,13 @@ pub enum MessageType {
 /// Members shared by all messages of a conversation.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecipientPart<'a> {
-    /// The set of receivers.
+    /// The id of the set of receivers: of the channel, or of the users of a direct conversation.
     pub recipient_id: RecipientId,
-    /// The channel's name, or the people of the conversation.
+    /// The channel's name, or the participants of the direct conversation.
     pub display_recipient: &'a DisplayRecipient,
-    /// Channel message or direct message.
+    /// `stream` for a channel message, `private` for a direct message.
     pub r#type: MessageType,
-    /// Channel messages only.
+    /// The id of the channel; absent for direct messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_id: Option<StreamId>,
 }
@@ -210,35 +212,36 @@ impl<'a> RecipientPart<'a> {
     }
 }
 
-/// A reaction on the wire.
+/// A reaction to a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reaction {
-    /// The name that was chosen.
+    /// The name of the emoji, as the user chose it.
     pub emoji_name: String,
-    /// The identifier of the emoji within its type.
+    /// The code of the emoji: of a Unicode emoji its code points in hexadecimal, of a custom emoji its id, otherwise
+    /// the name.
     pub emoji_code: String,
     /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`.
     pub reaction_type: String,
-    /// The user who reacted.
+    /// The id of the user who reacted.
     pub user_id: UserId,
 }
 
-/// A piece of data that belongs to a message.
+/// A piece of data that belongs to a message, of a poll or to-do list.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Submessage {
-    /// Grows from one to the next.
+    /// The submessage's id. Later ones have greater ids.
     pub id: i64,
-    /// The message that it belongs to.
+    /// The id of the message that it belongs to.
     pub message_id: MessageId,
-    /// The sender.
+    /// The user id of the sender.
     pub sender_id: UserId,
-    /// `widget`.
+    /// Always `widget`.
     pub msg_type: String,
-    /// JSON text.
+    /// The data, as JSON in a string.
     pub content: String,
 }
 
-/// The recipients of a message, for display.
+/// The channel's name, or the participants of the direct conversation with the sender.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum DisplayRecipient {
@@ -251,39 +254,39 @@ pub enum DisplayRecipient {
 /// A participant of a direct conversation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Participant {
-    /// Identifies the user.
+    /// The user's id.
     pub id: UserId,
     /// The API email.
     pub email: String,
-    /// The name.
+    /// The display name.
     pub full_name: String,
-    /// Always false here: no mirrored networks.
+    /// Always false: no networks are mirrored.
     pub is_mirror_dummy: bool,
 }
 
-/// One edit or move in a message's history.
+/// An edit or move of a message. It has the members that changed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EditRecord {
-    /// The user who edited.
+    /// The id of the user who edited; null if unknown.
     pub user_id: Option<UserId>,
-    /// UNIX seconds.
+    /// When the message was edited, in UNIX seconds.
     pub timestamp: i64,
-    /// Markdown before.
+    /// The previous content in Markdown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prev_content: Option<String>,
-    /// HTML before.
+    /// The previous content as HTML.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prev_rendered_content: Option<String>,
-    /// Topic before.
+    /// The previous topic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prev_topic: Option<String>,
-    /// Topic after.
+    /// The new topic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
-    /// Channel before.
+    /// The id of the previous channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prev_stream: Option<StreamId>,
-    /// Channel after.
+    /// The id of the new channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamId>,
 }

@@ -71,12 +71,12 @@ pub fn into_utf8(json: Vec<u8>) -> ApiResult<String> {
     String::from_utf8(json).map_err(|_| ApiError::internal("serialized messages are not UTF-8"))
 }
 
-/// A message's text with the words of a search highlighted.
+/// The content and topic of a message, with the words of a search highlighted.
 #[derive(Serialize)]
 pub struct Matches {
-    /// The message's HTML, with the words that were found in `span.highlight`.
+    /// The content as HTML, with the found words in `span.highlight`.
     match_content: String,
-    /// The topic as HTML, with the words that were found in `span.highlight`.
+    /// The topic as HTML, with the found words in `span.highlight`.
     match_subject: String,
 }
 

@@ -14,42 +14,42 @@ use std::time::{Duration, Instant};
 /// Parameters of `GET /messages/{message_id}/history`.
 #[derive(Deserialize)]
 pub struct HistoryParams {
-    /// The message.
+    /// The id of the message.
     message_id: MessageId,
-    /// The empty topic as an empty string.
+    /// True if the empty topic is returned as an empty string, false if by its display name. False by default.
     #[serde(default)]
     allow_empty_topic_name: bool,
 }
 
-/// A message as it was after an edit (spec, "Message edit snapshot").
+/// A version of a message (spec, "Message edit snapshot").
 #[derive(Serialize)]
 struct Snapshot<'a> {
-    /// The topic after the edit; empty for direct messages.
+    /// The topic of this version; empty for direct messages.
     topic: &'a str,
-    /// The text after the edit, in Markdown.
+    /// The content of this version, in Markdown.
     content: &'a str,
-    /// The text after the edit, as HTML.
+    /// The content of this version, as HTML.
     rendered_content: &'a str,
-    /// When it was edited, in UNIX seconds; in the first snapshot, when it was sent.
+    /// When the version was created, in UNIX seconds: for the first, when the message was sent.
     timestamp: i64,
-    /// The user who edited it; in the first snapshot, the sender. Null if unknown.
+    /// The id of the user who created the version: for the first, the sender. Null if unknown.
     user_id: Option<UserId>,
-    /// The topic before, if it changed.
+    /// The previous topic, if this edit changed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     prev_topic: Option<&'a str>,
-    /// The channel after the edit, if it changed.
+    /// The id of the new channel, if this edit changed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     stream: Option<StreamId>,
-    /// The channel before, if it changed.
+    /// The id of the previous channel, if this edit changed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     prev_stream: Option<StreamId>,
-    /// The text before, if it changed.
+    /// The previous content in Markdown, if this edit changed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     prev_content: Option<&'a str>,
-    /// The text before as HTML, if it changed.
+    /// The previous content as HTML, if this edit changed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     prev_rendered_content: Option<&'a str>,
-    /// The text as HTML with what came and went marked, if it changed.
+    /// The content as HTML with the differences marked, if this edit changed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     content_html_diff: Option<String>,
 }
@@ -60,12 +60,12 @@ const DIFFERENCES_TIME: Duration = Duration::from_secs(1);
 /// The reply to `GET /messages/{message_id}/history`.
 #[derive(Serialize)]
 pub struct History<'a> {
-    /// The oldest first.
+    /// The versions, the oldest first.
     message_history: Vec<Snapshot<'a>>,
 }
 
-/// `GET /messages/{message_id}/history`: one snapshot for the message as it was sent and one for each edit, the oldest
-/// first. Of many edits it shows the newest.
+/// `GET /messages/{message_id}/history`: lists the versions of a message: as it was sent, and after each edit, the
+/// oldest first. Of many edits, the newest. Refused if the organization hides the history of messages.
 pub async fn get_history(call: Call<User>, params: HistoryParams) -> ApiResult<Reply<History<'static>>> {
     let (now, caller) = (call.app.clock.seconds(), Caller::clone(&call.caller));
     let history = call.app.read_in(&call.app.pools.rendering, Some(caller.quota_owner()), move |snapshot| {

@@ -36,27 +36,29 @@ use teamchat_markdown::Rendered;
 /// Parameters of `PATCH /messages/{message_id}`.
 #[derive(Deserialize)]
 pub struct EditParams {
-    /// The message.
+    /// The id of the message to change.
     message_id: MessageId,
-    /// Markdown.
+    /// The new content in Markdown, cut to 10,000 characters. A blank one becomes `(deleted)`.
     #[serde(default)]
     content: Option<String>,
-    /// SHA-256 of the content that the editor saw, in hexadecimal digits. If it differs, the edit is refused.
+    /// The SHA-256 digest of the content that the user edited, in hexadecimal. If the message has another content, the
+    /// error is `EXPECTATION_MISMATCH`.
     #[serde(default)]
     prev_content_sha256: Option<String>,
-    /// Another topic.
+    /// The new topic, at most 60 characters; longer ones are cut.
     #[serde(default, alias = "subject")]
     topic: Option<String>,
-    /// Another channel.
+    /// The id of the new channel.
     #[serde(default)]
     stream_id: Option<StreamId>,
-    /// The messages that move: `change_one`, `change_later` or `change_all`.
+    /// The messages to move: `change_one` (the default) for this one, `change_later` for this one and later ones of its
+    /// topic, `change_all` for all of its topic.
     #[serde(default)]
     propagate_mode: PropagateMode,
-    /// True if the old topic gets a notice.
+    /// True if the notification bot posts a notice in the old topic. False by default.
     #[serde(default)]
     send_notification_to_old_thread: bool,
-    /// True if the new topic gets a notice.
+    /// True if the notification bot posts a notice in the new topic. True by default.
     #[serde(default = "yes")]
     send_notification_to_new_thread: bool,
 }
@@ -68,11 +70,12 @@ fn yes() -> bool {
 /// The reply to `PATCH /messages/{message_id}`.
 #[derive(Serialize)]
 pub struct EditedMessage {
-    /// Files of the caller to which no message links any more.
+    /// Files of the caller that no message links to since the edit.
     pub detached_uploads: Vec<AttachmentRecord>,
 }
 
-/// `PATCH /messages/{message_id}`.
+/// `PATCH /messages/{message_id}`: changes the content of a message, or moves messages to another topic or channel, or
+/// both.
 pub async fn update_message(call: Call<User>, params: EditParams) -> ApiResult<Reply<EditedMessage>> {
     let (now, origin) = (call.app.clock.seconds(), call.info.origin.clone());
     let caller = Caller::clone(&call.caller);

@@ -16,21 +16,21 @@ use std::collections::BTreeMap;
 /// Parameters of `GET /messages/matches_narrow`.
 #[derive(Deserialize)]
 pub struct MatchesParams {
-    /// The messages to look at.
+    /// The ids of the messages to check, at most 5000.
     msg_ids: Vec<MessageId>,
-    /// The filter to hold them against.
+    /// The filter: a list of terms as in `GET /messages`.
     narrow: Value,
 }
 
 /// The reply to `GET /messages/matches_narrow`.
 #[derive(Serialize)]
 pub struct MatchingMessages {
-    /// By message.
+    /// The messages that match, by their ids.
     pub messages: BTreeMap<MessageId, Matches>,
 }
 
-/// `GET /messages/matches_narrow`: for each of the caller's messages that matches, its content and topic, with marks if
-/// the narrow is a search. Clients ask this of a new message while they show a search.
+/// `GET /messages/matches_narrow`: returns the messages that match a narrow, of those that the caller received. If the
+/// narrow is a search, the found words are highlighted. For new messages while a client shows a search.
 pub fn matches_narrow(read: &Read<'_, User>, params: MatchesParams) -> ApiResult<Reply<MatchingMessages>> {
     let viewer = MessageViewer::new(read.ctx());
     let narrow = resolve(&viewer, &narrow::parse(Some(&params.narrow))?)?;

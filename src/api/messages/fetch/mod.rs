@@ -38,34 +38,37 @@ const MAX_QUICK_PAGE_BYTES: usize = 1 << 20;
 /// Parameters of `GET /messages` (spec, "get messages").
 #[derive(Deserialize)]
 pub struct FetchParams {
-    /// A message id, `newest`, `oldest` or `first_unread`.
+    /// The position in the list of messages: a message id, `newest`, `oldest` or `first_unread`. Required unless
+    /// `message_ids` is given.
     #[serde(default)]
     anchor: Option<String>,
-    /// True if the anchor itself may be returned.
+    /// True, the default, if the message with the id `anchor` may be returned.
     #[serde(default)]
     include_anchor: Option<bool>,
-    /// The number of messages before the anchor.
+    /// Maximum number of messages before the anchor. Required unless `message_ids` is given.
     #[serde(default)]
     num_before: Option<i64>,
-    /// The number of messages after the anchor.
+    /// Maximum number of messages after the anchor, at most 5000 with those before. Required unless `message_ids` is
+    /// given.
     #[serde(default)]
     num_after: Option<i64>,
-    /// The filter of messages.
+    /// The filter: a list of at most 100 terms that all have to match. A term is an object with `operator`, `operand`
+    /// and optionally `negated`, or a list of operator and operand. By default all messages of the caller.
     #[serde(default)]
     narrow: Option<Value>,
     /// Accepted and ignored: URLs of avatars do not depend on it.
     #[serde(default, rename = "client_gravatar")]
     _client_gravatar: Option<bool>,
-    /// HTML rather than Markdown.
+    /// True, the default, if `content` is HTML; false for Markdown.
     #[serde(default)]
     apply_markdown: Option<bool>,
-    /// These messages instead of a range.
+    /// The ids of messages to return, at most 5000, instead of a range. Excludes `anchor` and the parameters of ranges.
     #[serde(default)]
     message_ids: Option<Vec<MessageId>>,
-    /// The empty topic as an empty string.
+    /// True if the empty topic is returned as an empty string, false if by its display name. False by default.
     #[serde(default)]
     allow_empty_topic_name: bool,
-    /// Deprecated: use the first unread message as the anchor, and ignore `anchor`.
+    /// Deprecated for the `anchor` `first_unread`, and takes precedence over `anchor`.
     #[serde(default)]
     use_first_unread_anchor: Option<bool>,
 }
@@ -97,25 +100,26 @@ pub fn before_search<'a>(app: &'a App, form: &'a Form) -> BoxFuture<'a, ApiResul
     }
 }
 
-/// The reply to `GET /messages`. It is written piece by piece.
+/// The reply to `GET /messages`.
 #[derive(Serialize)]
 pub struct MessagePage<'a> {
-    /// The message at which the range begins; absent for messages that were asked for by id.
+    /// The id of the message at which the range begins; absent if the request has `message_ids`.
     #[serde(skip_serializing_if = "Option::is_none")]
     anchor: Option<MessageId>,
-    /// True if the message at the anchor is among the messages.
+    /// True if the message with the id `anchor` is in the list.
     found_anchor: bool,
-    /// True if there are no older messages.
+    /// True if no older messages match.
     found_oldest: bool,
-    /// True if there are no newer messages.
+    /// True if no newer messages match.
     found_newest: bool,
-    /// Always false: no message is kept from the caller by a plan.
+    /// Always false: the server does not limit the history.
     history_limited: bool,
-    /// The oldest first.
+    /// The messages, the oldest first.
     messages: Vec<MessageRecord<'a>>,
 }
 
-/// `GET /messages`. Visitors read web-public channels, in pages that are smaller.
+/// `GET /messages`: lists messages that match a narrow, around an anchor or by their ids. Visitors read web-public
+/// channels only, and get shorter pages.
 pub fn get_messages(read: &Read<'_, Visitor>, params: FetchParams) -> ApiResult<Reply<MessagePage<'static>>> {
     let viewer = MessageViewer::new(read.ctx());
     let mut elements = narrow::parse(params.narrow.as_ref())?;
@@ -228,27 +232,27 @@ pub fn check_number(count: usize) -> ApiResult<()> {
 /// Parameters of `GET /messages/{message_id}`.
 #[derive(Deserialize)]
 pub struct OneParams {
-    /// The message.
+    /// The id of the message.
     message_id: MessageId,
-    /// HTML rather than Markdown.
+    /// True, the default, if `content` is HTML; false for Markdown.
     #[serde(default)]
     apply_markdown: Option<bool>,
-    /// The empty topic as an empty string.
+    /// True if the empty topic is returned as an empty string, false if by its display name. False by default.
     #[serde(default)]
     allow_empty_topic_name: bool,
 }
 
-/// The reply to `GET /messages/{message_id}`. It is written piece by piece.
+/// The reply to `GET /messages/{message_id}`.
 #[derive(Serialize)]
 pub struct OneMessage<'a> {
-    /// Markdown, whatever `apply_markdown` says.
+    /// The content in Markdown, whatever `apply_markdown` is.
     raw_content: &'a str,
-    /// The same as in lists of messages.
+    /// The message.
     message: MessageRecord<'a>,
 }
 
-/// `GET /messages/{message_id}`: one message, and its Markdown. Visitors cannot tell one that does not exist from one that
-/// they may not read.
+/// `GET /messages/{message_id}`: returns one message. Visitors get the same error for a message that does not exist and
+/// one that they may not read.
 pub fn get_message(read: &Read<'_, Visitor>, params: OneParams) -> ApiResult<Reply<OneMessage<'static>>> {
     let viewer = MessageViewer::new(read.ctx());
     let message = viewer.find(params.message_id).map_err(|error| match error.status() {

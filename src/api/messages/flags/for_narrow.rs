@@ -20,20 +20,20 @@ use serde_json::Value;
 /// Parameters of `POST /messages/flags/narrow`.
 #[derive(Deserialize)]
 pub struct FlagsForNarrowParams {
-    /// A message id, `newest`, `oldest` or `first_unread`.
+    /// The position in the list of messages: a message id, `newest`, `oldest` or `first_unread`.
     anchor: String,
-    /// True if the flag of the anchor itself may change.
+    /// True, the default, if the message with the id `anchor` may change.
     #[serde(default)]
     include_anchor: Option<bool>,
-    /// The number of messages before the anchor.
+    /// Maximum number of messages before the anchor. A range of more than 5000 messages is cut.
     num_before: i64,
-    /// The number of messages after the anchor.
+    /// Maximum number of messages after the anchor. A range of more than 5000 messages is cut.
     num_after: i64,
-    /// The filter of messages.
+    /// The filter: a list of terms as in `GET /messages`.
     narrow: Value,
     /// `add` or `remove`.
     op: String,
-    /// The flag to add or to remove.
+    /// The flag to add or remove: `read`, `starred` or `collapsed`.
     flag: String,
 }
 
@@ -44,22 +44,23 @@ pub struct FlagsForNarrow {
     processed_count: usize,
     /// The number of messages that changed.
     updated_count: usize,
-    /// The oldest message of the range; null if it is empty.
+    /// The id of the oldest message in the range; null if there are none.
     first_processed_id: Option<MessageId>,
-    /// The newest message of the range; null if it is empty.
+    /// The id of the newest message in the range; null if there are none.
     last_processed_id: Option<MessageId>,
-    /// True if there are no older messages in the narrow.
+    /// True if no older messages match the narrow.
     found_oldest: bool,
-    /// True if there are no newer messages in the narrow.
+    /// True if no newer messages match the narrow.
     found_newest: bool,
-    /// When messages are marked as unread, the channels whose messages were ignored because the caller is not subscribed.
+    /// Only when `read` is removed: the ids of the channels whose messages were ignored because the caller is not
+    /// subscribed.
     #[serde(skip_serializing_if = "Option::is_none")]
     ignored_because_not_subscribed_channels: Option<Vec<StreamId>>,
 }
 
-/// `POST /messages/flags/narrow`. At most 5,000 messages at a time; clients repeat the request until both ends are
-/// found. The messages are looked for on a snapshot, since that may take long, and changed in a job: one that the
-/// caller has lost access to in between is skipped.
+/// `POST /messages/flags/narrow`: changes a flag of the caller on the messages of a narrow, at most 5000 in a request.
+/// Clients repeat it until both ends are found. The search runs on a snapshot, and messages that the caller can no
+/// longer read when they are changed are skipped.
 pub async fn update_flags_for_narrow(
     call: Call<User>,
     params: FlagsForNarrowParams,

@@ -29,8 +29,7 @@ pub struct MarkedAsRead {
     pub complete: bool,
 }
 
-/// `POST /mark_all_as_read`. It writes one row for each conversation, however many messages are unread, and is always
-/// complete.
+/// `POST /mark_all_as_read`: marks all messages of the caller as read.
 pub fn mark_all_as_read(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply<MarkedAsRead>> {
     let user_id = caller.user_id;
     let channels = subscriptions::ever_received(tx, user_id)?;
@@ -43,11 +42,12 @@ pub fn mark_all_as_read(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> Ap
 /// Parameters of `POST /mark_stream_as_read`.
 #[derive(Deserialize)]
 pub struct StreamParams {
-    /// The channel.
+    /// The id of the channel.
     stream_id: StreamId,
 }
 
-/// `POST /mark_stream_as_read`. Of very many messages, events name the newest that became read: clients know no others.
+/// `POST /mark_stream_as_read`: marks all messages of a channel as read. Of very many, the event names the newest,
+/// which are the only ones that clients know.
 pub fn mark_stream_as_read(tx: &mut Tx<'_>, caller: &User, params: StreamParams) -> ApiResult<Reply> {
     let stream = access::channels::find_for_content(tx.ctx(caller), params.stream_id)?;
     let recipient_id = stream.recipient_id;
@@ -62,13 +62,13 @@ pub fn mark_stream_as_read(tx: &mut Tx<'_>, caller: &User, params: StreamParams)
 /// Parameters of `POST /mark_topic_as_read`.
 #[derive(Deserialize)]
 pub struct TopicParams {
-    /// The channel.
+    /// The id of the channel.
     stream_id: StreamId,
-    /// The topic.
+    /// The topic, in any spelling. It must have a message that the caller received.
     topic_name: String,
 }
 
-/// `POST /mark_topic_as_read`. A topic in which the caller never received a message is refused.
+/// `POST /mark_topic_as_read`: marks all messages of a topic as read.
 pub async fn mark_topic_as_read(call: Call<User>, params: TopicParams) -> ApiResult<Reply> {
     let params = Arc::new(params);
     let mut complete = false;

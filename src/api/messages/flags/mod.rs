@@ -23,11 +23,11 @@ use std::collections::BTreeMap;
 /// Parameters of `POST /messages/flags`.
 #[derive(Deserialize)]
 pub struct FlagsParams {
-    /// The messages, at most 5000.
+    /// The ids of the messages, at most 5000.
     messages: Vec<MessageId>,
     /// `add` or `remove`.
     op: String,
-    /// The flag to add or to remove.
+    /// The flag to add or remove: `read`, `starred` or `collapsed`.
     flag: String,
 }
 
@@ -76,14 +76,15 @@ pub fn is_add(op: &str) -> ApiResult<bool> {
 /// The reply to `POST /messages/flags`.
 #[derive(Serialize)]
 pub struct UpdatedFlags {
-    /// The messages that changed, ascending.
+    /// The ids of the messages that changed, ascending.
     messages: Vec<MessageId>,
-    /// When messages are marked as unread, the channels whose messages were ignored because the caller is not subscribed.
+    /// Only when `read` is removed: the ids of the channels whose messages were ignored because the caller is not
+    /// subscribed.
     #[serde(skip_serializing_if = "Option::is_none")]
     ignored_because_not_subscribed_channels: Option<Vec<StreamId>>,
 }
 
-/// `POST /messages/flags`. The reply has the messages that changed.
+/// `POST /messages/flags`: adds a flag of the caller to messages, or removes it.
 pub fn update_flags(tx: &mut Tx<'_>, caller: &User, params: FlagsParams) -> ApiResult<Reply<UpdatedFlags>> {
     let add = is_add(&params.op)?;
     let flag = EditableFlag::from_client(&params.flag)?;

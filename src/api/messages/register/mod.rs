@@ -17,7 +17,8 @@ use unread_msgs::UnreadMessages;
 /// The most direct conversations that are listed.
 const MAX_RECENT_CONVERSATIONS: usize = 1000;
 
-/// `max_message_id`, and `unread_msgs` if the client gets the events that update it.
+/// The newest messages of `POST /register`: `max_message_id`, the id of the newest message that the caller received, or
+/// -1; and `unread_msgs` if the client receives `update_message_flags` events.
 pub fn message(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let viewer = MessageViewer::new(request.ctx());
     state.set::<i64>("max_message_id", &newest_received(&viewer)?)?;
@@ -27,7 +28,7 @@ pub fn message(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     Ok(())
 }
 
-/// `starred_messages`: ids, ascending.
+/// `starred_messages` of `POST /register`: the ids of the messages that the caller starred, ascending.
 pub fn starred(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let all = IdFilter::Ranges(vec![ALL_IDS]);
     let user_id = request.caller.user_id;
@@ -52,13 +53,14 @@ pub fn starred(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
 /// A direct conversation of the user.
 #[derive(Serialize)]
 struct RecentConversation {
-    /// Its newest message.
+    /// The id of its newest message.
     max_message_id: MessageId,
-    /// The other participants; empty for messages to oneself.
+    /// The ids of the other participants; empty for messages to oneself.
     user_ids: Vec<UserId>,
 }
 
-/// `recent_private_conversations`: the other participants of each, and its newest message.
+/// `recent_private_conversations` of `POST /register`: the caller's direct conversations, at most 1000, the one with
+/// the newest message first.
 pub fn recent_conversations(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let own = request.caller.user_id;
     let mut recent = Vec::new();

@@ -16,18 +16,19 @@ use crate::types::{MessageId, RecipientId, StreamId, TopicId, UserId, fold, show
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// `unread_msgs`; ids ascending.
+/// The unread messages: the newest 50,000, by conversation.
 #[derive(Serialize)]
 pub struct UnreadMessages {
     /// The number of unread messages outside muted conversations.
     count: usize,
-    /// Direct conversations with one other user, or with oneself.
+    /// Direct conversations with one other user or with oneself.
     pms: Vec<UnreadDirect>,
-    /// Topics, in subscribed channels.
+    /// Topics of subscribed channels.
     streams: Vec<UnreadTopic>,
-    /// Direct conversations of three or more.
+    /// Direct conversations of three or more users.
     huddles: Vec<UnreadGroup>,
-    /// Messages that mention the user, by name or through a group, or with a wildcard outside muted conversations.
+    /// The ids of messages that mention the user, by name or through a group, or with a wildcard outside muted
+    /// conversations.
     mentions: Vec<MessageId>,
     /// True if older unread messages are left out.
     old_unreads_missing: bool,
@@ -35,29 +36,29 @@ pub struct UnreadMessages {
 
 #[derive(Serialize)]
 struct UnreadDirect {
-    /// The other user; the user themselves in a conversation with oneself.
+    /// The id of the other user, or of the user themselves in a conversation with oneself.
     other_user_id: UserId,
-    /// Deprecated, the same. The terminal client uses it.
+    /// Deprecated: the same as `other_user_id`.
     sender_id: UserId,
-    /// Ascending.
+    /// Message ids, ascending.
     unread_message_ids: Vec<MessageId>,
 }
 
 #[derive(Serialize)]
 struct UnreadTopic {
-    /// The channel.
+    /// The id of the channel.
     stream_id: StreamId,
-    /// The topic, as clients show it.
+    /// The topic; without the `empty_topic_name` capability, the empty topic has its display name.
     topic: String,
-    /// Ascending.
+    /// Message ids, ascending.
     unread_message_ids: Vec<MessageId>,
 }
 
 #[derive(Serialize)]
 struct UnreadGroup {
-    /// All ids, including the user's own, ascending.
+    /// The ids of all participants with the user's own, ascending, separated by commas.
     user_ids_string: String,
-    /// Ascending.
+    /// Message ids, ascending.
     unread_message_ids: Vec<MessageId>,
 }
 
