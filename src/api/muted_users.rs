@@ -25,16 +25,16 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// A muted user on the wire.
+/// A user whom the caller has muted.
 #[derive(Serialize, Deserialize)]
 pub struct MutedUser {
-    /// The muted user.
+    /// The id of the muted user.
     id: UserId,
-    /// Since when, UNIX seconds.
+    /// When the user was muted, in UNIX seconds.
     timestamp: i64,
 }
 
-/// `muted_users`: all of them.
+/// `muted_users`: the user muted or unmuted another user. The event has all muted users.
 #[derive(Serialize, Deserialize)]
 pub struct MutedUsersChanged {
     muted_users: Vec<MutedUser>,
@@ -45,7 +45,7 @@ uniform_event!(MutedUsersChanged: "muted_users", version 1);
 /// Parameters of both operations.
 #[derive(Deserialize)]
 pub struct MuteParams {
-    /// The user to mute or unmute.
+    /// The id of the user to mute or unmute: a person or a bot whom the caller can access.
     muted_user_id: UserId,
 }
 
@@ -95,7 +95,7 @@ fn emit_and_reply(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<Reply> {
     Ok(Reply::ok())
 }
 
-/// State part `muted_users`.
+/// State part `muted_users`: the users whom the caller has muted.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let muted = list_muted(request.connection, request.caller.user_id)?;
     state.set::<Vec<MutedUser>>("muted_users", &muted)

@@ -36,18 +36,18 @@ const BUILT_IN: [&str; 7] = [
     "narrow/is/starred",
 ];
 
-/// A view, in responses and events.
+/// A navigation view: a link to a view of messages, in the sidebar or in the menu of more views.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NavigationView {
-    /// Identifies the view: the part after `#` of the URL in the web client.
+    /// Identifies the view: the part after `#` of its URL in the web client.
     pub fragment: String,
-    /// True if it is in the sidebar rather than in the menu of more views.
+    /// True if the view is in the sidebar, false if it is in the menu of more views.
     pub is_pinned: bool,
-    /// Null for built-in views.
+    /// The display name; null for built-in views.
     pub name: Option<String>,
 }
 
-/// `navigation_view`, `op: add`.
+/// `navigation_view`, `op: add`: a view was added.
 #[derive(Serialize, Deserialize)]
 pub struct ViewAdded {
     navigation_view: NavigationView,
@@ -55,12 +55,12 @@ pub struct ViewAdded {
 
 uniform_event!(ViewAdded: "navigation_view", op "add", version 1);
 
-/// `navigation_view`, `op: update`.
+/// `navigation_view`, `op: update`: a view changed.
 #[derive(Serialize, Deserialize)]
 pub struct ViewChanged {
-    /// The view that changed.
+    /// The fragment of the view.
     fragment: String,
-    /// The changed members.
+    /// The changed members of the view.
     data: ChangedParts,
 }
 
@@ -68,18 +68,18 @@ uniform_event!(ViewChanged: "navigation_view", op "update", version 1);
 
 #[derive(Serialize, Deserialize)]
 struct ChangedParts {
-    /// The new name; absent if it is the same.
+    /// The new name; absent if unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// True if it is in the sidebar from now on; absent if unchanged.
+    /// True if the view is in the sidebar now; absent if unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_pinned: Option<bool>,
 }
 
-/// `navigation_view`, `op: remove`.
+/// `navigation_view`, `op: remove`: a view was deleted.
 #[derive(Serialize, Deserialize)]
 pub struct ViewRemoved {
-    /// The view that was deleted.
+    /// The fragment of the deleted view.
     fragment: String,
 }
 
@@ -88,10 +88,10 @@ uniform_event!(ViewRemoved: "navigation_view", op "remove", version 1);
 /// A fragment or a name.
 type ViewText = RequiredText<MAX_NAVIGATION_VIEW_LENGTH>;
 
-/// The caller's views.
+/// The reply to `GET /navigation_views`.
 #[derive(Serialize)]
 struct NavigationViews {
-    /// In the order in which they were added.
+    /// The caller's views, in the order in which they were added.
     navigation_views: Vec<NavigationView>,
 }
 
@@ -109,16 +109,17 @@ fn name_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vie
 /// Parameters of `POST /navigation_views`.
 #[derive(Deserialize)]
 pub struct AddParams {
-    /// The fragment that identifies the view.
+    /// The part after `#` of the view's URL in the web client, 1 to 500 characters. The caller must not have a view
+    /// with it.
     fragment: ViewText,
-    /// True to show it in the sidebar rather than in the menu of more views.
+    /// True to show the view in the sidebar, false to show it in the menu of more views.
     is_pinned: bool,
-    /// The name, required unless the view is built in.
+    /// The display name, 1 to 500 characters. Required for custom views; built-in views must not have one.
     #[serde(default, deserialize_with = "name_or_null")]
     name: Option<ViewText>,
 }
 
-/// `POST /navigation_views`.
+/// `POST /navigation_views`: adds a navigation view. A person can have at most 200.
 fn add_navigation_view(tx: &mut Tx<'_>, caller: &User, params: AddParams) -> ApiResult<Reply> {
     let view = NavigationView {
         fragment: params.fragment.into_inner(),
@@ -149,16 +150,16 @@ fn add_navigation_view(tx: &mut Tx<'_>, caller: &User, params: AddParams) -> Api
 /// Parameters of `PATCH /navigation_views/{fragment}`.
 #[derive(Deserialize)]
 pub struct EditParams {
-    /// The fragment that identifies the view.
+    /// The fragment of the view.
     fragment: ViewText,
-    /// True to show it in the sidebar rather than in the menu of more views.
+    /// True to show the view in the sidebar, false to show it in the menu of more views.
     is_pinned: Option<bool>,
-    /// The new name. Built-in views cannot have one.
+    /// The new display name, 1 to 500 characters. Built-in views must not have one.
     #[serde(default, deserialize_with = "name_or_null")]
     name: Option<ViewText>,
 }
 
-/// `PATCH /navigation_views/{fragment}`: changes the name, the position, or both.
+/// `PATCH /navigation_views/{fragment}`: changes the name of a view, its place, or both.
 fn edit_navigation_view(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<Reply> {
     let name = params.name.map(ViewText::into_inner);
     if is_built_in(&params.fragment) {
@@ -190,11 +191,11 @@ fn edit_navigation_view(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> A
 /// Parameters of `DELETE /navigation_views/{fragment}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// The fragment that identifies the view.
+    /// The fragment of the view.
     fragment: RequiredText,
 }
 
-/// `DELETE /navigation_views/{fragment}`.
+/// `DELETE /navigation_views/{fragment}`: deletes a navigation view.
 fn remove_navigation_view(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
     let view = load(tx, caller.user_id, &params.fragment)?.ok_or_else(does_not_exist)?;
     tx.prepare_cached("DELETE FROM navigation_view WHERE user_id = ?1 AND fragment = ?2")?
@@ -215,7 +216,7 @@ pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
     Ok(count)
 }
 
-/// State part `navigation_views`.
+/// State part `navigation_views`: the caller's views, in the order in which they were added.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let views = list(request.connection, request.caller.user_id)?;
     state.set::<Vec<NavigationView>>("navigation_views", &views)

@@ -26,29 +26,30 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// State part `push_devices`: the caller's devices that get push notifications.
+/// State part `push_devices`: devices with encrypted push notifications. Always empty.
 fn push_devices(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<HashMap<String, Value>>("push_devices", &HashMap::new())
 }
 
-/// `POST /mobile_push/register` and `POST /mobile_push/e2ee/test_notification` (feature levels 406 and 420).
+/// `POST /mobile_push/register` and `POST /mobile_push/e2ee/test_notification`: not configured on this server. Always
+/// the error `PUSH_SERVICE_NOT_CONFIGURED` (feature levels 406 and 420).
 fn push_service(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     read.caller.check_is_person()?;
     let msg = "Server is not configured to use push notification service.";
     Err(ApiError::new(400, "PUSH_SERVICE_NOT_CONFIGURED", msg))
 }
 
-/// `GET /calls/bigbluebutton/create`.
+/// `GET /calls/bigbluebutton/create`: not configured on this server. Always an error.
 fn big_blue_button(_read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     Err(ApiError::bad_request("BigBlueButton is not configured."))
 }
 
-/// `POST /calls/zoom/create`.
+/// `POST /calls/zoom/create`: not configured on this server. Always an error.
 fn zoom(_read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     Err(ApiError::bad_request("Zoom credentials have not been configured"))
 }
 
-/// `GET /messages/summary` (feature level 350).
+/// `GET /messages/summary`: not configured on this server. Always an error (feature level 350).
 fn summary(_read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     Err(ApiError::bad_request("AI features are not enabled on this server."))
 }
@@ -56,11 +57,12 @@ fn summary(_read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
 /// Parameters of `POST /zcommand`.
 #[derive(Deserialize)]
 pub struct CommandParams {
-    /// A command of the web client, with a slash in front.
+    /// The command with a leading slash. Only `/ping` exists.
     command: String,
 }
 
-/// `POST /zcommand`: `/ping`. The other commands change settings, for which there is `PATCH /settings`.
+/// `POST /zcommand`: runs a command of the web client. `/ping` does nothing; `PATCH /settings` replaces the other
+/// commands.
 fn command(_read: &Read<'_, User>, params: CommandParams) -> ApiResult<Reply> {
     match params.command.strip_prefix('/') {
         Some("ping") => Ok(Reply::ok()),

@@ -37,16 +37,16 @@ const NOTICE: &str = "one_time_notice";
 /// The step of the tour video, which this server does not have. It counts as seen.
 const VIDEO: &str = "navigation_tour_video";
 
-/// A step, in responses and events.
+/// A step of the introduction for new users.
 #[derive(Serialize, Deserialize)]
 pub struct OnboardingStep {
-    /// `one_time_notice` for a hint to show, `one_time_action` for something that happens once.
+    /// `one_time_notice` for a hint that clients show once, `one_time_action` for an action that they do once.
     r#type: Cow<'static, str>,
-    /// Identifies the step; clients know what to show.
+    /// The name of the step.
     name: Cow<'static, str>,
 }
 
-/// `onboarding_steps`: those that are left.
+/// `onboarding_steps`: the user has seen a step. The event has the remaining steps.
 #[derive(Serialize, Deserialize)]
 pub struct StepsChanged {
     onboarding_steps: Vec<OnboardingStep>,
@@ -57,7 +57,7 @@ uniform_event!(StepsChanged: "onboarding_steps", version 1);
 /// Parameters of `POST /users/me/onboarding_steps`.
 #[derive(Deserialize)]
 pub struct MarkParams {
-    /// The name of the step that was shown.
+    /// The name of the step that the user has seen.
     onboarding_step: String,
 }
 
@@ -78,7 +78,8 @@ fn mark_as_read(tx: &mut Tx<'_>, caller: &User, params: MarkParams) -> ApiResult
     Ok(Reply::ok())
 }
 
-/// State part `onboarding_steps`.
+/// State part `onboarding_steps`: the steps that the caller has not seen yet, and `navigation_tour_video_url`, which is
+/// always null.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let is_visitor = request.caller.is_visitor();
     let unseen =

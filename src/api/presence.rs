@@ -28,37 +28,36 @@ fn routes() -> Vec<Route> {
 /// Parameters of `GET /users/{user_id_or_email}/presence`.
 #[derive(Deserialize)]
 pub struct UserParams {
-    /// An id or an API email.
+    /// A user id or an email.
     user_id_or_email: String,
 }
 
 /// The reply to `GET /users/{user_id_or_email}/presence`.
 #[derive(Serialize)]
 struct UserPresence {
-    /// When they were last there, and whether they were active.
+    /// The presence of the person.
     presence: ClientPresences,
 }
 
-/// A person's presence by client. There is only one presence, which each member repeats.
+/// The presence of a person by client. The server stores one presence for all clients.
 #[derive(Serialize)]
 struct ClientPresences {
-    /// The presence in all clients.
+    /// The presence now: `offline` if the last report is too old.
     aggregated: ClientPresence,
-    /// The same, but never `offline`.
+    /// The presence of the last report: never `offline`.
     website: ClientPresence,
 }
 
-/// A presence in a client.
+/// The presence of a person in a client.
 #[derive(Serialize)]
 struct ClientPresence {
     /// `active`, `idle` or `offline`.
     status: &'static str,
-    /// UNIX seconds.
+    /// When the person was last present, in UNIX seconds.
     timestamp: i64,
 }
 
-/// `GET /users/{user_id_or_email}/presence`: a person's presence in the legacy format. The status in `aggregated` can
-/// also be `offline`.
+/// `GET /users/{user_id_or_email}/presence`: returns the presence of a person in the legacy format.
 fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply<UserPresence>> {
     let name = &params.user_id_or_email;
     let user = match name.parse() {
@@ -84,13 +83,13 @@ fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Rep
 /// The reply to `GET /realm/presence`.
 #[derive(Serialize)]
 struct Presences {
-    /// By API email.
+    /// The presences by the API emails of users.
     presences: BTreeMap<String, PresenceRecord>,
     /// The time of the response, in UNIX seconds with a fraction.
     server_timestamp: f64,
 }
 
-/// `GET /realm/presence`: everyone's presence in the legacy format.
+/// `GET /realm/presence`: lists the presences of all users whom the caller can access, in the legacy format.
 fn get_presence(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Presences>> {
     let loaded = presence::list(read, read.caller, PresenceQuery::default(), read.app.clock.milliseconds())?;
     Reply::data(&Presences { presences: loaded.presences, server_timestamp: loaded.server_timestamp })
@@ -99,24 +98,25 @@ fn get_presence(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Pre
 /// Parameters of `POST /users/me/presence`.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// `active`: the user uses the client. `idle`: the client is only running.
+    /// `active` if the user is using the client, `idle` if the client is only running.
     status: String,
-    /// True to return no presences.
+    /// True to return no presences. False by default.
     #[serde(default)]
     ping_only: bool,
-    /// Accepted and ignored: the published server counts it.
+    /// Accepted and ignored.
     #[serde(default, rename = "new_user_input")]
     _new_user_input: bool,
-    /// The last update that the client has: only later ones are returned. Implies the modern format.
+    /// The `presence_last_update_id` of the previous response, or -1 at first: only later updates are returned. Implies
+    /// the modern format.
     last_update_id: Option<i64>,
-    /// The age of the oldest presences to return, in days. 14 when absent.
+    /// The maximum age of returned presences, in days, for the first request; 14 by default, 0 for no presences.
     history_limit_days: Option<i64>,
-    /// True to use the modern format.
+    /// True for the modern format, by user id; false, the default, for the legacy format, by API email.
     #[serde(default)]
     slim_presence: bool,
 }
 
-/// The reply to `POST /users/me/presence`: nothing if the request says `ping_only`.
+/// The reply to `POST /users/me/presence`: without presences if `ping_only` is true.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum UpdateReply {
@@ -126,7 +126,7 @@ enum UpdateReply {
     Presences(PresenceList),
 }
 
-/// `POST /users/me/presence`: reports the caller's presence and returns the others'.
+/// `POST /users/me/presence`: reports the caller's presence and returns the presences of other users.
 async fn update_presence(call: Call<User>, params: UpdateParams) -> ApiResult<Reply<UpdateReply>> {
     call.caller.check_is_person()?;
     let status = Status::from_name(&params.status)

@@ -37,11 +37,11 @@ fn routes() -> Vec<Route> {
 /// The reply to `GET /realm/profile_fields`.
 #[derive(Serialize)]
 struct ProfileFields {
-    /// In display order.
+    /// The fields, in display order.
     custom_fields: Vec<ProfileField>,
 }
 
-/// `GET /realm/profile_fields`: lists all fields in display order.
+/// `GET /realm/profile_fields`: lists all custom profile fields in display order.
 fn get_profile_fields(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<ProfileFields>> {
     Reply::data(&ProfileFields { custom_fields: profile_fields::list(read)? })
 }
@@ -49,24 +49,26 @@ fn get_profile_fields(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Rep
 /// Parameters of `POST /realm/profile_fields`.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// The name, at most 40 characters. Ignored for the built-in external accounts, which have their own.
+    /// The name, at most 40 characters, which no other field may have. Ignored for built-in external accounts.
     #[serde(default)]
     name: Trimmed,
-    /// A hint for people who fill in the field, at most 80 characters.
+    /// A hint for people who fill in the field, at most 80 characters; empty by default.
     #[serde(default)]
     hint: String,
-    /// The [`FieldType`], 1 to 8.
+    /// The type: 1 short text, 2 long text, 3 list of options, 4 date, 5 URL, 6 people, 7 external account, 8 pronouns.
     field_type: i64,
-    /// The options of a list, or the URL pattern of an external account.
+    /// For type 3, an object of options: by a key, objects with `text` and `order`. For type 7, an object with
+    /// `subtype` and, for the subtype `custom`, `url_pattern`.
     #[serde(default)]
     field_data: Map<String, Value>,
-    /// True if clients show the field in the summary of a profile. At most two fields can be.
+    /// True if clients show the field in the summary of a profile; false by default. At most two fields, and not of
+    /// types 2 and 6.
     #[serde(default)]
     display_in_profile_summary: bool,
-    /// True if clients ask people to fill in the field.
+    /// True if clients ask people to fill in the field; false by default. The server accepts profiles without it.
     #[serde(default)]
     required: bool,
-    /// True if people may change their own value. Administrators always may.
+    /// True, the default, if people may change their own value. Administrators always may.
     #[serde(default = "default_true")]
     editable_by_user: bool,
 }
@@ -78,11 +80,11 @@ fn default_true() -> bool {
 /// The reply to `POST /realm/profile_fields`.
 #[derive(Serialize)]
 struct CreatedField {
-    /// The field.
+    /// The id of the new field.
     id: i64,
 }
 
-/// `POST /realm/profile_fields`: adds a field after all others and returns its id.
+/// `POST /realm/profile_fields`: adds a custom profile field after all others and returns its id.
 fn create_profile_field(
     tx: &mut Tx<'_>,
     _caller: &Administrator,
@@ -158,23 +160,24 @@ fn check_name_is_free(tx: &Tx<'_>, name: &str, except: Option<i64>) -> ApiResult
 /// Parameters of `PATCH /realm/profile_fields/{field_id}`. The type of a field never changes.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// The field to change.
+    /// The id of the field.
     field_id: i64,
-    /// The new name, at most 40 characters.
+    /// The new name, at most 40 characters, which no other field may have.
     name: Option<Trimmed>,
     /// The new hint, at most 80 characters.
     hint: Option<String>,
-    /// The options of a list, or the URL pattern of an external account. Values whose option is removed are deleted.
+    /// The new options or account, as in `POST /realm/profile_fields`. Values whose option is removed are deleted.
     field_data: Option<Map<String, Value>>,
-    /// True if clients show the field in the summary of a profile. At most two fields can be.
+    /// True if clients show the field in the summary of a profile. At most two fields, and not of types 2 and 6.
     display_in_profile_summary: Option<bool>,
-    /// True if clients ask people to fill in the field.
+    /// True if clients ask people to fill in the field. The server accepts profiles without it.
     required: Option<bool>,
-    /// True if people may change their own value.
+    /// True if people may change their own value. Administrators always may.
     editable_by_user: Option<bool>,
 }
 
-/// `PATCH /realm/profile_fields/{field_id}`: changes the given properties.
+/// `PATCH /realm/profile_fields/{field_id}`: changes the given properties of a custom profile field. The type cannot be
+/// changed.
 fn update_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: UpdateParams) -> ApiResult<Reply> {
     let before = profile_fields::load(tx, params.field_id)?;
     if params.display_in_profile_summary == Some(true) {
@@ -250,11 +253,11 @@ fn delete_removed_options(
 /// Parameters of `DELETE /realm/profile_fields/{field_id}`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// The field to delete.
+    /// The id of the field.
     field_id: i64,
 }
 
-/// `DELETE /realm/profile_fields/{field_id}`: deletes the field and everyone's values.
+/// `DELETE /realm/profile_fields/{field_id}`: deletes a custom profile field and all values of it.
 fn delete_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: DeleteParams) -> ApiResult<Reply> {
     let field = profile_fields::load(tx, params.field_id)?;
     profile_fields::delete(tx, field.id)?;
@@ -266,11 +269,11 @@ fn delete_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: Delete
 /// Parameters of `PATCH /realm/profile_fields`.
 #[derive(Deserialize)]
 pub struct ReorderParams {
-    /// The ids of all fields in the new order. Unknown ids are ignored.
+    /// The ids of all fields, in the new order. A missing id is an error; unknown ids are ignored.
     order: Order,
 }
 
-/// `PATCH /realm/profile_fields`: reorders the fields.
+/// `PATCH /realm/profile_fields`: changes the display order of the custom profile fields.
 fn reorder_profile_fields(
     tx: &mut Tx<'_>,
     _caller: &Administrator,
@@ -291,11 +294,11 @@ fn reorder_profile_fields(
 /// Parameters of `PATCH /users/me/profile_data`.
 #[derive(Deserialize)]
 pub struct UpdateDataParams {
-    /// Fields and their new values.
+    /// The new values, at most 100. Fields that are not named keep their values.
     data: Vec<ValueChange>,
 }
 
-/// `PATCH /users/me/profile_data`: sets the caller's own values.
+/// `PATCH /users/me/profile_data`: sets values of the caller's custom profile fields, all or none.
 async fn update_profile_data(call: Call<User>, params: UpdateDataParams) -> ApiResult<Reply> {
     call.caller.check_is_person()?;
     let changes = profile_values::change::render(&call.app, &call.caller, params.data).await?;
@@ -306,27 +309,28 @@ async fn update_profile_data(call: Call<User>, params: UpdateDataParams) -> ApiR
 /// Parameters of `DELETE /users/me/profile_data`.
 #[derive(Deserialize)]
 pub struct DeleteDataParams {
-    /// The ids of the fields to clear.
+    /// The ids of the fields whose values are deleted, at most 100.
     data: Vec<i64>,
 }
 
-/// `DELETE /users/me/profile_data`: deletes the caller's own values.
+/// `DELETE /users/me/profile_data`: deletes values of the caller's custom profile fields.
 fn delete_profile_data(tx: &mut Tx<'_>, caller: &User, params: DeleteDataParams) -> ApiResult<Reply> {
     caller.check_is_person()?;
     profile_values::change::delete(tx, caller, caller.user_id, &params.data)?;
     Ok(Reply::ok())
 }
 
-/// A type that profile fields can have.
+/// A type of custom profile fields.
 #[derive(Serialize)]
 struct FieldTypeRecord {
-    /// The type of a field.
+    /// The number of the type, as in `field_type`.
     id: FieldType,
-    /// Its name for people.
+    /// The name of the type, for people.
     name: &'static str,
 }
 
-/// State part `custom_profile_fields`: the fields, and the types that fields may have.
+/// The custom profile fields of `POST /register`: `custom_profile_fields`, in display order, and
+/// `custom_profile_field_types`, the types by name.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let kind = |kind: FieldType| {
         let (key, name) = kind.names();

@@ -197,13 +197,13 @@ pub struct ModernPresence {
     idle_timestamp: i64,
 }
 
-/// A presence in the legacy format: by client, of which there is only one.
+/// A presence in the legacy format. The server stores one presence for all clients.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LegacyPresence {
-    /// The presence in all clients. Absent in events.
+    /// The presence in all clients; absent in events.
     #[serde(skip_serializing_if = "Option::is_none")]
     aggregated: Option<LegacyStatus>,
-    /// The presence in the only client.
+    /// The presence in the client `website`, which stands for all clients.
     website: LegacyStatus,
 }
 
@@ -214,14 +214,14 @@ pub struct LegacyStatus {
     client: Cow<'static, str>,
     /// `active` or `idle`.
     status: Cow<'static, str>,
-    /// UNIX seconds.
+    /// When the client last reported it, in UNIX seconds.
     timestamp: i64,
-    /// Always false: there are no push notifications. Absent in `aggregated`.
+    /// Always false; absent in `aggregated`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pushable: Option<bool>,
 }
 
-/// A presence in the format of the request.
+/// A presence, in the modern or the legacy format.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum PresenceRecord {
@@ -234,11 +234,12 @@ pub enum PresenceRecord {
 /// The presences in a response.
 #[derive(Debug, Serialize)]
 pub struct PresenceList {
-    /// The presences by user id, or by API email in the legacy format.
+    /// The presences by user id in the modern format, by API email in the legacy format.
     pub presences: BTreeMap<String, PresenceRecord>,
     /// The time of the response, in UNIX seconds with a fraction.
     pub server_timestamp: f64,
-    /// The newest included update; without any, the client's `last_update_id`, or -1.
+    /// The id of the newest included update, for `last_update_id` of the next request; without any, the
+    /// `last_update_id` of this request or -1.
     pub presence_last_update_id: i64,
 }
 
@@ -280,23 +281,23 @@ pub fn list(
     })
 }
 
-/// `presence`: a user is back, or changed the visibility of their presence. The older form.
+/// `presence` in the legacy format: a user is back, or changed the visibility of their presence.
 #[derive(Serialize, Deserialize)]
 pub struct PresenceChanged {
-    /// The user.
+    /// The user's id.
     user_id: UserId,
-    /// Their API email.
+    /// The user's API email.
     email: String,
-    /// UNIX seconds, with a fraction.
+    /// The time of the event, in UNIX seconds with a fraction.
     server_timestamp: f64,
-    /// By client.
+    /// The user's presence.
     presence: LegacyPresence,
 }
 
-/// The modern form of `presence`.
+/// `presence` in the modern format, for clients with the `simplified_presence_events` capability.
 #[derive(Serialize, Deserialize)]
 pub struct ModernPresences {
-    /// By user.
+    /// The presence of the user, by user id.
     presences: BTreeMap<UserId, ModernPresence>,
 }
 

@@ -4,19 +4,19 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// A site that clients can link to.
+/// A site that external accounts can link to.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ExternalAccount {
     /// The `subtype` in `field_data`.
     #[serde(skip)]
     pub subtype: &'static str,
-    /// The display name in the list of choices.
+    /// The name of the site, for people.
     pub text: &'static str,
-    /// The name of a field of this type.
+    /// The name of a profile field for such accounts.
     pub name: &'static str,
-    /// The hint of a field of this type.
+    /// The hint of a profile field for such accounts.
     pub hint: &'static str,
-    /// The URL of an account, with [`USERNAME`] in place of the name.
+    /// The URL of an account, with `%(username)s` in place of the user name.
     pub url_pattern: &'static str,
 }
 

@@ -5,26 +5,28 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
-/// A profile field, in responses and events.
+/// A custom profile field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileField {
-    /// Identifies the field. Ids are not reused.
+    /// The field's id.
     pub id: i64,
-    /// The name, at most 40 characters.
+    /// The name, which no other field has.
     pub name: String,
-    /// The type of the values. It never changes.
+    /// The type, which never changes: 1 short text, 2 long text, 3 list of options, 4 date, 5 URL, 6 people, 7 external
+    /// account, 8 pronouns.
     pub r#type: FieldType,
     /// A hint for people who fill in the field, at most 80 characters.
     pub hint: String,
-    /// The options of a list, or the URL pattern of an external account, as JSON text. Empty for other types.
+    /// The options of a list, or the subtype and URL pattern of an external account, as JSON in a string. Empty for
+    /// other types.
     pub field_data: String,
-    /// The position in the list of fields, ascending.
+    /// The position: fields are shown in ascending order.
     pub order: i64,
-    /// True if clients ask people to fill in the field. The server does not enforce it.
+    /// True if clients ask people to fill in the field. The server accepts profiles without it.
     pub required: bool,
     /// True if people may change their own value. Administrators always may.
     pub editable_by_user: bool,
-    /// True if clients show the field in the summary of a profile. Absent if not.
+    /// True if clients show the field in the summary of a profile; absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub display_in_profile_summary: bool,
 }

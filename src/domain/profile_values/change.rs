@@ -13,12 +13,13 @@ use crate::store::Tx;
 use crate::types::UserId;
 use rusqlite::Connection;
 
-/// A change of one value: an element of `profile_data`, or of `data` of `PATCH /users/me/profile_data`.
+/// A new value of a custom profile field.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 pub struct ValueChange {
     /// The id of the field.
     pub id: i64,
-    /// The new value.
+    /// The new value: a string, at most 50 characters for short text and 500 for long text; a list of user ids for
+    /// people; null to delete it.
     pub value: NewValue,
 }
 

@@ -10,7 +10,8 @@ use crate::store::Tx;
 use crate::types::UserId;
 use serde::{Deserialize, Serialize};
 
-/// `custom_profile_fields`: all fields as they are now. Values of fields that are not in it were deleted.
+/// `custom_profile_fields`: a field was added, changed, moved or deleted. The event has all fields. Values of fields
+/// that are not in it are deleted.
 #[derive(Serialize, Deserialize)]
 pub struct FieldsChanged {
     fields: Vec<ProfileField>,
