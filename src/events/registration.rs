@@ -100,32 +100,33 @@ impl Registration {
     }
 }
 
-/// `client_capabilities` of `POST /register`: each changes what the server may send.
+/// The optional features that a client supports: `client_capabilities` of `POST /register`. All are false by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Capabilities {
-    /// Null in a channel's notification settings means the user's default.
+    /// True if the client accepts null in the notification settings of channels, for the user's default.
     pub notification_settings_null: bool,
-    /// One `delete_message` event for many messages.
+    /// True if the client accepts one `delete_message` event for several messages.
     pub bulk_message_deletion: bool,
-    /// `avatar_url` may be missing: the client knows `/avatar/{user_id}`.
+    /// True if the client does not need `avatar_url`, because it knows `/avatar/{user_id}`. No effect: all users have
+    /// it.
     pub user_avatar_url_field_optional: bool,
-    /// Typing notices in channels.
+    /// True if the client shows typing notifications in channels.
     pub stream_typing_notifications: bool,
-    /// Settings are sent as `user_settings` events, not as the two older event types.
+    /// True if the client accepts `user_settings` events instead of the two older types.
     pub user_settings_object: bool,
-    /// Linkifiers with URL templates.
+    /// True if the client accepts linkifiers with URL templates.
     pub linkifier_url_template: bool,
-    /// Users that the client may not see can be missing from the list.
+    /// True if the client accepts a list of users without those whom the user cannot access.
     pub user_list_incomplete: bool,
-    /// Deactivated groups are reported as such.
+    /// True if the client accepts deactivated groups. If not, they are removed.
     pub include_deactivated_groups: bool,
-    /// Archived channels are reported as such.
+    /// True if the client accepts archived channels. If not, they are deleted.
     pub archived_channels: bool,
-    /// The empty topic is sent as an empty string.
+    /// True if the client accepts the empty topic as an empty string. If not, it receives the display name.
     pub empty_topic_name: bool,
-    /// Presences in one map.
+    /// True if the client accepts `presence` events in the modern format.
     pub simplified_presence_events: bool,
-    /// Changes of single custom emoji.
+    /// True if the client accepts changes of single custom emoji. No effect: events have all emoji.
     pub individual_emoji_changes: bool,
 }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// `heartbeat`: the event that ends a poll without events.
+/// `heartbeat`: no other event occurred while a poll waited. It ends the poll.
 #[derive(Serialize, Deserialize)]
 pub struct Heartbeat {}
 

@@ -34,17 +34,18 @@ fn routes() -> Vec<Route> {
 /// Parameters of `GET /events` (spec, "get events from a queue"), beside those of `POST /register`.
 #[derive(Deserialize)]
 pub struct EventsParams {
-    /// A queue of the caller; by default a new one.
+    /// The id of a queue of the caller. Without it, the parameters of `POST /register` or `dont_block` are required,
+    /// and a new queue is created.
     queue_id: Option<String>,
-    /// The last event that the client has received; -1 for none. All events up to it are acknowledged.
+    /// The id of the last event that the client has received; -1 for none. The server deletes the events up to it from
+    /// the queue.
     last_event_id: Option<i64>,
-    /// Return immediately, even if there are no events.
+    /// True to return immediately, even if there are no events. False by default.
     #[serde(default)]
     dont_block: bool,
 }
 
-/// `GET /events`: returns the events of a queue, and waits if there are none. Thousands of requests wait at a time, so
-/// their futures are small: they do not hold what is only needed to create a queue.
+/// `GET /events`: returns the events of a queue, and waits if there are none.
 fn get_events(
     call: Call<User>,
     Params2(params, registration): Params2<EventsParams, RegisterParams>,
@@ -88,12 +89,12 @@ fn count(call: &Call<User>) -> ApiResult<()> {
     app.rate_limiter.count_request(Some(&call.caller), call.info.peer, &app.clock).check()
 }
 
-/// The reply to `GET /events`. Its events are written once for all queues.
+/// The reply to `GET /events`.
 #[derive(Serialize)]
 struct EventPage {
-    /// The oldest first.
+    /// The events after `last_event_id`, the oldest first. Ids increase, with gaps.
     events: Vec<AnyEvent>,
-    /// The queue.
+    /// The id of the queue.
     queue_id: String,
 }
 
@@ -166,11 +167,11 @@ fn refusal(error: QueueError, queue_id: &QueueId) -> ApiError {
 /// Parameters of `DELETE /events`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// A queue of the caller.
+    /// The id of a queue of the caller.
     queue_id: String,
 }
 
-/// `DELETE /events`: deletes a queue.
+/// `DELETE /events`: deletes an event queue.
 async fn delete_queue(call: Call<User>, params: DeleteParams) -> ApiResult<Reply> {
     let queue_id = QueueId(params.queue_id.into());
     let owner = call.app.hub.owner(&queue_id).map(|(owner, _)| owner);

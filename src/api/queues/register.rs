@@ -46,35 +46,39 @@ pub fn routes(parts: StateParts) -> Vec<Route> {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct RegisterParams {
-    /// The types of events to deliver; by default all.
+    /// The types of events to deliver; by default all. Unknown types are ignored.
     event_types: Option<Vec<String>>,
-    /// The parts of the state to return; by default those of `event_types`.
+    /// The parts of the state to return, as names of event types; by default those of `event_types`.
     fetch_event_types: Option<Vec<String>>,
-    /// True if message contents are HTML rather than Markdown.
+    /// True if the content of messages in events is HTML, false, the default, for Markdown.
     apply_markdown: Option<bool>,
-    /// True if `avatar_url` may be null if the client can compute it. True by default.
+    /// No effect: URLs of avatars do not depend on it. Refused for visitors if true.
     client_gravatar: Option<bool>,
-    /// Subscribers of each subscription: all (`true`), none (`false`) or `partial`.
+    /// The lists of subscribers in subscriptions: `true` for all, `false` (the default) for none, `partial` for bots
+    /// and recently active users only, where a channel has many.
     include_subscribers: Option<Subscribers>,
-    /// True if presences have the newer format, keyed by user id.
+    /// True for presences in the modern format, by user id; false, the default, for the legacy format, by API email.
     slim_presence: Option<bool>,
-    /// Limits the presences in the state to users who were active in this number of days.
+    /// Limits the presences in the state to users who were present within this number of days; 14 by default, 0 for
+    /// none.
     presence_history_limit_days: Option<i64>,
-    /// True if messages of all public channels are delivered, beside the subscribed ones.
+    /// True to deliver messages of all public channels, not only of subscribed ones. False by default. Refused for
+    /// guests.
     all_public_streams: Option<bool>,
-    /// Limits the delivered messages to those that match: pairs of operator and operand.
+    /// Limits `message` events to messages that match all terms: at most 10 lists of operator and operand. Operators
+    /// are `channel`, `topic`, `sender` and `is`.
     narrow: Option<Vec<(String, String)>>,
-    /// The optional features that the client supports.
+    /// The optional features that the client supports; by default none.
     client_capabilities: Option<Capabilities>,
-    /// The lifetime of the queue without polls: seconds, at most 604800 (7 days), or `mobile` for 12 hours. 10 minutes
-    /// by default. A person may have five queues of more than 12 hours; further ones have 12 hours. A queue that is far
-    /// behind ends earlier.
+    /// The time without polls after which the queue is deleted: seconds, at most 604800 (7 days), or `mobile` for 12
+    /// hours. 10 minutes by default. A person can have five queues of more than 12 hours; further ones have 12 hours. A
+    /// queue that is far behind is deleted earlier.
     idle_queue_timeout: Option<IdleTimeout>,
-    /// The older name of `idle_queue_timeout`, in seconds.
+    /// Older name of `idle_queue_timeout`, in seconds.
     queue_lifespan_secs: Option<i64>,
 }
 
-/// The lifetime of a queue without polls.
+/// The time without polls after which a queue is deleted: seconds, or the name of a class of clients.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged, expecting = "{} is neither a number of seconds nor \"mobile\"")]
 pub enum IdleTimeout {
@@ -175,7 +179,9 @@ fn check_narrow(narrow: &[(String, String)]) -> ApiResult<()> {
     })
 }
 
-/// `POST /register`. Visitors get the state of what they may read, and no queue.
+/// `POST /register`: creates an event queue. Returns its id, the requested parts of the state, and as `last_event_id`
+/// the id of the newest event that the state includes, with which the client begins to poll. Visitors get the state of
+/// what they may read, and no queue.
 async fn register(call: Call<Visitor>, params: RegisterParams, parts: StateParts) -> ApiResult<Reply<State>> {
     if call.caller.is_visitor() {
         return state_of_visitor(call, params, parts).await;
@@ -232,12 +238,12 @@ async fn state_of_visitor(
     Reply::data(&state)
 }
 
-/// Identifies the queue; null for visitors, who have none.
+/// The id of the new queue; null for visitors.
 fn set_queue_id(state: &mut State, queue_id: Option<&str>) -> ApiResult<()> {
     state.set::<Option<String>>("queue_id", &queue_id.map(str::to_owned))
 }
 
-/// Reports the lifetime of the queue without polls, in seconds, to clients that chose one.
+/// The time without polls after which the queue is deleted, in seconds. Only if the request has `idle_queue_timeout`.
 fn set_idle_timeout(state: &mut State, seconds: i64) -> ApiResult<()> {
     state.set::<Option<i64>>("idle_queue_timeout_secs", &Some(seconds))
 }
