@@ -30,36 +30,36 @@ fn routes() -> Vec<Route> {
 /// Parameters of `POST` and `DELETE /messages/{message_id}/reactions`.
 #[derive(Deserialize)]
 pub struct ReactionParams {
-    /// A message that the caller can see.
+    /// The id of a message that the caller can see.
     message_id: MessageId,
-    /// A name of the emoji; required for `POST`.
+    /// The name of the emoji. Required for `POST`.
     emoji_name: Option<String>,
-    /// Identifies the emoji within its type; by default the code of the name.
+    /// The code of the emoji within its type; by default that of the name.
     emoji_code: Option<String>,
-    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`; by default the type of the name.
+    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`; by default the type of the emoji with the name.
     reaction_type: Option<String>,
 }
 
-/// `reaction`, `op: add` or `remove`.
+/// `reaction`, `op: add` and `remove`: a user added or removed a reaction.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ReactionChanged {
     /// `add` or `remove`.
     op: Cow<'static, str>,
-    /// The message.
+    /// The id of the message.
     message_id: MessageId,
     #[serde(flatten)]
     reaction: Reaction,
-    /// Deprecated, for clients of older servers.
+    /// Deprecated: the user who reacted. `user_id` is enough.
     user: ReactingUser,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 struct ReactingUser {
-    /// Identifies the user.
+    /// The user's id.
     user_id: UserId,
-    /// Their API email.
+    /// The user's API email.
     email: String,
-    /// Their name.
+    /// The user's display name.
     full_name: String,
 }
 
@@ -102,7 +102,7 @@ impl Event for ReactionChanged {
     }
 }
 
-/// `POST /messages/{message_id}/reactions`.
+/// `POST /messages/{message_id}/reactions`: adds a reaction of the caller to a message.
 fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
     let message = {
         let viewer = MessageViewer::new(tx.ctx(caller));
@@ -144,7 +144,8 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     emit_changed(tx, "add", &message, reaction)
 }
 
-/// `DELETE /messages/{message_id}/reactions`.
+/// `DELETE /messages/{message_id}/reactions`: removes a reaction of the caller. The emoji is given by name, or by type
+/// and code.
 fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
     let (message, _) = MessageViewer::new(tx.ctx(caller)).find_to_change(params.message_id)?;
     // Reactions with emoji that were deactivated since can be removed too.

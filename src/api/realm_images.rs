@@ -43,7 +43,7 @@ fn redirect(location: String) -> Reply<NotJson> {
 /// The width and height of an icon, in pixels.
 const ICON_SIDE: u32 = 100;
 
-/// `GET /realm/icon`: redirects to the image.
+/// `GET /realm/icon`: redirects to the icon of the organization.
 fn get_icon(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<NotJson>> {
     Ok(redirect(RealmImage::Icon.url(&realm::settings::all(read)?)))
 }
@@ -51,11 +51,12 @@ fn get_icon(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<NotJson
 /// The icon of the organization.
 #[derive(Serialize)]
 struct Icon {
-    /// Its address.
+    /// The URL of the icon.
     icon_url: String,
 }
 
-/// `POST /realm/icon`: the image is the only file of a multipart body.
+/// `POST /realm/icon`: replaces the icon of the organization. The image, at most 5 MiB, is the only file of a multipart
+/// body.
 async fn upload_icon(mut call: Call<Administrator>, _params: NoParams) -> ApiResult<Reply<Icon>> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one icon.")?;
     upload::check(&file, MAX_ICON_FILE_SIZE_MIB)?;
@@ -83,7 +84,7 @@ const MAX_LOGO_HEIGHT: u32 = 100;
 /// Parameters of `/realm/logo`.
 #[derive(Deserialize)]
 pub struct LogoParams {
-    /// True if it is the logo for dark themes.
+    /// True for the logo for dark themes, false for the other one.
     night: bool,
 }
 
@@ -93,12 +94,13 @@ impl LogoParams {
     }
 }
 
-/// `GET /realm/logo`: redirects to the image.
+/// `GET /realm/logo`: redirects to a logo of the organization.
 fn get_logo(read: &Read<'_, User>, params: LogoParams) -> ApiResult<Reply<NotJson>> {
     Ok(redirect(params.image().url(&realm::settings::all(read)?)))
 }
 
-/// `POST /realm/logo`: the image is the only file of a multipart body.
+/// `POST /realm/logo`: replaces a logo of the organization. The image, at most 5 MiB, is the only file of a multipart
+/// body.
 async fn upload_logo(mut call: Call<Administrator>, params: LogoParams) -> ApiResult<Reply> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one logo.")?;
     upload::check(&file, MAX_LOGO_FILE_SIZE_MIB)?;

@@ -61,17 +61,17 @@ impl ReportType {
 /// Parameters of `POST /messages/{message_id}/report`.
 #[derive(Deserialize)]
 pub struct ReportParams {
-    /// A message that the caller can see.
+    /// The id of a message that the caller can see.
     message_id: MessageId,
-    /// The reason.
+    /// The reason: `spam`, `harassment`, `inappropriate`, `norms` (the organization's rules) or `other`.
     report_type: ReportType,
-    /// A description of the problem; required for `other`.
+    /// A description of the problem, at most 1000 characters. Required for `other`.
     #[serde(default)]
     description: BoundedText<MAX_DESCRIPTION_LENGTH>,
 }
 
-/// `POST /messages/{message_id}/report`: the notification bot writes to the organization's channel for requests to its
-/// moderators.
+/// `POST /messages/{message_id}/report`: reports a message to the moderators. The notification bot posts the report in
+/// the channel for moderation requests.
 async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Reply> {
     let now = call.app.clock.seconds();
     if params.report_type == ReportType::Other && params.description.is_empty() {

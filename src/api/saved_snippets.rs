@@ -28,20 +28,20 @@ fn routes() -> Vec<Route> {
 /// The maximum length of a title, in characters.
 const MAX_TITLE_LENGTH: usize = 60;
 
-/// A snippet, in responses and events.
+/// A saved snippet: a text to insert in messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedSnippet {
-    /// Identifies the snippet; 0 before it is inserted.
+    /// The snippet's id.
     pub id: i64,
     /// The title, at most 60 characters.
     pub title: String,
-    /// The text in Markdown.
+    /// The content, in Markdown.
     pub content: String,
-    /// When it was created, in UNIX seconds.
+    /// When the snippet was created, in UNIX seconds.
     pub date_created: i64,
 }
 
-/// `saved_snippets`, `op: add` and `update`.
+/// `saved_snippets`, `op: add` and `update`: a snippet was created or changed.
 #[derive(Serialize, Deserialize)]
 pub struct SnippetChanged {
     /// `add` for a new snippet, `update` for a changed one.
@@ -52,19 +52,19 @@ pub struct SnippetChanged {
 
 uniform_event!(SnippetChanged: "saved_snippets", name "saved_snippets/change", version 1);
 
-/// `saved_snippets`, `op: remove`.
+/// `saved_snippets`, `op: remove`: a snippet was deleted.
 #[derive(Serialize, Deserialize)]
 pub struct SnippetRemoved {
-    /// The snippet that was deleted.
+    /// The id of the deleted snippet.
     saved_snippet_id: i64,
 }
 
 uniform_event!(SnippetRemoved: "saved_snippets", op "remove", version 1);
 
-/// The caller's snippets.
+/// The reply to `GET /saved_snippets`.
 #[derive(Serialize)]
 struct SavedSnippets {
-    /// The oldest first.
+    /// The caller's snippets, the oldest first.
     saved_snippets: Vec<SavedSnippet>,
 }
 
@@ -78,18 +78,18 @@ fn get_saved_snippets(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Rep
 pub struct CreateParams {
     /// The title, 1 to 60 characters.
     title: RequiredText<MAX_TITLE_LENGTH>,
-    /// The text in Markdown, 1 to 10,000 characters.
+    /// The content in Markdown, 1 to 10,000 characters.
     content: RequiredText<MAX_MESSAGE_LENGTH>,
 }
 
 /// The reply to `POST /saved_snippets`.
 #[derive(Serialize)]
 struct CreatedSnippet {
-    /// The snippet.
+    /// The id of the new snippet.
     saved_snippet_id: i64,
 }
 
-/// `POST /saved_snippets`.
+/// `POST /saved_snippets`: creates a saved snippet. A person can have at most 500.
 fn create_saved_snippet(
     tx: &mut Tx<'_>,
     caller: &User,
@@ -114,15 +114,15 @@ fn create_saved_snippet(
 /// Parameters of `PATCH /saved_snippets/{saved_snippet_id}`.
 #[derive(Deserialize)]
 pub struct EditParams {
-    /// The snippet to change or delete.
+    /// The id of a snippet of the caller.
     saved_snippet_id: i64,
     /// The new title, 1 to 60 characters.
     title: Option<RequiredText<MAX_TITLE_LENGTH>>,
-    /// The new text in Markdown, 1 to 10,000 characters.
+    /// The new content in Markdown, 1 to 10,000 characters.
     content: Option<RequiredText<MAX_MESSAGE_LENGTH>>,
 }
 
-/// `PATCH /saved_snippets/{saved_snippet_id}`: changes the title, the text, or both.
+/// `PATCH /saved_snippets/{saved_snippet_id}`: changes the title, the content, or both.
 fn edit_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<Reply> {
     let before = load(tx, caller.user_id, params.saved_snippet_id)?;
     let mut snippet = before.clone();
@@ -153,11 +153,11 @@ fn check_length(tx: &Tx<'_>, caller: &User) -> ApiResult<()> {
 /// Parameters of `DELETE /saved_snippets/{saved_snippet_id}`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// The snippet to change or delete.
+    /// The id of a snippet of the caller.
     saved_snippet_id: i64,
 }
 
-/// `DELETE /saved_snippets/{saved_snippet_id}`.
+/// `DELETE /saved_snippets/{saved_snippet_id}`: deletes a saved snippet.
 fn delete_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let saved_snippet_id = load(tx, caller.user_id, params.saved_snippet_id)?.id;
     tx.prepare_cached("DELETE FROM saved_snippet WHERE id = ?1")?.execute([saved_snippet_id])?;
@@ -176,7 +176,7 @@ pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
     Ok(snippets.len())
 }
 
-/// State part `saved_snippets`.
+/// State part `saved_snippets`: the caller's snippets, the oldest first.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let snippets = list(request.connection, request.caller.user_id)?;
     state.set::<Vec<SavedSnippet>>("saved_snippets", &snippets)

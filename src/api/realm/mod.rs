@@ -46,11 +46,12 @@ pub struct TestWelcomeParams {
 /// The reply to `POST /realm/test_welcome_bot_custom_message`.
 #[derive(Serialize)]
 struct TestMessage {
-    /// The message.
+    /// The id of the message.
     message_id: MessageId,
 }
 
-/// `POST /realm/test_welcome_bot_custom_message`: sends the text to the caller as the welcome bot (feature level 416).
+/// `POST /realm/test_welcome_bot_custom_message`: sends a text to the caller as the welcome bot would send it to a new
+/// user (feature level 416).
 async fn send_test_message(
     call: Call<Administrator>,
     params: TestWelcomeParams,
@@ -64,14 +65,14 @@ async fn send_test_message(
 /// Parameters of `POST /realm/deactivate`.
 #[derive(Deserialize)]
 pub struct DeactivateParams {
-    /// After how many days the organization's data is deleted; only `null`, never, is served.
+    /// The number of days until the organization's data is deleted. Only null, for never, is accepted.
     deletion_delay_days: Option<i64>,
-    /// The reason for the deactivation: a note for the operator, without any effect.
+    /// Accepted and ignored: the reason for the deactivation.
     #[serde(rename = "deactivation_reason")]
     _deactivation_reason: Option<String>,
 }
 
-/// `POST /realm/deactivate`: deactivates the organization, so that no user can log in. Deletes nothing; the command
+/// `POST /realm/deactivate`: deactivates the organization, so that no user can log in. Nothing is deleted. The command
 /// `teamchat organization reactivate` reverts it.
 fn deactivate(tx: &mut Tx<'_>, caller: &Owner, params: DeactivateParams) -> ApiResult<Reply> {
     if params.deletion_delay_days.is_some() {

@@ -31,57 +31,57 @@ impl Permissions {
 /// Fields of the organization that derive from its settings.
 #[derive(Serialize)]
 struct RealmState {
-    /// Deprecated: follows from `realm_can_create_public_channel_group`.
+    /// Deprecated: a number that follows from `realm_can_create_public_channel_group`.
     realm_create_public_stream_policy: i64,
-    /// Deprecated: follows from `realm_can_create_private_channel_group`.
+    /// Deprecated: a number that follows from `realm_can_create_private_channel_group`.
     realm_create_private_stream_policy: i64,
-    /// Deprecated: follows from `realm_can_create_web_public_channel_group`.
+    /// Deprecated: a number that follows from `realm_can_create_web_public_channel_group`.
     realm_create_web_public_stream_policy: i64,
-    /// Deprecated: follows from `realm_can_mention_many_users_group`.
+    /// Deprecated: a number that follows from `realm_can_mention_many_users_group`.
     realm_wildcard_mention_policy: i64,
-    /// The address of the server.
+    /// The URL of the organization.
     realm_url: String,
-    /// The deprecated name of `realm_url`.
+    /// Deprecated name of `realm_url`.
     realm_uri: String,
-    /// The domain of the emails of bots.
+    /// The domain of the API emails of bots.
     realm_bot_domain: String,
     /// When the organization was created, in UNIX seconds.
     realm_date_created: i64,
-    /// The address of its icon.
+    /// The URL of the organization's icon.
     realm_icon_url: String,
-    /// The address of its logo.
+    /// The URL of the organization's logo.
     realm_logo_url: String,
-    /// The address of its logo on a dark background.
+    /// The URL of the organization's logo for dark themes.
     realm_night_logo_url: String,
     /// True if people can log in with a password.
     realm_email_auth_enabled: bool,
-    /// The ways to log in.
+    /// The methods to log in, by name.
     realm_authentication_methods: AuthenticationMethods,
-    /// Deprecated: whether any edit history is shown.
+    /// Deprecated: true unless the history of messages is hidden.
     realm_allow_edit_history: bool,
-    /// Deprecated: whether channel messages need a topic.
+    /// Deprecated: true if channel messages need a topic.
     realm_mandatory_topics: bool,
-    /// The name that clients show for the empty topic.
+    /// The name with which clients show the empty topic.
     realm_empty_topic_display_name: &'static str,
-    /// Deprecated: the same as `realm_jitsi_server_url`.
+    /// Deprecated name of `realm_jitsi_server_url`.
     jitsi_server_url: Option<String>,
 }
 
-/// The ways to log in, by name.
+/// The methods to log in, by name.
 #[derive(Serialize)]
 struct AuthenticationMethods {
-    /// With email and password.
+    /// Login with email and password.
     #[serde(rename = "Email")]
     email: AuthenticationMethod,
-    /// At a provider of OpenID Connect, if one is configured.
+    /// Single sign-on with OpenID Connect; absent unless a provider is configured.
     #[serde(rename = "OpenID Connect", skip_serializing_if = "Option::is_none")]
     openid_connect: Option<AuthenticationMethod>,
 }
 
-/// A way to log in.
+/// A method to log in.
 #[derive(Serialize)]
 struct AuthenticationMethod {
-    /// True if people can use it.
+    /// True if people can log in with it.
     enabled: bool,
     /// True if the organization can enable it.
     available: bool,
@@ -141,17 +141,17 @@ pub fn realm(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
 /// The caller's permissions in the organization.
 #[derive(Serialize)]
 struct OwnPermissions {
-    /// True if they may create public channels.
+    /// True if the caller may create public channels.
     can_create_public_streams: bool,
-    /// True if they may create private channels.
+    /// True if the caller may create private channels.
     can_create_private_streams: bool,
-    /// Deprecated: whether they may create channels of either kind.
+    /// Deprecated: true if the caller may create public or private channels.
     can_create_streams: bool,
-    /// True if they may create channels that are web-public.
+    /// True if the caller may create web-public channels.
     can_create_web_public_streams: bool,
-    /// True if they may subscribe others to channels.
+    /// True if the caller may subscribe other users to channels.
     can_subscribe_other_users: bool,
-    /// True if they may invite people by email.
+    /// True if the caller may invite people by email.
     can_invite_others_to_realm: bool,
 }
 

@@ -24,9 +24,10 @@ use serde_json::{Map, Value};
 /// Parameters of `PATCH /realm` other than the settings and permissions.
 #[derive(Deserialize)]
 pub struct RealmParams {
-    /// Login methods and whether each is enabled. Only owners may change them, and `Email` has to stay enabled.
+    /// An object with the names of login methods and booleans: whether each is enabled. Only owners may change it, and
+    /// `Email` has to stay enabled.
     authentication_methods: Option<Map<String, Value>>,
-    /// A new subdomain for a demo organization. Always refused, since this server has none.
+    /// Always refused: the new subdomain of a demo organization, which this server has none of.
     string_id: Option<String>,
 }
 
@@ -36,8 +37,8 @@ type RealmSettings = SettingParams<RealmTable>;
 /// The permissions of the organization that a request changes.
 type RealmGroups = PermissionParams<RealmGroup, SettingChange>;
 
-/// `PATCH /realm`: changes any of the settings, all or none. Returns the values that changed, with `updated` in place
-/// of strings.
+/// `PATCH /realm`: changes the given settings and permissions of the organization, all or none. Returns the changed
+/// values, and for strings `updated`.
 pub async fn update(
     call: Call<Administrator>,
     Params2(settings, Params2(permissions, other)): Params2<RealmSettings, Params2<RealmGroups, RealmParams>>,

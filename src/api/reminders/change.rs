@@ -15,14 +15,14 @@ use crate::types::{MessageId, UserId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The caller's reminders.
+/// The reply to `GET /reminders`.
 #[derive(Serialize)]
 pub struct Reminders {
-    /// In the order of delivery.
+    /// The caller's reminders, in the order of delivery.
     pub reminders: Vec<ReminderRecord>,
 }
 
-/// `GET /reminders`: the caller's reminders, in the order of delivery.
+/// `GET /reminders`: lists the caller's reminders in the order of delivery.
 pub fn get_reminders(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Reminders>> {
     let rows = sql::of_user(read, read.caller.user_id)?;
     let records: Vec<_> = rows.iter().map(ReminderRecord::new).collect();
@@ -32,22 +32,23 @@ pub fn get_reminders(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Repl
 /// Parameters of `POST /reminders`.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// A message that the caller can see.
+    /// The id of the message to be reminded of. The caller must be able to see it.
     message_id: MessageId,
-    /// UNIX seconds, in the future.
+    /// When to send the reminder, in UNIX seconds; in the future.
     scheduled_delivery_timestamp: UnixTime,
-    /// A text that is sent with the reminder.
+    /// A text to send with the reminder, at most 1000 characters.
     note: Option<String>,
 }
 
 /// The reply to `POST /reminders`.
 #[derive(Serialize)]
 pub struct CreatedReminder {
-    /// The reminder.
+    /// The id of the new reminder.
     pub reminder_id: i64,
 }
 
-/// `POST /reminders`.
+/// `POST /reminders`: schedules a reminder of a message, which the notification bot sends to the caller. A person can
+/// have at most 500.
 pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResult<Reply<CreatedReminder>> {
     let app = Arc::clone(&call.app);
     let now = app.clock.seconds();
@@ -107,11 +108,11 @@ pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
 /// Parameters of `DELETE /reminders/{reminder_id}`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// A reminder of the caller; those of other users do not exist for them.
+    /// The id of a reminder of the caller.
     reminder_id: i64,
 }
 
-/// `DELETE /reminders/{reminder_id}`.
+/// `DELETE /reminders/{reminder_id}`: deletes a reminder.
 pub fn delete_reminder(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let row = sql::by_id(tx, params.reminder_id)?
         .filter(|row| row.user_id == caller.user_id)

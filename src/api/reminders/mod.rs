@@ -28,7 +28,7 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// `reminders` of `POST /register`.
+/// `reminders` of `POST /register`: the caller's reminders, in the order of delivery.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let rows = sql::of_user(request.connection, request.caller.user_id)?;
     let records: Vec<_> = rows.iter().map(record::ReminderRecord::new).collect();

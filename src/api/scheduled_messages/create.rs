@@ -19,14 +19,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The caller's messages that are not sent yet.
+/// The reply to `GET /scheduled_messages`.
 #[derive(Serialize)]
 pub struct ScheduledMessages {
-    /// In the order of delivery.
+    /// The messages, in the order of delivery.
     pub scheduled_messages: Vec<ScheduledMessageRecord>,
 }
 
-/// `GET /scheduled_messages`: the caller's messages that are not sent yet, also failed ones, in the order of delivery.
+/// `GET /scheduled_messages`: lists the caller's messages that are not sent yet, including failed ones, in the order of
+/// delivery.
 pub fn get_scheduled_messages(
     read: &Read<'_, User>,
     _params: NoParams,
@@ -39,30 +40,30 @@ pub fn get_scheduled_messages(
 /// Parameters of `POST /scheduled_messages`.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// `channel` or `direct`, or their older names.
+    /// `channel` for a channel message, `direct` for a direct message. `stream` and `private` are the older names.
     r#type: MessageType,
-    /// The id of a channel, or a list of user ids.
+    /// For a channel message, the id of the channel. For a direct one, a list of user ids.
     to: JsonOrText,
-    /// Markdown.
+    /// The content in Markdown. It must not be blank, and is cut to 10,000 characters.
     content: String,
-    /// Required for channel messages.
+    /// The topic, at most 60 characters; longer ones are cut. Required for channel messages, ignored for direct ones.
     #[serde(alias = "subject")]
     topic: Option<String>,
-    /// UNIX seconds.
+    /// When to send the message, in UNIX seconds; in the future.
     scheduled_delivery_timestamp: UnixTime,
-    /// True if the message is marked as read for the sender. By default it is if the client is one for people, except
-    /// for messages to oneself, which would go unnoticed.
+    /// True if the message will be marked as read for the sender. By default it is if the client is one for people,
+    /// except for messages to oneself.
     read_by_sender: Option<bool>,
 }
 
 /// The reply to `POST /scheduled_messages`.
 #[derive(Serialize)]
 pub struct CreatedScheduledMessage {
-    /// The scheduled message.
+    /// The id of the scheduled message.
     pub scheduled_message_id: i64,
 }
 
-/// `POST /scheduled_messages`.
+/// `POST /scheduled_messages`: schedules a message. A person can have at most 500.
 pub async fn create_scheduled_message(
     call: Call<User>,
     params: CreateParams,

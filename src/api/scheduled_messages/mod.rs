@@ -47,7 +47,7 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// `scheduled_messages` of `POST /register`.
+/// `scheduled_messages` of `POST /register`: the caller's messages that are not sent yet, in the order of delivery.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let rows = sql::of_sender(request.connection, request.caller.user_id)?;
     let records: Vec<_> = rows.iter().map(record::ScheduledMessageRecord::new).collect();

@@ -43,25 +43,26 @@ pub enum Target {
     Direct(Vec<UserId>),
 }
 
-/// A scheduled message on the wire.
+/// A scheduled message.
 #[derive(Serialize, Deserialize)]
 pub struct ScheduledMessageRecord {
-    /// Identifies the scheduled message.
+    /// The id of the scheduled message. The sent message has another.
     scheduled_message_id: i64,
-    /// `stream` for a message to a channel, `private` for a direct one.
+    /// `stream` for a channel message, `private` for a direct message.
     r#type: MessageType,
-    /// The channel; or the recipients of a direct message, without the sender unless there is no other.
+    /// For a channel message, the id of the channel. For a direct one, the user ids of the recipients without the
+    /// sender, or only the sender.
     to: To,
-    /// Channel messages only.
+    /// The topic; absent for direct messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     topic: Option<String>,
-    /// The text, in Markdown.
+    /// The content, in Markdown.
     content: String,
-    /// The text as HTML.
+    /// The content as HTML.
     rendered_content: String,
-    /// When it is sent, in UNIX seconds.
+    /// When to send the message, in UNIX seconds.
     scheduled_delivery_timestamp: i64,
-    /// True if it could not be sent at its time; it is not tried again until it is changed.
+    /// True if the message could not be sent; the server does not try again until the message is changed.
     failed: bool,
 }
 
@@ -101,7 +102,7 @@ fn without_sender(people: &[UserId], sender_id: UserId) -> Vec<UserId> {
     if others.is_empty() { vec![sender_id] } else { others }
 }
 
-/// `scheduled_messages`, `op: add`.
+/// `scheduled_messages`, `op: add`: a message was scheduled.
 #[derive(Serialize, Deserialize)]
 pub struct ScheduledMessageAdded {
     scheduled_messages: [ScheduledMessageRecord; 1],
@@ -109,7 +110,7 @@ pub struct ScheduledMessageAdded {
 
 uniform_event!(ScheduledMessageAdded: "scheduled_messages", op "add", version 1);
 
-/// `scheduled_messages`, `op: update`.
+/// `scheduled_messages`, `op: update`: a scheduled message was changed, or could not be sent.
 #[derive(Serialize, Deserialize)]
 pub struct ScheduledMessageChanged {
     scheduled_message: ScheduledMessageRecord,
@@ -117,10 +118,10 @@ pub struct ScheduledMessageChanged {
 
 uniform_event!(ScheduledMessageChanged: "scheduled_messages", op "update", version 1);
 
-/// `scheduled_messages`, `op: remove`.
+/// `scheduled_messages`, `op: remove`: a scheduled message was sent or deleted.
 #[derive(Serialize, Deserialize)]
 pub struct ScheduledMessageRemoved {
-    /// The message that was sent or deleted.
+    /// The id of the scheduled message.
     scheduled_message_id: i64,
 }
 

@@ -24,18 +24,19 @@ use teamchat_markdown::Rendered;
 /// Parameters of `PATCH /scheduled_messages/{scheduled_message_id}`.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// A message of the caller that is not sent yet.
+    /// The id of a message of the caller that is not sent yet.
     scheduled_message_id: i64,
-    /// `channel` or `direct`, or their older names.
+    /// `channel` for a channel message, `direct` for a direct message. `stream` and `private` are the older names.
     r#type: Option<MessageType>,
-    /// The id of a channel, or a list of user ids. Required with `type`.
+    /// For a channel message, the id of the channel. For a direct one, a list of user ids. Required with `type`.
     to: Option<JsonOrText>,
-    /// Markdown.
+    /// The new content in Markdown. It must not be blank, and is cut to 10,000 characters.
     content: Option<String>,
-    /// Required with a `type` of `channel`; ignored for direct messages.
+    /// The topic, at most 60 characters; longer ones are cut. Required with a `type` of `channel`, ignored for direct
+    /// messages.
     #[serde(alias = "subject")]
     topic: Option<String>,
-    /// UNIX seconds. Required for a failed message.
+    /// When to send the message, in UNIX seconds; in the future. Required for a failed message.
     scheduled_delivery_timestamp: Option<UnixTime>,
 }
 
@@ -83,7 +84,8 @@ impl UpdateParams {
     }
 }
 
-/// `PATCH /scheduled_messages/{scheduled_message_id}`.
+/// `PATCH /scheduled_messages/{scheduled_message_id}`: changes a scheduled message. Absent parameters keep their
+/// values.
 pub async fn update_scheduled_message(call: Call<User>, params: UpdateParams) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
     let now = app.clock.seconds();
@@ -142,11 +144,11 @@ fn update(
 /// Parameters of `DELETE /scheduled_messages/{scheduled_message_id}`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// A message of the caller that is not sent yet.
+    /// The id of a message of the caller that is not sent yet.
     scheduled_message_id: i64,
 }
 
-/// `DELETE /scheduled_messages/{scheduled_message_id}`.
+/// `DELETE /scheduled_messages/{scheduled_message_id}`: deletes a scheduled message, which is then not sent.
 pub fn delete_scheduled_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let row = find(tx, caller, params.scheduled_message_id)?;
     references::release_scheduled(tx, row.scheduled_message_id)?;

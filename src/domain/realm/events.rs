@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// `realm`, `op: update`: the older form, for one setting.
+/// `realm`, `op: update`: a setting of the organization changed. For settings with an event of their own.
 #[derive(Serialize, Deserialize)]
 pub struct RealmUpdated {
     #[serde(flatten)]
@@ -21,30 +21,30 @@ pub struct RealmUpdated {
 
 uniform_event!(RealmUpdated: "realm", op "update", version 1);
 
-/// `realm`, `op: update_dict`: the newer form, for settings that are sent together. `property` is `default` for all
-/// but images, for clients from before this form.
+/// `realm`, `op: update_dict`: settings or images of the organization changed. `property` is `default` except for
+/// images.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "property", content = "data", rename_all = "snake_case")]
 pub enum RealmUpdatedDict {
-    /// Settings and their new values.
+    /// The changed settings and their new values.
     Default(RealmChange),
-    /// The icon.
+    /// The icon of the organization.
     Icon {
-        /// Its address.
+        /// The new URL of the icon.
         icon_url: String,
         /// `G` for the generated icon, `U` for an uploaded one.
         icon_source: Cow<'static, str>,
     },
-    /// The logo.
+    /// The logo of the organization.
     Logo {
-        /// Its address.
+        /// The new URL of the logo.
         logo_url: String,
         /// `D` for the default logo, `U` for an uploaded one.
         logo_source: Cow<'static, str>,
     },
-    /// The logo on a dark background.
+    /// The logo of the organization for dark themes.
     NightLogo {
-        /// Its address.
+        /// The new URL of the logo.
         night_logo_url: String,
         /// `D` for the default logo, `U` for an uploaded one.
         night_logo_source: Cow<'static, str>,
@@ -57,39 +57,39 @@ uniform_event!(RealmUpdatedDict: "realm", op "update_dict", version 2);
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RealmChange {
-    /// True if authors may edit the text of messages.
+    /// True if authors may edit the content of their messages.
     AllowMessageEditing(bool),
-    /// For how many seconds they may; null for no limit.
+    /// The number of seconds during which authors may edit the content of their messages; null for no limit.
     MessageContentEditLimitSeconds(Option<i64>),
     /// The policy for empty topics.
     #[serde(untagged)]
     TopicsPolicy {
-        /// `allow_empty_topic` or `disable_empty_topic`.
+        /// The new rule for messages in the empty topic: `allow_empty_topic` or `disable_empty_topic`.
         topics_policy: String,
-        /// Deprecated: follows from `topics_policy`.
+        /// Deprecated: true if channel messages need a topic. It follows from `topics_policy`.
         mandatory_topics: bool,
     },
 }
 
-/// `realm`, `op: deactivated`: no user can log in any more. Waiting polls are answered with this.
+/// `realm`, `op: deactivated`: the organization was deactivated. No user can log in.
 #[derive(Serialize, Deserialize)]
 pub struct RealmDeactivated {
-    /// The organization; there is one.
+    /// The id of the organization: always 1.
     realm_id: i64,
 }
 
 uniform_event!(RealmDeactivated: "realm", op "deactivated", version 1);
 
-/// `restart`: the server was restarted with another version. Clients may need to reload their state.
+/// `restart`: the server was restarted with another version. Clients fetch their state again where it differs.
 #[derive(Serialize, Deserialize)]
 pub struct Restarted {
-    /// The version of the server.
+    /// The version of the server, as in `GET /server_settings`.
     zulip_version: String,
-    /// The same.
+    /// The same as `zulip_version`.
     zulip_merge_base: String,
-    /// The feature level of the interface.
+    /// The feature level of the server.
     zulip_feature_level: i64,
-    /// The time of the start, in UNIX seconds.
+    /// When the server started, in UNIX seconds.
     server_generation: i64,
 }
 

@@ -29,24 +29,24 @@ pub struct ReminderRow {
     pub failed: bool,
 }
 
-/// A reminder on the wire. It has the members of a scheduled message to oneself.
+/// A reminder of a message.
 #[derive(Serialize, Deserialize)]
 pub struct ReminderRecord {
-    /// Identifies the reminder.
+    /// The reminder's id.
     reminder_id: i64,
     /// Always `private`.
     r#type: MessageType,
-    /// The user who is reminded.
+    /// The user id of the user who is reminded, in a list.
     to: [UserId; 1],
     /// The text of the reminder, in Markdown.
     content: String,
     /// The text as HTML.
     rendered_content: String,
-    /// When it is sent, in UNIX seconds.
+    /// When to send the reminder, in UNIX seconds.
     scheduled_delivery_timestamp: i64,
-    /// True if it could not be sent at its time; it is not tried again.
+    /// True if the reminder could not be sent; the server does not try again.
     failed: bool,
-    /// The message that it reminds of.
+    /// The id of the message that the user is reminded of.
     reminder_target_message_id: MessageId,
 }
 
@@ -66,7 +66,7 @@ impl ReminderRecord {
     }
 }
 
-/// `reminders`, `op: add`.
+/// `reminders`, `op: add`: a reminder was created.
 #[derive(Serialize, Deserialize)]
 pub struct ReminderAdded {
     reminders: [ReminderRecord; 1],
@@ -74,10 +74,10 @@ pub struct ReminderAdded {
 
 uniform_event!(ReminderAdded: "reminders", op "add", version 1);
 
-/// `reminders`, `op: remove`.
+/// `reminders`, `op: remove`: a reminder was sent or deleted.
 #[derive(Serialize, Deserialize)]
 pub struct ReminderRemoved {
-    /// The reminder that was sent or deleted.
+    /// The id of the reminder.
     reminder_id: i64,
 }
 
