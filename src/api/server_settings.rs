@@ -76,45 +76,44 @@ fn description(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
 pub struct ServerSettings {
     #[serde(flatten)]
     versions: Versions,
-    /// The ways to log in, by name, and whether people can use them.
+    /// The methods to log in, by name: true if people can log in with it.
     authentication_methods: BTreeMap<&'static str, bool>,
     /// Providers of single sign-on, in the order of their buttons.
     external_authentication_methods: Vec<ExternalMethod>,
-    /// True if the operator names a push bouncer, through which phones get notifications. Web Push is for browsers, see
-    /// `GET /users/me/web_push`.
+    /// True if phones receive push notifications, through a push bouncer. `GET /users/me/web_push` is for browsers.
     push_notifications_enabled: bool,
-    /// True if the client is too old for the server.
+    /// True if the client is too old for this server.
     is_incompatible: bool,
     /// True if people can log in with a password.
     email_auth_enabled: bool,
-    /// Always true: people log in with an email.
+    /// Always true: people log in with an email address.
     require_email_format_usernames: bool,
-    /// The deprecated name of `realm_url`.
+    /// Deprecated name of `realm_url`.
     realm_uri: String,
-    /// The address of the server.
+    /// The URL of the organization.
     realm_url: String,
     /// The name of the organization.
     realm_name: String,
-    /// The address of its icon.
+    /// The URL of the organization's icon.
     realm_icon: String,
-    /// Its description, HTML.
+    /// The description of the organization, as HTML.
     realm_description: String,
-    /// True if there are channels that can be read without an account.
+    /// True if channels can be read without an account.
     realm_web_public_access_enabled: bool,
 }
 
 /// A provider of single sign-on.
 #[derive(Serialize)]
 struct ExternalMethod {
-    /// Identifies the provider: `oidc:` and its `id` in the configuration.
+    /// The name: `oidc:` and the `id` of the provider in the configuration.
     name: String,
-    /// The name on the button.
+    /// The name of the provider, for the button.
     display_name: String,
     /// Always null: buttons have no icons.
     display_icon: Option<String>,
-    /// The path at which a browser begins to log in.
+    /// The URL, relative to the organization's, at which a browser begins to log in.
     login_url: String,
-    /// The path at which a browser begins to sign up.
+    /// The URL, relative to the organization's, at which a browser begins to sign up.
     signup_url: String,
 }
 
@@ -130,7 +129,8 @@ impl From<&Provider> for ExternalMethod {
     }
 }
 
-/// `GET /server_settings` (spec, "get server settings").
+/// `GET /server_settings`: returns versions and login methods of the server, without authentication (spec, "get server
+/// settings").
 fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply<ServerSettings>> {
     let settings = realm::settings::all(read)?;
     let password_auth = settings.is_on("password_auth_enabled");

@@ -50,62 +50,63 @@ const EVENT_QUEUE_LONGPOLL_TIMEOUT_SECONDS: i64 = 90;
 /// The server in the answer of `POST /register`.
 #[derive(Serialize)]
 struct ServerState {
-    /// The longest content of a message, in characters.
+    /// The maximum length of a message, in characters.
     max_message_length: usize,
-    /// The longest topic, in characters.
+    /// The maximum length of a topic, in characters.
     max_topic_length: usize,
-    /// The longest name of a channel, in characters.
+    /// The maximum length of the name of a channel, in characters.
     max_stream_name_length: usize,
-    /// The longest description of a channel, in characters.
+    /// The maximum length of the description of a channel, in characters.
     max_stream_description_length: usize,
-    /// The longest name of a folder of channels, in characters.
+    /// The maximum length of the name of a channel folder, in characters.
     max_channel_folder_name_length: usize,
-    /// The longest description of a folder of channels, in characters.
+    /// The maximum length of the description of a channel folder, in characters.
     max_channel_folder_description_length: usize,
-    /// The longest note of a reminder, in characters.
+    /// The maximum length of the note of a reminder, in characters.
     max_reminder_note_length: usize,
-    /// At most this number of users who are subscribed at a time get a message about it.
+    /// The maximum number of users who are subscribed at once and get a message about it. If there are more, none of
+    /// them gets one.
     max_bulk_new_subscription_messages: usize,
-    /// The largest image of a user, in MiB.
+    /// The maximum size of the image of a user, in MiB.
     max_avatar_file_size_mib: usize,
-    /// The largest icon of the organization, in MiB.
+    /// The maximum size of the icon of the organization, in MiB.
     max_icon_file_size_mib: usize,
-    /// The largest logo of the organization, in MiB.
+    /// The maximum size of a logo of the organization, in MiB.
     max_logo_file_size_mib: usize,
-    /// The largest file that can be uploaded, in MiB.
+    /// The maximum size of an uploaded file, in MiB.
     max_file_upload_size_mib: u64,
-    /// The shortest password, in characters.
+    /// The minimum length of a password, in characters.
     password_min_length: usize,
-    /// The longest password, in characters.
+    /// The maximum length of a password, in characters.
     password_max_length: usize,
     /// Always 0: the server checks only the length of passwords.
     password_min_guesses: usize,
-    /// The interval in which clients report that their user is present.
+    /// The interval at which clients report the presence of their user, in seconds.
     server_presence_ping_interval_seconds: i64,
-    /// After this time without a report, a user is offline.
+    /// The time without a report after which a user is offline, in seconds.
     server_presence_offline_threshold_seconds: i64,
-    /// After this time without a typing event, clients stop showing that a user is typing.
+    /// The time without a `typing` event after which clients stop showing that a user is typing, in milliseconds.
     server_typing_started_expiry_period_milliseconds: i64,
-    /// After this time without a keystroke, clients report that typing stopped.
+    /// The time without a keystroke after which clients report that typing stopped, in milliseconds.
     server_typing_stopped_wait_period_milliseconds: i64,
-    /// While a user types, clients report it again at this interval.
+    /// The interval at which clients report that their user is still typing, in milliseconds.
     server_typing_started_wait_period_milliseconds: i64,
-    /// After this time, clients abandon a poll for events.
+    /// The time after which clients abandon a poll for events, in seconds. It is longer than the interval of
+    /// heartbeats.
     event_queue_longpoll_timeout_seconds: i64,
     /// When the server started, in UNIX seconds.
     server_generation: i64,
-    /// Always 1: self-hosted.
+    /// Always 1, for a self-hosted server.
     realm_plan_type: i64,
-    /// Always true: images in messages have previews.
+    /// Always true: messages have previews of images.
     server_inline_image_preview: bool,
     /// Always false: the server requests nothing from other sites.
     server_inline_url_embed_preview: bool,
-    /// Always true: there are no plans.
+    /// Always true: the server has no plans.
     zulip_plan_is_not_limited: bool,
-    /// True if the server sends digest emails.
+    /// True if the server sends email, and so digests.
     settings_send_digest_emails: bool,
-    /// True if the operator names a push bouncer, through which phones get notifications. Web Push is for browsers, see
-    /// `GET /users/me/web_push`.
+    /// True if phones receive push notifications, through a push bouncer. `GET /users/me/web_push` is for browsers.
     realm_push_notifications_enabled: bool,
     /// Always null.
     realm_push_notifications_enabled_end_timestamp: Option<i64>,
@@ -113,21 +114,21 @@ struct ServerState {
     server_web_public_streams_enabled: bool,
     /// Always false: there is no language model.
     server_can_summarize_topics: bool,
-    /// Always false: only the organization can keep users from changing their image.
+    /// Always false: only the organization can prevent users from changing their image.
     server_avatar_changes_disabled: bool,
-    /// Always false: only the organization can keep users from changing their name.
+    /// Always false: only the organization can prevent users from changing their name.
     server_name_changes_disabled: bool,
-    /// Always false.
+    /// Always false: the server does not report that it is outdated.
     server_needs_upgrade: bool,
     /// Always false.
     development_environment: bool,
     /// Always false: no network is mirrored.
     realm_is_zephyr_mirror_realm: bool,
-    /// The address of the table of emoji.
+    /// The URL of the table of emoji, as JSON.
     server_emoji_data_url: String,
-    /// The groups that settings pages may offer for each permission.
+    /// The accepted and default groups of each permission.
     server_supported_permission_settings: PermissionSettings,
-    /// The formats of thumbnails.
+    /// The formats in which the server creates thumbnails of images.
     server_thumbnail_formats: [ThumbnailFormat; 2],
     /// Always null: the server has no default Jitsi server. The organization can set one.
     server_jitsi_server_url: Option<String>,
@@ -135,35 +136,35 @@ struct ServerState {
     server_min_deactivated_realm_deletion_days: Option<i64>,
     /// Always null: the server never deletes a deactivated organization.
     server_max_deactivated_realm_deletion_days: Option<i64>,
-    /// The space for the files of all users, in MiB; null for no limit.
+    /// The maximum size of the files of all users together, in MiB; null for no limit.
     realm_upload_quota_mib: Option<u64>,
     /// Always empty.
     upgrade_text_for_wide_organization_logo: &'static str,
-    /// Sites that profile fields can link to, by subtype.
+    /// The sites of built-in external accounts, by the `subtype` in `field_data`.
     realm_default_external_accounts: BTreeMap<&'static str, ExternalAccount>,
-    /// The providers of video calls, by a name. Clients create the links.
+    /// The providers of video calls, by name. Clients create the links.
     realm_available_video_chat_providers: VideoChatProviders,
-    /// The values of `giphy_rating`, by a name.
+    /// The values of `giphy_rating`, by name.
     giphy_rating_options: GiphyRatings,
 }
 
-/// The published rules of all group settings, by their names.
+/// The accepted and default groups of each permission, by the names of permissions.
 #[derive(Serialize)]
 struct PermissionSettings {
-    /// Settings of the organization.
+    /// The permissions of the organization.
     realm: BTreeMap<&'static str, Permission>,
-    /// Settings of channels.
+    /// The permissions of channels.
     stream: BTreeMap<&'static str, Permission>,
-    /// Settings of groups.
+    /// The permissions of groups.
     group: BTreeMap<&'static str, Permission>,
 }
 
-/// A value of a setting.
+/// A possible value of a setting.
 #[derive(Serialize)]
 struct Choice {
-    /// Its name for people.
+    /// The name of the value, for people.
     name: &'static str,
-    /// The value.
+    /// The value of the setting.
     id: i64,
 }
 
@@ -230,8 +231,8 @@ fn permission_settings() -> PermissionSettings {
     }
 }
 
-/// The providers of video calls, in the order in which clients offer them: only Jitsi, whose links clients create without
-/// the server.
+/// The providers of video calls, in the order in which clients offer them. Clients create links to Jitsi without the
+/// server.
 #[derive(Serialize)]
 struct VideoChatProviders {
     disabled: Choice,
@@ -264,7 +265,7 @@ const RATINGS_OF_ANIMATIONS: GiphyRatings = GiphyRatings {
     r: Choice { name: "Allow GIFs rated R (Restricted)", id: 5 },
 };
 
-/// The plan of the organization.
+/// The plan of the organization, which has none.
 #[derive(Serialize)]
 struct Billing {
     /// Always false.
@@ -276,17 +277,17 @@ fn billing(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<Billing>("realm_billing", &Billing { has_pending_sponsorship_request: false })
 }
 
-/// State part `video_calls`: the server has no Zoom integration.
+/// State part `video_calls`: always false, because the server has no Zoom integration.
 fn video_calls(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<bool>("has_zoom_token", &false)
 }
 
-/// State part `giphy`: an empty key means that there is none.
+/// State part `giphy`: always empty, because the server has no key for the service.
 fn giphy(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<str>("giphy_api_key", "")
 }
 
-/// State part `stop_words`: every word can be searched for.
+/// State part `stop_words`: words that a search ignores. Always empty.
 fn stop_words(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<[&str; 0]>("stop_words", &[])
 }

@@ -14,11 +14,11 @@ pub const VERSION: &str = concat!("11.0-teamchat-", env!("CARGO_PKG_VERSION"));
 /// The version fields, under the published names and under those of the spec.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Versions {
-    /// The release that the server is compatible with, followed by the server's own version.
+    /// The version of the server: the compatible release, and the server's own version.
     zulip_version: &'static str,
-    /// The feature level that the server announces.
+    /// The feature level: all features up to it are supported.
     zulip_feature_level: i64,
-    /// The same as the version.
+    /// The same as `zulip_version`.
     zulip_merge_base: &'static str,
     /// The same as `zulip_version`.
     svc_version: &'static str,

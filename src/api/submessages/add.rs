@@ -24,26 +24,26 @@ const MAX_TYPE_LENGTH: usize = 30;
 /// Parameters of `POST /submessage`.
 #[derive(Deserialize)]
 pub struct SubmessageParams {
-    /// A message with a widget, or a message of the caller.
+    /// The id of a message of the caller, or of one with a poll or to-do list.
     message_id: MessageId,
-    /// `widget`.
+    /// `widget`, at most 30 characters.
     msg_type: BoundedText<MAX_TYPE_LENGTH>,
-    /// The data as JSON.
+    /// The change to the poll or to-do list, as JSON in a string of at most 2000 characters.
     content: BoundedText<MAX_SUBMESSAGE_LENGTH>,
 }
 
-/// `submessage`.
+/// `submessage`: a poll or to-do list changed.
 #[derive(Serialize, Deserialize)]
 pub struct SubmessageAdded {
-    /// `widget`.
+    /// Always `widget`.
     msg_type: String,
-    /// The message with the poll or list.
+    /// The id of the message with the poll or to-do list.
     message_id: MessageId,
-    /// Identifies the submessage; later ones have greater ids.
+    /// The submessage's id. Later ones have greater ids.
     submessage_id: i64,
-    /// The sender.
+    /// The user id of the sender.
     sender_id: UserId,
-    /// The data, as JSON in a text.
+    /// The change to the poll or to-do list, as JSON in a string.
     content: String,
 }
 
@@ -66,7 +66,7 @@ impl Event for SubmessageAdded {
     }
 }
 
-/// `POST /submessage`.
+/// `POST /submessage`: adds a vote, a task or another change to a poll or to-do list.
 pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) -> ApiResult<Reply> {
     let (message, _) = MessageViewer::new(tx.ctx(caller)).find_to_change(params.message_id)?;
     let there = submessages::of_message(tx, message.id)?;

@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// Parameters of `GET /users/me/subscriptions`.
 #[derive(Deserialize)]
 pub struct SubscriptionsParams {
-    /// Subscribers of each subscription: all (`true`), none (`false`) or `partial`.
+    /// The lists of subscribers: `true` for all, `false` (the default) for none, `partial` for bots and recently active
+    /// users only, where a channel has many.
     #[serde(default)]
     include_subscribers: Subscribers,
 }
@@ -25,11 +26,11 @@ pub struct SubscriptionsParams {
 /// The reply to `GET /users/me/subscriptions`.
 #[derive(Serialize)]
 pub struct Subscriptions {
-    /// By the name of the channel.
+    /// The caller's subscriptions, by the name of the channel.
     pub subscriptions: Vec<SubscriptionRecord>,
 }
 
-/// `GET /users/me/subscriptions`: the caller's subscriptions to channels that are not archived, by name.
+/// `GET /users/me/subscriptions`: lists the caller's subscriptions to channels that are not archived, by name.
 pub fn subscriptions(read: &Read<'_, User>, params: SubscriptionsParams) -> ApiResult<Reply<Subscriptions>> {
     let now = read.app.clock.seconds();
     let own = subscriptions::own(read, read.caller.user_id)?;
@@ -50,9 +51,9 @@ pub fn subscriptions(read: &Read<'_, User>, params: SubscriptionsParams) -> ApiR
 /// Parameters of `GET /users/{user_id}/subscriptions/{stream_id}`.
 #[derive(Deserialize)]
 pub struct StatusParams {
-    /// An active user whom the caller can access.
+    /// The id of an active user whom the caller can access.
     user_id: UserId,
-    /// A channel whose metadata the caller may see.
+    /// The id of a channel whose metadata the caller may see.
     stream_id: StreamId,
 }
 
@@ -63,7 +64,7 @@ pub struct IsSubscribed {
     pub is_subscribed: bool,
 }
 
-/// `GET /users/{user_id}/subscriptions/{stream_id}`: returns `is_subscribed`.
+/// `GET /users/{user_id}/subscriptions/{stream_id}`: returns true if a user is subscribed to a channel.
 pub fn status(read: &Read<'_, User>, params: StatusParams) -> ApiResult<Reply<IsSubscribed>> {
     let user = rows::user::by_id(read, params.user_id)?.filter(|user| !user.is_system_bot);
     let user = user.ok_or_else(users::find::no_such_user)?;
@@ -78,7 +79,7 @@ pub fn status(read: &Read<'_, User>, params: StatusParams) -> ApiResult<Reply<Is
 /// Parameters of `GET /streams/{stream_id}/members`.
 #[derive(Deserialize)]
 pub struct MembersParams {
-    /// A channel whose metadata the caller may see.
+    /// The id of a channel whose metadata the caller may see.
     stream_id: StreamId,
 }
 
@@ -89,16 +90,16 @@ pub struct SubscriberIds {
     pub subscribers: Vec<u32>,
 }
 
-/// `GET /streams/{stream_id}/members`: the ids of the active users who are subscribed to a channel, ascending.
+/// `GET /streams/{stream_id}/members`: lists the ids of the active users who are subscribed to a channel, ascending.
 pub fn members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply<SubscriberIds>> {
     let stream = access::channels::find_for_metadata(read.ctx(), params.stream_id)?;
     let subscribers: Vec<u32> = rows::channel::subscribers(read, stream.stream_id)?.iter().collect();
     Reply::data(&SubscriberIds { subscribers })
 }
 
-/// The `subscriptions`, `unsubscribed` and `never_subscribed` of `POST /register`. Every channel whose metadata the
-/// caller may see is in one of the three lists, which are sorted by name. Visitors see their channels as if they were
-/// subscribed.
+/// The channels of `POST /register` by the caller's subscriptions: `subscriptions` for current ones, `unsubscribed` for
+/// ended ones, and `never_subscribed` for the other channels whose metadata the caller may see. Each list is sorted by
+/// name. The channels of visitors are in `subscriptions`.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let (connection, capabilities) = (request.connection, request.registration.client_capabilities);
     let viewer = Viewer::new(Ctx::new(connection, request.caller, request.now));

@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 /// Parameters of `PATCH /users/me/subscriptions`.
 #[derive(Deserialize)]
 pub struct PatchParams {
-    /// Channels to subscribe to; those that do not exist are created.
+    /// The channels to subscribe to: objects with `name`, and optionally `description` and `color`. Missing channels
+    /// are created.
     #[serde(default)]
     add: Vec<RequestedChannel>,
-    /// Names of channels to unsubscribe from.
+    /// The names of channels to unsubscribe from.
     #[serde(default)]
     delete: Vec<String>,
 }
@@ -28,7 +29,7 @@ pub struct PatchReply {
     unsubscribed: UnsubscribeResult,
 }
 
-/// `PATCH /users/me/subscriptions`. If one part fails, nothing changes.
+/// `PATCH /users/me/subscriptions`: subscribes the caller to channels and unsubscribes them from others, all or none.
 pub async fn patch(call: Call<User>, params: PatchParams) -> ApiResult<Reply<PatchReply>> {
     if params.add.is_empty() && params.delete.is_empty() {
         let msg = r#"Nothing to do. Specify at least one of "add" or "delete"."#;

@@ -12,25 +12,26 @@ use crate::types::{JsonOrText, StreamId};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// An element of `subscription_data`.
+/// A change of a property of a subscription.
 #[derive(Deserialize)]
 struct PropertyChange {
-    /// A channel that the caller is subscribed to.
+    /// The id of a channel that the caller is subscribed to.
     stream_id: StreamId,
-    /// `color`, `is_muted`, `in_home_view`, `pin_to_top`, or the name of a notification setting.
+    /// `color`, `is_muted`, `pin_to_top`, a notification setting such as `desktop_notifications`, or the deprecated
+    /// `in_home_view`.
     property: String,
-    /// A colour for `color`, a boolean for the others.
+    /// The new value: a color such as `#76ce90` for `color`, otherwise a boolean.
     value: Value,
 }
 
 /// Parameters of `POST /users/me/subscriptions/properties`.
 #[derive(Deserialize)]
 pub struct PropertiesParams {
-    /// The changes, which are made in this order: objects with `stream_id`, `property` and `value`.
+    /// The changes, at most 500, in this order: objects with `stream_id`, `property` and `value`.
     subscription_data: Vec<PropertyChange>,
 }
 
-/// `POST /users/me/subscriptions/properties`. If one change fails, none is made.
+/// `POST /users/me/subscriptions/properties`: changes properties of the caller's subscriptions, all or none.
 pub fn update_many(tx: &mut Tx<'_>, caller: &User, params: PropertiesParams) -> ApiResult<Reply> {
     limits::check("changes in one request", params.subscription_data.len(), MAX_PROPERTIES_PER_REQUEST)?;
     let parse = |change: PropertyChange| {
@@ -46,15 +47,16 @@ pub fn update_many(tx: &mut Tx<'_>, caller: &User, params: PropertiesParams) -> 
 /// Parameters of `PATCH /users/me/subscriptions/{stream_id}`.
 #[derive(Deserialize)]
 pub struct PropertyParams {
-    /// A channel that the caller is subscribed to.
+    /// The id of a channel that the caller is subscribed to.
     stream_id: StreamId,
-    /// `color`, `is_muted`, `in_home_view`, `pin_to_top`, or the name of a notification setting.
+    /// `color`, `is_muted`, `pin_to_top`, a notification setting such as `desktop_notifications`, or the deprecated
+    /// `in_home_view`.
     property: String,
-    /// A colour for `color`, a boolean for the others.
+    /// The new value: a color such as `#76ce90` for `color`, otherwise a boolean.
     value: JsonOrText,
 }
 
-/// `PATCH /users/me/subscriptions/{stream_id}`.
+/// `PATCH /users/me/subscriptions/{stream_id}`: changes a property of a subscription of the caller.
 pub fn update_one(tx: &mut Tx<'_>, caller: &User, params: PropertyParams) -> ApiResult<Reply> {
     let value = match params.value {
         JsonOrText::Json(value) => value,

@@ -24,32 +24,33 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 
-/// An element of `subscriptions`.
+/// A channel to subscribe to.
 #[derive(Clone, Debug, Deserialize)]
 pub struct RequestedChannel {
-    /// The name of a channel. One that does not exist is created.
+    /// The name of the channel, 1 to 60 characters. A missing channel is created.
     name: String,
-    /// Markdown; used if the channel is created.
+    /// The description in Markdown, at most 1024 characters, if the channel is created.
     description: Option<BoundedText<MAX_STREAM_DESCRIPTION_LENGTH>>,
-    /// The colour for the subscribed users.
+    /// The color of the channel for the subscribed users, such as `#76ce90`; by default the server chooses one.
     color: Option<String>,
 }
 
 /// Parameters of `POST /users/me/subscriptions`, beside those of new channels.
 #[derive(Deserialize)]
 pub struct SubscribeParams {
-    /// The channels: objects with `name`, and optionally `description` and `color`.
+    /// The channels to subscribe to, at most 500: objects with `name`, and optionally `description` and `color`.
+    /// Missing channels are created.
     subscriptions: Vec<RequestedChannel>,
-    /// The users, by id or API email; by default the caller.
+    /// The users to subscribe, as a list of user ids or of emails; by default the caller.
     principals: Option<Principals>,
-    /// True to refuse the request if the caller may not subscribe the users to one of the channels. Otherwise such
-    /// channels are returned in `unauthorized`. True by default.
+    /// True, the default, if the request fails when the caller may not subscribe the users to one of the channels. If
+    /// false, such channels are returned in `unauthorized`.
     #[serde(default = "default_true")]
     authorization_errors_fatal: bool,
-    /// True if the notification bot announces new channels.
+    /// True if the notification bot announces new channels. False by default.
     #[serde(default)]
     announce: bool,
-    /// True if the notification bot informs users that others subscribed (feature level 397). True by default.
+    /// True, the default, if the notification bot informs users whom others subscribed (feature level 397).
     #[serde(default = "default_true")]
     send_new_subscription_messages: bool,
 }
@@ -75,10 +76,12 @@ fn default_true() -> bool {
 pub struct SubscribeReply {
     #[serde(flatten)]
     result: SubscribeResult,
-    /// Names of channels to which the caller may not subscribe the users.
+    /// The names of channels to which the caller may not subscribe the users. Only if `authorization_errors_fatal` is
+    /// false.
     #[serde(skip_serializing_if = "Option::is_none")]
     unauthorized: Option<Vec<String>>,
-    /// True if the subscribed users got messages; absent unless requested.
+    /// True if users whom others subscribed get messages, false if they are too many. Absent if
+    /// `send_new_subscription_messages` is false.
     #[serde(skip_serializing_if = "Option::is_none")]
     new_subscription_messages_sent: Option<bool>,
 }
@@ -89,7 +92,8 @@ pub struct PreparedChannel {
     color: Option<String>,
 }
 
-/// `POST /users/me/subscriptions` (spec, "subscribe users to channels").
+/// `POST /users/me/subscriptions`: subscribes users to channels, and creates those that do not exist (spec, "subscribe
+/// users to channels").
 pub async fn subscribe(
     call: Call<User>,
     Params2(params, creation): Params2<SubscribeParams, CreationParams>,

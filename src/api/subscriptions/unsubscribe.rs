@@ -23,11 +23,11 @@ use serde_json::json;
 pub struct UnsubscribeParams {
     /// The names of the channels.
     subscriptions: Vec<String>,
-    /// The users, by id or API email; by default the caller.
+    /// The users to unsubscribe, as a list of user ids or of emails; by default the caller.
     principals: Option<Principals>,
 }
 
-/// `DELETE /users/me/subscriptions`: users leave channels, and messages there become read for them.
+/// `DELETE /users/me/subscriptions`: unsubscribes users from channels, and marks messages there as read for them.
 pub async fn unsubscribe(call: Call<User>, params: UnsubscribeParams) -> ApiResult<Reply<UnsubscribeResult>> {
     let users = params.principals.as_ref().map_or(1, Principals::count);
     organization::check_subscriptions_of_request(&call.caller, params.subscriptions.len(), users)?;

@@ -25,9 +25,9 @@ use std::sync::Arc;
 /// New and existing subscriptions of users, by the channels' names.
 #[derive(Debug, Default, Serialize)]
 pub struct SubscribeResult {
-    /// Subscribed by the command.
+    /// The names of the channels that users are newly subscribed to, by user id.
     pub subscribed: BTreeMap<UserId, Vec<String>>,
-    /// Subscribed already.
+    /// The names of the channels that users were subscribed to before, by user id.
     pub already_subscribed: BTreeMap<UserId, Vec<String>>,
 }
 

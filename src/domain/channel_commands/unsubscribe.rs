@@ -18,12 +18,12 @@ use crate::types::UserId;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The ended subscriptions by the channels' names, one for each user and channel.
+/// The ended subscriptions, as names of channels: one for each user and channel.
 #[derive(Debug, Default, Serialize)]
 pub struct UnsubscribeResult {
-    /// Subscriptions that ended.
+    /// The names of the channels of ended subscriptions.
     pub removed: Vec<String>,
-    /// Subscriptions that did not exist.
+    /// The names of the channels that users were not subscribed to.
     pub not_removed: Vec<String>,
 }
 

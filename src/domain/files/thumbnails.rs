@@ -13,18 +13,18 @@ use serde::Serialize;
 use std::sync::Arc;
 use teamchat_markdown::UploadedFile;
 
-/// One format of thumbnails, as `server_thumbnail_formats` lists it.
+/// A format of thumbnails.
 #[derive(Debug, Serialize)]
 pub struct ThumbnailFormat {
-    /// The last part of the address of a thumbnail in this format.
+    /// The name of the format: the last part of the URL of a thumbnail.
     name: &'static str,
-    /// In pixels.
+    /// The maximum width, in pixels.
     max_width: u32,
-    /// In pixels.
+    /// The maximum height, in pixels.
     max_height: u32,
-    /// The ending of the file's name.
+    /// The extension of the file's name.
     format: &'static str,
-    /// True for moving thumbnails, which only animations have.
+    /// True for animated thumbnails, which only animations have.
     animated: bool,
 }
 

@@ -10,7 +10,7 @@ use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// `subscription`, `op: add`: the receivers are subscribed to channels. Users with equal settings share one event.
+/// `subscription`, `op: add`: the receiver was subscribed to channels.
 #[derive(Serialize, Deserialize)]
 pub struct SubscriptionsAdded {
     subscriptions: Vec<SubscriptionRecord>,
@@ -97,7 +97,7 @@ impl Event for SubscriptionsAdded {
     }
 }
 
-/// `subscription`, `op: remove`: the receivers are no longer subscribed to channels.
+/// `subscription`, `op: remove`: the receiver was unsubscribed from channels.
 #[derive(Serialize, Deserialize)]
 pub struct SubscriptionsRemoved {
     /// The channels.
@@ -106,9 +106,9 @@ pub struct SubscriptionsRemoved {
 
 #[derive(Serialize, Deserialize)]
 struct RemovedSubscription {
-    /// The channel.
+    /// The id of the channel.
     stream_id: StreamId,
-    /// Its name.
+    /// The name of the channel.
     name: String,
 }
 
@@ -129,12 +129,12 @@ uniform_event!(
     routing ChannelRouting, if ChannelRouting::reaches
 );
 
-/// `subscription`, `op: update`: the user chose something for a channel.
+/// `subscription`, `op: update`: a property of the user's subscription to a channel changed.
 #[derive(Serialize, Deserialize)]
 pub struct SubscriptionUpdated {
-    /// The channel.
+    /// The id of the channel.
     stream_id: StreamId,
-    /// The changed property: `color`, `is_muted`, `in_home_view`, `pin_to_top`, or a notification setting.
+    /// The property: `color`, `is_muted`, `in_home_view`, `pin_to_top`, or a notification setting.
     property: Cow<'static, str>,
     /// The new value.
     value: SubscriptionValue,

@@ -39,7 +39,7 @@ impl<'de> Deserialize<'de> for Subscribers {
     }
 }
 
-/// A subscription on the wire.
+/// A channel with the caller's subscription to it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SubscriptionRecord {
     #[serde(flatten)]
@@ -47,10 +47,11 @@ pub struct SubscriptionRecord {
     /// Absent in `never_subscribed`.
     #[serde(flatten)]
     personal: Option<PersonalRecord>,
-    /// The ids of all subscribers, ascending. Absent if they were not asked for, or only in part and they are many.
+    /// The ids of all subscribers, ascending. Absent unless requested, or if `partial` lists were requested and the
+    /// channel has many.
     #[serde(skip_serializing_if = "Option::is_none")]
     subscribers: Option<Arc<[UserId]>>,
-    /// The ids of some subscribers, ascending; only if a part was asked for.
+    /// The ids of some subscribers, ascending: bots and recently active users. Only if `partial` lists were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     partial_subscribers: Option<Arc<[UserId]>>,
 }
@@ -58,23 +59,23 @@ pub struct SubscriptionRecord {
 /// The properties that belong to the user's subscription rather than to the channel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PersonalRecord {
-    /// `#` and six digits.
+    /// The color of the channel for the user, such as `#76ce90`.
     color: String,
     /// True if the user has muted the channel.
     is_muted: bool,
-    /// Deprecated: the negation of `is_muted`.
+    /// Deprecated: the opposite of `is_muted`.
     in_home_view: bool,
-    /// True if it is shown above other channels.
+    /// True if the channel is shown above others.
     pin_to_top: bool,
-    /// True if messages raise desktop notifications; null for the default of the user's settings.
+    /// True if messages raise desktop notifications; null for the user's default.
     desktop_notifications: Option<bool>,
-    /// True if messages raise a sound; null for the default of the user's settings.
+    /// True if messages raise sounds; null for the user's default.
     audible_notifications: Option<bool>,
-    /// True if messages raise notifications on phones; null for the default of the user's settings.
+    /// True if messages raise push notifications; null for the user's default.
     push_notifications: Option<bool>,
-    /// True if messages are sent by email; null for the default of the user's settings.
+    /// True if messages are sent by email; null for the user's default.
     email_notifications: Option<bool>,
-    /// True if wildcard mentions count as mentions; null for the default of the user's settings.
+    /// True if wildcard mentions count as mentions; null for the user's default.
     wildcard_mentions_notify: Option<bool>,
 }
 

@@ -107,11 +107,11 @@ impl SubscriptionProperty {
     }
 }
 
-/// The value of a property of a subscription.
+/// The value of a property of a subscription: a color for `color`, otherwise a boolean.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SubscriptionValue {
-    /// That of `color`.
+    /// The color, as `#` and six hexadecimal digits.
     Color(String),
     /// That of every other property.
     Boolean(bool),
