@@ -22,31 +22,31 @@ fn routes() -> Vec<Route> {
 /// Parameters of `GET /users/me/{stream_id}/topics`.
 #[derive(Deserialize)]
 pub struct TopicsParams {
-    /// A channel whose messages the caller may read.
+    /// The id of a channel whose messages the caller may read.
     stream_id: StreamId,
-    /// True if the empty topic is returned as an empty name rather than by its display name.
+    /// True if the empty topic is returned as an empty string, false if by its display name. False by default.
     #[serde(default)]
     allow_empty_topic_name: bool,
 }
 
-/// A topic (spec, "Topic entry").
+/// A topic of a channel (spec, "Topic entry").
 #[derive(Serialize)]
 struct TopicEntry {
-    /// The spelling of the newest message.
+    /// The topic, as the newest message spells it.
     name: String,
-    /// The newest message that the caller may see.
+    /// The id of the newest message in the topic that the caller may see.
     max_id: MessageId,
 }
 
 /// The reply to `GET /users/me/{stream_id}/topics`.
 #[derive(Serialize)]
 struct Topics {
-    /// The newest first.
+    /// The topics, the one with the newest message first.
     topics: Vec<TopicEntry>,
 }
 
-/// `GET /users/me/{stream_id}/topics`: newest first. Where the history is protected, only topics with messages that the
-/// caller received.
+/// `GET /users/me/{stream_id}/topics`: lists the topics of a channel, the one with the newest message first. If the
+/// history is protected, only topics with messages that the caller received.
 fn get_topics(read: &Read<'_, Visitor>, params: TopicsParams) -> ApiResult<Reply<Topics>> {
     access::visitors::check(read, read.caller)?;
     let stream =

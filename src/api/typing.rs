@@ -57,26 +57,27 @@ pub enum TypingType {
 /// Parameters of `POST /typing`.
 #[derive(Deserialize)]
 pub struct TypingParams {
-    /// `direct`, which is the default, or `channel`.
+    /// `direct`, the default, for a direct message; `channel` or the older `stream` for a channel message.
     #[serde(default)]
     r#type: TypingType,
-    /// `start` or `stop`.
+    /// `start` when the user begins to type and while they type, `stop` when they stop.
     op: Op,
-    /// The recipients; required for direct messages.
+    /// The user ids of the recipients. Required for direct messages.
     to: Option<Vec<UserId>>,
-    /// The channel; required for channel messages.
+    /// The id of the channel. Required for channel messages.
     stream_id: Option<StreamId>,
-    /// The topic; required for channel messages.
+    /// The topic. Required for channel messages.
     #[serde(alias = "subject")]
     topic: Option<String>,
 }
 
-/// `typing`.
+/// `typing`: a user began or stopped typing a message to the receiver. In channels, only for clients with the
+/// `stream_typing_notifications` capability.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Typing {
-    /// The start or the end.
+    /// `start` or `stop`.
     op: Op,
-    /// The user who types.
+    /// The user who is typing.
     sender: Person,
     #[serde(flatten)]
     place: Place,
@@ -84,9 +85,9 @@ pub struct Typing {
 
 #[derive(Clone, Serialize, Deserialize)]
 struct Person {
-    /// Identifies the user.
+    /// The user's id.
     user_id: UserId,
-    /// Their API email.
+    /// The user's API email.
     email: String,
 }
 
@@ -94,13 +95,13 @@ struct Person {
 #[serde(tag = "message_type", rename_all = "lowercase")]
 enum Place {
     Stream {
-        /// The channel.
+        /// The id of the channel.
         stream_id: StreamId,
-        /// The topic in it.
+        /// The topic.
         topic: String,
     },
     Direct {
-        /// All participants of the conversation, the typing user included.
+        /// All participants of the conversation, with the user who is typing.
         recipients: Vec<Person>,
     },
 }
@@ -130,14 +131,14 @@ impl Event for Typing {
     }
 }
 
-/// `typing_edit_message`.
+/// `typing_edit_message`: a user began or stopped editing a message.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct TypingEdit {
-    /// The start or the end.
+    /// `start` or `stop`.
     op: Op,
-    /// The user who edits.
+    /// The id of the user who is editing.
     sender_id: UserId,
-    /// The message that they edit.
+    /// The id of the message.
     message_id: MessageId,
     /// The conversation of the message.
     recipient: EditPlace,
@@ -147,13 +148,13 @@ pub struct TypingEdit {
 #[serde(tag = "type", rename_all = "lowercase")]
 enum EditPlace {
     Channel {
-        /// The channel.
+        /// The id of the channel.
         channel_id: StreamId,
-        /// The topic in it.
+        /// The topic.
         topic: String,
     },
     Direct {
-        /// All participants of the conversation, the editing user included, ascending.
+        /// The ids of all participants of the conversation, with the user who is editing, ascending.
         user_ids: Vec<UserId>,
     },
 }
@@ -180,7 +181,7 @@ impl Event for TypingEdit {
 /// More recipients than this are looked up on a thread that may block.
 const MANY_RECIPIENTS: usize = 20;
 
-/// `POST /typing`.
+/// `POST /typing`: informs the recipients of a message that the caller is typing it, or has stopped.
 async fn set_typing_status(call: Call<User>, params: TypingParams) -> ApiResult<Reply> {
     let (app, caller, now) = (Arc::clone(&call.app), Caller::clone(&call.caller), call.app.clock.seconds());
     let has_many = params.to.as_ref().is_some_and(|to| to.len() > MANY_RECIPIENTS);
@@ -200,13 +201,14 @@ async fn set_typing_status(call: Call<User>, params: TypingParams) -> ApiResult<
 /// Parameters of `POST /messages/{message_id}/typing`.
 #[derive(Deserialize)]
 pub struct EditTypingParams {
-    /// The message that is being edited.
+    /// The id of the message that the caller is editing.
     message_id: MessageId,
-    /// `start` or `stop`.
+    /// `start` when the user begins to edit and while they edit, `stop` when they stop.
     op: Op,
 }
 
-/// `POST /messages/{message_id}/typing`. Requires permission to edit the message.
+/// `POST /messages/{message_id}/typing`: informs the recipients of a message that the caller is editing it, or has
+/// stopped. The caller must be able to edit the message.
 async fn set_typing_status_for_edit(call: Call<User>, params: EditTypingParams) -> ApiResult<Reply> {
     let now = call.app.clock.seconds();
     let event = call.app.readers.read(|snapshot| {
