@@ -37,23 +37,23 @@ const MAX_TEXT_LENGTH: usize = 60;
 /// Parameters of both endpoints that change a status.
 #[derive(Deserialize)]
 pub struct StatusParams {
-    /// The user. Absent for `POST /users/me/status`.
+    /// The id of an active person. Absent for `POST /users/me/status`.
     #[serde(default)]
     user_id: UserId,
-    /// The new text, at most 60 characters. Empty: none.
+    /// The new text, at most 60 characters; empty to remove it.
     status_text: Option<Trimmed>,
-    /// The name of the new emoji. Empty: none.
+    /// The name of the new emoji; empty to remove it. Required with `emoji_code` and `reaction_type`.
     emoji_name: Option<String>,
-    /// Identifies the emoji within its type. Looked up by the name when absent.
+    /// The code of the emoji within its type; by default that of the name.
     emoji_code: Option<String>,
-    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`. Looked up by the name when absent.
+    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`; by default the type of the emoji with the name.
     reaction_type: Option<String>,
 }
 
 /// Parameters of `POST /users/me/status`.
 #[derive(Deserialize)]
 pub struct OwnStatusParams {
-    /// Deprecated: whether to hide the caller's presence.
+    /// Deprecated for the setting `presence_enabled`: true to hide the caller's presence.
     away: Option<bool>,
 }
 
@@ -76,7 +76,7 @@ fn update_status(
     Ok(Reply::ok())
 }
 
-/// `POST /users/{user_id}/status`: changes the given parts of a person's status. Only administrators may.
+/// `POST /users/{user_id}/status`: changes the given parts of a person's status. Only for administrators.
 fn update_status_of_user(tx: &mut Tx<'_>, caller: &User, params: StatusParams) -> ApiResult<Reply> {
     let user = users::find::by_id(tx, params.user_id)?;
     if user.is_bot() {
@@ -95,18 +95,18 @@ fn update_status_of_user(tx: &mut Tx<'_>, caller: &User, params: StatusParams) -
 /// Parameters of `GET /users/{user_id}/status`.
 #[derive(Deserialize)]
 pub struct GetParams {
-    /// The user, who has to be active.
+    /// The id of an active user.
     user_id: UserId,
 }
 
 /// The reply to `GET /users/{user_id}/status`.
 #[derive(Serialize)]
 struct StatusReply {
-    /// Only the parts that are set.
+    /// The status; without the parts that are not set.
     status: StatusRecord,
 }
 
-/// `GET /users/{user_id}/status`: an empty object if the user has no status.
+/// `GET /users/{user_id}/status`: returns the status of a user, which is an empty object if there is none.
 fn get_status(read: &Read<'_, User>, params: GetParams) -> ApiResult<Reply<StatusReply>> {
     let user = users::find::by_id(read, params.user_id)?;
     // Users whom the caller cannot access get the same refusal, active or not.
@@ -197,7 +197,7 @@ pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
     Ok(1)
 }
 
-/// State part `user_status`: the users with a status or a hidden presence, by id.
+/// State part `user_status`: the users with a status or a hidden presence, by user id.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let accessible = Accessible::to(request.connection, request.caller)?;
     let mut all = BTreeMap::new();

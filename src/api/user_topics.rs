@@ -29,11 +29,11 @@ fn routes() -> Vec<Route> {
 /// Parameters of `POST /user_topics`.
 #[derive(Deserialize)]
 pub struct UserTopicParams {
-    /// The channel of the topic.
+    /// The id of the channel.
     stream_id: StreamId,
     /// The topic, at most 60 characters. It need not have messages.
     topic: BoundedText<{ Topic::MAX_LENGTH }>,
-    /// 0: the channel's, 1: muted, 2: unmuted, 3: followed.
+    /// The new policy: 0 none, 1 muted, 2 unmuted, 3 followed. With 0, the topic is muted if the channel is.
     visibility_policy: i64,
 }
 
@@ -58,13 +58,13 @@ fn update_user_topic(tx: &mut Tx<'_>, caller: &User, params: UserTopicParams) ->
 /// Parameters of `PATCH /users/me/subscriptions/muted_topics`.
 #[derive(Deserialize)]
 pub struct MutedTopicParams {
-    /// The channel by id. Exactly one of this and `stream` is required.
+    /// The id of the channel. Exactly one of this and `stream` is required.
     stream_id: Option<StreamId>,
-    /// The channel by name.
+    /// The name of the channel. Exactly one of this and `stream_id` is required.
     stream: Option<String>,
     /// The topic, at most 60 characters. It need not have messages.
     topic: BoundedText<{ Topic::MAX_LENGTH }>,
-    /// `add` or `remove`.
+    /// `add` to mute the topic, `remove` to unmute it.
     op: String,
 }
 
@@ -111,7 +111,7 @@ fn not_muted() -> ApiError {
     ApiError::bad_request("Topic is not muted")
 }
 
-/// `user_topics`: all policies in channels that are not archived.
+/// `user_topics` of `POST /register`: the caller's visibility policies for topics, in channels that are not archived.
 fn policies(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let knows_empty = request.registration.client_capabilities.empty_topic_name;
     let topics = user_topics::of_user(request.connection, request.caller.user_id)?;
@@ -119,7 +119,8 @@ fn policies(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.set::<Vec<UserTopicChanged>>("user_topics", &list)
 }
 
-/// `muted_topics`, unless the newer `user_topic` is asked for by name.
+/// `muted_topics` of `POST /register`: the topics that the caller has muted. Absent if `user_topic` is requested by
+/// name.
 fn muted(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     if request.names(UserTopicChanged::TYPE) {
         return Ok(());

@@ -23,15 +23,15 @@ pub struct UserStatus {
     pub reaction_type: String,
 }
 
-/// `user_status`: the parts that are new.
+/// `user_status`: a user's status changed. The event has only the changed parts.
 #[derive(Serialize, Deserialize)]
 pub struct StatusChanged {
-    /// Identifies the user.
+    /// The user's id.
     pub user_id: UserId,
-    /// True if the user hides their presence; absent if unchanged.
+    /// True if the user hides their presence, false if they show it again; absent if unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away: Option<bool>,
-    /// Absent if unchanged; empty when removed.
+    /// The new text, empty if it was removed; absent if unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_text: Option<String>,
     /// Absent if unchanged.
@@ -44,11 +44,11 @@ uniform_event!(StatusChanged: "user_status", version 1);
 /// The emoji of a status, or of an event; `unicode_emoji` also when there is none, as older clients know it.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct EmojiParts {
-    /// Empty without an emoji.
+    /// The name of the new emoji, empty if it was removed; absent if unchanged.
     pub emoji_name: String,
-    /// Identifies the emoji within its type.
+    /// The code of the emoji within its type; empty if it was removed.
     pub emoji_code: String,
-    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`.
+    /// The type of the emoji: `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`.
     pub reaction_type: String,
 }
 
@@ -83,22 +83,22 @@ pub fn introduce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResu
     Ok(())
 }
 
-/// A status on the wire. It has only the parts that are set.
+/// The status of a user. Parts that are not set are absent.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatusRecord {
-    /// True if the user hides their presence, and absent otherwise.
+    /// True if the user hides their presence; absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     away: bool,
-    /// The text.
+    /// The text, at most 60 characters.
     #[serde(skip_serializing_if = "String::is_empty")]
     status_text: String,
     /// The name of the emoji.
     #[serde(skip_serializing_if = "String::is_empty")]
     emoji_name: String,
-    /// Identifies the emoji within its type.
+    /// The code of the emoji within its type.
     #[serde(skip_serializing_if = "String::is_empty")]
     emoji_code: String,
-    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`.
+    /// The type of the emoji: `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`.
     #[serde(skip_serializing_if = "String::is_empty")]
     reaction_type: String,
 }

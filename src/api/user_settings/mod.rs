@@ -34,7 +34,7 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// `PATCH /realm/user_settings_defaults`: sets any of the settings for users who join later.
+/// `PATCH /realm/user_settings_defaults`: changes the given default settings of users who join later.
 fn update_defaults(
     tx: &mut Tx<'_>,
     _caller: &Administrator,
@@ -56,16 +56,16 @@ fn update_defaults(
 /// A user's consent to exports of their private data.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Consent {
-    /// Identifies the user.
+    /// The user's id.
     user_id: UserId,
-    /// True if their private data may be exported.
+    /// True if the user's private data may be exported.
     consented: bool,
 }
 
 /// The reply to `GET /export/realm/consents`.
 #[derive(Serialize)]
 struct Consents {
-    /// By user.
+    /// The active people, by id.
     export_consents: Vec<Consent>,
 }
 

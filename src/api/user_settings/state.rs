@@ -14,12 +14,12 @@ fn insert_choices(settings: &mut Map<String, Value>) {
     settings.insert("emojiset_choices".into(), json!(emojiset_choices()));
 }
 
-/// A style of emoji that clients offer.
+/// A style in which clients can show emoji.
 #[derive(Serialize)]
 struct EmojisetChoice {
-    /// The value of `emojiset`.
+    /// The style, as a value of `emojiset`.
     key: &'static str,
-    /// Its name for people.
+    /// The name of the style, for people.
     text: &'static str,
 }
 
@@ -65,7 +65,8 @@ pub fn realm_defaults(request: &StateRequest<'_>, state: &mut State) -> ApiResul
     Ok(())
 }
 
-/// State part `update_display_settings`: at the top of the state, for clients without `user_settings_object`.
+/// State part `update_display_settings`: settings of the display as members of the state, for clients without the
+/// `user_settings_object` capability.
 pub fn legacy_display(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     if request.registration.client_capabilities.user_settings_object {
         return Ok(());
@@ -76,7 +77,8 @@ pub fn legacy_display(request: &StateRequest<'_>, state: &mut State) -> ApiResul
     state.set::<Vec<EmojisetChoice>>("emojiset_choices", &emojiset_choices())
 }
 
-/// State part `update_global_notifications`: at the top of the state, for clients without `user_settings_object`.
+/// State part `update_global_notifications`: settings of notifications as members of the state, for clients without the
+/// `user_settings_object` capability.
 pub fn legacy_notifications(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     if request.registration.client_capabilities.user_settings_object {
         return Ok(());

@@ -26,16 +26,17 @@ use std::sync::Arc;
 /// Parameters of `PATCH /settings` other than the settings.
 #[derive(Deserialize)]
 pub struct AccountParams {
-    /// The new display name. Ignored if the organization has disabled name changes.
+    /// The new display name, at most 100 characters. Ignored if the organization does not allow name changes.
     full_name: Option<String>,
-    /// The new real email. Requires `old_password` if the account has a password. If this server sends email, the change takes
-    /// effect when the user confirms the new address through the link sent to it. Otherwise it takes effect immediately.
+    /// The new real email. Requires `old_password` if the account has a password. If the server sends email, the change
+    /// takes effect when the user opens the link sent to the new address, otherwise immediately.
     email: Option<Trimmed>,
-    /// The current password.
+    /// The current password, required with `email` and `new_password`.
     old_password: Option<String>,
-    /// The new password, 6 to 100 characters. Requires `old_password`, and ends all API keys but the caller's.
+    /// The new password, 6 to 100 characters. Requires `old_password`. All other API keys and sessions of the caller
+    /// end.
     new_password: Option<String>,
-    /// The new time zone, an IANA identifier.
+    /// The new time zone, as IANA identifier such as `Europe/Berlin`.
     timezone: Option<String>,
 }
 
@@ -59,7 +60,7 @@ struct CheckedPassword {
     new_hash: Option<String>,
 }
 
-/// `PATCH /settings`: changes the caller's settings, name, email and password, all or none.
+/// `PATCH /settings`: changes the given settings of the caller, the name, email and password, all or none.
 pub async fn update(
     call: Call<User>,
     Params2(settings, account): Params2<SettingParams<UserTable>, AccountParams>,

@@ -16,25 +16,24 @@ use std::sync::Arc;
 /// Parameters of `POST /users`.
 #[derive(Deserialize)]
 pub struct CreateUserParams {
-    /// The real email, used to log in.
+    /// The real email, with which the user logs in. It must be allowed to join, and not be taken.
     email: String,
     /// The password, 6 to 100 characters.
     password: String,
-    /// The display name, at most 100 characters.
+    /// The display name, at most 100 characters. Names are unique if the organization requires it.
     full_name: String,
 }
 
 /// The reply to `POST /users`.
 #[derive(Serialize)]
 pub struct CreatedUser {
-    /// The user.
+    /// The id of the new user.
     pub user_id: UserId,
 }
 
-/// `POST /users`: creates a member who can log in with the password, and returns `user_id`.
-///
-/// The published server requires a permission that only its operator can grant, because it may host several
-/// organizations. This server has one, and its operator trusts the administrators.
+/// `POST /users`: creates a member who can log in with the password, and returns their id.
+// The published server requires a permission that only its operator can grant, because it may host several
+// organizations. This server has one, and its operator trusts the administrators.
 pub async fn create_user(
     call: Call<Administrator>,
     params: CreateUserParams,

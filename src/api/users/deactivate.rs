@@ -18,17 +18,17 @@ use std::sync::Arc;
 /// Parameters of `DELETE /users/{user_id}`.
 #[derive(Deserialize)]
 pub struct DeactivateUserParams {
-    /// The person to deactivate.
+    /// The id of the person to deactivate.
     user_id: UserId,
-    /// The comment in the email that informs the user, at most 2000 characters. It may be empty. Without this parameter, no email
-    /// is sent. It has no effect if this server does not send email.
+    /// A comment for the email that informs the person, at most 2000 characters; may be empty. Without it, no email is
+    /// sent. No effect if the server does not send email.
     deactivation_notification_comment: Option<BoundedText<MAX_COMMENT>>,
 }
 
 /// The longest comment, in characters.
 const MAX_COMMENT: usize = 2000;
 
-/// `DELETE /users/{user_id}`: deactivates a person and their bots, and informs them by mail if a comment is given.
+/// `DELETE /users/{user_id}`: deactivates a person and their bots.
 pub async fn deactivate_user(call: Call<User>, params: DeactivateUserParams) -> ApiResult<Reply> {
     let comment = params.deactivation_notification_comment.map(BoundedText::into_inner);
     deactivate(call, comment, move |tx, caller| {
@@ -84,12 +84,12 @@ async fn deactivate(
 /// Parameters of `POST /users/{user_id}/reactivate`.
 #[derive(Deserialize)]
 pub struct ReactivateUserParams {
-    /// The person or bot to reactivate.
+    /// The id of the person or bot to reactivate.
     user_id: UserId,
 }
 
-/// `POST /users/{user_id}/reactivate`: reactivates a person or bot, whose earlier keys and sessions end. Owners are
-/// reactivated by owners. Does nothing for an active one.
+/// `POST /users/{user_id}/reactivate`: reactivates a person or bot, whose earlier API keys and sessions stay invalid.
+/// Only owners can reactivate owners. Nothing happens if the account is active.
 pub fn reactivate_user(tx: &mut Tx<'_>, caller: &User, params: ReactivateUserParams) -> ApiResult<Reply> {
     let user = users::find::by_id(tx, params.user_id)?;
     if user.is_system_bot {

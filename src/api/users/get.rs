@@ -14,25 +14,25 @@ use serde::{Deserialize, Serialize};
 /// Parameters of `GET /users`.
 #[derive(Deserialize)]
 pub struct UsersParams {
-    /// Accepted and ignored: avatars are always served by this server.
+    /// Accepted and ignored: URLs of avatars do not depend on it.
     #[serde(rename = "client_gravatar")]
     _client_gravatar: Option<bool>,
-    /// True to include `profile_data`.
+    /// True to include `profile_data`. False by default.
     #[serde(default)]
     include_custom_profile_fields: bool,
-    /// The users to list; all when absent.
+    /// The ids of the users to list; by default all.
     user_ids: Option<Vec<UserId>>,
 }
 
 /// Parameters of `GET /users/{user_id_or_email}`.
 #[derive(Deserialize)]
 pub struct UserParams {
-    /// An id or an email.
+    /// The user's id or email.
     user_id_or_email: String,
-    /// Accepted and ignored: avatars are always served by this server.
+    /// Accepted and ignored: URLs of avatars do not depend on it.
     #[serde(rename = "client_gravatar")]
     _client_gravatar: Option<bool>,
-    /// True to include `profile_data`.
+    /// True to include `profile_data`. False by default.
     #[serde(default)]
     include_custom_profile_fields: bool,
 }
@@ -42,11 +42,11 @@ pub struct UserParams {
 pub struct OwnUser {
     #[serde(flatten)]
     user: UserRecord,
-    /// The newest message the caller received. Deprecated, but the terminal client reads it.
+    /// Deprecated: the id of the newest message that the caller received; -1 if there is none.
     max_message_id: i64,
 }
 
-/// `GET /users/me` (spec, "get own user").
+/// `GET /users/me`: returns the caller's account (spec, "get own user").
 pub fn own_user(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<OwnUser>> {
     let user = users::find::by_id(read, read.caller.user_id)?;
     let max_message_id = newest_received(&MessageViewer::new(read.ctx()))?;
@@ -57,11 +57,12 @@ pub fn own_user(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Own
 /// The reply to `GET /users`.
 #[derive(Serialize)]
 pub struct Users {
-    /// By id.
+    /// The users, by id.
     pub members: Vec<UserRecord>,
 }
 
-/// `GET /users`: lists all users, with placeholders for those the caller cannot access. Visitors get no custom fields.
+/// `GET /users`: lists all users. Users whom the caller cannot access have the name `Unknown user`. Visitors get no
+/// `profile_data`.
 pub fn list_users(read: &Read<'_, Visitor>, params: UsersParams) -> ApiResult<Reply<Users>> {
     access::visitors::check(read, read.caller)?;
     let accessible = Accessible::to(read, read.caller)?;
@@ -89,11 +90,11 @@ pub fn list_users(read: &Read<'_, Visitor>, params: UsersParams) -> ApiResult<Re
 /// The reply to `GET /users/{user_id}`.
 #[derive(Serialize)]
 pub struct OneUser {
-    /// The account that was asked for.
+    /// The user.
     pub user: UserRecord,
 }
 
-/// `GET /users/{user_id}` and `GET /users/{email}`.
+/// `GET /users/{user_id}` and `GET /users/{email}`: returns an account.
 pub fn user(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply<OneUser>> {
     let user = users::find::by_id_or_email(read, read.caller, &params.user_id_or_email)?;
     access::users::check(read, read.caller, &user)?;

@@ -10,7 +10,8 @@ use crate::store::Tx;
 use rusqlite::Connection;
 use serde::Serialize;
 
-/// `POST /users/me/avatar`: the image is the only file of a multipart body.
+/// `POST /users/me/avatar`: replaces the caller's image. The image, at most 5 MiB, is the only file of a multipart
+/// body.
 pub async fn upload_avatar(mut call: Call<User>, _params: NoParams) -> ApiResult<Reply<OwnAvatar>> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one avatar.")?;
     call.app.readers.read(|snapshot| check_allowed(snapshot, &call.caller)).await?;
@@ -18,7 +19,7 @@ pub async fn upload_avatar(mut call: Call<User>, _params: NoParams) -> ApiResult
     call.write(move |tx, caller| set(tx, caller, Some(&image))).await
 }
 
-/// `DELETE /users/me/avatar`: restores the generated image.
+/// `DELETE /users/me/avatar`: restores the caller's generated image.
 pub fn delete_avatar(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply<OwnAvatar>> {
     set(tx, caller, None)
 }
@@ -26,7 +27,7 @@ pub fn delete_avatar(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiRe
 /// The caller's image.
 #[derive(Serialize)]
 pub struct OwnAvatar {
-    /// Its address.
+    /// The URL of the image.
     pub avatar_url: String,
 }
 

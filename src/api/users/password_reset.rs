@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 /// Parameters of `POST /users/{user_id}/password_reset`.
 #[derive(Deserialize)]
 pub struct ResetParams {
-    /// The person who has forgotten their password.
+    /// The id of a person who has forgotten their password.
     user_id: UserId,
 }
 
 /// The reply to `POST /users/{user_id}/password_reset`.
 #[derive(Serialize)]
 pub struct ResetLink {
-    /// Works once.
+    /// The URL of the page on which the person sets a new password. It works once.
     pub password_reset_link: String,
-    /// When the link ends, in UNIX seconds.
+    /// When the link expires, in UNIX seconds.
     pub expiry_date: i64,
 }
 
-/// `POST /users/{user_id}/password_reset`: returns `password_reset_link`, which works once and until `expiry_date`, in UNIX
-/// seconds. Nothing changes before the link is used; then all API keys of the person end.
+/// `POST /users/{user_id}/password_reset`: creates a link with which a person sets a new password. Nothing changes
+/// until the link is used; then all API keys and sessions of the person end.
 pub async fn create_reset_link(
     call: Call<Administrator>,
     params: ResetParams,

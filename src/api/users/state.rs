@@ -14,19 +14,19 @@ use serde::Serialize;
 /// The caller in the answer of `POST /register`.
 #[derive(Serialize)]
 struct OwnState {
-    /// The caller's id.
+    /// The caller's user id.
     user_id: UserId,
     /// The caller's API email.
     email: String,
     /// The caller's real email.
     delivery_email: String,
-    /// The caller's name.
+    /// The caller's display name.
     full_name: String,
     /// `G` for a generated image, `U` for an uploaded one.
     avatar_source: &'static str,
-    /// The caller's image.
+    /// The URL of the caller's image.
     avatar_url: String,
-    /// The caller's image in a medium size.
+    /// The URL of the caller's image in a medium size.
     avatar_url_medium: String,
     /// True if the caller is an owner.
     is_owner: bool,
@@ -59,8 +59,8 @@ impl OwnState {
     }
 }
 
-/// The users in the answer of `POST /register`: `realm_users`, `realm_non_active_users`, `cross_realm_bots`, and the
-/// caller's own fields.
+/// The users of `POST /register`: `realm_users` for active ones, `realm_non_active_users` for deactivated ones, and
+/// `cross_realm_bots` for the server's own bots.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let mut active = Vec::new();
     let mut inactive = Vec::new();

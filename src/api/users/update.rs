@@ -17,15 +17,16 @@ use serde::Deserialize;
 /// Parameters of `PATCH /users/{user_id}` and `PATCH /users/{email}`.
 #[derive(Deserialize)]
 pub struct UpdateUserParams {
-    /// An id or an email.
+    /// The user's id or email.
     user_id_or_email: String,
-    /// The new display name. A blank one changes nothing.
+    /// The new display name, at most 100 characters. A blank one changes nothing.
     full_name: Option<String>,
-    /// The new role.
+    /// The new role: 100 for owners, 200 for administrators, 300 for moderators, 400 for members, 600 for guests. Only
+    /// owners may grant or remove the owner role. The only owner keeps it.
     role: Option<Role>,
-    /// New values of custom profile fields. Other fields keep their values.
+    /// New values of custom profile fields, at most 100. Other fields keep their values.
     profile_data: Option<Vec<ValueChange>>,
-    /// The new real email. Only owners may change it.
+    /// The new real email. Only for owners.
     new_email: Option<Trimmed>,
 }
 

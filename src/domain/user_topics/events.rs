@@ -10,16 +10,16 @@ use crate::types::{EmptyTopic, StreamId, Topic, UserId, shown_topic};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-/// `user_topic`: the policy for a topic is another one now.
+/// `user_topic`: the user's visibility policy for a topic changed.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct UserTopicChanged {
-    /// The channel.
+    /// The id of the channel.
     stream_id: StreamId,
     /// The topic.
     topic_name: String,
-    /// UNIX seconds.
+    /// When the policy was changed, in UNIX seconds.
     last_updated: i64,
-    /// 0 when the topic is again as its channel.
+    /// The new policy: 0 none, 1 muted, 2 unmuted, 3 followed. With 0, the topic is muted if the channel is.
     visibility_policy: VisibilityPolicy,
 }
 
@@ -50,10 +50,11 @@ impl Event for UserTopicChanged {
     }
 }
 
-/// `muted_topics`: all muted topics, for clients that do not know of policies. Deprecated since feature level 134.
+/// `muted_topics`: the topics that the user has muted changed. Deprecated for `user_topic`, since feature level 134.
 #[derive(Serialize, Deserialize)]
 pub struct MutedTopicsChanged {
-    /// All topics that the user has muted.
+    /// All topics that the user has muted, as lists of the channel's name, the topic, and when it was muted in UNIX
+    /// seconds.
     muted_topics: Vec<MutedTopic>,
 }
 
