@@ -15,8 +15,8 @@ use serde_json::json;
 /// Parameters of `GET /attachments`.
 #[derive(Deserialize)]
 pub struct ListParams {
-    /// The user whose files to list; the caller by default. Administrators list those files of others that they may delete,
-    /// with the linking messages that they may read.
+    /// The id of the user whose files to list; by default the caller. Only administrators may name others, and receive
+    /// the files that they may delete, with the messages that they may read.
     user_id: Option<UserId>,
 }
 
@@ -24,11 +24,11 @@ pub struct ListParams {
 #[derive(Serialize)]
 pub struct Attachments {
     attachments: Vec<AttachmentRecord>,
-    /// Bytes, of all files of the organization.
+    /// The size of all files of the organization, in bytes.
     upload_space_used: u64,
 }
 
-/// `GET /attachments`: the newest files of a user, ascending.
+/// `GET /attachments`: lists the newest files that a user uploaded, at most 10,000, the oldest of them first.
 pub fn get_attachments(read: &Read<'_, User>, params: ListParams) -> ApiResult<Reply<Attachments>> {
     let user_id = params.user_id.unwrap_or(read.caller.user_id);
     let is_own = user_id == read.caller.user_id;
@@ -56,12 +56,12 @@ pub fn get_attachments(read: &Read<'_, User>, params: ListParams) -> ApiResult<R
 /// Parameters of `DELETE /attachments/{attachment_id}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// A file of the caller. For administrators also one that nothing links to, or that is linked in a message that
-    /// they may read. Others do not exist for them.
+    /// The id of a file of the caller. For administrators, also of one that no message links to, or that a message
+    /// links to which they may read.
     attachment_id: i64,
 }
 
-/// `DELETE /attachments/{attachment_id}`. Messages that link to the file do not change.
+/// `DELETE /attachments/{attachment_id}`: deletes an uploaded file. Messages that link to it do not change.
 pub fn remove_attachment(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
     let none = || ApiError::bad_request("Invalid attachment");
     let file = files::by_id(tx, params.attachment_id)?.ok_or_else(none)?;

@@ -39,11 +39,11 @@ fn cache_control(caller: &Caller) -> &'static str {
 /// Parameters of `GET /user_uploads/{realm_id}/{filename}`.
 #[derive(Deserialize)]
 pub struct FileParams {
-    /// The first part of the file's path id, the organization's id.
+    /// The first part of the file's `path_id`: the id of the organization.
     pub realm_id: String,
-    /// The rest of the file's path id.
+    /// The rest of the file's `path_id`.
     pub filename: String,
-    /// True if browsers save the file rather than show it.
+    /// True if browsers save the file instead of showing it. False by default.
     #[serde(default)]
     download: bool,
 }

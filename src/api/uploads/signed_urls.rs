@@ -25,11 +25,11 @@ const PLAIN_IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').rem
 /// The reply to `GET /user_uploads/{realm_id}/{filename}`.
 #[derive(Serialize)]
 pub struct TemporaryUrl {
-    /// Loads the file without credentials for a minute.
+    /// The path of the file, relative to the organization's URL. It needs no credentials for 60 seconds.
     pub url: String,
 }
 
-/// `GET /user_uploads/{realm_id}/{filename}` below `/api/v1`.
+/// `GET /user_uploads/{realm_id}/{filename}` below `/api/v1`: returns a temporary URL of an uploaded file.
 pub async fn get_temporary_url(call: Call<User>, params: FileParams) -> ApiResult<Reply<TemporaryUrl>> {
     let now = call.app.clock.seconds();
     let url = call.app.readers.read(|snapshot| {
@@ -57,7 +57,7 @@ pub struct TemporaryParams {
     token: String,
     /// The last part of the file's path id.
     filename: String,
-    /// True if browsers save the file rather than show it.
+    /// True if browsers save the file instead of showing it. False by default.
     #[serde(default)]
     download: bool,
 }

@@ -16,15 +16,16 @@ const MULTIPART_OVERHEAD: u64 = MIB;
 /// The reply to `POST /user_uploads`.
 #[derive(Serialize)]
 pub struct Uploaded {
-    /// The deprecated name of `url`.
+    /// Deprecated name of `url`.
     uri: String,
-    /// The file's path, relative to the origin.
+    /// The path of the file, relative to the organization's URL, for links in messages.
     url: String,
-    /// The file's name, without folders and control characters.
+    /// The name of the file, without folders and control characters.
     filename: String,
 }
 
-/// `POST /user_uploads`. The form field may have any name; of several files in one field, the first is used.
+/// `POST /user_uploads`: uploads a file as multipart body. The form field may have any name; of several files in a
+/// field, only the first is stored.
 pub async fn upload_file(
     call: Call<User>,
     _params: NoParams,

@@ -10,29 +10,29 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// An uploaded file on the wire.
+/// An uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachmentRecord {
-    /// Identifies the file.
+    /// The file's id.
     id: i64,
-    /// As the uploader called it.
+    /// The name that the file had when it was uploaded.
     name: String,
-    /// The part of its address after `/user_uploads/`.
+    /// The part of the file's URL after `/user_uploads/`.
     path_id: String,
-    /// Bytes.
+    /// The size, in bytes.
     size: u64,
-    /// UNIX milliseconds.
+    /// When the file was uploaded, in UNIX milliseconds.
     create_time: i64,
-    /// The newest messages that link to it, from all senders, ascending.
+    /// The newest messages that link to the file, at most 100, ascending by id.
     messages: Vec<LinkingMessage>,
 }
 
 /// A message that links to an uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct LinkingMessage {
-    /// Identifies the message.
+    /// The message's id.
     id: MessageId,
-    /// UNIX milliseconds.
+    /// When the message was sent, in UNIX milliseconds.
     date_sent: i64,
 }
 
@@ -67,25 +67,25 @@ impl AttachmentRecord {
     }
 }
 
-/// `attachment`, `op: add` and `update`.
+/// `attachment`, `op: add` and `update`: the user uploaded a file, or the messages that link to it changed.
 #[derive(Serialize, Deserialize)]
 pub struct AttachmentChanged {
-    /// `add` for a new file, `update` if other messages link to it from now on.
+    /// `add` for a new file, `update` if the messages that link to it changed.
     op: Cow<'static, str>,
     /// The file as it is now.
     attachment: AttachmentRecord,
-    /// Bytes, of all files of the organization.
+    /// The size of all files of the organization, in bytes.
     upload_space_used: u64,
 }
 
 uniform_event!(AttachmentChanged: "attachment", name "attachment/change", version 1);
 
-/// `attachment`, `op: remove`.
+/// `attachment`, `op: remove`: a file of the user was deleted.
 #[derive(Serialize, Deserialize)]
 pub struct AttachmentRemoved {
-    /// The file that was deleted.
+    /// The deleted file.
     attachment: RemovedAttachment,
-    /// Bytes, of all files of the organization.
+    /// The size of all files of the organization, in bytes.
     upload_space_used: u64,
 }
 
@@ -93,7 +93,7 @@ uniform_event!(AttachmentRemoved: "attachment", op "remove", version 1);
 
 #[derive(Serialize, Deserialize)]
 struct RemovedAttachment {
-    /// Identifies the file.
+    /// The file's id.
     id: i64,
 }
 
