@@ -67,18 +67,18 @@ fn check_app_id(app_id: Option<&str>) -> ApiResult<()> {
 /// Parameters of `/users/me/android_gcm_reg_id` and `/users/me/apns_device_token`.
 #[derive(Deserialize)]
 struct TokenParams {
-    /// The device's token.
+    /// The token of the phone, at most 4096 bytes.
     token: String,
-    /// The app's identifier, required to register a token of Apple (feature level 223).
+    /// The identifier of the app. Required to register a token of Apple (feature level 223).
     appid: Option<String>,
 }
 
-/// `POST /users/me/android_gcm_reg_id`: registers a phone with Google's service for notifications.
+/// `POST /users/me/android_gcm_reg_id`: registers a phone for push notifications through Google's service.
 async fn add_fcm_token(call: Call<User>, params: TokenParams) -> ApiResult<Reply> {
     add(call, DeviceKind::Fcm, TokenParams { appid: None, ..params }).await
 }
 
-/// `POST /users/me/apns_device_token`: registers a phone with Apple's service for notifications.
+/// `POST /users/me/apns_device_token`: registers a phone for push notifications through Apple's service.
 async fn add_apns_token(call: Call<User>, params: TokenParams) -> ApiResult<Reply> {
     add(call, DeviceKind::Apns, params).await
 }
@@ -114,12 +114,12 @@ async fn add(call: Call<User>, kind: DeviceKind, params: TokenParams) -> ApiResu
     Ok(Reply::ok())
 }
 
-/// `DELETE /users/me/android_gcm_reg_id`: ends the notifications of a phone.
+/// `DELETE /users/me/android_gcm_reg_id`: ends push notifications of a phone through Google's service.
 async fn remove_fcm_token(call: Call<User>, params: TokenParams) -> ApiResult<Reply> {
     remove(call, DeviceKind::Fcm, params).await
 }
 
-/// `DELETE /users/me/apns_device_token`: ends the notifications of a phone.
+/// `DELETE /users/me/apns_device_token`: ends push notifications of a phone through Apple's service.
 async fn remove_apns_token(call: Call<User>, params: TokenParams) -> ApiResult<Reply> {
     remove(call, DeviceKind::Apns, params).await
 }
@@ -142,7 +142,7 @@ async fn remove(call: Call<User>, kind: DeviceKind, params: TokenParams) -> ApiR
 /// Parameters of `POST /mobile_push/test_notification`.
 #[derive(Deserialize)]
 struct TestNotificationParams {
-    /// The device; all of the caller's by default.
+    /// The token of the phone; by default all phones of the caller.
     token: Option<String>,
 }
 

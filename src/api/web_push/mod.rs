@@ -64,22 +64,24 @@ fn routes() -> Vec<Route> {
 /// The reply to `GET /users/me/web_push`.
 #[derive(Serialize)]
 struct WebPushState {
-    /// The key for which browsers subscribe (`applicationServerKey`), base64url without padding; null if Web Push is off.
+    /// The key with which browsers subscribe (`applicationServerKey`), base64url without padding; null if Web Push is
+    /// off.
     public_key: Option<String>,
     /// The subscription of the session of this request; null if it has none, and for requests with an API key.
     subscription: Option<SubscriptionRecord>,
 }
 
-/// A subscription.
+/// The subscription of a browser to Web Push.
 #[derive(Serialize)]
 struct SubscriptionRecord {
-    /// The address at the push service.
+    /// The URL at the push service.
     endpoint: String,
-    /// False if notifications have no names and texts.
+    /// True if notifications contain names and message text.
     shows_content: bool,
 }
 
-/// `GET /users/me/web_push`: what a browser needs to subscribe. The key is created at the first request.
+/// `GET /users/me/web_push`: returns the key for Web Push and the subscription of this session. The key is created at
+/// the first request.
 async fn get_web_push(call: Call<User>, _params: NoParams) -> ApiResult<Reply<WebPushState>> {
     if call.app.options.web_push.is_off {
         return Reply::data(&WebPushState { public_key: None, subscription: None });
@@ -105,18 +107,18 @@ async fn get_web_push(call: Call<User>, _params: NoParams) -> ApiResult<Reply<We
 /// Parameters of `POST /users/me/web_push`: a browser's `PushSubscription`.
 #[derive(Deserialize)]
 struct SubscribeParams {
-    /// The address at the push service: https, at most 2048 bytes.
+    /// The URL at the push service: https, at most 2048 bytes.
     endpoint: String,
     /// The browser's public key: an uncompressed point of P-256, base64url.
     p256dh: String,
     /// The secret that browser and server share: 16 bytes, base64url.
     auth: String,
-    /// False for notifications without names and texts. Absent: as before, and true at first.
+    /// True if notifications contain names and message text. By default as before, and at first true.
     shows_content: Option<bool>,
 }
 
-/// `POST /users/me/web_push`: subscribes the session's browser, in place of its former subscription. Browsers repeat it at each
-/// start of the page.
+/// `POST /users/me/web_push`: subscribes the browser of this session to Web Push, in place of its earlier subscription.
+/// Browsers repeat it at each start of the page.
 async fn subscribe(call: Call<User>, params: SubscribeParams) -> ApiResult<Reply> {
     let options = &call.app.options.web_push;
     if options.is_off {

@@ -11,33 +11,35 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// `user_settings`, `op: update`.
+/// `user_settings`, `op: update`: a setting of the user changed.
 #[derive(Serialize, Deserialize)]
 pub struct SettingUpdated {
     #[serde(flatten)]
     setting: SettingUpdate<UserTable>,
-    /// The name of the language, if it is the language that changed.
+    /// The name of the new language. Only if `property` is `default_language`.
     #[serde(skip_serializing_if = "Option::is_none")]
     language_name: Option<Cow<'static, str>>,
 }
 
 uniform_event!(SettingUpdated: "user_settings", op "update", version 1);
 
-/// The same for clients that do not know `user_settings`: what concerns the display.
+/// `update_display_settings`: a setting of the display changed. Deprecated, for clients without the
+/// `user_settings_object` capability.
 #[derive(Serialize, Deserialize)]
 pub struct DisplaySettingUpdated {
     /// The user's API email.
     user: String,
     #[serde(flatten)]
     setting: SettingUpdate<DisplayTable>,
-    /// The name of the language, if it is the language that changed.
+    /// The name of the new language. Only if `setting_name` is `default_language`.
     #[serde(skip_serializing_if = "Option::is_none")]
     language_name: Option<Cow<'static, str>>,
 }
 
 uniform_event!(DisplaySettingUpdated: "update_display_settings", version 1, if lacks_user_settings);
 
-/// The same for clients that do not know `user_settings`: what concerns notifications.
+/// `update_global_notifications`: a setting of notifications changed. Deprecated, for clients without the
+/// `user_settings_object` capability.
 #[derive(Serialize, Deserialize)]
 pub struct NotificationSettingUpdated {
     /// The user's API email.
@@ -53,7 +55,7 @@ fn lacks_user_settings(receiver: &Receiver<'_>) -> bool {
     !receiver.registration.client_capabilities.user_settings_object
 }
 
-/// `realm_user_settings_defaults`, `op: update`.
+/// `realm_user_settings_defaults`, `op: update`: a default setting of new users changed.
 #[derive(Serialize, Deserialize)]
 pub struct DefaultUpdated {
     #[serde(flatten)]
@@ -62,12 +64,12 @@ pub struct DefaultUpdated {
 
 uniform_event!(DefaultUpdated: "realm_user_settings_defaults", op "update", version 1);
 
-/// `realm_export_consent`: whether a user's private data may be exported.
+/// `realm_export_consent`: a user's consent to exports of their private data changed.
 #[derive(Serialize, Deserialize)]
 pub struct ExportConsent {
-    /// Identifies the user.
+    /// The user's id.
     user_id: UserId,
-    /// True if their private data may be exported.
+    /// True if the user's private data may be exported.
     consented: bool,
 }
 

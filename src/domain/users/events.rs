@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// `realm_user`, `op: add`: a user joined, or the receivers can access them now.
+/// `realm_user`, `op: add`: a user joined, or the receiver can access them now.
 #[derive(Serialize, Deserialize)]
 pub struct UserAdded {
     person: UserRecord,
@@ -55,17 +55,16 @@ impl UserAdded {
     }
 }
 
-/// `realm_user`, `op: update`: a user changed. `person` has `user_id` and the change, in one of the
-/// nine forms of the spec.
+/// `realm_user`, `op: update`: a property of a user changed. `person` has one of nine forms.
 #[derive(Serialize, Deserialize)]
 pub struct UserUpdated {
-    /// The user and the change.
+    /// The user's `user_id` and the changed property.
     person: ChangedPerson,
 }
 
 #[derive(Serialize, Deserialize)]
 struct ChangedPerson {
-    /// Identifies the user.
+    /// The user's id.
     user_id: UserId,
     #[serde(flatten)]
     change: UserChange,
@@ -77,55 +76,55 @@ struct ChangedPerson {
 pub enum UserChange {
     /// The name.
     FullName {
-        /// The new one.
+        /// The new display name.
         full_name: String,
     },
     /// The role.
     Role {
-        /// The new one.
+        /// The new role: 100 for owners, 200 for administrators, 300 for moderators, 400 for members, 600 for guests.
         role: Role,
     },
     /// The image.
     Avatar {
-        /// Its address.
+        /// The new URL of the image.
         avatar_url: String,
         /// `G` for a generated image, `U` for an uploaded one.
         avatar_source: Cow<'static, str>,
-        /// Its address in a medium size.
+        /// The URL of the image in a medium size.
         avatar_url_medium: String,
-        /// Grows with each change.
+        /// The version of the image, which grows with each change.
         avatar_version: i64,
     },
     /// The time zone.
     Timezone {
-        /// The API email.
+        /// Deprecated: the user's API email.
         email: String,
-        /// The new one; empty for none.
+        /// The new time zone, as IANA identifier; empty for none.
         timezone: String,
     },
     /// The owner of a bot.
     Owner {
-        /// The new one.
+        /// The user id of the new owner of the bot.
         bot_owner_id: UserId,
     },
     /// The API email.
     NewEmail {
-        /// The new one.
+        /// The new API email.
         new_email: String,
     },
     /// The value of a custom profile field.
     ProfileField {
-        /// The field and its value.
+        /// The field and its new value.
         custom_profile_field: ChangedField,
     },
     /// Activation of the account.
     Activity {
-        /// False for a deactivated account.
+        /// False if the account was deactivated, true if it was reactivated.
         is_active: bool,
     },
     /// The real email, as far as the receivers may see it.
     DeliveryEmail {
-        /// The new one; null if they may no longer see it.
+        /// The new real email; null if the receiver may no longer see it.
         delivery_email: Option<String>,
     },
 }
@@ -133,11 +132,11 @@ pub enum UserChange {
 /// The value of a custom profile field.
 #[derive(Serialize, Deserialize)]
 pub struct ChangedField {
-    /// The field.
+    /// The id of the field.
     pub id: i64,
-    /// The new value; null for none.
+    /// The new value; null if it was deleted.
     pub value: Option<String>,
-    /// The same as HTML, for fields of text.
+    /// The new value as HTML, for short and long text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rendered_value: Option<String>,
 }
@@ -151,10 +150,10 @@ impl UserUpdated {
     }
 }
 
-/// `realm_user`, `op: remove`: the receivers can no longer access a user.
+/// `realm_user`, `op: remove`: the receiver can no longer access a user.
 #[derive(Serialize, Deserialize)]
 pub struct UserRemoved {
-    /// The user who can no longer be accessed.
+    /// The user.
     person: Removed,
 }
 
@@ -162,7 +161,7 @@ uniform_event!(UserRemoved: "realm_user", op "remove", version 1);
 
 #[derive(Serialize, Deserialize)]
 struct Removed {
-    /// Identifies the user.
+    /// The user's id.
     user_id: UserId,
     /// Always `Unknown user`.
     full_name: Cow<'static, str>,

@@ -7,48 +7,51 @@ use crate::types::{BotType, Role, UserId, nullable, timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A user in responses and events.
+/// A person or a bot.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UserRecord {
-    /// Identifies the user.
+    /// The user's id.
     user_id: UserId,
-    /// Null if the receiver may not see it.
+    /// The real email; null if the caller may not see it.
     delivery_email: Option<String>,
-    /// The API email: the real one, or a stand-in if not all users may see that.
+    /// The API email, for authentication: the real one, or a stand-in if not all users may see that.
     email: String,
-    /// The name that is shown.
+    /// The display name.
     full_name: String,
     /// When the account was created: ISO 8601 to the minute, in UTC.
     date_joined: String,
-    /// Absent in `POST /register`, which lists active and deactivated users apart.
+    /// True unless the account is deactivated. Absent in `POST /register`, where active and deactivated users are
+    /// separate lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_active: Option<bool>,
-    /// True if their role is owner.
+    /// True if the role is owner.
     is_owner: bool,
-    /// True if their role is administrator or owner.
+    /// True if the role is administrator or owner.
     is_admin: bool,
-    /// True if their role is guest.
+    /// True if the role is guest.
     is_guest: bool,
     /// True if it is a bot.
     is_bot: bool,
-    /// True if it is one of the server's own bots; absent if not.
+    /// True if the user is one of the server's own bots; absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     is_system_bot: bool,
-    /// Only for bots.
+    /// 1 for a generic bot, 2 for an incoming webhook, 3 for an outgoing webhook, 4 for an embedded bot. Absent for
+    /// people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bot_type: Option<BotType>,
-    /// Only for bots. Null for those of the server.
+    /// The user id of the bot's owner; null for the server's own bots. Absent for people.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "nullable")]
     bot_owner_id: Option<Option<UserId>>,
     /// 100 for owners, 200 for administrators, 300 for moderators, 400 for members, 600 for guests.
     role: Role,
-    /// An IANA identifier; empty for none.
+    /// The time zone, as IANA identifier; empty for none.
     timezone: String,
-    /// The address of their image, relative to the organization's address.
+    /// The URL of the image, relative to the organization's URL.
     avatar_url: String,
-    /// Grows when the image changes.
+    /// The version of the image, which grows with each change.
     avatar_version: i64,
-    /// Only for people, and only if requested.
+    /// The values of custom profile fields by field id, as objects with `value` and, for text, `rendered_value`. Only
+    /// for people, and only if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile_data: Option<Map<String, Value>>,
 }
