@@ -197,12 +197,12 @@ impl ApiError {
         self.status() >= 500 || self.status() == 429
     }
 
-    /// The `code`.
+    /// The error code, for programs: `code` on the wire.
     pub fn code(&self) -> &'static str {
         self.0.code
     }
 
-    /// The `msg`.
+    /// The error message, for people: `msg` on the wire.
     pub fn msg(&self) -> &str {
         &self.0.msg
     }

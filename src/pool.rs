@@ -241,7 +241,7 @@ impl Pool {
         self.refusals.get()
     }
 
-    /// The limits.
+    /// The limits with which the pool was made.
     pub fn limits(&self) -> Limits {
         self.limits
     }

@@ -247,7 +247,7 @@ enum FolderChange {
     Name(String),
     /// True if the folder is archived.
     IsArchived(bool),
-    /// The description.
+    /// The new description, in both forms.
     #[serde(untagged)]
     Description {
         /// The new description in Markdown.

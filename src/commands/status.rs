@@ -48,9 +48,9 @@ pub struct Status {
     pub public_url: Option<String>,
     /// When the server started, in UNIX seconds.
     pub started_at: i64,
-    /// Event queues.
+    /// Number of event queues.
     pub queues: usize,
-    /// Polls that wait.
+    /// Number of polls that wait for events.
     pub polls_waiting: usize,
     /// Counts and sizes of the database.
     #[serde(flatten)]

@@ -19,7 +19,7 @@ pub struct StoredAudiences(HashMap<u64, i64>);
 /// Number of remembered audiences; others are stored again.
 const CAPACITY: usize = 4096;
 
-/// A row of the log.
+/// An event as the log stores it: a row of `event`.
 #[derive(Debug)]
 pub struct LogRow {
     pub id: EventId,

@@ -8,7 +8,6 @@ use crate::types::{EventId, MessageId};
 pub struct PendingEvent {
     /// The users to whom the event is delivered.
     pub audience: Audience,
-    /// The event.
     pub event: SerializedEvent,
     /// The message whose text it has.
     pub message_id: Option<MessageId>,

@@ -63,7 +63,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The `Content-Type`.
+    /// The header `Content-Type`; `None` if it is absent or has other characters than ASCII.
     pub fn content_type(&self) -> Option<&str> {
         self.headers.get(header::CONTENT_TYPE)?.to_str().ok()
     }

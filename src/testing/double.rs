@@ -100,7 +100,7 @@ struct Baseline {
     clock: Option<StartClock>,
 }
 
-/// The state of the clock.
+/// The time of the server's clock, and whether it is frozen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClockState {
     /// The time of the server's clock.

@@ -70,7 +70,7 @@ pub struct Exchange<'a> {
     pub started: i64,
     /// Duration in milliseconds.
     pub duration: f64,
-    /// The method.
+    /// The HTTP method.
     pub method: &'a Method,
     /// The path and query string.
     pub uri: &'a Uri,

@@ -22,7 +22,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct RecordedRequest {
     /// Its number since the start, from 1.
     pub id: u64,
-    /// The method.
+    /// The HTTP method, such as `GET`.
     pub method: String,
     /// The path, without the query string.
     pub path: String,

@@ -38,7 +38,7 @@ pub enum TestError {
     Refused {
         /// The `code` of the published error.
         code: String,
-        /// Its `msg`.
+        /// The `msg` of the published error.
         msg: String,
     },
     /// The server has stopped.

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 /// The author of a job's changes, and the address that the request came from. The audit log records it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The author.
+    /// The user or program that makes the changes.
     pub author: Author,
     /// The client's address; `None` on the machine itself.
     pub address: Option<IpAddr>,

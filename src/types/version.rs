@@ -5,7 +5,7 @@ use serde::Serialize;
 /// The announced feature level: everything up to it is supported, and clients behave as for release 11.0.
 pub const FEATURE_LEVEL: i64 = 421;
 
-/// The version of this program.
+/// The version of this program, without that of the compatible release.
 pub const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The compatible release, followed by the version of this program.

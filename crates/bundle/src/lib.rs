@@ -33,25 +33,25 @@ pub enum Error {
     /// A file that cannot be read.
     #[error("{path}: {error}")]
     Read {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// The reason.
+        /// The error of the operating system.
         error: std::io::Error,
     },
     /// A construct that is not supported.
     #[error("{path}:{line}: {reason}")]
     Source {
-        /// The file.
+        /// The path of the file.
         path: String,
         /// The line, from 1.
         line: usize,
-        /// The reason.
+        /// The construct that cannot be joined, and the rule.
         reason: &'static str,
     },
     /// A link in the book that leads nowhere.
     #[error("{page} has a link that leads nowhere: {target}")]
     Link {
-        /// The page.
+        /// The path of the page in the book.
         page: String,
         /// The link as written.
         target: String,

@@ -39,7 +39,7 @@ pub enum Block {
     },
 }
 
-/// A list.
+/// A numbered list or a bullet list.
 #[derive(Debug, PartialEq, Eq)]
 pub struct List {
     /// The number of the first item; `None` for a bullet list.

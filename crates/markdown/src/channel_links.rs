@@ -79,7 +79,7 @@ pub fn find_channel(source: &str, from: usize, _: &Placeholders, directory: &dyn
     Some((range, nodes))
 }
 
-/// A link to a channel.
+/// Creates a link to a channel, with its name after `#` as the text.
 pub fn channel_link(stream_id: i64, name: &str) -> Option<Vec<Node>> {
     let attributes = vec![Attribute::Class("stream".to_owned()), Attribute::DataStreamId(stream_id)];
     link(attributes, &channel_url(stream_id, name), vec![text(format!("#{name}"))])

@@ -53,7 +53,7 @@ pub struct CustomEmoji {
     pub source_url: String,
 }
 
-/// An uploaded file.
+/// The facts about an uploaded file that decide how a link to it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UploadedFile {
     /// Media type, for example `image/png`.

@@ -58,7 +58,7 @@ pub struct TopicLink {
     pub url: String,
 }
 
-/// A match of a linkifier.
+/// A part of a text that a linkifier makes a link, and the target.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LinkifierMatch {
     /// The part of the text, in bytes.

@@ -64,7 +64,7 @@ pub struct BotKeyParams {
     bot_id: UserId,
 }
 
-/// The API key of a bot.
+/// The reply to `GET /bots/{bot_id}/api_key` and `POST /bots/{bot_id}/api_key/regenerate`.
 #[derive(Serialize)]
 struct BotApiKey {
     /// The key with which the bot authenticates. It works until it is regenerated.

@@ -8,9 +8,8 @@ use rusqlite::Connection;
 /// A topic in which people wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicActivity {
-    /// The topic.
     pub topic_id: TopicId,
-    /// Its key.
+    /// The key of the topic, equal for spellings that differ in case.
     pub key: String,
     /// The channel that was active.
     pub stream_id: StreamId,

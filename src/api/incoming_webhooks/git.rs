@@ -29,7 +29,7 @@ pub struct Commit<'a> {
 pub struct Push<'a> {
     /// The user who pushed.
     pub user: &'a str,
-    /// The branch.
+    /// The name of the branch, without `refs/heads/`.
     pub branch: &'a str,
     /// The page that compares before and after.
     pub compare_url: &'a str,

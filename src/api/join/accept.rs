@@ -39,7 +39,7 @@ pub struct Joined {
 pub struct InvalidForm {
     /// The invitation whose form it is.
     pub invite: InviteRow,
-    /// The errors.
+    /// The error messages beside the fields.
     pub errors: FieldErrors,
     /// True if people log in with passwords.
     pub has_passwords: bool,

@@ -320,13 +320,13 @@ pub fn unusable(organization: &Organization, reason: Unusable) -> Reply {
 
 /// The contents of the page that sets a new password.
 pub struct PasswordPage<'a> {
-    /// The organization.
+    /// The organization, for the head of the page.
     pub organization: Organization,
     /// The email to log in with.
     pub email: &'a str,
     /// The error of the page as a whole.
     pub page_error: Option<&'a str>,
-    /// The error of the password.
+    /// The error message beside the password.
     pub password_error: Option<&'a str>,
     /// The token of the form, which the cookie has to match.
     pub token: &'a str,

@@ -53,9 +53,9 @@ pub struct Page {
 
 /// A channel or a topic in a list.
 pub struct Entry {
-    /// Its page.
+    /// The link to its page.
     pub link: String,
-    /// Its name.
+    /// The name of the channel or topic.
     pub name: String,
     /// The description below the link; empty for none.
     pub about: String,

@@ -82,7 +82,7 @@ pub struct RegisterParams {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged, expecting = "{} is neither a number of seconds nor \"mobile\"")]
 pub enum IdleTimeout {
-    /// Seconds.
+    /// A number of seconds; 0 for the default.
     Seconds(i64),
     /// As a class of clients needs it.
     Preset(IdlePreset),

@@ -50,7 +50,7 @@ enum Outcome {
     NoAccount(Refusal),
 }
 
-/// A login.
+/// A login that succeeded.
 struct Login {
     user: UserRow,
     /// The secret of the session or the API key; of the desktop app none yet.

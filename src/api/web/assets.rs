@@ -15,7 +15,7 @@ const FOLDER_HASH: &str = "folder";
 mod embedded {
     /// A file. Text is compressed, other files are not.
     pub struct File {
-        /// The path.
+        /// The path below the folder of the web client.
         pub path: &'static str,
         /// The content, unless it is compressed.
         pub plain: Option<&'static [u8]>,

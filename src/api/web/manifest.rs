@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The path of [`icon`].
+/// The path of [`icon`]; the shape is `any.svg` or `maskable.svg`.
 pub const ICON_PATH: &str = "/manifest_icon/{shape}";
 
 /// `GET /manifest.webmanifest`: the name and icon are those of the organization.

@@ -182,7 +182,6 @@ pub struct Description {
     pub text: String,
     /// The group through which the user is mentioned, if it is not by name.
     pub group: Option<(GroupId, String)>,
-    /// The conversation.
     pub conversation: Conversation,
 }
 
@@ -190,9 +189,9 @@ pub struct Description {
 pub enum Conversation {
     /// Channel and topic.
     Topic {
-        /// The channel.
+        /// The id of the channel.
         stream_id: StreamId,
-        /// Its name.
+        /// The name of the channel.
         name: String,
         /// The topic, as it is shown.
         topic: String,

@@ -98,7 +98,7 @@ fn read_optional_set(row: &Row<'_>, column: usize) -> rusqlite::Result<RoaringBi
 /// Names a notification.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NotificationKey {
-    /// The subscription.
+    /// The id of the subscription that receives it.
     pub subscription_id: i64,
     /// The conversation.
     pub tag: String,

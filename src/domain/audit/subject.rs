@@ -11,7 +11,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The organization.
+    /// The organization itself.
     pub const ORGANIZATION: Self = Self { kind: "organization", id: None, name: None };
 
     /// No account: a failed login with an unknown email, which is not stored because it may be a password.

@@ -34,11 +34,11 @@ const MAX_WORD: usize = 40;
 /// Summary of a static archive.
 #[derive(Clone, Debug, Serialize)]
 pub struct HtmlReport {
-    /// Channels.
+    /// Number of channels.
     pub channels: usize,
-    /// Messages.
+    /// Number of messages.
     pub messages: usize,
-    /// Uploaded files.
+    /// Number of uploaded files.
     pub files: usize,
 }
 

@@ -19,7 +19,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;mar
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file: data:; media-src 'self' file:; \
     script-src 'self' file:; base-uri 'none'; form-action 'none'";
 
-/// A page.
+/// Renders a page of the archive.
 pub fn page(title: &str, content: Markup) -> String {
     html! {
         (DOCTYPE)
@@ -57,7 +57,7 @@ pub struct ShownMessage<'a> {
     pub html: &'a str,
 }
 
-/// A message.
+/// Renders a message.
 pub fn message(shown: &ShownMessage<'_>) -> Markup {
     html! {
         article id=(format!("m{}", shown.id)) {

@@ -16,13 +16,13 @@ pub struct LeftOut {
 /// Summary of an archive.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
-    /// Accounts, with bots and deactivated ones.
+    /// Number of accounts, with bots and deactivated ones.
     pub users: u64,
-    /// Channels.
+    /// Number of channels.
     pub channels: u64,
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// Uploaded files.
+    /// Number of uploaded files.
     pub attachments: u64,
     /// Data that is not in the archive.
     pub left_out: Vec<LeftOut>,

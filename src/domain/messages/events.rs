@@ -17,40 +17,39 @@ use teamchat_markdown::TopicLink;
 pub struct MessageSent {
     /// The id of the message.
     pub id: MessageId,
-    /// Its sender.
+    /// The sender, for receivers who can access them.
     pub sender: Sender,
-    /// Its set of receivers.
+    /// The id of the set of receivers.
     pub recipient_id: RecipientId,
-    /// The channel's name, or the people of the conversation.
+    /// The channel's name, or the participants of the direct conversation.
     pub display_recipient: DisplayRecipient,
-    /// Channel messages only.
+    /// The id of the channel; `None` for direct messages.
     pub stream_id: Option<StreamId>,
     /// The topic; empty for direct messages.
     pub subject: String,
-    /// Links in the topic.
+    /// Links in the topic, made by linkifiers.
     pub topic_links: Vec<TopicLink>,
-    /// HTML.
+    /// The content as HTML.
     pub rendered_content: String,
-    /// True if it begins with `/me`.
+    /// True if the content begins with `/me`.
     pub is_me_message: bool,
-    /// UNIX seconds.
+    /// When it was sent, in UNIX seconds.
     pub timestamp: i64,
-    /// The program that sent it.
+    /// The name of the client that sent it.
     pub client: String,
     /// The first data of a poll or to-do list.
     pub submessages: Vec<Submessage>,
 }
 
-/// The sender of a message, as those see it who can access them.
+/// The sender of a message, for users who can access them.
 #[derive(Serialize, Deserialize)]
 pub struct Sender {
-    /// The id.
     pub user_id: UserId,
-    /// The name.
+    /// The display name.
     pub full_name: String,
     /// The API email.
     pub email: String,
-    /// The image.
+    /// The URL of the image.
     pub avatar_url: String,
 }
 

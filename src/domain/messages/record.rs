@@ -176,7 +176,7 @@ impl<'a> SenderPart<'a> {
     }
 }
 
-/// `type` of a message.
+/// The `type` of a message in responses and events; requests have the newer names too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageType {

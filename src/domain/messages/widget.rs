@@ -15,14 +15,14 @@ pub const WIDGET: &str = "widget";
 pub enum Widget {
     /// `/poll question`, and a line for each option.
     Poll {
-        /// The question.
+        /// The text after `/poll`; empty if there is none.
         question: String,
         /// The initial options.
         options: Vec<String>,
     },
     /// `/todo title`, and a line for each task.
     Todo {
-        /// The title.
+        /// The text after `/todo`; empty if there is none.
         task_list_title: String,
         /// The initial tasks.
         tasks: Vec<Task>,

@@ -18,13 +18,13 @@ const MAX_EXAMPLES: usize = 20;
 pub struct Report {
     /// True if nothing was kept.
     pub dry_run: bool,
-    /// Accounts of people and bots, deactivated ones included.
+    /// Number of accounts of people and bots, deactivated ones included.
     pub users: u64,
-    /// Channels, archived ones included.
+    /// Number of channels, archived ones included.
     pub channels: u64,
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// Uploaded files.
+    /// Number of uploaded files.
     pub attachments: u64,
     /// Rows of other kinds, by name.
     pub others: BTreeMap<&'static str, u64>,

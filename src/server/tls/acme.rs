@@ -80,7 +80,7 @@ pub struct FolderError {
     source: io::Error,
 }
 
-/// The account as it is stored.
+/// The account at the certificate authority, as its file has it.
 #[derive(Serialize, Deserialize)]
 struct StoredAccount {
     /// The directory that it belongs to.

@@ -21,7 +21,7 @@ pub static TABLE_CHECKSUM: LazyLock<u32> = LazyLock::new(|| {
 /// The name of the one emoji that is neither Unicode's nor the organization's (`zulip_extra_emoji`).
 pub const EXTRA_EMOJI_NAME: &str = "zulip";
 
-/// URL of the extra emoji.
+/// The path of the image of the emoji [`EXTRA_EMOJI_NAME`] at the server.
 pub const EXTRA_EMOJI_URL: &str = "/static/generated/emoji/images/emoji/unicode/zulip.png";
 
 /// One Unicode emoji.
@@ -239,7 +239,7 @@ pub fn is_text_by_default(character: char) -> bool {
     }
 }
 
-/// The characters of `:name:`.
+/// True if a character may be part of the name in `:name:`.
 pub fn is_name_character(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-' | '+')
 }

@@ -44,7 +44,7 @@ pub struct Move {
     pub propagate_mode: PropagateMode,
     /// The message that was named.
     pub named: MessageId,
-    /// The sender.
+    /// The sender of the named message.
     pub sender_id: UserId,
     /// The messages, ascending.
     pub ids: Vec<MessageId>,

@@ -119,7 +119,7 @@ enum Mention {
     Not,
     /// By name, or through a group.
     Directly,
-    /// With a wildcard.
+    /// With a wildcard, for the channel or the topic.
     Wildcard,
 }
 

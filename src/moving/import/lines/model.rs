@@ -43,7 +43,7 @@ pub struct UserLine {
     pub active: bool,
     #[serde(default, deserialize_with = "nullable")]
     pub bot: bool,
-    /// The owner of a bot: an `id`.
+    /// The `id` of the account that owns the bot.
     pub bot_owner: Option<String>,
     /// IANA identifier.
     #[serde(default, deserialize_with = "nullable")]
