@@ -31,8 +31,8 @@ pub struct NewChannelParams {
     /// The number of days for which messages are kept, `unlimited`, or `realm_default`, which is the default. Only
     /// owners may use other values.
     message_retention_days: Option<JsonOrText>,
-    /// The rule for messages in the empty topic. `inherit`, the default, stands for the organization's rule. Other
-    /// values require `can_set_topics_policy_group`.
+    /// The rule for messages in the empty topic. `inherit`, the default, is the organization's rule. Other values
+    /// require `can_set_topics_policy_group`.
     topics_policy: Option<TopicsPolicy>,
     /// The id of the folder to show the channels in, which must not be archived; by default none.
     folder_id: Option<i64>,

@@ -28,7 +28,7 @@ fn routes() -> Vec<Route> {
 /// Parameters of `GET /users/{user_id_or_email}/presence`.
 #[derive(Deserialize)]
 pub struct UserParams {
-    /// A user id or an email.
+    /// The user's id or email.
     user_id_or_email: String,
 }
 

@@ -97,7 +97,7 @@ enum Place {
     Stream {
         /// The id of the channel.
         stream_id: StreamId,
-        /// The topic.
+        /// The topic of the channel.
         topic: String,
     },
     Direct {
@@ -150,7 +150,7 @@ enum EditPlace {
     Channel {
         /// The id of the channel.
         channel_id: StreamId,
-        /// The topic.
+        /// The topic of the channel.
         topic: String,
     },
     Direct {

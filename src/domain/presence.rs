@@ -203,7 +203,7 @@ pub struct LegacyPresence {
     /// The presence in all clients; absent in events.
     #[serde(skip_serializing_if = "Option::is_none")]
     aggregated: Option<LegacyStatus>,
-    /// The presence in the client `website`, which stands for all clients.
+    /// The same presence, for clients that read that of the web client.
     website: LegacyStatus,
 }
 

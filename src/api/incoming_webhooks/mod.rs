@@ -105,7 +105,7 @@ pub struct DeliverParams {
     stream: Option<JsonOrText>,
     /// The topic of the messages. By default the integration derives one from the payload.
     topic: Option<String>,
-    /// Patterns of event types: only events that match one of them create messages. `*` stands for any characters.
+    /// Patterns of event types: only events that match one of them create messages. `*` matches any characters.
     only_events: Option<Vec<String>>,
     /// Patterns of event types: events that match one of them create no messages.
     exclude_events: Option<Vec<String>>,

@@ -90,7 +90,7 @@ pub fn list_users(read: &Read<'_, Visitor>, params: UsersParams) -> ApiResult<Re
 /// The reply to `GET /users/{user_id}`.
 #[derive(Serialize)]
 pub struct OneUser {
-    /// The user.
+    /// The account of the user.
     pub user: UserRecord,
 }
 

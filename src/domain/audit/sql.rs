@@ -37,8 +37,7 @@ pub struct AuditRecord {
     pub before: Value,
     /// The value after the change, or facts about it; null if there are none.
     pub after: Value,
-    /// Number of occurrences that the entry stands for: more than one for failed logins and for authors with many
-    /// entries.
+    /// Number of occurrences in the entry: more than one for failed logins and for authors with many entries.
     pub times: i64,
 }
 

@@ -79,7 +79,7 @@ impl BotChange {
 /// `realm_bot`, `op: delete`: the receiver can no longer administer a bot.
 #[derive(Serialize, Deserialize)]
 pub struct BotDeleted {
-    /// The bot.
+    /// The bot, by its `user_id`.
     bot: DeletedBot,
 }
 

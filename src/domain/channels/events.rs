@@ -124,7 +124,7 @@ pub enum StreamChange {
     },
     /// The rule for messages in the empty topic.
     TopicsPolicy {
-        /// The new rule; `inherit` stands for the organization's.
+        /// The new rule; `inherit` is the organization's.
         value: TopicsPolicy,
     },
     /// A permission.

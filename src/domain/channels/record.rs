@@ -43,7 +43,7 @@ pub struct ChannelRecord {
     message_retention_days: Option<i64>,
     /// True if subscribers can read messages that were sent before they subscribed.
     history_public_to_subscribers: bool,
-    /// The rule for messages in the empty topic; `inherit` stands for the organization's.
+    /// The rule for messages in the empty topic; `inherit` is the organization's.
     topics_policy: TopicsPolicy,
     /// The id of the oldest message; null if there is none.
     first_message_id: Option<MessageId>,

@@ -24,7 +24,7 @@ pub struct GroupRecord {
     id: GroupId,
     /// The name, which no other group has.
     name: String,
-    /// The description.
+    /// The purpose of the group, as plain text.
     description: String,
     /// The ids of the direct members with active accounts, ascending.
     members: Vec<UserId>,

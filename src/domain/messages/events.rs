@@ -440,7 +440,7 @@ pub enum UnreadPlace {
     Stream {
         /// The id of the channel.
         stream_id: StreamId,
-        /// The topic.
+        /// The topic of the channel.
         topic: String,
         /// True if the user has muted neither the channel nor the topic.
         unmuted_stream_msg: bool,

@@ -247,7 +247,7 @@ pub struct OneParams {
 pub struct OneMessage<'a> {
     /// The content in Markdown, whatever `apply_markdown` is.
     raw_content: &'a str,
-    /// The message.
+    /// The message, as in `GET /messages`.
     message: MessageRecord<'a>,
 }
 
