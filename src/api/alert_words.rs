@@ -41,7 +41,7 @@ pub struct AlertWordsChanged {
 
 uniform_event!(AlertWordsChanged: "alert_words", version 1);
 
-/// The caller's alert words.
+/// All alert words of the caller, after the request.
 #[derive(Serialize)]
 struct AlertWords {
     /// All of the caller's words, in the order in which they were added.

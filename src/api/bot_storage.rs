@@ -32,7 +32,7 @@ pub struct KeysParams {
     keys: Option<Vec<String>>,
 }
 
-/// Values of the storage of a bot.
+/// The reply to `GET /bot_storage`.
 #[derive(Serialize)]
 struct Storage {
     /// An object with the value of each key; values are strings.

@@ -115,7 +115,7 @@ async fn create_channel_folder(
 /// Parameters of `PATCH /channel_folders/{channel_folder_id}`. Absent properties do not change.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// The folder to change.
+    /// The id of the folder to change.
     channel_folder_id: i64,
     /// The new name, 1 to 60 characters. Folders that are not archived have different names, regardless of case.
     name: Option<BoundedText<MAX_CHANNEL_FOLDER_NAME_LENGTH>>,
@@ -245,7 +245,7 @@ pub struct FolderUpdated {
 enum FolderChange {
     /// The new name.
     Name(String),
-    /// True if the folder is archived.
+    /// True if the folder was archived, false if it was unarchived.
     IsArchived(bool),
     /// The new description, in both forms.
     #[serde(untagged)]

@@ -31,7 +31,7 @@ fn routes() -> Vec<Route> {
 /// A playground: an external site that can run the code of a code block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Playground {
-    /// Identifies the playground.
+    /// The playground's id.
     id: i64,
     /// The name, by which people choose among the playgrounds of a language.
     name: String,

@@ -78,7 +78,7 @@ fn subject(group_id: i64, name: &str) -> Subject {
 /// Parameters of `PATCH /default_stream_groups/{group_id}`.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// The group to change.
+    /// The id of the group to change.
     group_id: i64,
     /// The new name, 1 to 60 characters. No other group may have it.
     new_group_name: Option<String>,
@@ -117,7 +117,7 @@ fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult<Rep
 /// Parameters of `DELETE /default_stream_groups/{group_id}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// The group to delete.
+    /// The id of the group to delete.
     group_id: i64,
 }
 
@@ -135,7 +135,7 @@ fn remove(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Rep
 /// Parameters of `PATCH /default_stream_groups/{group_id}/streams`.
 #[derive(Deserialize)]
 pub struct StreamsParams {
-    /// The group to change.
+    /// The id of the group to change.
     group_id: i64,
     /// `add` or `remove`.
     op: String,

@@ -80,7 +80,7 @@ struct Logins {
 struct Login {
     /// The user's real email.
     email: String,
-    /// The deprecated name of `realm_url`.
+    /// Deprecated name of `realm_url`.
     realm_uri: String,
     /// The URL of the organization.
     realm_url: String,

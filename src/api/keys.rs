@@ -325,7 +325,7 @@ async fn record_failure(app: &App, peer: IpAddr, user_id: Option<UserId>, error:
 /// The reply to `POST /users/me/api_key/regenerate`.
 #[derive(Serialize)]
 pub struct RegeneratedKey {
-    /// The new key.
+    /// The new API key.
     pub api_key: String,
 }
 

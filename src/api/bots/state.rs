@@ -8,7 +8,7 @@ use crate::domain::bots::rules::Administration;
 use crate::domain::{bots, rows};
 use crate::error::ApiResult;
 
-/// State part `realm_bot`: the bots that the caller can administer, deactivated ones too.
+/// State part `realm_bot`: the bots that the caller can administer, including deactivated ones.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let caller = request.caller;
     let owner = (!caller.role.is_administrator()).then_some(caller.user_id);

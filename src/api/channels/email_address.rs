@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 /// Parameters of `GET /streams/{stream_id}/email_address`.
 #[derive(Deserialize)]
 pub struct EmailParams {
-    /// A channel whose messages the caller may read.
+    /// The id of a channel whose messages the caller may read.
     stream_id: StreamId,
     /// The id of the sender of the messages: the caller, a bot of the caller, or the email gateway's bot, which is the
     /// default.
     sender_id: Option<UserId>,
 }
 
-/// The email address of a channel.
+/// The reply to `GET /streams/{stream_id}/email_address`.
 #[derive(Serialize)]
 pub struct EmailAddress {
     /// The address, which is a secret; empty if the server receives no mail.

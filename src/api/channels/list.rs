@@ -143,14 +143,14 @@ impl<'a> ChannelFilter<'a> {
 /// Parameters of `GET /streams/{stream_id}`.
 #[derive(Deserialize)]
 pub struct StreamParams {
-    /// A channel whose metadata the caller may see.
+    /// The id of a channel whose metadata the caller may see.
     stream_id: StreamId,
 }
 
 /// The reply to `GET /streams/{stream_id}`.
 #[derive(Serialize)]
 pub struct OneChannel {
-    /// The channel.
+    /// The channel, as in `GET /streams`.
     pub stream: ChannelRecord,
 }
 

@@ -27,7 +27,7 @@ use teamchat_markdown::Words;
 /// Parameters of `POST /user_groups/{user_group_id}/members`.
 #[derive(Deserialize)]
 pub struct MembersParams {
-    /// The group to change.
+    /// The id of the group to change.
     user_group_id: GroupId,
     /// The ids of active users to add. A user who is a member is an error.
     #[serde(default)]
@@ -77,7 +77,7 @@ pub fn update_members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> 
 /// Parameters of `POST /user_groups/{user_group_id}/subgroups`.
 #[derive(Deserialize)]
 pub struct SubgroupsParams {
-    /// The group to change.
+    /// The id of the group to change.
     user_group_id: GroupId,
     /// The ids of active groups to add as subgroups.
     #[serde(default)]

@@ -94,7 +94,7 @@ pub struct NewStreamRow<'a> {
     pub privacy: Privacy,
     /// Days; `None`: the organization's, `-1`: forever.
     pub message_retention_days: Option<i64>,
-    /// True if the empty topic may be used.
+    /// The rule for messages in the empty topic.
     pub topics_policy: TopicsPolicy,
     /// The folder it is shown in.
     pub folder_id: Option<i64>,

@@ -175,10 +175,10 @@ pub fn no_such_user(user_id: UserId) -> ApiError {
     ApiError::bad_request(format!("Invalid user ID: {user_id}"))
 }
 
-/// A change of a group setting: the new value, and the value expected by the client (spec, "Group-setting value").
+/// A change of a permission (spec, "Group-setting value").
 #[derive(Deserialize)]
 pub struct SettingChange {
-    /// The new value.
+    /// The new value: the id of a group, or an object with users and groups.
     new: GroupSetting,
     /// The current value, as the client knows it. If the server has another, the error is `EXPECTATION_MISMATCH`.
     #[serde(default)]

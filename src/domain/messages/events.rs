@@ -25,7 +25,7 @@ pub struct MessageSent {
     pub display_recipient: DisplayRecipient,
     /// The id of the channel; `None` for direct messages.
     pub stream_id: Option<StreamId>,
-    /// The topic; empty for direct messages.
+    /// The topic, as it was sent; empty for direct messages.
     pub subject: String,
     /// Links in the topic, made by linkifiers.
     pub topic_links: Vec<TopicLink>,

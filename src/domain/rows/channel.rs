@@ -43,7 +43,7 @@ pub struct StreamRow {
     pub history_public_to_subscribers: bool,
     /// Days; `None`: the organization's, `-1`: forever.
     pub message_retention_days: Option<i64>,
-    /// True if the empty topic may be used.
+    /// The rule for messages in the empty topic.
     pub topics_policy: TopicsPolicy,
     /// The folder it is shown in.
     pub folder_id: Option<i64>,

@@ -153,7 +153,7 @@ impl UserUpdated {
 /// `realm_user`, `op: remove`: the receiver can no longer access a user.
 #[derive(Serialize, Deserialize)]
 pub struct UserRemoved {
-    /// The user.
+    /// The user, by the `user_id`.
     person: Removed,
 }
 
