@@ -376,6 +376,19 @@ describe("a dialog that is still loading", () => {
     assert.equal(await countOf(ada, `[data-id="${id}"] [aria-expanded=true]`), 1);
   });
 
+  it("has the arrows and Enter as well, which choose in a menu", { skip: IS_FIREFOX }, async () => {
+    const { id } = await bench.server.send("Bob", "general", "choosing", "to be looked at");
+    const { ada, held } = await openHolding(/\/(message_menu|later)\.js$/);
+    await go(ada, await at("general", "choosing"));
+    await untilText(ada, `[data-id="${id}"]`, "to be looked at");
+    // As above: the rows stay as they are once the page has come to rest.
+    await eventually(() => assert.equal(held.length, 1));
+    await pressOn(ada, `[data-id="${id}"]`, "i");
+    for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await ada.keyboard.press(key);
+    await held[0].continue();
+    await untilText(ada, "dialog h2", "Source of the message");
+  });
+
   it("has them also where the fragment opens it", { skip: IS_FIREFOX }, async () => {
     const { ada, held } = await openHolding(/\/(invite|later)\.js$/);
     await ada.waitForSelector(".inbox__list");

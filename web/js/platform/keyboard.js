@@ -49,6 +49,11 @@ export const isDialogOpen = () => document.querySelector("dialog[open]") !== nul
 /** Whether an event belongs to an input method that composes a character. @param {KeyboardEvent} event */
 export const isComposing = (event) => event.isComposing || event.keyCode === 229;
 
+/** Keys that press a button, that choose in a menu, and that are held besides characters. */
+const ACTIVATING = /^(Enter| )$/;
+const CHOOSING = /^(Enter| |ArrowUp|ArrowDown|Home|End)$/;
+const NAMED = /^(Backspace|Enter|Escape|Arrow.*|Home|End)$/;
+
 /** How many things are about to open. */
 let opening = 0;
 
@@ -59,7 +64,7 @@ export const isOpening = () => opening > 0;
 const held = [];
 
 /** Waits for what opens. What is typed meanwhile is meant for it: it is no command, and is typed into the field that gets the
- * focus. Without such a field it is discarded. @template T @param {Promise<T>} opened */
+ * focus, or chooses in the menu. Without these it is discarded. @template T @param {Promise<T>} opened */
 export async function holdKeys(opened) {
   opening++;
   try {
@@ -74,18 +79,32 @@ export async function holdKeys(opened) {
 function typeHeld() {
   if (opening > 0) return;
   for (const event of held.splice(0)) {
-    const field = document.activeElement;
-    if (!isField(field) || !field?.dispatchEvent(new KeyboardEvent("keydown", event))) continue;
-    if (event.key === "Backspace") document.execCommand("delete");
-    else if (event.key !== "Enter") document.execCommand("insertText", false, event.key);
-    else if (field instanceof HTMLInputElement) field.form?.requestSubmit();
-    else document.execCommand("insertText", false, "\n");
+    // What a key opens gets those after it.
+    if (opening > 0) held.push(event);
+    else press(event, document.activeElement);
   }
 }
 
-/** Whether a key is held: characters, and those that follow them. @param {KeyboardEvent} event */
-const isTyped = ({ key, ctrlKey, metaKey }) =>
-  !ctrlKey && !metaKey && (key.length === 1 || key === "Backspace" || (key === "Enter" && held.length > 0));
+/** Does what a key would have done that was held. @param {KeyboardEvent} event @param {Element | null} target What has the focus. */
+function press(event, target) {
+  const { key } = event;
+  const isItem = target?.matches("[role^=menuitem]") === true;
+  const isMeant = isField(target) || (key === "Escape" ? target?.closest("dialog, .popover") : isItem && CHOOSING.test(key));
+  if (!isMeant || !target?.dispatchEvent(new KeyboardEvent("keydown", event))) return;
+  if (key === "Escape") target.closest("dialog")?.close();
+  else if (isItem && ACTIVATING.test(key)) /** @type {HTMLElement} */ (target).click();
+  else if (key === "Backspace") document.execCommand("delete");
+  else if (key.length === 1) document.execCommand("insertText", false, key);
+  else if (key === "Enter" && target instanceof HTMLInputElement) target.form?.requestSubmit();
+  else if (key === "Enter") document.execCommand("insertText", false, "\n");
+}
+
+/** Whether a key is held: characters, and those that edit or choose. @param {KeyboardEvent} event */
+const isTyped = ({ key, ctrlKey, metaKey }) => !ctrlKey && !metaKey && (key.length === 1 || NAMED.test(key));
+
+/** Whether a button is pressed again whose menu is not there yet. @param {KeyboardEvent} event */
+const isImpatient = ({ key, target }) =>
+  held.length === 0 && ACTIVATING.test(key) && target instanceof Element && target.closest("button, a, [role=button]") !== null;
 
 document.addEventListener(
   "keydown",
@@ -96,7 +115,7 @@ document.addEventListener(
     event.preventDefault();
     event.stopPropagation();
     // A key that is kept down is the command that opens the field.
-    if (!event.repeat) held.push(event);
+    if (!event.repeat && !isImpatient(event)) held.push(event);
   },
   true,
 );
