@@ -389,6 +389,32 @@ describe("a dialog that is still loading", () => {
     await untilText(ada, "dialog h2", "Source of the message");
   });
 
+  it("opens once, however often it is asked for meanwhile", { skip: IS_FIREFOX }, async () => {
+    const { ada, held } = await openHolding(/\/(time_dialog|later)\.js$/);
+    await go(ada, await at("general", "clocks"));
+    for (let count = 0; count < 2; count++) await click(ada, '.composer [aria-label="Time"]');
+    await eventually(() => assert.equal(held.length, 1));
+    await held[0].continue();
+    await ada.waitForSelector("dialog[open]");
+    assert.equal(await countOf(ada, "dialog[open]"), 1, "the button was clicked twice");
+  });
+
+  it("is a menu that stays open, with nothing chosen, if its button is pressed again", { skip: IS_FIREFOX }, async () => {
+    const { id } = await bench.server.send("Bob", "general", "doubled", "with a menu");
+    const { ada, held } = await openHolding(/\/(message_menu|later)\.js$/);
+    await go(ada, await at("general", "doubled"));
+    await untilText(ada, `[data-id="${id}"]`, "with a menu");
+    // As above: the rows stay as they are once the page has come to rest.
+    await eventually(() => assert.equal(held.length, 1));
+    await focusOn(ada, `[data-id="${id}"]`);
+    for (let count = 0; count < 2; count++) await pressOn(ada, `[data-id="${id}"] [data-action=menu]`, "Enter");
+    await click(ada, `[data-id="${id}"] [data-action=menu]`);
+    await held[0].continue();
+    await untilFocus(ada, "[role=menuitem]");
+    await ada.keyboard.press("ArrowDown");
+    await until(ada, () => document.activeElement.textContent.startsWith("Forward"));
+  });
+
   it("has them also where the fragment opens it", { skip: IS_FIREFOX }, async () => {
     const { ada, held } = await openHolding(/\/(invite|later)\.js$/);
     await ada.waitForSelector(".inbox__list");

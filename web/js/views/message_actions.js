@@ -12,7 +12,7 @@ import { hasPartialConversations, messageTerms } from "../selectors/narrow.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
 import { mentionName, userOf } from "../store/users.js";
 import { canEdit, editMessage, markUnreadFrom, showHistory, showMove, showReceipts, showSource, toggleStar } from "./message_commands.js";
-import { onDemand, setTopicPolicy, showEmojiPicker, showUserCard } from "./on_demand.js";
+import { opensOnDemand, setTopicPolicy, showEmojiPicker, showUserCard } from "./on_demand.js";
 import { closePopover } from "./popover.js";
 import { toggleReaction } from "./reactions.js";
 
@@ -20,10 +20,8 @@ import { toggleReaction } from "./reactions.js";
 /** @typedef {import("../../types/app.js").Timeline} Timeline */
 /** @typedef {import("../../types/api.js").Message} Message */
 
-const showMessageMenu = onDemand(async () => (await import("./message_menu.js")).showMessageMenu);
-
-/** @param {App} app @param {HTMLElement} link @param {Message} message */
-const openLightbox = async (app, link, message) => (await import("./lightbox.js")).showLightbox(app, link, message);
+const showMessageMenu = opensOnDemand(async () => (await import("./message_menu.js")).showMessageMenu);
+const showLightbox = opensOnDemand(async () => (await import("./lightbox.js")).showLightbox);
 
 /** One toolbar, moved to the row under the pointer or with the focus; clicks; keys. @param {App} app @param {Timeline} timeline */
 export function attachActions(app, timeline) {
@@ -74,7 +72,7 @@ export function attachActions(app, timeline) {
     user: (_, control) => showUserCard(app, Number(control.dataset.userId), control),
     lightbox: (event, control, message) => {
       event.preventDefault();
-      void openLightbox(app, control, message);
+      showLightbox(app, control, message);
     },
     expand: (_, control) => control.closest(".message-row")?.classList.add("is-expanded"),
   };
@@ -189,7 +187,7 @@ function bindKeys(app, timeline) {
   );
   on(["v"], t("Show pictures"), t("Messages"), (message, row) => {
     const picture = row.querySelector("[data-action=lightbox]");
-    if (picture instanceof HTMLElement) return openLightbox(app, picture, message);
+    if (picture instanceof HTMLElement) return showLightbox(app, picture, message);
   });
   on(["s"], t("Narrow to the conversation, or from it to the channel"), t("Navigation"), (message) => {
     if (timeline.kind.kind === "topic") app.goNarrow([{ operator: "channel", operand: timeline.kind.streamId }]);

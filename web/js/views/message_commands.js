@@ -7,18 +7,18 @@ import { getMessage, updateFlags } from "../api/endpoints.js";
 import { fenced } from "../lib/text_edits.js";
 import { conversationTerms, messageTerms } from "../selectors/narrow.js";
 import { userOf } from "../store/users.js";
-import { onDemand } from "./on_demand.js";
+import { opensOnDemand } from "./on_demand.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/app.js").Timeline} Timeline */
 /** @typedef {import("../../types/api.js").Message} Message */
 
-export const editMessage = onDemand(async () => (await import("./message_dialogs.js")).editMessage);
-export const showSource = onDemand(async () => (await import("./message_dialogs.js")).showSource);
-export const showMove = onDemand(async () => (await import("./move_dialog.js")).showMove);
-export const showReport = onDemand(async () => (await import("./message_dialogs.js")).showReport);
-export const showHistory = onDemand(async () => (await import("./message_dialogs.js")).showHistory);
-export const showReceipts = onDemand(async () => (await import("./message_dialogs.js")).showReceipts);
+export const editMessage = opensOnDemand(async () => (await import("./message_dialogs.js")).editMessage);
+export const showSource = opensOnDemand(async () => (await import("./message_dialogs.js")).showSource);
+export const showMove = opensOnDemand(async () => (await import("./move_dialog.js")).showMove);
+export const showReport = opensOnDemand(async () => (await import("./message_dialogs.js")).showReport);
+export const showHistory = opensOnDemand(async () => (await import("./message_dialogs.js")).showHistory);
+export const showReceipts = opensOnDemand(async () => (await import("./message_dialogs.js")).showReceipts);
 
 /** @param {App} app @param {Message} message */
 export const canEdit = ({ store }, message) => {
