@@ -95,6 +95,16 @@ describe("a key", () => {
     await untilFocus(ada, "[aria-label='Filter recent conversations']");
   });
 
+  it("pressed on a button of the header leaves the focus there", async () => {
+    await bench.server.send("Bob", "general", "followed", "Follow me");
+    const ada = await as("Ada", await at("general", "followed"));
+    await untilText(ada, ".message-row", "Follow me");
+    await pressOn(ada, ".header [aria-label=Follow]", "Enter");
+    await untilFocus(ada, ".header [aria-label=Unfollow]");
+    await pressOn(ada, ".header [aria-label=Unfollow]", "Enter");
+    await untilFocus(ada, ".header [aria-label=Follow]");
+  });
+
   it("quotes what is selected of a message, or else all of it", async () => {
     const { id } = await bench.server.send("Bob", "general", "part", "The **whole** story\n\nand its end");
     const ada = await as("Ada", await at("general", "part"));

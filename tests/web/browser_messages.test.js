@@ -415,6 +415,51 @@ describe("a dialog that is still loading", () => {
     await until(ada, () => document.activeElement.textContent.startsWith("Forward"));
   });
 
+  it("opens beside its message as it is drawn by then, and gives the focus back there", { skip: IS_FIREFOX }, async () => {
+    const { id } = await bench.server.send("Bob", "general", "redrawn", "drawn again");
+    const row = `[data-id="${id}"]`;
+    const setStar = (op) => bench.server.call("Ada", "POST", "/messages/flags", { messages: [id], op, flag: "starred" });
+    const { ada, held } = await openHolding(/\/(user_card|later)\.js$/);
+    await go(ada, await at("general", "redrawn"));
+    await untilText(ada, row, "drawn again");
+    // As above: only the star draws the row again.
+    await eventually(() => assert.equal(held.length, 1));
+    await pressOn(ada, row, "u");
+    await setStar("add");
+    await ada.waitForSelector(`${row} .mark--star`);
+    await held[0].continue();
+    await ada.waitForSelector(".popover .card");
+    assert.equal(await countOf(ada, `${row} [aria-expanded=true]`), 1);
+    const isBeside = (card, where) => card.getBoundingClientRect().left >= document.querySelector(where).getBoundingClientRect().left;
+    assert.ok(await onElement(ada, ".popover", isBeside, row), "not in a corner of the page");
+    await ada.keyboard.press("Escape");
+    await until(ada, () => !document.querySelector(".popover"));
+    // The toolbar goes along with its row.
+    await focusOn(ada, row);
+    await pressOn(ada, `${row} [data-action=menu]`, "Enter");
+    await untilFocus(ada, "[role=menuitem]");
+    await setStar("remove");
+    await until(ada, (selector) => !document.querySelector(`${selector} .mark--star`), row);
+    await ada.keyboard.press("Escape");
+    await untilFocus(ada, `${row} [data-action=menu]`);
+  });
+
+  it("does not open if its message is gone", { skip: IS_FIREFOX }, async () => {
+    const { id } = await bench.server.send("Bob", "general", "gone", "deleted soon");
+    await bench.server.send("Bob", "general", "gone", "still there");
+    const { ada, held } = await openHolding(/\/(message_menu|later)\.js$/);
+    await go(ada, await at("general", "gone"));
+    await untilText(ada, `[data-id="${id}"]`, "deleted soon");
+    await eventually(() => assert.equal(held.length, 1));
+    await pressOn(ada, `[data-id="${id}"]`, "i");
+    await bench.server.call("Ada", "DELETE", `/messages/${id}`);
+    await until(ada, (selector) => !document.querySelector(selector), `[data-id="${id}"]`);
+    await held[0].continue();
+    // Keys are held until it opens.
+    await until(ada, () => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Backspace", repeat: true, bubbles: true, cancelable: true })));
+    assert.equal(await countOf(ada, "[role=menu]"), 0);
+  });
+
   it("has them also where the fragment opens it", { skip: IS_FIREFOX }, async () => {
     const { ada, held } = await openHolding(/\/(invite|later)\.js$/);
     await ada.waitForSelector(".inbox__list");

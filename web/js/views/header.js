@@ -3,13 +3,13 @@
  * @module
  */
 
-import { fill, h, icon, iconButton } from "../lib/dom.js";
+import { fill, h, icon, iconButton, morph } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { channelOfRoute } from "../selectors/narrow.js";
 import { searchPills } from "../selectors/search_terms.js";
 import { isResolvedTopic, narrowName, plainTopicName } from "../selectors/title.js";
-import { channelOf, FOLLOWED, isTopicMuted, policyOf } from "../store/channels.js";
+import { channelOf, FOLLOWED, INHERIT, isTopicMuted, policyOf } from "../store/channels.js";
 import { presenceOf, userOf } from "../store/users.js";
 import { contentElement } from "./message_content.js";
 import { setTopicPolicy, showChannelMenu, showMainMenu, showPersonalMenu, showTopicMenu, toggleResolved } from "./on_demand.js";
@@ -51,13 +51,19 @@ export function createHeader(app) {
     if (!store.isVisitor) fill(me, avatar(store.self, 28));
   });
 
+  /** The route whose title is shown. @type {import("../../types/app.js").Route | null} */
+  let shown = null;
   effect(() => {
     const route = app.route.value;
     store.on("channels");
     store.on("users");
     store.on("presence");
     store.on("userTopics");
-    fill(title, ...titleParts(route));
+    const parts = titleParts(route);
+    // While the view is the same, its buttons keep the focus, and the menus that they open.
+    if (route === shown) morph(title, h("div", { class: "header__title" }, parts));
+    else fill(title, ...parts);
+    shown = route;
   });
 
   /** @param {import("../../types/app.js").Route} route @returns {import("../lib/dom.js").Child[]} */
@@ -128,7 +134,7 @@ export function createHeader(app) {
           policy === FOLLOWED ? t("Unfollow") : t("Follow"),
           {
             "aria-pressed": String(policy === FOLLOWED),
-            onclick: () => void setTopicPolicy(app, narrow.streamId, narrow.topic, policy === FOLLOWED ? 0 : FOLLOWED),
+            onclick: () => toggleFollowed(narrow),
           },
         ),
         topicMenu,
@@ -141,6 +147,11 @@ export function createHeader(app) {
       return [h("h1", null, avatar(user, 24), presenceDot(presenceOf(store, user.user_id, store.now())), narrowName(store, terms))];
     }
     return [h("h1", null, narrowName(store, terms)), narrow.kind === "other" && pills(terms)];
+  }
+
+  /** @param {{ streamId: number, topic: string }} place */
+  function toggleFollowed({ streamId, topic }) {
+    void setTopicPolicy(app, streamId, topic, policyOf(store, streamId, topic) === FOLLOWED ? INHERIT : FOLLOWED);
   }
 
   /** The terms of a search, each with a way to leave it out. @param {import("../../types/api.js").Term[]} terms */

@@ -53,7 +53,8 @@ export function attachActions(app, timeline) {
     host = row;
     edit.hidden = !canEdit(app, message);
     star.setAttribute("aria-pressed", String(message.flags.includes("starred")));
-    row.querySelector(".message-row__main")?.append(toolbar);
+    // A row that is drawn again has it already, perhaps with the focus.
+    if (!row.contains(toolbar)) row.querySelector(".message-row__main")?.append(toolbar);
   };
   list.addEventListener("pointerover", (event) => event.pointerType !== "touch" && showOn(event.target));
   list.addEventListener("focusin", (event) => showOn(event.target));

@@ -27,9 +27,11 @@ import { showMenu } from "./popover.js";
 /** @typedef {import("../../types/app.js").Timeline} Timeline */
 /** @typedef {import("../../types/api.js").Message} Message */
 
-/** @param {App} app @param {Message} message @param {Element} opener @param {Timeline | null} timeline @param {{ x: number, y: number }} [at] */
-export function showMessageMenu(app, message, opener, timeline, at) {
+/** @param {App} app @param {Message} asked @param {Element} opener @param {Timeline | null} timeline @param {{ x: number, y: number }} [at] */
+export function showMessageMenu(app, asked, opener, timeline, at) {
   const { store, session } = app;
+  // It may have changed while this was loading.
+  const message = store.messages.byId.get(asked.id) ?? asked;
   if (store.isVisitor) {
     showMenu(
       opener,

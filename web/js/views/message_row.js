@@ -148,7 +148,8 @@ function focusedControl(old, next) {
   return undefined;
 }
 
-/** Carries over what the user did in a row that is drawn again: an edit under way, what is half written, and what was unfolded.
+/** Carries over what the user did in a row that is drawn again: an edit under way, what is half written, and what was unfolded. The
+ * toolbar goes along, with the menu that it opens.
  * @param {HTMLElement} old @param {HTMLElement} next */
 export function carryOver(old, next) {
   const [written, field] = [old, next].map((row) => row.querySelector(".widget__add input"));
@@ -156,17 +157,17 @@ export function carryOver(old, next) {
     field.value = written.value;
     field.setSelectionRange(written.selectionStart, written.selectionEnd);
   }
-  const form = old.querySelector(".editor-form");
+  const focused = document.activeElement;
+  const hadFocus = old.contains(focused);
+  const [toolbar, form] = [old.querySelector(".message-actions"), old.querySelector(".editor-form")];
+  if (toolbar) next.querySelector(".message-row__main")?.append(toolbar);
   const content = next.querySelector(".content");
   if (form && content instanceof HTMLElement) {
-    const focused = document.activeElement;
     content.hidden = true;
     content.after(form);
-    if (focused instanceof HTMLElement && form.contains(focused)) queueMicrotask(() => focused.focus({ preventScroll: true }));
-  } else if (old.contains(document.activeElement)) {
-    const control = focusedControl(old, next) ?? next;
-    queueMicrotask(() => control.focus({ preventScroll: true }));
   }
+  const control = next.contains(focused) ? focused : (focusedControl(old, next) ?? next);
+  if (hadFocus && control instanceof HTMLElement) queueMicrotask(() => control.focus({ preventScroll: true }));
   next.classList.toggle("is-expanded", old.classList.contains("is-expanded"));
   const spoilers = old.querySelectorAll("details");
   for (const [index, spoiler] of next.querySelectorAll("details").entries()) spoiler.open = spoilers[index]?.open ?? false;

@@ -16,9 +16,23 @@ let open = null;
 export const isPopoverOpen = () => open !== null;
 export const closePopover = () => open?.close();
 
-/** Shows a box beside an element. It closes with Escape and with a click elsewhere, and gives the focus back.
- * @param {Element} opener @param {HTMLElement} content @param {{ role?: string, label: string, at?: { x: number, y: number } }} options */
-export function showPopover(opener, content, { role = "dialog", label, at }) {
+/** Finds what opens a box. The row of a message may have been drawn again while the module of the box was loading.
+ * @param {Element} opener @returns {Element | null} null if it is gone */
+function currentOpener(opener) {
+  if (opener.isConnected) return opener;
+  const row = opener.closest(".message-row");
+  if (!(opener instanceof HTMLElement && row instanceof HTMLElement)) return null;
+  const { action, userId } = opener.dataset;
+  const now = document.querySelector(`.message-row[data-id="${CSS.escape(row.dataset.id ?? "")}"]`);
+  const controls = /** @type {HTMLElement[]} */ ([...(now?.querySelectorAll("[data-action]") ?? [])]);
+  return controls.find(({ dataset }) => dataset.action === action && dataset.userId === userId) ?? now;
+}
+
+/** Shows a box beside an element, if that is still there. It closes with Escape and with a click elsewhere, and gives the focus back.
+ * @param {Element} asked @param {HTMLElement} content @param {{ role?: string, label: string, at?: { x: number, y: number } }} options */
+export function showPopover(asked, content, { role = "dialog", label, at }) {
+  const opener = currentOpener(asked);
+  if (!opener) return;
   if (open?.opener === opener) {
     open.close();
     return;

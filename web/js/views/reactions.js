@@ -60,9 +60,10 @@ export function reactionsElement(app, message) {
   );
 }
 
-/** @param {App} app @param {Message} message @param {Emoji} emoji */
+/** @param {App} app @param {Message} message As it was when the emoji were shown. @param {Emoji} emoji */
 export function toggleReaction(app, message, { emoji_name, emoji_code, reaction_type }) {
-  const isOwn = message.reactions.some(
+  const { reactions } = app.store.messages.byId.get(message.id) ?? message;
+  const isOwn = reactions.some(
     (one) => one.user_id === app.store.selfId && one.emoji_code === emoji_code && one.reaction_type === reaction_type,
   );
   const params = { emoji_name, emoji_code, reaction_type };
