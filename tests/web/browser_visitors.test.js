@@ -82,6 +82,16 @@ describe("a visitor", () => {
     assert.deepEqual(refused, []);
   });
 
+  it("loads menus and help once the page has come to rest", async () => {
+    await open();
+    const page = await bench.open();
+    const asked = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await page.goto(`${bench.server.url}/#recent`);
+    await untilText(page, ".header h1", "Recent conversations");
+    await eventually(() => assert.ok(asked.some((path) => /\/(message_menu|later)\.js$/.test(path)), asked.join("\n")));
+  });
+
   it("finds the login page where nothing is public", async () => {
     const { server } = bench;
     await open();

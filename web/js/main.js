@@ -95,6 +95,8 @@ async function start() {
     },
     onWake: () => void (session.store.isVisitor || reportPresence(true)),
   });
+  const atRest = [loadOnDemand, loadOverlays, ...(session.store.isVisitor ? [] : [followZone, keepPush])];
+  setTimeout(() => void Promise.all(atRest.map((run) => run())).catch(() => {}), REST);
   if (session.store.isVisitor) return;
   startPresence();
   registerWorker(catalogueUrl(languageInUse()));
@@ -106,7 +108,6 @@ async function start() {
     if (names && (await confirm(t("Upload files"), names, t("Upload files")))) app.composer.editor.upload(shared.files);
   });
   setInterval(() => void session.offline.save(), COPY_INTERVAL);
-  setTimeout(() => void Promise.all([loadOnDemand(), loadOverlays(), followZone(), keepPush()]).catch(() => {}), REST);
 
   /** The words of a view stay as they are, so the page starts again, and keeps what is written. */
   function changeLanguage() {
