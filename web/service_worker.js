@@ -57,7 +57,8 @@ self.addEventListener("fetch", (event) => {
   if (url.pathname.startsWith(CACHE)) {
     event.respondWith(
       caches.open(CACHE).then(async (cache) => {
-        const kept = await cache.match(request);
+        // A script that could not be loaded is asked for again with a query.
+        const kept = await cache.match(request, { ignoreSearch: true });
         if (kept) return kept;
         const response = await fetch(request);
         // A full disk keeps no file from the page.

@@ -86,7 +86,7 @@ async fn the_page_is_for_browsers_and_its_files_are_cached_under_their_hash() {
     let mut unpacked = String::new();
     GzDecoder::new(load("gzip").await.bytes.as_slice()).read_to_string(&mut unpacked).unwrap();
     assert_eq!(plain.bytes, unpacked.as_bytes());
-    assert!(unpacked.contains("import(\"./later.js\")"), "modules are joined");
+    assert!(unpacked.contains("import(\"./later.js\""), "modules are joined");
 
     for missing in [script.replace("main.js", "nothing.js"), "/static/0123456789abcdef/main.js".to_owned()] {
         page(&server, &missing).await.error(404, "BAD_REQUEST", "Not found");

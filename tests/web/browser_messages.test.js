@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, focusOn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast } from "./harness.js";
+import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, focusOn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -537,6 +537,23 @@ describe("a dialog that is still loading", () => {
     await untilText(ada, `[data-id="${id}"] .widget__names`, "Cleo");
     await click(ada, `[data-id="${id}"] .widget__vote`);
     await untilText(ada, `[data-id="${id}"] .widget__names`, "Ada");
+  });
+
+  // Only the built page asks again under another URL, without which browsers do not.
+  it("is loaded again after a failure, and so is a poll when the connection is back", { skip: IS_FIREFOX || Boolean(process.env.TEAMCHAT_WEB_DIR) }, async () => {
+    const { id } = await bench.server.send("Bob", "general", "suppertime", "/poll Soup?\nYes\nNo");
+    const { ada, held } = await openHolding(/\/later\.js$/);
+    ada.expected.push(/ERR_FAILED/);
+    await go(ada, await at("general", "suppertime"));
+    await untilText(ada, `[data-id="${id}"] .widget`, "Loading…");
+    await eventually(() => assert.equal(held.length, 1));
+    await held[0].abort();
+    await untilText(ada, `[data-id="${id}"] .widget`, "This could not be loaded.");
+    await press(ada, "Control+k");
+    await untilFocus(ada, "dialog input");
+    await ada.keyboard.press("Escape");
+    await wake(ada);
+    await untilText(ada, `[data-id="${id}"] .widget__list`, "Yes");
   });
 
   it("has them also while the text of the message is fetched", async () => {

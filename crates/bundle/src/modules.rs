@@ -133,7 +133,7 @@ impl Modules {
                 .iter()
                 .filter_map(|path| Some(script.module(*places.get(path.as_str())?, self.modules.get(path)?)))
                 .collect();
-            texts.push((code, script.foreign));
+            texts.push((script.loaders() + &code, script.foreign));
         }
         for (_, foreign) in &texts {
             for place in foreign {
@@ -235,13 +235,36 @@ impl Script<'_> {
 
     /// A promise of the exports of a module.
     fn on_demand(&mut self, path: &str) -> String {
-        match (self.places.get(path), self.places.get(path).and_then(|place| self.chunks.get(place.chunk))) {
-            (Some(place), Some(chunk)) if place.chunk > self.chunk => {
-                self.foreign.insert(*place);
-                format!("import(\"./{}\").then(({PREFIX})=>{PREFIX}.{})", chunk.name, place.name())
+        match self.places.get(path).copied() {
+            Some(place) if place.chunk > self.chunk => {
+                self.foreign.insert(place);
+                format!("{}().then(({PREFIX})=>{PREFIX}.{})", self.loader(place.chunk), place.name())
             }
             _ => format!("Promise.resolve().then(()=>{})", self.name(path)),
         }
+    }
+
+    /// The name of the function that loads another script. The numbers of modules are smaller.
+    fn loader(&self, chunk: usize) -> String {
+        format!("{PREFIX}{}", self.places.len() + chunk)
+    }
+
+    /// The functions that load other scripts. Browsers do not ask again for a script that could not be loaded, so
+    /// each further attempt has another URL.
+    fn loaders(&self) -> String {
+        let mut text = String::new();
+        let later: BTreeSet<usize> =
+            self.foreign.iter().map(|place| place.chunk).filter(|chunk| *chunk > self.chunk).collect();
+        for chunk in later {
+            let Some(Chunk { name, .. }) = self.chunks.get(chunk) else { continue };
+            let _ = write!(
+                text,
+                "const {}=((tries,loading)=>()=>loading??=import(\"./{name}\"+(tries?\"?\"+tries:\"\"))\
+                 .catch((error)=>{{tries+=1;loading=null;throw error}}))(0);",
+                self.loader(chunk)
+            );
+        }
+        text
     }
 }
 
@@ -509,16 +532,23 @@ mod tests {
             ("js/d.js", "import { c } from \"./c.js\";\nexport const d = () => import(\"./c.js\");"),
         ])
         .unwrap();
+        let loader = "const $7=((tries,loading)=>()=>loading??=import(\"./later.js\"+(tries?\"?\"+tries:\"\"))\
+                      .catch((error)=>{tries+=1;loading=null;throw error}))(0);";
         let expected = [
-            "const $0=(()=>{const b=console.log;return{b}})();\
-             const $1=(()=>{const{b}=$0;b(async()=>(await import(\"./later.js\").then(($)=>$.$4)).d,()=>Promise.resolve().then(()=>$0));return{}})();\
-             export{$0};",
-            "import{$0}from\"./a.js\";\
-             const $2=(()=>{const{b}=$0;b(async()=>await import(\"./later.js\").then(($)=>$.$3));x.import(1);return{}})();",
+            format!(
+                "{loader}const $0=(()=>{{const b=console.log;return{{b}}}})();\
+                 const $1=(()=>{{const{{b}}=$0;b(async()=>(await $7().then(($)=>$.$4)).d,()=>Promise.resolve().then(()=>$0));return{{}}}})();\
+                 export{{$0}};"
+            ),
+            format!(
+                "import{{$0}}from\"./a.js\";{loader}\
+                 const $2=(()=>{{const{{b}}=$0;b(async()=>await $7().then(($)=>$.$3));x.import(1);return{{}}}})();"
+            ),
             "import{$0}from\"./a.js\";\
              const $3=(()=>{const{b}=$0;const c=b;return{c}})();\
              const $4=(()=>{const{c}=$3;const d=()=>Promise.resolve().then(()=>$3);return{d}})();\
-             export{$3,$4};",
+             export{$3,$4};"
+                .to_owned(),
         ];
         assert_eq!(scripts, expected);
     }

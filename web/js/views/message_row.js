@@ -3,7 +3,7 @@
  * @module
  */
 
-import { h, icon, iconButton } from "../lib/dom.js";
+import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { drawRow } from "../lib/keyed_list.js";
 import { clockTime, fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
@@ -14,7 +14,7 @@ import { channelOf } from "../store/channels.js";
 import { otherIds, recipientIds } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
 import { contentElement } from "./message_content.js";
-import { avatar, channelIcon, guestBadge } from "./parts.js";
+import { avatar, button, channelIcon, guestBadge } from "./parts.js";
 import { reactionsElement } from "./reactions.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -176,10 +176,18 @@ export function carryOver(old, next) {
 /** The module of widgets, once a message has needed it. @type {typeof import("./widgets.js") | null} */
 let widgets = null;
 
+/** Loads of the module of widgets that have failed. @type {Set<() => void>} */
+const failed = new Set();
+
+/** Loads it again, since the connection is back. */
+export function retryWidgets() {
+  for (const load of [...failed]) load();
+}
+
 /** Takes the place of a widget until the module of widgets is loaded.
  * @param {App} app @param {Message} message @param {{ match_content?: string } | undefined} match */
 function pendingWidget(app, message, match) {
-  const element = h("div", { class: "widget" }, t("Loading…"));
+  const element = h("div", { class: "widget" });
   const show = () => {
     const row = element.closest(".message-row");
     // Others may have voted meanwhile.
@@ -187,13 +195,22 @@ function pendingWidget(app, message, match) {
     element.replaceWith(drawRow(() => body(app, current, match), contentError));
     if (row) describe(row, message.id);
   };
-  void import("./widgets.js").then(
-    (loaded) => {
-      widgets = loaded;
-      show();
-    },
-    () => element.replaceChildren(t("This could not be loaded. Please load the page again.")),
-  );
+  const load = () => {
+    failed.delete(load);
+    fill(element, t("Loading…"));
+    void import("./widgets.js").then(
+      (loaded) => {
+        widgets = loaded;
+        show();
+      },
+      () => {
+        // A row that was drawn again has another one.
+        if (element.isConnected) failed.add(load);
+        fill(element, t("This could not be loaded. {reason}", { reason: "" }), button(t("Try again"), load, "small"));
+      },
+    );
+  };
+  load();
   return element;
 }
 

@@ -15,7 +15,7 @@ import { timelineRows } from "../selectors/timeline_rows.js";
 import { directKey, topicKey } from "../store/conversations.js";
 import { createLoad } from "./load_state.js";
 import { attachActions } from "./message_actions.js";
-import { unfoldShort } from "./message_row.js";
+import { retryWidgets, unfoldShort } from "./message_row.js";
 import { createMessageWindow } from "./message_window.js";
 import { createReadMarks } from "./read_marks.js";
 import { createRowSelection } from "./row_selection.js";
@@ -256,10 +256,11 @@ export function createTimeline(app, terms) {
         if (range.isStale && model.isReady && !store.isFromStorage) void refresh();
       });
     });
-    // An end of the run that could not be fetched is asked for again.
+    // An end of the run that could not be fetched is asked for again, and so is the module of polls.
     effect(() => {
       session.recoveries.value;
       untracked(() => afterScroll());
+      retryWidgets();
     });
     effect(() => {
       const focused = isVisible.value && hasFocus.value;
