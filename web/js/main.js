@@ -23,9 +23,9 @@ import { createApp } from "./views/app.js";
 import { applyAppearance } from "./views/appearance.js";
 import { showUnreachable } from "./views/banner.js";
 import { failure } from "./views/boundary.js";
-import { loadOnDemand } from "./views/on_demand.js";
+import { loadOnDemand } from "./views/loading.js";
+import { confirm } from "./views/on_demand.js";
 import { loadOverlays } from "./views/overlays.js";
-import { confirm } from "./views/popover.js";
 import { mayVisit, startVisit } from "./views/visitor.js";
 
 /** When the page has come to rest after the start, in milliseconds. */

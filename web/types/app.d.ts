@@ -93,7 +93,8 @@ export interface App {
   toNewest(): void;
   focusMain(): void;
   copy(text: string, words: string): Promise<void>;
-  ask(title: string, value: string): Promise<string | null>;
+  /** Asks for a line of text. */
+  ask(title: string, value: string): Promise<string | null | undefined>;
   /** Sends a message to the conversation of another. */
   sendTo(message: Message, content: string): void;
   /** Senders of the shown conversation, the latest first. */

@@ -20,13 +20,15 @@ import { createComposer } from "./composer.js";
 import { fileDrop } from "./file_drop.js";
 import { createHeader } from "./header.js";
 import { createInbox } from "./inbox.js";
+import { ask } from "./on_demand.js";
+import { closePopover } from "./open_popover.js";
 import { createBelow, followOverlays } from "./overlay_host.js";
 import { bindPageKeys } from "./page_keys.js";
 import { createPeople } from "./people.js";
-import { ask, closePopover, toast } from "./popover.js";
 import { createRecent } from "./recent.js";
 import { createSidebar } from "./sidebar.js";
 import { createTimeline } from "./timeline.js";
+import { toast } from "./toasts.js";
 import { createTopics } from "./topics.js";
 import { createVisitorBar } from "./visitor.js";
 

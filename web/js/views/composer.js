@@ -17,8 +17,7 @@ import { createComposition } from "../store/composition.js";
 import { destinationOf } from "../store/conversations.js";
 import { createEditor } from "./editor.js";
 import { quotation } from "./message_commands.js";
-import { loadRecipients, showSendMenu, showSnippets, toggleResolved } from "./on_demand.js";
-import { confirm } from "./popover.js";
+import { confirm, loadRecipients, showSendMenu, showSnippets, toggleResolved } from "./on_demand.js";
 import { createTypingNotices } from "./typing_notices.js";
 
 /** @typedef {import("../../types/app.js").App} App */

@@ -11,8 +11,9 @@ import { t } from "../lib/words.js";
 import { emojiSections, findEmoji } from "../selectors/emoji_choices.js";
 import { allEmoji, asReaction, recentEmoji, setSkinTone, skinTone, textOfEmoji, useEmoji } from "../store/emoji.js";
 import { loadEmoji } from "./emoji_catalogue.js";
+import { closePopover } from "./open_popover.js";
 import { emojiElement } from "./parts.js";
-import { closePopover, showPopover } from "./popover.js";
+import { showPopover } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../store/emoji.js").CatalogEmoji} CatalogEmoji */

@@ -11,9 +11,10 @@ import { bind, isOpening } from "../platform/keyboard.js";
 import { hasPartialConversations, messageTerms } from "../selectors/narrow.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
 import { mentionName, userOf } from "../store/users.js";
+import { opensOnDemand } from "./loading.js";
 import { canEdit, editMessage, markUnreadFrom, showHistory, showMove, showReceipts, showSource, toggleStar } from "./message_commands.js";
-import { opensOnDemand, setTopicPolicy, showEmojiPicker, showUserCard } from "./on_demand.js";
-import { closePopover } from "./popover.js";
+import { setTopicPolicy, showEmojiPicker, showUserCard } from "./on_demand.js";
+import { closePopover } from "./open_popover.js";
 import { toggleReaction } from "./reactions.js";
 
 /** @typedef {import("../../types/app.js").App} App */

@@ -7,7 +7,7 @@ import { getMessage, updateFlags } from "../api/endpoints.js";
 import { fenced } from "../lib/text_edits.js";
 import { conversationTerms, messageTerms } from "../selectors/narrow.js";
 import { userOf } from "../store/users.js";
-import { opensOnDemand } from "./on_demand.js";
+import { opensOnDemand } from "./loading.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/app.js").Timeline} Timeline */

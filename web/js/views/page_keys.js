@@ -9,7 +9,7 @@ import { go } from "../platform/router.js";
 import { channelOfRoute, conversationOfRoute } from "../selectors/narrow.js";
 import { unreadDirects, unreadTopics } from "../store/unread.js";
 import { showMainMenu, showPalette } from "./on_demand.js";
-import { closePopover, isPopoverOpen } from "./popover.js";
+import { closePopover, openPopover } from "./open_popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -19,7 +19,7 @@ export function bindPageKeys(app, { header, sidebar }) {
 
   /** @param {KeyboardEvent} event @returns {boolean | void} */
   function leaveOne(event) {
-    if (isPopoverOpen()) return closePopover();
+    if (openPopover()) return closePopover();
     if (document.body.dataset.column) return app.showColumn(null);
     if (composer.hasFocus()) {
       if (composer.destination && !conversationOfRoute(route.peek())) composer.close();

@@ -1,20 +1,15 @@
 /**
- * Menus and other small boxes beside what opened them; toasts; and questions in dialogs.
+ * Menus and other small boxes beside what opened them; and questions in dialogs.
  * @module
  */
 
-import { fill, h, icon, iconButton } from "../lib/dom.js";
+import { h, icon, iconButton } from "../lib/dom.js";
 import { scope } from "../lib/signal.js";
 import { t } from "../lib/words.js";
+import { closePopover, openPopover, setOpenPopover } from "./open_popover.js";
 
 /** @typedef {import("../lib/icons.js")["icons"]} Icons */
 /** @typedef {{ label: string, icon?: keyof Icons, run: () => void, isDanger?: boolean, key?: string, checked?: boolean } | null | false | undefined} MenuItem */
-
-/** @type {{ element: HTMLElement, opener: Element | null, close: () => void } | null} */
-let open = null;
-
-export const isPopoverOpen = () => open !== null;
-export const closePopover = () => open?.close();
 
 /** Finds what opens a box. The row of a message may have been drawn again while the module of the box was loading.
  * @param {Element} opener @returns {Element | null} null if it is gone */
@@ -33,11 +28,9 @@ function currentOpener(opener) {
 export function showPopover(asked, content, { role = "dialog", label, at }) {
   const opener = currentOpener(asked);
   if (!opener) return;
-  if (open?.opener === opener) {
-    open.close();
-    return;
-  }
-  open?.close();
+  const isOwn = openPopover()?.opener === opener;
+  closePopover();
+  if (isOwn) return;
   // In the landmark of what opened it, but above everything.
   const host = opener.closest("dialog[open], main, nav, aside") ?? document.body;
   const element = h("div", { class: "popover", popover: "manual", role, "aria-label": label, tabindex: "-1" }, content);
@@ -54,8 +47,8 @@ export function showPopover(asked, content, { role = "dialog", label, at }) {
     close();
   };
   const close = () => {
-    if (open?.element !== element) return;
-    open = null;
+    if (openPopover()?.element !== element) return;
+    setOpenPopover(null);
     const hadFocus = element.contains(document.activeElement) || document.activeElement === document.body;
     element.remove();
     document.removeEventListener("pointerdown", onPress, true);
@@ -66,7 +59,7 @@ export function showPopover(asked, content, { role = "dialog", label, at }) {
   document.addEventListener("pointerdown", onPress, true);
   host.append(element);
   element.showPopover();
-  open = { element, opener, close };
+  setOpenPopover({ element, opener, close });
   opener.setAttribute("aria-expanded", "true");
   place(element, at ? new DOMRect(at.x, at.y, 0, 0) : opener.getBoundingClientRect());
   const first = element.querySelector("[autofocus], input, textarea, [role=menuitem], button, a");
@@ -227,39 +220,4 @@ export function ask(title, value, { label = title, action = t("Save"), maxlength
       { class: "dialog--small", onClose: () => resolve(result) },
     );
   });
-}
-
-/** How many toasts are shown at a time, at most: the oldest make room. */
-const MAX_TOASTS = 5;
-
-/** Shows a line of text for some seconds, below those that are still shown. @param {string} text @param {boolean} isError @param {{ label: string, run: () => void }} [action] */
-export function toast(text, isError, action) {
-  const host = document.querySelector("dialog[open]:last-of-type") ?? document.body;
-  const list = document.querySelector(".toasts") ?? h("div", { class: "toasts" });
-  // What is outside of an open dialog cannot be clicked.
-  if (list.parentElement !== host) host.append(list);
-  // A text that comes again replaces the first; but what can be taken back differs each time.
-  if (!action) for (const other of [...list.children]) if (other.textContent === text) other.remove();
-  while (list.childElementCount >= MAX_TOASTS) list.firstElementChild?.remove();
-  const element = h("div", { class: "toast", role: isError ? "alert" : "status", dataset: isError ? { error: "" } : {} });
-  list.append(element);
-  fill(
-    element,
-    h("span", null, text),
-    action &&
-      h(
-        "button",
-        {
-          type: "button",
-          class: "link",
-          onclick: () => {
-            element.remove();
-            action.run();
-          },
-        },
-        action.label,
-      ),
-    iconButton("close", t("Dismiss"), { onclick: () => element.remove() }),
-  );
-  setTimeout(() => element.remove(), isError ? 8000 : action ? 7000 : 4000);
 }

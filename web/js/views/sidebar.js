@@ -14,11 +14,9 @@ import { bind } from "../platform/keyboard.js";
 import { channelOfRoute } from "../selectors/narrow.js";
 import { channelSections } from "../selectors/sidebar_items.js";
 import { directRows, sectionRows, topicRows, viewRows } from "../selectors/sidebar_rows.js";
-import { may } from "../store/lists.js";
 import { directsSign } from "../store/unread.js";
-import { showChannelMenu, showTopicMenu } from "./on_demand.js";
+import { showAddMenu, showChannelMenu, showTopicMenu } from "./on_demand.js";
 import { ownPath } from "./parts.js";
-import { showMenu } from "./popover.js";
 import { channelSectionList, directList, sectionHead, topicList, viewList } from "./sidebar_lists.js";
 import { loginLink } from "./visitor.js";
 
@@ -68,7 +66,7 @@ export function createSidebar(app) {
       h("h2", null, t("Channels")),
       !app.store.isVisitor &&
         iconButton("plus", t("Add channels"), {
-          onclick: (/** @type {Event} */ event) => addMenu(app, /** @type {Element} */ (event.currentTarget)),
+          onclick: (/** @type {Event} */ event) => showAddMenu(app, /** @type {Element} */ (event.currentTarget)),
         }),
     ),
     input,
@@ -198,19 +196,6 @@ function channelColumn(app, { filter, folded, whole }) {
     topicRowList.set(topicRows(store, route, whole.value.has(`topics/${streamId}`)));
   });
   return element;
-}
-
-/** @param {App} app @param {Element} opener */
-function addMenu(app, opener) {
-  const mayCreate = may(app.store, "can_create_public_channel_group") || may(app.store, "can_create_private_channel_group");
-  showMenu(
-    opener,
-    [
-      { label: t("Browse channels"), icon: "list", run: () => app.goFragment("channels/all") },
-      mayCreate && { label: t("Create a channel"), icon: "plus", run: () => app.goFragment("channels/new") },
-    ],
-    t("Add channels"),
-  );
 }
 
 /** @param {App} app @param {State} state @param {Event} event */

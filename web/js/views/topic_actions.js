@@ -242,3 +242,16 @@ export function showChannelMenu(app, streamId, opener, at) {
     at,
   );
 }
+
+/** @param {App} app @param {Element} opener */
+export function showAddMenu(app, opener) {
+  const mayCreate = may(app.store, "can_create_public_channel_group") || may(app.store, "can_create_private_channel_group");
+  showMenu(
+    opener,
+    [
+      { label: t("Browse channels"), icon: "list", run: () => app.goFragment("channels/all") },
+      mayCreate && { label: t("Create a channel"), icon: "plus", run: () => app.goFragment("channels/new") },
+    ],
+    t("Add channels"),
+  );
+}

@@ -15,8 +15,9 @@ import { mentionName, presenceOf, userOf } from "../store/users.js";
 import { live } from "./form_parts.js";
 import { later } from "./load_state.js";
 import { parseHtml } from "./message_content.js";
+import { closePopover } from "./open_popover.js";
 import { avatar, button, emojiElement, ownPath, presenceDot } from "./parts.js";
-import { closePopover, confirm, showDialog, showPopover } from "./popover.js";
+import { confirm, showDialog, showPopover } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").User} User */

@@ -8,12 +8,14 @@ import { h, icon } from "../lib/dom.js";
 import { keep, kept } from "../lib/storage.js";
 import { t } from "../lib/words.js";
 import { isVisible } from "../platform/lifecycle.js";
-import { showDialog } from "./popover.js";
+import { opensOnDemand } from "./loading.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
 /** How often the open conversation is asked for again, in milliseconds: visitors have no events. */
 const REFRESH = 60_000;
+
+const showDialog = opensOnDemand(async () => (await import("./popover.js")).showDialog);
 
 /** What a visitor may open above the page: help. */
 const OVERLAYS = ["keyboard-shortcuts", "message-formatting", "search-operators", "about-zulip"];
@@ -37,7 +39,7 @@ export const loginLink = (words, kind = "") =>
 /** Says that an account is needed. */
 export function askToLogIn() {
   if (document.querySelector("dialog[open].dialog--login")) return;
-  showDialog(
+  void showDialog(
     t("Log in"),
     () => [
       h("p", null, t("You are reading without an account. To write, to react and to see everything, log in.")),
