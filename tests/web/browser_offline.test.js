@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickButton, clickText, compose, enter, eventually, IS_FIREFOX, setUp, until, untilText } from "./harness.js";
+import { clickButton, clickText, compose, enter, eventually, intercept, IS_FIREFOX, setUp, until, untilText, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -207,5 +207,24 @@ describe("a built page", { skip }, () => {
     const names = (list) => [...new Set(list.filter((path) => /\.(js|css)$/.test(path)).map((path) => path.split("/").at(-1)))].toSorted();
     await eventually(async () => assert.ok(asked.some((path) => path.endsWith("/later.js"))));
     assert.deepEqual(names(asked).filter((name) => name !== "service_worker.js"), ["early.js", "later.js", "main.js", "styles.css"]);
+  });
+
+  it("asks again for what is on demand, if it could not be loaded, when the connection is back", { skip: IS_FIREFOX }, async () => {
+    const ada = await bench.open();
+    ada.expected.push(/ERR_FAILED/);
+    const asked = [];
+    await intercept(ada, (request) => {
+      const { pathname, search } = new URL(request.url());
+      if (!pathname.endsWith("/later.js")) return false;
+      asked.push(search);
+      if (search !== "") return false;
+      void request.abort();
+      return true;
+    });
+    const failed = new Promise((resolve) => ada.on("requestfailed", (request) => request.url().endsWith("/later.js") && resolve()));
+    await enter(ada, bench.server, "Ada");
+    await failed;
+    await wake(ada);
+    await eventually(() => assert.deepEqual(asked, ["", "?1"]));
   });
 });

@@ -95,8 +95,8 @@ async function start() {
     },
     onWake: () => void (session.store.isVisitor || reportPresence(true)),
   });
-  const atRest = [loadOnDemand, loadOverlays, ...(session.store.isVisitor ? [] : [followZone, keepPush])];
-  setTimeout(() => void Promise.all(atRest.map((run) => run())).catch(() => {}), REST);
+  const ofUsers = session.store.isVisitor ? [] : [followZone, keepPush];
+  setTimeout(() => [loadOnDemand, loadOverlays, showIcon, ...ofUsers].forEach(whenConnected), REST);
   if (session.store.isVisitor) return;
   startPresence();
   registerWorker(catalogueUrl(languageInUse()));
@@ -119,6 +119,23 @@ async function start() {
   async function showOffline() {
     const isShown = (await session.showCopy()) || session.store.generation.peek() > 0;
     if (!isShown) showUnreachable(root, () => session.queue.kick());
+  }
+
+  /** Runs what can wait; again when the connection is back, if it fails. @param {() => Promise<unknown>} run */
+  function whenConnected(run) {
+    /** @type {Promise<unknown> | null} */
+    let attempt = null;
+    effect(() => {
+      session.recoveries.value;
+      attempt ??= run().catch(() => {
+        attempt = null;
+      });
+    });
+  }
+
+  async function showIcon() {
+    const { startIcon } = await import("./views/page_icon.js");
+    startIcon(app);
   }
 
   async function followZone() {

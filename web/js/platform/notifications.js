@@ -1,5 +1,5 @@
 /**
- * Notifications of the desktop, sound, and the counts in title and icon.
+ * Notifications of the desktop.
  * @module
  */
 
@@ -87,88 +87,4 @@ export async function closeWhere(fits) {
   const worker = await navigator.serviceWorker?.getRegistration();
   const others = await inTurn(async () => worker?.getNotifications?.({}) ?? []);
   for (const one of others) if (one.tag && fits(one.tag)) one.close();
-}
-
-/** @type {AudioContext | null} */
-let audio = null;
-
-/** A short sound, made here: two tones. */
-export function playSound() {
-  try {
-    audio ??= new AudioContext();
-    const start = audio.currentTime;
-    for (const [index, frequency] of [660, 880].entries()) {
-      const [tone, volume] = [audio.createOscillator(), audio.createGain()];
-      tone.frequency.value = frequency;
-      volume.gain.setValueAtTime(0.12, start + index * 0.12);
-      volume.gain.exponentialRampToValueAtTime(0.001, start + index * 0.12 + 0.25);
-      tone.connect(volume).connect(audio.destination);
-      tone.start(start + index * 0.12);
-      tone.stop(start + index * 0.12 + 0.3);
-    }
-  } catch {
-    // No sound before the first input, and none on devices without.
-  }
-}
-
-/** @param {number} count @returns {string} */
-function short(count) {
-  for (const [size, unit] of /** @type {[number, string][]} */ ([
-    [1e12, "T"],
-    [1e9, "G"],
-    [1e6, "M"],
-    [1e3, "K"],
-  ])) {
-    if (count >= size) return `${Math.floor(count / size)}${unit}`;
-  }
-  return String(count);
-}
-
-/** What the icon says. */
-let drawn = "";
-
-/** Draws the count into the icon of the tab. @param {number} count @param {boolean} hasDirects @param {string} plain */
-export function setIcon(count, hasDirects, plain) {
-  const link = document.querySelector("link[rel=icon]");
-  const text = short(count);
-  const next = `${text} ${hasDirects} ${plain}`;
-  if (next === drawn || !(link instanceof HTMLLinkElement)) return;
-  drawn = next;
-  if (count === 0) {
-    link.href = plain;
-    return;
-  }
-  const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = 64;
-  const context = canvas.getContext("2d");
-  if (!context) return;
-  context.fillStyle = "#4f46e5";
-  context.beginPath();
-  context.roundRect(0, 0, 64, 64, 16);
-  context.fill();
-  context.fillStyle = "#fff";
-  context.font = `bold ${text.length > 2 ? 28 : 40}px system-ui, sans-serif`;
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  context.fillText(text, 32, 35);
-  if (hasDirects) {
-    context.fillStyle = "#f59e0b";
-    context.beginPath();
-    context.arc(54, 10, 10, 0, 7);
-    context.fill();
-  }
-  canvas.toBlob((blob) => {
-    if (!blob) return;
-    const before = link.href;
-    link.href = URL.createObjectURL(blob);
-    // The browser may still be loading it.
-    if (before.startsWith("blob:")) setTimeout(() => URL.revokeObjectURL(before), 10_000);
-  });
-}
-
-/** @param {number} count */
-export function setBadge(count) {
-  bridge()?.send_event?.("total_unread_count", count);
-  if (count > 0) void navigator.setAppBadge?.(count).catch(() => {});
-  else void navigator.clearAppBadge?.().catch(() => {});
 }

@@ -1,5 +1,5 @@
 /**
- * Alerts by the user's settings: title and icon of the page, notifications and sounds.
+ * Alerts by the user's settings: the title of the page, notifications and sounds.
  * @module
  */
 
@@ -7,13 +7,13 @@ import { effect } from "../lib/signal.js";
 import { throttle } from "../lib/timing.js";
 import { t } from "../lib/words.js";
 import { claim, hasFocus, isBrowserFocused, isVisible } from "../platform/lifecycle.js";
-import { bridge, closeWhere, playSound, setBadge, setIcon, show } from "../platform/notifications.js";
+import { bridge, closeWhere, show } from "../platform/notifications.js";
 import { conversationTerms } from "../selectors/narrow.js";
 import { namesOf } from "../selectors/sidebar_items.js";
 import { titleCount, topicName } from "../selectors/title.js";
 import { channelOf, FOLLOWED, isTopicMuted, MUTED, policyOf } from "../store/channels.js";
 import { conversationKey, recipientIds } from "../store/conversations.js";
-import { unreadCount, unreadCounts } from "../store/unread.js";
+import { unreadCount } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { textOf } from "./message_content.js";
 import { ownPath } from "./parts.js";
@@ -21,10 +21,8 @@ import { ownPath } from "./parts.js";
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Message} Message */
 
-/** How often the title is set, and the icon drawn, at most, in milliseconds: in a busy organization the count changes with
- * each message. */
+/** How often the title is set, at most, in milliseconds: in a busy organization the count changes with each message. */
 const TITLE_INTERVAL = 500;
-const ICON_INTERVAL = 2000;
 
 /** How often notifications of what is read are looked for, at most, in milliseconds. */
 const CLOSE_INTERVAL = 1000;
@@ -73,7 +71,7 @@ export function startAlerts(app) {
     const isFocused = document.hasFocus() && !document.hidden;
     // The tab with the focus notifies, or else the first one: several may have the message.
     if (!isFocused && (isBrowserFocused() || !(await claim(`message/${message.id}`)))) return;
-    if (sounds) playSound();
+    if (sounds) void import("../platform/sound.js").then(({ playSound }) => playSound()).catch(() => {});
     if (!shows || isFocused) return;
     const count = (notified.get(key) ?? 0) + 1;
     notified.set(key, count);
@@ -118,30 +116,15 @@ export function startAlerts(app) {
     closeRead();
   });
 
-  const showIcon = throttle(() => {
-    const plain = ownPath(store.state.realm_icon_url ?? "/static/images/organization.png");
-    const counts = { count: titleCount(store), hasDirects: unreadCounts(store).directs > 0 };
-    setIcon(counts.count, counts.hasDirects, plain);
-    setBadge(counts.count);
-  }, ICON_INTERVAL);
   let title = "";
   const showTitle = throttle(() => {
     document.title = title;
   }, TITLE_INTERVAL);
-  let shown = "";
   effect(() => {
-    store.on("unread");
-    store.on("settings");
-    store.on("realm");
-    store.on("channels");
-    store.on("users");
+    for (const area of /** @type {const} */ (["unread", "settings", "realm", "channels", "users"])) store.on(area);
     const count = titleCount(store);
     title = `${count > 0 ? `(${count}) ` : ""}${app.viewName(app.route.value)} - ${store.state.realm_name} - teamchat`;
     showTitle();
-    const now = `${count} ${unreadCounts(store).directs > 0} ${store.state.realm_icon_url}`;
-    if (now === shown) return;
-    shown = now;
-    showIcon();
   });
 
   effect(() => {
