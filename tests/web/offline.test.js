@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createOffline } from "../../web/js/store/offline.js";
+import { createOfflineCopy } from "../../web/js/store/offline_copy.js";
 import { createStore } from "../../web/js/store/store.js";
 
 /** A database in memory. */
@@ -31,7 +32,7 @@ function memory() {
 function start({ database = memory(), session = "one" } = {}) {
   const store = createStore();
   const at = { now: 1, session };
-  const offline = createOffline(store, { database: { ...database, writeTable: (...args) => database.writeTable(...args) }, token: () => at.session, now: () => at.now++ });
+  const offline = createOffline(store, { database: { ...database, writeTable: (...args) => database.writeTable(...args) }, session, token: () => at.session, now: () => at.now++ });
   let id = 0;
   const run = (channel, contents, { isWhole = true } = {}) => {
     store.channels.set(channel, { stream_id: channel });
@@ -153,4 +154,15 @@ it("is given up where there is no room, and never made of a copy", async () => {
   run(3, ["three"]);
   await offline.save();
   assert.deepEqual(kept(), []);
+});
+
+it("is empty, and no error, where there is no database", async () => {
+  const store = createStore();
+  const copy = createOfflineCopy(store, () => "one");
+  await copy.erase();
+  copy.remember({});
+  copy.forget([1]);
+  await copy.save();
+  assert.equal(await copy.load(), null);
+  await copy.erase();
 });

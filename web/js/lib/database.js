@@ -4,7 +4,8 @@
  * @module
  */
 
-const NAME = "teamchat";
+import { DATABASE } from "./storage.js";
+
 const TABLES = ["state", "runs"];
 
 /** @typedef {"state" | "runs"} Table */
@@ -21,7 +22,7 @@ const done = (request) =>
 
 function open() {
   opened ??= new Promise((resolve, reject) => {
-    const request = indexedDB.open(NAME, 1);
+    const request = indexedDB.open(DATABASE, 1);
     request.onupgradeneeded = () => {
       for (const table of TABLES) request.result.createObjectStore(table);
     };
@@ -85,7 +86,7 @@ export async function eraseDatabase() {
   database?.close();
   opened = null;
   try {
-    await done(indexedDB.deleteDatabase(NAME));
+    await done(indexedDB.deleteDatabase(DATABASE));
   } catch {
     // Where there is no database, there is nothing to delete.
   }

@@ -3,6 +3,9 @@
  * @module
  */
 
+/** The name of the database of the page, beside these texts. */
+export const DATABASE = "teamchat";
+
 /** What the browser did not take. Null stands for what is deleted. @type {Map<string, string | null>} */
 const inMemory = new Map();
 

@@ -16,9 +16,9 @@ const MAX_MESSAGES = 60;
 const MAX_CHARACTERS = 2_000_000;
 
 /** @param {import("./store.js").Store} store
- * @param {{ database: Database, token: () => string, now: () => number }} how `token`: that of the session, empty without one. */
-export function createOffline(store, { database, token, now }) {
-  const session = token();
+ * @param {{ database: Database, session: string, token: () => string, now: () => number }} how `session`: its token, empty without one;
+ *   `token`: that of the session that the browser has by now. */
+export function createOffline(store, { database, session, token, now }) {
   /** The state as it came, until it is written. @type {State | null} */
   let fresh = null;
   /** Versions of the runs that are written. @type {Map<string, number>} */

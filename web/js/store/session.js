@@ -6,7 +6,6 @@
 import { ApiError, csrfToken } from "../api/client.js";
 import * as api from "../api/endpoints.js";
 import { createEventQueue } from "../api/event_queue.js";
-import * as database from "../lib/database.js";
 import { signal } from "../lib/signal.js";
 import { keep, kept, names, whenKeptElsewhere } from "../lib/storage.js";
 import { t } from "../lib/words.js";
@@ -16,7 +15,7 @@ import { createDrafts, moving } from "./drafts.js";
 import { applyEvents } from "./events.js";
 import { createFetching, createReplies, createSubscriberLists, createTopicLists } from "./fetching.js";
 import { createNotices } from "./notices.js";
-import { createOffline } from "./offline.js";
+import { createOfflineCopy } from "./offline_copy.js";
 import { createOutbox } from "./outbox.js";
 import { createReading } from "./reading.js";
 import { createStore, reset } from "./store.js";
@@ -44,7 +43,7 @@ export function createSession({ matches, requestTerms, tabs }) {
   /** Counts how often the connection came back, for what failed meanwhile. */
   const recoveries = signal(0);
   let isStarted = false;
-  const offline = createOffline(store, { database, token: csrfToken, now: Date.now });
+  const offline = createOfflineCopy(store, csrfToken);
   const replies = createReplies(store);
   const fetching = createFetching(store, replies, { getMessages: api.getMessages, getMessage: api.getMessage, requestTerms, matches });
   const topicLists = createTopicLists(store, replies, api.channelTopics);
