@@ -8,14 +8,16 @@ import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { isComposing } from "../platform/keyboard.js";
-import { messageAt } from "../selectors/dates.js";
 import { requestTerms } from "../selectors/narrow.js";
 import { parseSearch, searchProblem, searchText, splitDate, splitSearch, takeTerms, termLabel } from "../selectors/search_terms.js";
 import { choiceText, createChoices } from "./choices.js";
+import { onDemand } from "./loading.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Term} Term */
 /** @typedef {import("../selectors/search_suggestions.js").Suggestion} Suggestion */
+
+const messageAt = onDemand(async () => (await import("../selectors/message_at.js")).messageAt);
 
 /** Goes to the messages of a search; to those of a day, if it names one. @param {App} app @param {Term[]} terms */
 export async function runSearch(app, terms) {
@@ -25,7 +27,7 @@ export async function runSearch(app, terms) {
   const load = (/** @type {import("../api/client.js").Params} */ params) =>
     getMessages({ narrow: requestTerms(narrow), ...params }).then(({ messages }) => messages);
   const id = await app.session.attempt(messageAt(load, seconds, isBefore).then((found) => ({ found })));
-  if (!id) return;
+  if (id?.found === undefined) return;
   if (id.found === null)
     return app.session.tell(isBefore ? t("There are no messages before that day.") : t("There are no messages on or after that day."));
   app.goNarrow([...narrow, { operator: "near", operand: id.found }]);
