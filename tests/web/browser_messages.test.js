@@ -199,6 +199,27 @@ describe("later", () => {
     await untilText(ada, "dialog .row", "promise");
   });
 
+  it("a double click does it once, as in forms", async () => {
+    const { id } = await bench.server.send("Bob", "general", "twice", "Do not remind me twice");
+    const ada = await as("Ada", await at("general", "twice"));
+    const asked = [];
+    ada.on("request", (request) => request.method() === "POST" && /\/(reminders|multiuse)$/.test(request.url()) && asked.push(request.url().split("/").at(-1)));
+    await pressOn(ada, `[data-id="${id}"]`, "i");
+    await clickText(ada, "[role=menuitem]", "Remind me");
+    await onElements(ada, "dialog .choices button", ([first]) => {
+      first.click();
+      first.click();
+    });
+    await untilToast(ada, "You will be reminded");
+    await go(ada, "#invite");
+    await onElement(ada, "dialog form", (form) => {
+      form.requestSubmit();
+      form.requestSubmit();
+    });
+    await ada.waitForSelector("dialog [aria-label='Invitation link']");
+    assert.deepEqual(asked, ["reminders", "multiuse"]);
+  });
+
   it("a message leaves the box also if its topic is renamed during the request", async () => {
     const { id } = await bench.server.send("Bob", "general", "working title", "What shall it be?");
     const ada = await bench.open();

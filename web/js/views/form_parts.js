@@ -7,7 +7,7 @@ import { fill, h, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { isComposing } from "../platform/keyboard.js";
-import { keepFocus } from "./parts.js";
+import { keepFocus, onceAtATime } from "./parts.js";
 
 /** @typedef {import("../lib/dom.js").Child} Child */
 
@@ -42,9 +42,10 @@ export const lineForm = (run, ...children) => formOf("inline", run, children);
 
 /** @param {string} name @param {() => unknown} run @param {Child[]} children */
 function formOf(name, run, children) {
+  const submit = onceAtATime(run);
   const onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    void run();
+    void submit();
   };
   return h("form", { class: name, onsubmit }, children);
 }

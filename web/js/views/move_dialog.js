@@ -6,7 +6,7 @@
 import { updateMessage } from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
-import { checkbox, field } from "./form_parts.js";
+import { checkbox, field, form } from "./form_parts.js";
 import { select } from "./parts.js";
 import { channelChooser, pickerField, topicChooser } from "./pickers.js";
 import { showDialog } from "./popover.js";
@@ -36,28 +36,22 @@ export function showMove(app, message, mode = "change_later") {
   let notifiesOld = false;
   let notifiesNew = true;
   showDialog(t("Move messages"), (close) => [
-    h(
-      "form",
-      {
-        class: "form",
-        onsubmit: async (/** @type {Event} */ event) => {
-          event.preventDefault();
-          const isOtherChannel = channel.id() !== own;
-          const name = topic.value().trim();
-          const done = await session.attempt(
-            updateMessage(message.id, {
-              ...(name !== message.subject || !isOtherChannel ? { topic: name } : {}),
-              ...(isOtherChannel ? { stream_id: channel.id() } : {}),
-              propagate_mode: scope.value,
-              send_notification_to_old_thread: notifiesOld,
-              send_notification_to_new_thread: notifiesNew,
-            }),
-          );
-          if (done) {
-            close();
-            session.tell(t("The messages have been moved."));
-          }
-        },
+    form(
+      async () => {
+        const isOtherChannel = channel.id() !== own;
+        const name = topic.value().trim();
+        const done = await session.attempt(
+          updateMessage(message.id, {
+            ...(name !== message.subject || !isOtherChannel ? { topic: name } : {}),
+            ...(isOtherChannel ? { stream_id: channel.id() } : {}),
+            propagate_mode: scope.value,
+            send_notification_to_old_thread: notifiesOld,
+            send_notification_to_new_thread: notifiesNew,
+          }),
+        );
+        if (!done) return;
+        close();
+        session.tell(t("The messages have been moved."));
       },
       pickerField(t("Channel"), channel),
       pickerField(t("Topic"), topic),

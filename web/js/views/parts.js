@@ -81,9 +81,26 @@ export function select(options, value, onchange, { disabled = false, label } = {
   return element;
 }
 
+/** An action that does nothing while it is still running, as after a double click.
+ * @template {unknown[]} A @param {(...args: A) => unknown} run @returns {(...args: A) => Promise<void>} */
+export function onceAtATime(run) {
+  let isRunning = false;
+  return async (...args) => {
+    if (isRunning) return;
+    isRunning = true;
+    try {
+      await run(...args);
+    } finally {
+      isRunning = false;
+    }
+  };
+}
+
 /** A button. @param {Child} label @param {() => unknown} run @param {"" | "primary" | "danger" | "small"} [kind] @param {import("../lib/dom.js").Props} [props] */
-export const button = (label, run, kind = "", props = {}) =>
-  h("button", { type: "button", class: kind ? `button button--${kind}` : "button", onclick: () => void run(), ...props }, label);
+export function button(label, run, kind = "", props = {}) {
+  const onclick = onceAtATime(() => run());
+  return h("button", { type: "button", class: kind ? `button button--${kind}` : "button", onclick, ...props }, label);
+}
 
 /** Runs `draw`, which replaces elements of `host`, and gives the focus to what is in the place of the element that had it.
  * @param {HTMLElement} host @param {() => void} draw */

@@ -8,7 +8,7 @@ import { h, iconButton } from "../lib/dom.js";
 import { fullTime, localInputValue } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { actionRow, field, form, live, rows, submitButton } from "./form_parts.js";
-import { button } from "./parts.js";
+import { button, onceAtATime } from "./parts.js";
 import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -34,9 +34,9 @@ export function commonTimes() {
 export function chooseTime(app, title, choose, more) {
   const is24 = Boolean(app.store.setting("twenty_four_hour_time"));
   showDialog(title, (close) => {
-    const done = async (/** @type {Date} */ time) => {
+    const done = onceAtATime(async (/** @type {Date} */ time) => {
       if ((await choose(Math.floor(time.getTime() / 1000))) !== undefined) close();
-    };
+    });
     const input = h("input", {
       type: "datetime-local",
       value: localInputValue(new Date(Date.now() + 3_600_000)),
