@@ -494,6 +494,18 @@ describe("a dialog that is still loading", () => {
     assert.equal(await countOf(ada, "dialog[open]"), 1, "no other overlay has opened");
   });
 
+  it("leaves no trace in the URL if it cannot be loaded, so that its link asks again", { skip: IS_FIREFOX }, async () => {
+    const { ada, held } = await openHolding(/\/(invite|later)\.js$/);
+    ada.expected.push(/ERR_FAILED/);
+    await ada.waitForSelector(".inbox__list");
+    await go(ada, "#recent");
+    await go(ada, "#invite");
+    await eventually(() => assert.equal(held.length, 1));
+    await held[0].abort();
+    await untilToast(ada, "This could not be loaded.");
+    await until(ada, () => location.hash === "#recent");
+  });
+
   it("has them also where the command was given in a field, which gets the focus back", { skip: IS_FIREFOX }, async () => {
     const { ada, held } = await openHolding(/\/(search|later)\.js$/);
     await go(ada, await at("general", "palette"));

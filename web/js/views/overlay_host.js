@@ -6,7 +6,7 @@
 import { computed, effect, signal, untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { holdKeys } from "../platform/keyboard.js";
-import { fragment, go, isOverlay } from "../platform/router.js";
+import { fragment, go, isOverlay, leaveOverlay } from "../platform/router.js";
 import { showOverlay } from "./overlays.js";
 import { askToLogIn, isOverlayForVisitors } from "./visitor.js";
 
@@ -64,6 +64,8 @@ export function followOverlays(app, below) {
       overlay = (await holdKeys(showOverlay(app, current, () => fragment.peek() === current))) ?? overlay;
     } catch {
       app.session.tell(t("This could not be loaded. Please load the page again."), true);
+      // The same link asks again.
+      if (fragment.peek() === current) leaveOverlay();
     }
   }
 
