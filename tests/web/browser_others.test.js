@@ -448,6 +448,20 @@ describe("a list that is open", () => {
     await untilEqual(bob, "dialog textarea", (area) => area.value, "Last words");
   });
 
+  it("goes on if the logout fails", async () => {
+    const where = await at("design", "leaving");
+    await bench.server.send("Bob", "design", "leaving", "Goodbye");
+    const ada = await as("Ada", where);
+    ada.expected.push(/503/);
+    await untilText(ada, ".message-row", "Goodbye");
+    await intercept(ada, (request) => request.url().endsWith("/accounts/logout/") && [503, { result: "error", msg: "Busy" }]);
+    await clickButton(ada, "Your menu");
+    await clickText(ada, "[role=menuitem]", "Log out");
+    await untilToast(ada, "Busy");
+    await bench.server.send("Bob", "design", "leaving", "Still there?");
+    await untilText(ada, ".message-row", "Still there?");
+  });
+
   it("follows uploads, keys and the audit log", async () => {
     const { email, api_key } = bench.server.accounts.Ada;
     const ada = await as("Ada", "#settings/uploaded-files");

@@ -138,11 +138,13 @@ export function createEventQueue({ onState, onEvents, onRecovered }) {
       poll?.abort();
       wakeUp();
     },
-    /** Deletes the queue on the server. */
+    /** Deletes the queue on the server. The next start registers another one. */
     async close() {
       isRunning = false;
       poll?.abort();
-      if (queueId) await deleteQueue(queueId).catch(() => {});
+      const id = queueId;
+      queueId = null;
+      if (id) await deleteQueue(id).catch(() => {});
     },
   };
 }

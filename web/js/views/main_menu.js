@@ -79,11 +79,12 @@ export function showMainMenu(app, opener) {
 
 /** Logs out. @param {App} app */
 export async function leave(app) {
+  const { endPush } = await import("./push.js");
   app.composer.save(true);
   await app.session.queue.close();
-  const { endPush } = await import("./push.js");
   await endPush(app);
-  if (!(await app.session.attempt(logOut()))) return;
+  // The page goes on if that fails.
+  if (!(await app.session.attempt(logOut()))) return app.session.queue.start();
   await app.session.offline.erase();
   location.assign("/");
 }
