@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, focusOn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
+import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, focusOn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilStable, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -350,6 +350,32 @@ describe("messages", () => {
     await press(ada, "Alt+p");
     await press(ada, "Control+Enter");
     await ada.waitForSelector(".message-row .content strong");
+  });
+});
+
+describe("a preview", () => {
+  it("is that of the latest text, also if an earlier reply comes later", async () => {
+    const ada = await bench.open();
+    const held = [];
+    await intercept(ada, (request) => {
+      const isHeld = held.length === 0 && request.url().endsWith("/json/messages/render");
+      if (isHeld) held.push(request);
+      return isHeld;
+    });
+    await enter(ada, bench.server, "Ada");
+    await go(ada, await at("general", "previews"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await typeInto(ada, ".composer .editor__text", "first");
+    await press(ada, "Alt+p");
+    await eventually(() => assert.equal(held.length, 1));
+    await click(ada, ".composer button[aria-label=Preview]");
+    await typeInto(ada, ".composer .editor__text", " and second");
+    await press(ada, "Alt+p");
+    await untilText(ada, ".editor__preview", "first and second");
+    const answered = ada.waitForResponse((response) => response.url().endsWith("/json/messages/render"));
+    await held[0].continue();
+    await (await answered).text();
+    assert.equal(await untilStable(ada, ".editor__preview", (preview) => preview.textContent), "first and second");
   });
 });
 

@@ -138,8 +138,12 @@ export function createEditor(app, options) {
 /** The message as it will be seen, in place of the box. @param {App} app @param {HTMLTextAreaElement} textarea @param {HTMLElement} button @param {() => void} send */
 function createPreview(app, textarea, button, send) {
   const element = h("div", { class: "editor__preview", hidden: true, tabindex: "0", role: "region", "aria-label": t("Preview") });
+  /** Only the latest request counts. */
+  let requests = 0;
 
   async function toggle() {
+    requests += 1;
+    const own = requests;
     const isShown = element.hidden;
     button.setAttribute("aria-pressed", String(isShown));
     element.hidden = !isShown;
@@ -147,6 +151,7 @@ function createPreview(app, textarea, button, send) {
     if (!isShown) return textarea.focus();
     fill(element, h("p", { class: "muted" }, t("Rendering…")));
     const reply = textarea.value.trim() ? await app.session.attempt(renderMessage(textarea.value)) : null;
+    if (own !== requests) return;
     fill(element, reply ? contentElement(app, reply.rendered, null) : h("p", { class: "muted" }, t("Nothing to preview.")));
     element.focus();
   }
