@@ -105,6 +105,16 @@ describe("a key", () => {
     await untilFocus(ada, ".header [aria-label=Follow]");
   });
 
+  it("pressed on a reaction leaves the focus there", async () => {
+    const { id } = await bench.server.send("Bob", "general", "cheers", "Well done");
+    await bench.server.call("Bob", "POST", `/messages/${id}/reactions`, { emoji_name: "tada" });
+    const ada = await as("Ada", await at("general", "cheers"));
+    await pressOn(ada, `[data-id="${id}"] .reaction`, "Enter");
+    await untilFocus(ada, ".reaction[aria-pressed=true]");
+    await ada.keyboard.press("Enter");
+    await untilFocus(ada, ".reaction[aria-pressed=false]");
+  });
+
   it("quotes what is selected of a message, or else all of it", async () => {
     const { id } = await bench.server.send("Bob", "general", "part", "The **whole** story\n\nand its end");
     const ada = await as("Ada", await at("general", "part"));

@@ -136,12 +136,12 @@ export function errorRow(id, isUnread) {
   );
 }
 
-/** Controls of widgets that stand for themselves when a row is drawn again. */
-const WIDGET_CONTROLS = [".widget__add input", ".widget__list :is(button, input)"];
+/** Controls that stand for themselves when a row is drawn again. */
+const CONTROLS = [".widget__add input", ".widget__list :is(button, input)", ".reaction"];
 
 /** The control of a row that is drawn again which stands for the one that has the focus. @param {HTMLElement} old @param {HTMLElement} next */
 function focusedControl(old, next) {
-  for (const selector of WIDGET_CONTROLS) {
+  for (const selector of CONTROLS) {
     const at = /** @type {(Element | null)[]} */ ([...old.querySelectorAll(selector)]).indexOf(document.activeElement);
     if (at >= 0) return /** @type {HTMLElement | undefined} */ ([...next.querySelectorAll(selector)][at]);
   }

@@ -22,12 +22,16 @@ export function subscriptionNotice(app, streamId) {
   const { store } = app;
   const element = h("div", { class: "timeline__notice", role: "status", hidden: true });
   let wasSubscribed = store.channels.get(streamId)?.subscribed === true;
+  let shown = "";
   effect(() => {
     store.on("channels");
     const channel = store.channels.get(streamId);
     element.hidden = channel ? channel.subscribed || channel.is_archived : !wasSubscribed;
     wasSubscribed ||= channel?.subscribed === true;
-    if (element.hidden) return;
+    const what = channel ? (wasSubscribed ? "left" : "outside") : "lost";
+    // Its button stays, with the focus and a click under way.
+    if (element.hidden || what === shown) return;
+    shown = what;
     if (!channel) return fill(element, t("You are no longer in this channel, and cannot see what is written there."));
     fill(
       element,
