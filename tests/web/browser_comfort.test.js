@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, choose, clickButton, clickText, clickToast, enter, eventually, focusOn, hoverOver, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast } from "./harness.js";
+import { axeViolations, choose, clickButton, clickText, clickToast, enter, eventually, focusOn, hoverOver, intercept, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast } from "./harness.js";
 
 const bench = setUp({ args: ["--max-file-upload-size-mib", "1"] });
 const { as, at, go } = bench;
@@ -44,6 +44,30 @@ describe("a search for a day", () => {
     await ada.keyboard.type("before:today");
     await ada.keyboard.press("Enter");
     await untilToast(ada, "There are no messages before that day");
+  });
+});
+
+describe("a search for a day that takes long", () => {
+  it("does not lead away from where one has gone meanwhile", async () => {
+    await bench.server.send("Bob", "general", "paint", "Primer");
+    const ada = await bench.open();
+    const held = [];
+    await intercept(ada, (request) => {
+      const isHeld = new URL(request.url()).searchParams.get("anchor") === "oldest";
+      if (isHeld) held.push(request);
+      return isHeld;
+    });
+    await enter(ada, bench.server, "Ada");
+    await typeInto(ada, ".search input", "date:today ");
+    await untilText(ada, ".search .pill", "date: today");
+    await ada.keyboard.press("Enter");
+    await eventually(() => assert.equal(held.length, 1));
+    await go(ada, "#recent");
+    const last = ada.waitForResponse((response) => new URL(response.url()).searchParams.get("num_before") === "1");
+    await held[0].continue();
+    await (await last).text();
+    await untilStable(ada, ".header h1", (title) => title.textContent);
+    assert.equal(await ada.evaluate(() => location.hash), "#recent");
   });
 });
 

@@ -26,8 +26,10 @@ export async function runSearch(app, terms) {
   const narrow = others.length > 0 ? others : [{ operator: "in", operand: "home" }];
   const load = (/** @type {import("../api/client.js").Params} */ params) =>
     getMessages({ narrow: requestTerms(narrow), ...params }).then(({ messages }) => messages);
+  const from = app.currentFragment();
   const id = await app.session.attempt(messageAt(load, seconds, isBefore).then((found) => ({ found })));
-  if (id?.found === undefined) return;
+  // The user may have gone elsewhere.
+  if (id?.found === undefined || app.currentFragment() !== from) return;
   if (id.found === null)
     return app.session.tell(isBefore ? t("There are no messages before that day.") : t("There are no messages on or after that day."));
   app.goNarrow([...narrow, { operator: "near", operand: id.found }]);
