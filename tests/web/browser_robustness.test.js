@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, clickText, enter, eventually, onElement, onElements, pressOn, setUp, until, untilEqual, untilText } from "./harness.js";
+import { axeViolations, click, clickText, countOf, enter, eventually, onElement, onElements, pressOn, setUp, until, untilEqual, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -162,5 +162,26 @@ describe("a row that cannot be shown", () => {
     await until(ada, (id) => !document.querySelector(`[data-id="${id}"]`), ids[1]);
     await eventually(() => assert.ok(logged() >= 3));
     ada.problems.splice(0, ada.problems.length, ...ada.problems.filter((text) => !isLogged.test(text)));
+  });
+});
+
+describe("a view that is left open", () => {
+  it("has few rows, also where many messages arrive below what is read", async () => {
+    await bench.server.person("Nora");
+    await bench.server.channel("watch", ["Bob", "Nora"]);
+    const send = async (first, last) => {
+      for (let number = first; number < last; number++) await bench.server.send("Bob", "watch", "night", `Line ${number}`);
+    };
+    const { id } = await bench.server.send("Bob", "watch", "night", "Line 0");
+    await send(1, 100);
+    const nora = await as("Nora", await at("watch", "night"));
+    await untilText(nora, ".message-row", "Line 99");
+    await onElement(nora, ".timeline__scroller", (scroller) => { scroller.scrollTop = 0; });
+    await send(100, 550);
+    await until(nora, (count) => Number(/^\((\d+)\)/.exec(document.title)?.[1]) >= count, 450);
+    assert.ok((await countOf(nora, ".message-row")) <= 400);
+    await untilEqual(nora, `[data-id="${id}"]`, (row) => row.getBoundingClientRect().bottom > 0 && row.getBoundingClientRect().top < innerHeight, true);
+    await click(nora, ".timeline__jump");
+    await untilText(nora, ".message-row", "Line 549");
   });
 });

@@ -781,6 +781,35 @@ describe("fetching", () => {
   });
 });
 
+describe("a page that is open for days", () => {
+  const arrive = (store, shown, first, last) => {
+    const context = { matches: (range) => range === shown };
+    for (let id = first; id <= last; id++) applyEvents(store, [{ type: "message", message: inTopic(id, 10, "news"), flags: ["read"] }], context);
+  };
+
+  it("cuts runs that grow, at the old end", () => {
+    const store = storeWith();
+    const range = Object.assign(store.messages.range("feed", []), { isLoaded: true, hasOldest: true, hasNewest: true });
+    arrive(store, range, 1, 6000);
+    assert.deepEqual([range.ids.length, range.isLong(), range.hasOldest], [6000, true, true]);
+    arrive(store, range, 6001, 6001);
+    assert.deepEqual([range.ids.length, range.ids.at(-1), range.isLong(), range.hasOldest, range.hasNewest], [1500, 6001, false, false, true]);
+    // One that is read in the middle is cut around that place.
+    arrive(store, range, 6002, 9000);
+    range.trimAround(5000);
+    assert.deepEqual([range.ids[0], range.ids.length, range.hasNewest], [4502, 1500, false]);
+  });
+
+  it("forgets messages that no run has", () => {
+    const store = storeWith();
+    const range = Object.assign(store.messages.range("topic", []), { isLoaded: true, hasOldest: true, hasNewest: true });
+    arrive(store, range, 1, 100);
+    arrive(store, null, 101, 30_000);
+    assert.ok(store.messages.byId.size <= 8000, `${store.messages.byId.size} messages`);
+    assert.ok(range.ids.every((id) => store.messages.byId.has(id)));
+  });
+});
+
 describe("reading", () => {
   it("marks here at once, and on the server in one request, again if that breaks", async () => {
     const store = storeWith({ unread_msgs: { streams: [{ stream_id: 10, topic: "a", unread_message_ids: [1, 2] }], pms: [], huddles: [], mentions: [] } });

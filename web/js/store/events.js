@@ -28,6 +28,7 @@ export function applyEvents(store, events, context) {
     const reduce = messageReducers[event.type] ?? channelReducers[event.type] ?? stateReducers[event.type];
     reduce?.(store, event, context);
   });
+  store.messages.tidy();
 }
 
 /** @type {Record<string, (store: Store, event: Event) => void>} */
@@ -161,7 +162,7 @@ const messageReducers = {
         range.bump();
         continue;
       }
-      range.ids.push(message.id);
+      range.push(message.id);
       range.bump();
     }
     if (!event.flags.includes("read")) addUnread(store, key, message, event.flags);

@@ -11,6 +11,9 @@ import { signal } from "../lib/signal.js";
 const MAX_RANGES = 40;
 const MAX_IDS = 1500;
 
+/** How many messages there are at least before those without a run are looked for. */
+const MANY = 8000;
+
 /** A run of messages of a narrow, ascending. */
 export class Range {
   /** @param {string} key @param {import("../../types/api.js").Term[]} terms */
@@ -39,6 +42,17 @@ export class Range {
   spans(id) {
     const isAfterStart = this.hasOldest || id >= this.ids[0];
     return this.isLoaded && isAfterStart && (this.hasNewest || id <= Number(this.ids.at(-1)));
+  }
+
+  /** Whether so much has arrived that what is far from the reader should go. */
+  isLong() {
+    return this.ids.length > 2 * MAX_IDS;
+  }
+
+  /** Adds the id of a message that arrives. A run that grows on is not the one that is read. @param {number} id */
+  push(id) {
+    this.ids.push(id);
+    if (this.ids.length > 4 * MAX_IDS) this.trimAround(id);
   }
 
   /** Adds ids that continue the run at either end. @param {number[]} ids */
@@ -80,11 +94,16 @@ export function createMessages() {
   /** The least recently used first. @type {Map<string, Range>} */
   const ranges = new Map();
 
-  /** Drops messages that no range refers to. */
-  function sweep() {
+  /** How many messages there may be until those without a run are dropped. */
+  let limit = MANY;
+
+  /** Drops messages that no range refers to, once there are many. */
+  function tidy() {
+    if (byId.size <= limit) return;
     const used = new Set();
     for (const range of ranges.values()) for (const id of range.ids) used.add(id);
     for (const id of byId.keys()) if (!used.has(id)) byId.delete(id);
+    limit = Math.max(MANY, 2 * byId.size);
   }
 
   return {
@@ -100,7 +119,7 @@ export function createMessages() {
         if (ranges.size <= MAX_RANGES) break;
         ranges.delete(old);
       }
-      if (byId.size > MAX_RANGES * 200) sweep();
+      tidy();
       return found;
     },
 
@@ -149,6 +168,6 @@ export function createMessages() {
       }
     },
 
-    sweep,
+    tidy,
   };
 }

@@ -99,9 +99,19 @@ export function createTimeline(app, terms) {
   const following = createFollowing(app, { terms, kind, range, isOpen: () => element.isConnected });
   const load = createLoad(session, open);
 
+  /** Drops what is far from what is read: in a view that is open for days, many messages arrive. */
+  function shorten() {
+    if (!window.isLong() && !range.isLong()) return;
+    const top = anchor.isAtEnd() && window.hasNewest() ? undefined : selection.visibleRows()[0]?.dataset.id;
+    const id = top === undefined ? (range.ids.at(-1) ?? 0) : Number(top);
+    if (top === undefined) window.toNewest();
+    else window.around(id);
+    range.trimAround(id);
+  }
+
   function render() {
     if (following.all()) return;
-    if (window.isLong() && anchor.isAtEnd()) window.toNewest();
+    shorten();
     const rows = timelineRows(store, window.ids(), model);
     const outgoing = window.hasNewest() ? outgoingTo(app, model.destination) : [];
     anchor.setFollows(window.hasNewest());
