@@ -23,6 +23,29 @@ async function holding(name, milliseconds) {
   return page;
 }
 
+describe("a page that is open at midnight", () => {
+  it("says that the messages of the day before are those of yesterday", async () => {
+    await bench.server.send("Bob", "general", "late", "Good night");
+    const ada = await bench.open();
+    await ada.evaluateOnNewDocument(() => {
+      const Real = Date;
+      window.ahead = 0;
+      window.Date = class extends Real {
+        static now = () => Real.now() + window.ahead;
+
+        constructor(...args) {
+          super(...(args.length > 0 ? args : [window.Date.now()]));
+        }
+      };
+    });
+    await enter(ada, bench.server, "Ada");
+    await go(ada, await at("general", "late"));
+    await untilText(ada, ".message-row__day", "Today");
+    await ada.evaluate(() => { window.ahead = 86_400_000; });
+    await untilText(ada, ".message-row__day", "Yesterday");
+  });
+});
+
 describe("a search for a day", () => {
   it("leads to where it begins, in the channel that is searched", async () => {
     for (let count = 0; count < 60; count++) await bench.server.send("Bob", count % 2 ? "design" : "general", "paint", `Coat ${count}`);

@@ -22,6 +22,9 @@ const IDLE_AFTER = 5 * 60_000;
 export const isVisible = signal(!document.hidden);
 export const hasFocus = signal(document.hasFocus());
 
+/** The day, for texts such as “Today”. */
+export const today = signal(new Date().toDateString());
+
 let lastInput = Date.now();
 let hadInput = true;
 
@@ -146,6 +149,7 @@ export function watchLifecycle(queue, { onHide, onWake } = {}) {
   setInterval(() => {
     const late = Date.now() - ticked > SLEPT;
     ticked = Date.now();
+    today.value = new Date().toDateString();
     noteFocus();
     if (late && !document.hidden) pollNow();
   }, TICK);

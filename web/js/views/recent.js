@@ -10,6 +10,7 @@ import { asList, parseJson } from "../lib/parse.js";
 import { effect, signal } from "../lib/signal.js";
 import { keep, kept } from "../lib/storage.js";
 import { t } from "../lib/words.js";
+import { today } from "../platform/lifecycle.js";
 import { recentRows } from "../selectors/overview_rows.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
@@ -64,6 +65,7 @@ export function createRecent(app) {
       effect(() => {
         const { range } = messages;
         range.version.value;
+        today.value;
         for (const area of /** @type {const} */ (["unread", "userTopics", "channels"])) store.on(area);
         const rows = recentRows(store, range.ids, { filter: text.value, only: only.value }, memo);
         list.set(rows);

@@ -7,7 +7,7 @@ import { fill, h, icon } from "../lib/dom.js";
 import { effect, onEnd, untracked } from "../lib/signal.js";
 import { nextTask } from "../lib/timing.js";
 import { t } from "../lib/words.js";
-import { hasFocus, isVisible } from "../platform/lifecycle.js";
+import { hasFocus, isVisible, today } from "../platform/lifecycle.js";
 import { channelOfRoute, conversationOfRoute, kindOf, narrowKey, operandOf, ownTerms } from "../selectors/narrow.js";
 import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../selectors/opening.js";
 import { isKnownRoute } from "../selectors/routes.js";
@@ -257,6 +257,7 @@ export function createTimeline(app, terms) {
     effect(() => {
       range.version.value;
       session.outbox.version.value;
+      today.value;
       store.on("settings");
       store.on("users");
       load.state.value;
