@@ -123,12 +123,13 @@ async function start() {
 
   /** Runs what can wait; again when the connection is back, if it fails. @param {() => Promise<unknown>} run */
   function whenConnected(run) {
-    /** @type {Promise<unknown> | null} */
-    let attempt = null;
+    let isBegun = false;
     effect(() => {
       session.recoveries.value;
-      attempt ??= run().catch(() => {
-        attempt = null;
+      if (isBegun) return;
+      isBegun = true;
+      run().catch(() => {
+        isBegun = false;
       });
     });
   }

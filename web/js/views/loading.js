@@ -11,10 +11,10 @@ import { toast } from "./toasts.js";
 const loads = new Set();
 
 /** Loads a module, and holds keys meanwhile. @template T @param {() => Promise<T>} load */
-const loaded = (load) => holdKeys(load()).catch(() => toast(t("This could not be loaded. Please load the page again."), true));
+const loaded = (load) => holdKeys(load()).catch(() => void toast(t("This could not be loaded. Please load the page again."), true));
 
 /** A function that loads its module with the first call.
- * @template {unknown[]} A @template R @param {() => Promise<(...args: A) => R>} load @returns {(...args: A) => Promise<Awaited<R> | undefined>} */
+ * @template {unknown[]} A @template R @param {() => Promise<(...args: A) => R | Promise<R>>} load @returns {(...args: A) => Promise<R | undefined>} */
 export function onDemand(load) {
   loads.add(load);
   return async (...args) => {
@@ -27,7 +27,7 @@ export function onDemand(load) {
 let requests = 0;
 
 /** The same for what opens over the page: of several that are asked for while they load, as by a double click, the last one opens.
- * @template {unknown[]} A @template R @param {() => Promise<(...args: A) => R>} load @returns {(...args: A) => Promise<Awaited<R> | undefined>} */
+ * @template {unknown[]} A @template R @param {() => Promise<(...args: A) => R | Promise<R>>} load @returns {(...args: A) => Promise<R | undefined>} */
 export function opensOnDemand(load) {
   loads.add(load);
   return async (...args) => {
