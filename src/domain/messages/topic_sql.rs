@@ -2,7 +2,7 @@
 //! its result needs. Ranges are those of ids that a viewer may read.
 
 use crate::domain::access::messages::{Ranges, newest_of_topic_in, topic};
-use crate::domain::limits::MAX_PARTICIPANT_ROWS;
+use crate::domain::limits::{MAX_EDITS, MAX_PARTICIPANT_ROWS};
 use crate::domain::messages::record::{EditRecord, attribute};
 use crate::domain::messages::sql;
 use crate::domain::rows::channel::StreamRow;
@@ -180,22 +180,31 @@ pub fn insert_moves(
     ids: impl Iterator<Item = MessageId>,
     record: &EditRecord,
 ) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO message_edit (message_id, number, user_id, timestamp, prev_topic, topic, prev_stream, stream)
-         SELECT id, 1 + coalesce((SELECT max(number) FROM message_edit WHERE message_id = ?1), 0),
-             ?2, ?3, iif(?4 IS NULL, NULL, subject), ?4, ?5, ?6
+    // Two statements: one that inserts what it selects from the same table keeps it in a temporary table first.
+    let mut before = connection.prepare_cached(
+        "SELECT subject, coalesce((SELECT max(number) FROM message_edit WHERE message_id = id), 0)
          FROM message WHERE id = ?1",
     )?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO message_edit (message_id, number, user_id, timestamp, prev_topic, topic, prev_stream, stream)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
     for id in ids {
-        statement.execute((
+        let (subject, last): (String, i64) = before.query_row([id], |row| row.try_into())?;
+        insert.execute((
             id,
+            last + 1,
             record.user_id,
             record.timestamp,
+            record.topic.is_some().then_some(subject),
             &record.topic,
             record.prev_stream,
             record.stream,
         ))?;
-        sql::trim_edits(connection, id)?;
+        // Fewer entries are within the limits, because those of moves have no text.
+        if last >= MAX_EDITS as i64 {
+            sql::trim_edits(connection, id)?;
+        }
     }
     Ok(())
 }
