@@ -524,12 +524,18 @@ CREATE INDEX message_reaction ON message (recipient_id) WHERE attributes & 32;
 
 -- Full-text index of messages, stemmed and without the text itself. Text in scripts that do not separate words is
 -- indexed as pairs of characters. Combining marks count as letters, so that words of Indic scripts stay whole. The newest
--- messages may have no entry yet: all after the newest one that has.
+-- messages may have no entry yet: all after the newest one that has. Entries of messages in `search_backlog` have an earlier topic.
 CREATE VIRTUAL TABLE message_search USING fts5 (
     content, subject,
     content = '', contentless_delete = 1,
     tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 );
+
+-- Messages that were moved to another topic, in the order of the moves, until their entries have it.
+CREATE TABLE search_backlog (
+    number                  INTEGER PRIMARY KEY,
+    message_id              INTEGER NOT NULL      -- the message may be deleted since
+) STRICT;
 
 -- All words that are indexed, folded, each with its stem: for prefix search. A word goes some time after its last message.
 CREATE TABLE search_word (

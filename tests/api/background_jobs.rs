@@ -264,3 +264,87 @@ async fn long_messages_are_indexed_in_several_jobs() {
     let figures = figures(&server)["search_index"];
     assert_eq!((figures.jobs, figures.most_steps), (301, 1));
 }
+
+/// Moves all messages of a topic, without a notice.
+async fn rename(client: &Client, id: i64, topic: &str) {
+    let change =
+        json!({"topic": topic, "propagate_mode": "change_all", "send_notification_to_new_thread": false});
+    client.patch(&format!("/messages/{id}"), change).await.ok();
+}
+
+/// The number of messages that a search finds.
+async fn found(client: &Client, word: &str) -> usize {
+    let search =
+        json!({"anchor": "newest", "num_before": 1000, "num_after": 0, "narrow": [["search", word]]});
+    client.get("/messages", search).await.ok()["messages"].as_array().unwrap().len()
+}
+
+/// The job of a move indexes as many messages as there is time for, and follow-up jobs the others. A search waits for all.
+#[tokio::test]
+async fn moved_messages_are_indexed_in_several_jobs() {
+    let server = server_in_steps(Options::default()).await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    let first = ada.send(general, "turnip", "soup").await;
+    server.add_copies(first, 99).await;
+    assert_eq!(found(&ada, "turnip").await, 100);
+    let before = figures(&server)["search_index"];
+    rename(&ada, first, "parsnip").await;
+    assert_eq!((found(&ada, "turnip").await, found(&ada, "parsnip").await), (0, 100));
+    let after = figures(&server)["search_index"];
+    assert_eq!((after.steps - before.steps, after.most_steps), (100, 1));
+    assert!(after.jobs - before.jobs >= 100, "{before:?} {after:?}");
+    assert_eq!(server.column("SELECT count(*) FROM search_backlog").await, ["0"]);
+}
+
+/// Messages wait for the index while they change again, and while the server is down.
+#[tokio::test]
+async fn moves_are_indexed_after_a_crash() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    let first = ada.send(general, "turnip", "soup").await;
+    server.add_copies(first, 29).await;
+    assert_eq!(found(&ada, "turnip").await, 30);
+    server.app().writer.background().stop();
+    rename(&ada, first, "parsnip").await;
+    // A message without an entry gets its first one.
+    let new = ada.send(general, "parsnip", "broth").await;
+    rename(&ada, first, "carrot").await;
+    edit(&ada, first + 1, "salad").await;
+    ada.delete(&format!("/messages/{}", first + 2), ()).await.ok();
+    let indexed = "SELECT count(*) FROM message_search WHERE message_search MATCH 'turnip'";
+    assert_eq!(server.column(indexed).await, ["28"], "all but the edited and the deleted one");
+    let waiting = "SELECT count(*) FROM search_backlog";
+    assert_eq!(server.column(waiting).await, ["60"]);
+
+    server.crash().await;
+    assert_eq!(server.column(indexed).await, ["28"]);
+    for (word, count) in
+        [("carrot", 30), ("turnip", 0), ("parsnip", 0), ("soup", 28), ("salad", 1), ("broth", 1)]
+    {
+        assert_eq!(found(&ada, word).await, count, "{word}");
+    }
+    assert_eq!(server.column(waiting).await, ["0"]);
+    let deleted = first + 2;
+    let entries = format!("SELECT id FROM message_search_docsize WHERE id IN ({deleted}, {new})");
+    assert_eq!(server.column(&entries).await, [new.to_string()]);
+}
+
+/// The purge of words looks them up in the index, so it waits for the moves.
+#[tokio::test]
+async fn words_of_an_earlier_topic_go_after_a_crash() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    let first = ada.send(general, "bakidgone", "soup").await;
+    server.add_copies(first, 29).await;
+    assert_eq!(found(&ada, "bakidgone").await, 30);
+    server.app().writer.background().stop();
+    rename(&ada, first, "bakidkept").await;
+    server.crash().await;
+    assert_eq!(listed(&server).await, ["bakidgone"]);
+    server.clock.advance(HOUR);
+    scheduler::settle(server.app()).await;
+    assert_eq!(listed(&server).await, ["bakidkept"]);
+}

@@ -19,9 +19,10 @@ const WRITTEN_BY_TASKS: &str =
     "name IN ('counter', 'sqlite_sequence', 'api_key_use', 'known_login', 'event_queue')
      OR name GLOB 'message_search*'";
 
-/// Tables from which tasks remove rows: those of the log that no queue needs, and unused words and topics.
+/// Tables from which tasks remove rows: those of the log that no queue needs, unused words and topics, and moved messages once
+/// they are indexed.
 const TRIMMED_BY_TASKS: &[&str] =
-    &["event", "event_audience", "search_word", "retired_word", "search_purge", "topic"];
+    &["event", "event_audience", "search_word", "retired_word", "search_purge", "search_backlog", "topic"];
 
 /// Rows by table.
 pub type Rows = BTreeMap<String, BTreeSet<String>>;

@@ -2,8 +2,8 @@
 
 use crate::api::resource::Background;
 use crate::app::App;
-use crate::domain::search::purge;
 use crate::domain::search::purge::Candidates;
+use crate::domain::search::{index, purge};
 use crate::http::ApiResult;
 use crate::scheduler;
 use crate::store::{Budget, Snapshot, StoreError, Tx};
@@ -64,6 +64,8 @@ async fn remove_words(app: &App, candidates: Candidates) -> ApiResult<()> {
                 ApiResult::Ok(())
             })
             .await?;
+        // Entries of moved messages that wait have the words of earlier topics.
+        index::catch_up(app).await?;
         let look_up = move |snapshot: &Snapshot<'_>| Ok(purge::look_up(snapshot, words)?);
         let mut looked_up = app.read_in(&app.pools.slow_reads, None, look_up).await?;
         if let Some(last) = looked_up.back() {

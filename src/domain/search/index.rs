@@ -2,24 +2,26 @@
 //!
 //! A message is acknowledged before its words are indexed: the index is written for many messages at once, which costs
 //! little more than for one. Messages are indexed in the order of their ids, so the newest entry separates those that have
-//! one from those that wait, also after a crash. A search first has all of them indexed ([`catch_up`]).
+//! one from those that wait, also after a crash. A move may change the topics of thousands of messages, of which whole rows of
+//! the index have to be written again: these messages wait in the table `search_backlog`. A search first has all messages
+//! indexed that wait ([`catch_up`]).
 
 use crate::app::App;
 use crate::domain::search::emoji::with_words;
 use crate::domain::search::stem::stem;
 use crate::domain::search::text::{fold_into, index_text, words};
 use crate::error::ApiResult;
-use crate::store::{BackgroundJobs, Snapshot, Tx, WriterCaches};
+use crate::store::{BackgroundJobs, Budget, Snapshot, Tx, WriterCaches};
 use crate::types::MessageId;
 use rusqlite::Connection;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// The most messages that wait. A search that has to index them takes a few milliseconds longer.
+/// The most new messages that wait. A search that has to index them takes a few milliseconds longer.
 const MAX_WAITING: i64 = 256;
 
-/// Messages that are read at a time. More only wait in a file that is damaged, or if their words take long.
+/// Messages that are read at a time. More only wait after a large move, in a file that is damaged, or if their words take long.
 const MAX_PER_JOB: i64 = 1000;
 
 /// Has a new message indexed, once enough of them wait or a search needs it.
@@ -27,14 +29,14 @@ pub fn add(tx: &mut Tx<'_>, id: MessageId) {
     let background = tx.background();
     tx.before_commit(move |connection, caches| {
         let waiting = id.0 - last_indexed(connection, caches)?.0;
-        if waiting < MAX_WAITING { Ok(()) } else { add_waiting(connection, caches, &background) }
+        if waiting < MAX_WAITING { Ok(()) } else { put_waiting(connection, caches, &background) }
     });
 }
 
 /// Indexes a new message at the end of the group of jobs. For imports, whose messages may come in any order.
 pub fn add_at_once(tx: &mut Tx<'_>, id: MessageId) {
     tx.before_commit(move |connection, caches| {
-        *caches.cache_mut() = LastIndexed::default();
+        caches.cache_mut::<Progress>().last_indexed = None;
         put_message(connection, caches, id, Entry::New)
     });
 }
@@ -42,59 +44,102 @@ pub fn add_at_once(tx: &mut Tx<'_>, id: MessageId) {
 /// Updates the index entry of a message from its row at the end of the group of jobs, if it has one. Jobs must not touch
 /// the index themselves: it flushes everything at each savepoint.
 pub fn renew(tx: &mut Tx<'_>, id: MessageId) {
-    renew_as(tx, id, Entry::Renewed);
+    tx.before_commit(move |connection, caches| renew_entry(connection, caches, id, Entry::Renewed));
 }
 
-/// The same for a message of which only the topic changed: the words of its content are in the list.
-pub fn renew_topic(tx: &mut Tx<'_>, id: MessageId) {
-    renew_as(tx, id, Entry::Moved);
+/// The same for messages, ascending, of which only the topic changed. They may be many: those for which there is no time are
+/// updated in follow-up jobs, and those that a stop or a crash leaves, before the next search.
+pub fn renew_topics(tx: &mut Tx<'_>, ids: &[MessageId]) -> ApiResult<()> {
+    insert_backlog(tx, ids)?;
+    process_backlog(tx)
 }
 
-fn renew_as(tx: &mut Tx<'_>, id: MessageId, entry: Entry) {
+fn insert_backlog(connection: &Connection, ids: &[MessageId]) -> rusqlite::Result<()> {
+    let last = read_last_indexed(connection)?;
+    let mut insert = connection.prepare_cached("INSERT INTO search_backlog (message_id) VALUES (?1)")?;
+    // Newer ones have no entry yet.
+    for id in ids.iter().take_while(|id| **id <= last) {
+        insert.execute([id])?;
+    }
+    Ok(())
+}
+
+/// Indexes messages that wait, in as many jobs as the backlog takes.
+fn process_backlog(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let oldest: Option<i64> =
+        tx.prepare_cached("SELECT min(number) FROM search_backlog")?.query_row([], |row| row.get(0))?;
+    if oldest.is_some() && !tx.background().is_stopping() {
+        index_waiting(tx);
+        tx.then(process_backlog);
+    }
+    Ok(())
+}
+
+/// Indexes messages that wait at the end of the group of jobs, once for all of its jobs that ask for it.
+fn index_waiting(tx: &mut Tx<'_>) {
+    let (_, progress) = tx.cache_mut::<Progress>();
+    if std::mem::replace(&mut progress.is_scheduled, true) {
+        return;
+    }
+    let background = tx.background();
     tx.before_commit(move |connection, caches| {
-        if id > last_indexed(connection, caches)? {
-            return Ok(());
-        }
-        put_message(connection, caches, id, entry)
+        caches.cache_mut::<Progress>().is_scheduled = false;
+        put_waiting(connection, caches, &background)
     });
 }
 
-/// Waits until all messages are indexed that have been acknowledged. Snapshots that are taken later find their words.
+/// Waits until all messages and moves are indexed that have been acknowledged. Snapshots that are taken later find their
+/// words.
 pub async fn catch_up(app: &App) -> ApiResult<()> {
-    let mut wanted = i64::MAX;
+    let mut wanted = [i64::MAX; 2];
     loop {
-        let (newest, indexed) = app.readers.read(newest_and_indexed).await?;
-        // It may be deleted meanwhile, and newer messages do not matter.
-        wanted = newest.min(wanted);
-        if indexed >= wanted {
+        let waiting = app.readers.read(newest_and_indexed).await?;
+        let mut is_done = true;
+        for (wanted, (newest, indexed)) in wanted.iter_mut().zip(waiting) {
+            // It may be deleted meanwhile, and newer ones do not matter.
+            *wanted = newest.min(*wanted);
+            is_done &= indexed >= *wanted;
+        }
+        if is_done {
             return Ok(());
         }
         let index = |tx: &mut Tx<'_>| -> ApiResult<()> {
-            let background = tx.background();
-            tx.before_commit(move |connection, caches| add_waiting(connection, caches, &background));
+            index_waiting(tx);
             Ok(())
         };
         app.writer.run(index).await?;
     }
 }
 
-/// The newest message, and the newest one that is indexed; 0 for none.
-fn newest_and_indexed(snapshot: &Snapshot<'_>) -> ApiResult<(i64, i64)> {
+/// The newest message, and the newest one that is indexed; the last row of the backlog, and the last one before its first; 0
+/// for none.
+fn newest_and_indexed(snapshot: &Snapshot<'_>) -> ApiResult<[(i64, i64); 2]> {
     let newest = snapshot
         .prepare_cached("SELECT coalesce(max(id), 0) FROM message")?
         .query_row([], |row| row.get(0))?;
-    Ok((newest, read_last_indexed(snapshot)?.0))
+    let backlog: (i64, i64) = snapshot
+        .prepare_cached(
+            "SELECT coalesce((SELECT max(number) FROM search_backlog), 0),
+                 coalesce((SELECT min(number) - 1 FROM search_backlog), 0)",
+        )?
+        .query_row([], |row| row.try_into())?;
+    Ok([(newest, read_last_indexed(snapshot)?.0), backlog])
 }
 
-/// The newest message that is indexed, a cache of the writer.
+/// The state of indexing, a cache of the writer.
 #[derive(Default)]
-struct LastIndexed(Option<MessageId>);
+struct Progress {
+    /// The newest message that is indexed, once it is known.
+    last_indexed: Option<MessageId>,
+    /// True if messages that wait are indexed at the end of the present group of jobs.
+    is_scheduled: bool,
+}
 
 fn last_indexed(connection: &Connection, caches: &mut WriterCaches) -> rusqlite::Result<MessageId> {
-    let last: &mut LastIndexed = caches.cache_mut();
-    match last.0 {
+    let progress: &mut Progress = caches.cache_mut();
+    match progress.last_indexed {
         Some(id) => Ok(id),
-        None => Ok(*last.0.insert(read_last_indexed(connection)?)),
+        None => Ok(*progress.last_indexed.insert(read_last_indexed(connection)?)),
     }
 }
 
@@ -105,24 +150,54 @@ fn read_last_indexed(connection: &Connection) -> rusqlite::Result<MessageId> {
 }
 
 /// Indexes messages that wait, as many as there is time for. The next message and the next search go on with the others.
-fn add_waiting(
+fn put_waiting(
     connection: &Connection,
     caches: &mut WriterCaches,
     background: &Arc<BackgroundJobs>,
 ) -> rusqlite::Result<()> {
     let mut budget = background.budget("search_index");
+    // New messages are first: while too many of them wait, each send comes here.
+    put_new(connection, caches, &mut budget)?;
+    put_backlog(connection, caches, &mut budget)
+}
+
+fn put_new(connection: &Connection, caches: &mut WriterCaches, budget: &mut Budget) -> rusqlite::Result<()> {
     let mut last = last_indexed(connection, caches)?;
     let mut statement = connection
         .prepare_cached("SELECT id, content, subject FROM message WHERE id > ?1 ORDER BY id LIMIT ?2")?;
     let mut rows = statement.query((last, MAX_PER_JOB))?;
-    while budget.next_step()
-        && let Some(row) = rows.next()?
+    while let Some(row) = rows.next()?
+        && budget.next_step()
     {
         last = row.get(0)?;
         let texts = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
         put(connection, caches.cache_mut(), last, texts, Entry::New)?;
     }
-    caches.cache_mut::<LastIndexed>().0 = Some(last);
+    caches.cache_mut::<Progress>().last_indexed = Some(last);
+    Ok(())
+}
+
+/// Updates the entries of messages in the backlog, in the order of the moves.
+fn put_backlog(
+    connection: &Connection,
+    caches: &mut WriterCaches,
+    budget: &mut Budget,
+) -> rusqlite::Result<()> {
+    let mut done = None;
+    let mut statement = connection.prepare_cached(
+        "SELECT number, message_id FROM search_backlog WHERE number > 0 ORDER BY number LIMIT ?1",
+    )?;
+    let mut rows = statement.query([MAX_PER_JOB])?;
+    while let Some(row) = rows.next()?
+        && budget.next_step()
+    {
+        done = Some(row.get::<_, i64>(0)?);
+        renew_entry(connection, caches, row.get(1)?, Entry::Moved)?;
+    }
+    drop(rows);
+    if let Some(number) = done {
+        connection.prepare_cached("DELETE FROM search_backlog WHERE number <= ?1")?.execute([number])?;
+    }
     Ok(())
 }
 
@@ -147,6 +222,19 @@ pub(super) enum Entry {
     Renewed,
     /// Renewed with another topic and the same content.
     Moved,
+}
+
+/// Updates the index entry of a message, if it has one.
+fn renew_entry(
+    connection: &Connection,
+    caches: &mut WriterCaches,
+    id: MessageId,
+    entry: Entry,
+) -> rusqlite::Result<()> {
+    if id > last_indexed(connection, caches)? {
+        return Ok(());
+    }
+    put_message(connection, caches, id, entry)
 }
 
 fn put_message(

@@ -37,9 +37,7 @@ pub fn write_rows(
     topic_sql::relocate(tx, &mv.ids, &location)?;
     if subject.is_some() {
         purge::retire_words(tx, mv.old_topic.as_str())?;
-        for id in &mv.ids {
-            index::renew_topic(tx, *id);
-        }
+        index::renew_topics(tx, &mv.ids)?;
     }
     Ok(())
 }

@@ -69,6 +69,8 @@ const NOBODYS: &[&str] = &[
     "realm_setting",
     "realm_user_setting_default",
     "retired_word",
+    // Names messages by ids without references.
+    "search_backlog",
     "search_purge",
     "search_word",
     "topic",
