@@ -32,7 +32,8 @@ pub(super) struct Import {
     /// The address of the old server. Links to it in messages are rewritten. Can be repeated.
     #[arg(long, env = "TEAMCHAT_OLD_URL", value_name = "URL")]
     old_url: Vec<String>,
-    /// The address of the new server, for rewritten links. Without it, they become relative.
+    /// The address of the new server, for rewritten links and for the links of --password-links. Without it, these links are
+    /// relative.
     #[arg(long, env = "TEAMCHAT_PUBLIC_URL", value_name = "URL")]
     public_url: Option<String>,
     /// For archives of Slack: a file with email addresses. Each line has the id or login name of a person, a comma, and the
@@ -45,7 +46,7 @@ pub(super) struct Import {
     /// The address of Slack's API, if it is not https://slack.com/api.
     #[arg(long, env = "TEAMCHAT_SLACK_API", value_name = "URL", requires = "token_file")]
     slack_api: Option<String>,
-    /// Print a link for each person without a password, to set one. Each link works once, for a day.
+    /// Print a link for each person without a password, on which the person sets one. Each link works once, for a day.
     #[arg(long, env = "TEAMCHAT_PASSWORD_LINKS", value_parser = BoolishValueParser::new())]
     password_links: bool,
     #[command(flatten)]

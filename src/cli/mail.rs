@@ -18,15 +18,16 @@ use teamchat::types::Clock;
 pub enum MailCommand {
     /// Send a test email immediately, and print the answer of the mail server.
     ///
-    /// Accepts the flags of serve, or its --config. Without --smtp-url, the running server sends the email, with its own settings.
-    /// Exit code: 0 if the email was sent, 1 if the mail server refused it, 2 for wrong usage.
+    /// Accepts the flags of serve, or its --config. Without --smtp-url, the running server sends the email with its own settings.
+    /// Exit code: 0 if the mail server accepted the email, 1 if it did not, 2 for wrong usage.
     #[command(override_usage = "teamchat mail test ADDRESS [OPTIONS]")]
     Test(Box<TestCommand>),
     /// Deliver an email from standard input to the running server, for aliases of mail servers.
     ///
-    /// The server has to receive email, with --mail-listen and --mail-pattern. Its rules and limits apply. Mail servers that can
-    /// deliver by LMTP or SMTP do not need this command. Exit code: 0 if the server accepted the email, 65 if it refused it, 67 if
-    /// there is no such recipient, 75 if it has to be delivered again later, also when the server does not run, 2 for wrong usage.
+    /// The server must receive email, with --mail-listen and --mail-pattern. Its rules and limits apply. Mail servers that can
+    /// deliver by LMTP or SMTP do not need this command. Exit code: 0 if the server accepted the email, 65 if it refused the
+    /// email, 67 if the recipient does not exist, 75 if the mail server must try again later (also if the server is not running),
+    /// 2 for wrong usage.
     #[command(override_usage = "teamchat mail deliver --recipient ADDRESS --mail-listen ADDR:PORT < EMAIL")]
     Deliver(DeliverCommand),
 }

@@ -72,17 +72,17 @@ enum MainCommand {
     /// with status 200.
     #[command(override_usage = "teamchat serve [OPTIONS]")]
     Serve(Box<serve::Serve>),
-    /// Save the database to a file, while the server is running or not.
+    /// Save the database to a file, whether the server is running or not.
     ///
     /// The backup is a consistent copy of the database, compressed and checked. Only its owner can read it. A running server
-    /// continues to work. Until the backup is finished, it needs space for an uncompressed copy beside OUT. `zstd -d` turns
-    /// a backup into an SQLite file. `serve --backup-to` makes backups automatically.
+    /// continues to work. Until the backup is finished, the disk needs space for an uncompressed copy beside OUT. `zstd -d`
+    /// turns a backup into an SQLite file. `serve --backup-to` makes backups automatically.
     Backup(backup::BackupCommand),
     /// Replace the database with a backup. The server must be stopped.
     ///
     /// The backup is decompressed and checked first. If it has an error, nothing changes. The previous file stays beside the
-    /// database, as FILE.before-restore-TIME. If the database is missing, it is created: a server moves to another machine
-    /// in this way.
+    /// database, as FILE.before-restore-TIME. If the database is missing, it is created, so you can move a server to another
+    /// machine.
     Restore(backup::RestoreCommand),
     /// Check the database: the file, and the consistency of its rows.
     ///
@@ -96,11 +96,12 @@ enum MainCommand {
     Compact(check::CompactCommand),
     /// Check the health of a server, for monitors and containers.
     ///
-    /// Prints nothing and exits with 0, or prints the problem and exits with 1.
+    /// Exits with 0 and prints warnings, or exits with 1 and prints the problem.
     Health(health::Health),
     /// Import an organization from another server into a new database.
     ///
-    /// The database gets its name when it is complete. If the archive has an error, no file remains.
+    /// The import writes to a temporary file, which gets the name of the database when it is complete. If the archive has an
+    /// error, no file remains.
     Import(import::Import),
     /// Create, list and change users, and manage their API keys and sessions.
     ///
@@ -109,15 +110,15 @@ enum MainCommand {
     User(UserCommand),
     /// List logins and changes to accounts, keys, permissions and settings, oldest first.
     ///
-    /// Each entry has the time, the author, the author's address, and the values before and after. Works whether the server is running or
-    /// not.
+    /// Each entry has the time, the author, the author's address, and the values before and after the change. Works whether the
+    /// server is running or not.
     Audit(audit::AuditCommand),
     /// Create bots for other programs.
     ///
     /// Works whether the server is running or not.
     #[command(subcommand)]
     Bot(BotCommand),
-    /// Export a database as fixtures for test servers.
+    /// Export a database as fixtures for test servers, or print sample fixtures.
     #[command(subcommand)]
     Fixtures(test_flags::FixturesCommand),
     /// Print and change the settings of the organization, or deactivate and reactivate it.
@@ -130,14 +131,14 @@ enum MainCommand {
     /// Works whether the server is running or not.
     #[command(subcommand)]
     Export(export::ExportCommand),
-    /// Check a configuration file, and show which settings are in effect.
+    /// Check a configuration file, and show the settings that take effect.
     #[command(subcommand)]
     Config(config::ConfigCommand),
     /// Test this machine and the connection to the server: file, disk, clock, certificate, public address, proxy.
     ///
-    /// Pass the flags of serve, or its --config. Nothing is changed. Works whether the server is running or not, but some tests
-    /// need it running. Prints a line for each test, with a remedy for each problem. Exit code: 0 if there is no problem
-    /// (there may be warnings), 1 if there are problems, 2 if the database cannot be used.
+    /// Pass the flags of serve, or its --config. The command changes nothing. It works whether the server is running or not, but
+    /// some tests require a running server. Prints a line for each test, with a remedy for each problem. Exit code: 0 if there
+    /// is no problem (there may be warnings), 1 if there are problems, 2 if the database cannot be used.
     #[command(override_usage = "teamchat doctor [OPTIONS]")]
     Doctor(Box<doctor::DoctorCommand>),
     /// Test mail, and deliver received email.
@@ -151,7 +152,7 @@ enum MainCommand {
 
 #[derive(Subcommand)]
 enum BotCommand {
-    /// Create a bot for an incoming webhook, and print the address to which the other program posts.
+    /// Create a bot for an incoming webhook, and print the URL to which the other program posts.
     Create(CreateBot),
 }
 
@@ -159,10 +160,10 @@ enum BotCommand {
 struct CreateBot {
     #[command(flatten)]
     file: File,
-    /// The integration, such as grafana, gitea, uptimekuma or slack_incoming. An unknown name lists all.
+    /// The integration, such as grafana, gitea, uptimekuma or slack_incoming. The error for an unknown name lists all.
     #[arg(long, env = "TEAMCHAT_INTEGRATION", value_name = "NAME")]
     integration: String,
-    /// The name of the channel that it posts to.
+    /// The name of the channel that the bot posts to.
     #[arg(long, env = "TEAMCHAT_CHANNEL", value_name = "CHANNEL")]
     channel: String,
     /// The email of the bot's owner, who is notified of failed deliveries. By default, the first owner of the organization.
@@ -179,8 +180,8 @@ struct CreateBot {
 enum UserCommand {
     /// Create a user or a bot, and print an API key.
     ///
-    /// A person without --password-stdin gets a random password, printed once; none if the organization has no logins with
-    /// passwords.
+    /// Without --password-stdin, a person gets a random password, which is printed once. If the organization does not allow
+    /// logins with passwords, the person gets no password.
     Create(Create),
     /// List all users.
     List {
@@ -219,8 +220,8 @@ enum UserCommand {
     Sessions(SessionsCommand),
     /// Delete the content that a user and their bots created.
     ///
-    /// Prints the counts and asks for confirmation. Deletes in small steps, which clients see at once. The user must be
-    /// deactivated first, unless only bots are selected.
+    /// Prints the counts and asks for confirmation. Deletes in small steps; clients see each step immediately. The user must
+    /// be deactivated first, unless only bots are selected.
     Purge(purge::PurgeCommand),
     /// Create, list and revoke the API keys of a user.
     #[command(subcommand)]

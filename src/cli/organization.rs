@@ -20,7 +20,7 @@ pub(super) enum OrganizationCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Change a setting or a permission, as an owner may.
+    /// Change a setting or a permission, with the permissions of an owner.
     ///
     /// The value of a permission is the name of a group, such as role:administrators, or the id of a group.
     Set {

@@ -9,15 +9,15 @@ use teamchat::app::PushBouncer;
 #[derive(Args)]
 #[expect(clippy::struct_field_names, reason = "named as the flags")]
 pub struct PushFlags {
-    /// The push bouncer that passes notifications on to the phone apps: https, or http on this machine. Only the publisher of the
-    /// apps can run one, and it knows this server by --push-org-id and --push-org-key. Without it phones get no notifications, and
-    /// nothing is sent.
+    /// The push bouncer that passes notifications on to the phone apps: an https URL, or http on this machine. The publisher of
+    /// the apps runs it, and identifies this server by --push-org-id and --push-org-key. Without this flag, phones get no
+    /// notifications, and the server sends nothing to a bouncer.
     #[arg(long, env = "TEAMCHAT_PUSH_BOUNCER", value_name = "URL", value_parser = parse_bouncer_url)]
     pub push_bouncer: Option<String>,
     /// The id of this server at the push bouncer.
     #[arg(long, env = "TEAMCHAT_PUSH_ORG_ID", value_name = "ID")]
     pub push_org_id: Option<String>,
-    /// The key of this server at the push bouncer, a secret. TEAMCHAT_PUSH_ORG_KEY_FILE names a file that has it.
+    /// The key of this server at the push bouncer, a secret. TEAMCHAT_PUSH_ORG_KEY_FILE names a file with the key.
     #[arg(long, env = "TEAMCHAT_PUSH_ORG_KEY", value_name = "KEY", hide_env_values = true)]
     pub push_org_key: Option<String>,
 }

@@ -52,20 +52,21 @@ pub struct Serve {
     #[arg(long, env = "TEAMCHAT_UNIX_MODE", value_name = "MODE", default_value = "660", value_parser = serve_options::parse_mode)]
     pub unix_mode: u32,
     /// The public URL of the server: scheme, host and port, for example https://chat.example.com. Links begin with it.
-    /// Without it, links use the Host header of each request.
+    /// Without it, links in a response begin with the Host header of its request, and links in emails with the first name of
+    /// --acme or the first address of --listen.
     #[arg(long, env = "TEAMCHAT_PUBLIC_URL", value_name = "URL", value_parser = serve_options::parse_public_url)]
     pub public_url: Option<String>,
     /// The addresses of your reverse proxies, separated by commas, for example 127.0.0.1 or 10.0.0.0/8. In requests from
     /// them, X-Forwarded-For names the client.
     #[arg(long, env = "TEAMCHAT_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
     pub trusted_proxy: Vec<Network>,
-    /// Limit requests to 200 a minute for each user, and 100 for each address without a login. By default, on with
-    /// --public-url and when other machines can reach an address of --listen, off for test servers. Wrong passwords and keys
-    /// are always limited.
+    /// Limit requests to 200 a minute for each user, and 100 for each address without a login. By default, this is on with
+    /// --public-url, and if other machines can reach an address of --listen (except for test servers). Wrong passwords and
+    /// keys are always limited.
     #[arg(long, env = "TEAMCHAT_RATE_LIMIT", value_enum, value_name = "ON|OFF")]
     pub rate_limit: Option<Switch>,
-    /// Let search engines list web-public channels, if the organization can be read without an account. When it is off,
-    /// robots.txt and the pages ask search engines not to list them.
+    /// Let search engines list web-public channels, if the organization can be read without an account. With off, robots.txt
+    /// and the pages ask search engines not to list the channels.
     #[arg(long, env = "TEAMCHAT_SEARCH_ENGINES", value_enum, value_name = "ON|OFF", default_value = "off")]
     pub search_engines: Switch,
     /// The maximum size of an uploaded file, in MiB.
@@ -85,8 +86,8 @@ pub struct Serve {
     /// private networks. Requests use http, not https. By default, no host is allowed.
     #[arg(long, env = "TEAMCHAT_WEBHOOK_HOSTS", value_name = "HOST[:PORT]", value_delimiter = ',', value_parser = serve_options::parse_webhook_host)]
     pub webhook_hosts: Vec<String>,
-    /// Send notifications to browsers, also while the page is closed (Web Push). Each person turns them on in a browser. They
-    /// are encrypted, and sent to the push service of the browser, at a public address.
+    /// Send notifications to browsers, even while the page is closed (Web Push). Each person turns them on in a browser. The
+    /// server encrypts them, and sends them to the push service of the browser, which must have a public address.
     #[arg(long, env = "TEAMCHAT_WEB_PUSH", value_enum, value_name = "ON|OFF", default_value = "on")]
     pub web_push: Switch,
     /// Push services at private addresses that the server may use, separated by commas. Write name for port 443, name:8443
@@ -114,8 +115,8 @@ pub struct Serve {
     /// The format of the log: text, or one JSON object a line.
     #[arg(long, env = "TEAMCHAT_LOG_FORMAT", value_enum, value_name = "text|json", default_value = "text")]
     pub log_format: LogFormat,
-    /// Serve metrics for Prometheus at /metrics on this address only, for example 127.0.0.1:9992 or unix:PATH. They need no
-    /// login. Without this flag, there are none.
+    /// Serve metrics for Prometheus at /metrics on this address only, for example 127.0.0.1:9992 or unix:PATH. They require
+    /// no login. Without this flag, the server serves no metrics.
     #[arg(long, env = "TEAMCHAT_METRICS", value_name = "ADDR:PORT")]
     pub metrics: Option<ListenAddress>,
     /// The tables `[[oidc]]` of the configuration file.

@@ -22,11 +22,11 @@ const MAX_DAYS: i64 = 3650;
 pub(super) struct StatusCommand {
     #[command(flatten)]
     file: File,
-    /// Measure the parts of the database too: messages, search index, events, files. Reads the whole file, which takes some
-    /// seconds for each GiB.
+    /// Also print the sizes of the parts of the database: messages, search index, events, files. Reads the whole file, which
+    /// takes some seconds for each GiB.
     #[arg(long, env = "TEAMCHAT_SIZES", value_parser = BoolishValueParser::new(), conflicts_with = "watch")]
     sizes: bool,
-    /// Repeat it every two seconds until Ctrl-C.
+    /// Repeat the output every two seconds until Ctrl-C.
     #[arg(long, env = "TEAMCHAT_WATCH", value_parser = BoolishValueParser::new())]
     watch: bool,
     #[command(flatten)]
