@@ -154,7 +154,7 @@ describe("people", () => {
     await untilEqual(bob, "dialog button[type=submit]", (button) => button.textContent, "Create link");
     await fillIn(bob, "Email addresses", "dora@example.com");
     await clickText(bob, "dialog button[type=submit]", "Invite");
-    await untilText(bob, "dialog [role=status]", "An administrator passes the links on");
+    await untilText(bob, "dialog [role=status]", "Administrators receive the links and pass them on");
     await untilText(bob, "dialog .row", "dora@example.com");
     await go(bob, "#settings/profile");
     await chooseFrom(bob, "Time zone", "toky", "Asia/Tokyo");

@@ -203,7 +203,7 @@ describe("the left column", () => {
     await clickText(ada, "dialog .checkbox", "Combined feed");
     await until(ada, () => !document.querySelector(".sidebar a[href='#feed']"));
     await typeInto(ada, "dialog form input", "My links");
-    await clickText(ada, "dialog button", "Keep the view");
+    await clickText(ada, "dialog button", "Save this view");
     await untilText(ada, ".sidebar .side-item", "My links");
     await eventually(async () => assert.ok((await listed()).some((href) => href.startsWith("#narrow/has/link"))));
     await clickText(ada, "dialog .checkbox", "Combined feed");
@@ -316,7 +316,7 @@ describe("new dialogs", () => {
     await clickText(ada, "dialog .programs button", "GitHub");
     await untilText(ada, "dialog h2", "Connect GitHub");
     assert.deepEqual(await axeViolations(ada), []);
-    for (const [fragment, text] of [["#settings/views", "Your own"], ["#organization/organization-profile", "Logos"], ["#organization/organization-settings", "Video calls"], ["#channels/new", "Announce it"]]) {
+    for (const [fragment, text] of [["#settings/views", "Your own"], ["#organization/organization-profile", "Logos"], ["#organization/organization-settings", "Video calls"], ["#channels/new", "Announce the channel"]]) {
       await go(ada, fragment);
       await untilText(ada, "dialog", text);
       assert.deepEqual(await axeViolations(ada), [], fragment);

@@ -123,6 +123,6 @@ describe("a large organization", () => {
     await press(ada, "Control+k");
     await untilFocus(ada, ".dialog--palette input");
     await ada.keyboard.type("xyzzyx");
-    await untilText(ada, ".dialog--palette", "No match.");
+    await untilText(ada, ".dialog--palette", "No matches.");
   });
 });

@@ -23,8 +23,8 @@ describe("mail", () => {
     const bob = await as("Bob", "#settings/notifications");
     await untilText(bob, "dialog h3", "Email notifications");
     for (const label of ["Topics that you follow", "Everything in channels", "Show the text of messages", "New logins to your account"]) await toggle(bob, label);
-    await choose(bob, "Messages are collected for", 600);
-    await choose(bob, "The subject names the organization", 2);
+    await choose(bob, "Delay before an email is sent", 600);
+    await choose(bob, "Name of the organization in the subject", 2);
     const settings = async () => (await fetched("Bob", "user_settings")).user_settings;
     await eventually(async () => {
       const now = await settings();
@@ -42,10 +42,10 @@ describe("mail", () => {
 
     // Without mail about direct messages and mentions, there is none about other messages.
     await toggle(bob, "Direct messages and mentions");
-    await untilGone(bob, "Messages are collected for");
+    await untilGone(bob, "Delay before an email is sent");
     await eventually(async () => assert.equal((await settings()).enable_offline_email_notifications, false));
     await toggle(bob, "Direct messages and mentions");
-    await eventually(async () => assert.equal(await onField(bob, "Messages are collected for", (control) => control.value), "600"));
+    await eventually(async () => assert.equal(await onField(bob, "Delay before an email is sent", (control) => control.value), "600"));
     await eventually(async () => assert.equal((await settings()).enable_offline_email_notifications, true));
   });
 
@@ -64,7 +64,7 @@ describe("mail", () => {
     await eventually(async () => assert.equal(await onField(ada, "The weekly digest is sent on", (control) => control.selectedOptions[0].text), "Friday"));
 
     await go(ada, "#organization/organization-level-user-defaults");
-    await choose(ada, "Messages are collected for", 300);
+    await choose(ada, "Delay before an email is sent", 300);
     await eventually(async () => assert.equal((await fetched("Ada", "realm_user_settings_defaults")).realm_user_settings_defaults.email_notifications_batching_period_seconds, 300));
     // These are for each person to decide.
     for (const label of ["New logins to your account", "Let administrators export your private data"]) await untilGone(ada, label);

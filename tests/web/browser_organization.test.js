@@ -91,7 +91,7 @@ describe("the organization", () => {
     await clickText(ada, "dialog button", "Remove dark logo");
     await untilText(ada, "dialog button", "Upload a dark logo");
     await go(ada, "#organization/organization-settings");
-    await change(ada, "No two people have the same name");
+    await change(ada, "Names of people must be unique");
     await change(ada, "Default language of code blocks", "python");
     for (let count = 0; count < 2; count++) await untilToast(ada, "Saved");
     await change(ada, "Additional welcome message", "Lunch is at **noon**.");

@@ -258,10 +258,10 @@ describe("profile fields", () => {
     const ada = await as("Ada", "#organization/profile-field-settings");
     await clickText(ada, "dialog button", "New field");
     await change(ada, "Kind", 7);
-    await change(ada, "Where", "custom");
+    await change(ada, "Website", "custom");
     await fillIn(ada, "Name", "Forge");
     await fillIn(ada, "Address", "https://forge.example.com/%(username)s");
-    await change(ada, "Ask people to fill it in");
+    await change(ada, "Ask people to fill in this field");
     await submit(ada, "Add");
     await untilText(ada, "dialog .row", "Forge");
     const field = (await fetched("Ada", "custom_profile_fields")).custom_profile_fields.find(({ name }) => name === "Forge");

@@ -34,7 +34,7 @@ function botRow(app, bot) {
   const { session } = app;
   const name = bot.full_name;
   const renew = async () => {
-    if (!(await confirm(t("Create a new key?"), t("The old one stops working at once."), t("New key")))) return;
+    if (!(await confirm(t("Create a new key?"), t("The old key stops working immediately."), t("New key")))) return;
     if (await session.attempt(api.regenerateBotKey(bot.user_id))) void showFile(app, bot);
   };
   const deactivate = async () => {

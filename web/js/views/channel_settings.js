@@ -62,7 +62,7 @@ const channelPermissions = () => [
 /** @type {() => [string, string][]} */
 export const topicsPolicies = () => [
   ["inherit", t("Same as the organization")],
-  ["allow_empty_topic", t("Messages without topic are allowed")],
+  ["allow_empty_topic", t("Messages without a topic are allowed")],
   ["disable_empty_topic", t("A topic is required")],
   ["empty_topic_only", t("No topics")],
 ];

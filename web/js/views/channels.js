@@ -173,7 +173,7 @@ function createForm(app, body) {
       field(t("Description"), description),
       field(t("Who can read it"), kind),
       pickerField(t("Members"), people),
-      checkbox(t("Announce it"), true, (is) => {
+      checkbox(t("Announce the channel"), true, (is) => {
         announces = is;
       }),
       more.element,

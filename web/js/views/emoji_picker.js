@@ -67,7 +67,7 @@ export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
       const found = findEmoji(all, query);
       fill(
         grid,
-        found.length > 0 ? sectionElement({ title: t("Found"), emoji: found }) : h("p", { class: "muted" }, t("No emoji has this name.")),
+        found.length > 0 ? sectionElement({ title: t("Results"), emoji: found }) : h("p", { class: "muted" }, t("No emoji has this name.")),
       );
     }
     grid.scrollTop = 0;

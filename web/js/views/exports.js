@@ -99,7 +99,7 @@ function exportRow({ store, session }, one) {
   const who = store.users.get(one.acting_user_id)?.full_name ?? "";
   const name = types().find(([type]) => type === one.export_type)?.[1] ?? "";
   const remove = async () => {
-    if (await confirm(t("Delete the archive?"), t("It cannot be downloaded any more."), t("Delete"), { isDanger: true }))
+    if (await confirm(t("Delete the archive?"), t("The archive cannot be downloaded any more."), t("Delete"), { isDanger: true }))
       await session.attempt(api.deleteExport(one.id));
   };
   const state = one.pending

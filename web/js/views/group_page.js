@@ -151,7 +151,7 @@ function subgroups(app, group, { mayAdd, mayManage }, current) {
 /** @param {App} app @param {UserGroup} group */
 function deactivateButton({ session }, group) {
   const deactivate = async () => {
-    const words = t("It can no longer be mentioned or used in permissions.");
+    const words = t("The group can no longer be mentioned or used in permissions.");
     if (!(await confirm(t("Deactivate {name}?", { name: group.name }), words, t("Deactivate"), { isDanger: true }))) return;
     if (await session.attempt(api.deactivateGroup(group.id))) go("groups/all");
   };

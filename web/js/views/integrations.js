@@ -171,7 +171,7 @@ function eventChoice({ all_event_types: all }, events, changed) {
     "details",
     { class: "more" },
     h("summary", null, t("Only some events")),
-    h("p", { class: "field__hint" }, t("If you choose none, all are sent.")),
+    h("p", { class: "field__hint" }, t("If you choose none, all events are sent.")),
     h(
       "div",
       { class: "choices-grid" },

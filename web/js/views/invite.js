@@ -32,7 +32,7 @@ const inviteTimes = () => [
 const placeOfLinks = ({ store }) =>
   store.state.is_admin
     ? t("The Notification Bot has sent you the links. Pass them on to the people.")
-    : t("An administrator passes the links on.");
+    : t("Administrators receive the links and pass them on.");
 
 /** What the people get: a role, channels, groups and a greeting. @param {App} app */
 function givenFields(app) {

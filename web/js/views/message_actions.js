@@ -191,7 +191,7 @@ function bindKeys(app, timeline) {
     const picture = row.querySelector("[data-action=lightbox]");
     if (picture instanceof HTMLElement) return showLightbox(app, picture, message);
   });
-  on(["s"], t("Narrow to the conversation, or from it to the channel"), t("Navigation"), (message) => {
+  on(["s"], t("Switch between the conversation and its channel"), t("Navigation"), (message) => {
     if (timeline.kind.kind === "topic") app.goNarrow([{ operator: "channel", operand: timeline.kind.streamId }]);
     else if (timeline.kind.kind !== "dm") app.goNarrow(messageTerms(store, message));
   });

@@ -274,7 +274,7 @@ function hiddenBody(message) {
       { class: "message-row__hidden" },
       t("A message from someone you muted."),
       " ",
-      h("button", { type: "button", class: "link", dataset: { action: "reveal", id: String(message.id) } }, t("Show it")),
+      h("button", { type: "button", class: "link", dataset: { action: "reveal", id: String(message.id) } }, t("Show the message")),
     ),
   );
 }

@@ -140,8 +140,8 @@ function generalSettings(state, set, disabled) {
       return field(label, select(all, value, change, { disabled }), hint);
     }),
     retentionField(state.realm_message_retention_days, (days) => void set({ message_retention_days: days }), { disabled: !state.is_owner }),
-    field(t("Members are new for"), days, t("In days. After this time, new members become full members.")),
-    field(t("Default language of code blocks"), language, t("Empty: plain text.")),
+    field(t("Waiting period for new members"), days, t("In days. After this time, new members become full members.")),
+    field(t("Default language of code blocks"), language, t("If empty, code blocks are plain text.")),
     settingControls(languageSetting(), { default_language: state.realm_default_language }, set, { disabled }),
   ];
 }

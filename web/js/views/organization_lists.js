@@ -65,7 +65,7 @@ export function profileFields(app) {
   const isAdmin = Boolean(store.state.is_admin);
   const remove = async (/** @type {import("../../types/api.js").ProfileField} */ { id, name }) => {
     if (
-      await confirm(t("Delete the field {name}?", { name }), t("Everything that people entered there is deleted, too."), t("Delete"), {
+      await confirm(t("Delete the field {name}?", { name }), t("Everything that people entered in it is deleted too."), t("Delete"), {
         isDanger: true,
       })
     )
@@ -111,11 +111,11 @@ function showFieldDialog({ store, session }, definition) {
   const accounts = /** @type {[string, string][]} */ (
     Object.entries(store.state.realm_default_external_accounts ?? {}).map(([key, account]) => [key, account.name])
   );
-  accounts.push([CUSTOM, t("Another site")]);
+  accounts.push([CUSTOM, t("Another website")]);
   const account = select(accounts, data.subtype ?? accounts[0]?.[0], () => show());
   const nameField = field(t("Name"), name);
   const choicesField = field(t("Choices"), choices, t("One per line."));
-  const accountField = field(t("Where"), account);
+  const accountField = field(t("Website"), account);
   const pattern = h("input", { type: "text", value: data.url_pattern ?? "", placeholder: "https://example.com/%(username)s" });
   const patternField = field(t("Address"), pattern, t("{placeholder} is replaced by what people write.", { placeholder: "%(username)s" }));
   const type = select(fieldTypes(), definition?.type ?? 1, () => show(), { disabled: definition !== null });
@@ -162,10 +162,10 @@ function showFieldDialog({ store, session }, definition) {
       checkbox(t("Show it on people's cards"), isSummary, (is) => {
         isSummary = is;
       }),
-      checkbox(t("People can change it themselves"), isEditable, (is) => {
+      checkbox(t("People can change this field themselves"), isEditable, (is) => {
         isEditable = is;
       }),
-      checkbox(t("Ask people to fill it in"), isRequired, (is) => {
+      checkbox(t("Ask people to fill in this field"), isRequired, (is) => {
         isRequired = is;
       }),
       submitButton(definition ? t("Save") : t("Add")),
@@ -313,7 +313,7 @@ export function customEmoji({ store, session }) {
           element.prepend(emojiElement(store, { emoji_name: emoji.name, emoji_code: String(emoji.id), reaction_type: "realm_emoji" }));
           return element;
         }),
-        t("There are no emoji of your own yet."),
+        t("There are no custom emoji yet."),
       );
     }),
   ];

@@ -28,7 +28,7 @@ const organizationPictures = () => [
     night: false,
     width: 200,
     height: 40,
-    hint: t("Other apps show it above their pages."),
+    hint: t("Other apps show the logo above their pages."),
   },
   {
     key: "night_logo",
@@ -99,7 +99,7 @@ export function organizationProfile(app, set) {
     form(
       () => set({ name: name.value.trim(), description: description.value }),
       field(t("Name"), name),
-      field(t("Description"), description, t("What the organization is. Markdown.")),
+      field(t("Description"), description, t("A description of the organization, in Markdown.")),
       !disabled && submitButton(t("Save")),
     ),
     !disabled && [h("h3", null, t("Logos")), logos.map((logo) => pictureRow(app, logo))],

@@ -57,7 +57,7 @@ export const organizationSwitches = (sendsMail) => [
   ["name_changes_disabled", t("People cannot change their names")],
   ["avatar_changes_disabled", t("People cannot change their pictures")],
   ["email_changes_disabled", t("People cannot change their email addresses")],
-  ["require_unique_names", t("No two people have the same name")],
+  ["require_unique_names", t("Names of people must be unique")],
   ["invite_required", t("New people need an invitation")],
   .../** @type {[string, string][]} */ (
     sendsMail ? [["disallow_disposable_email_addresses", t("People cannot join with disposable email addresses")]] : []
@@ -65,7 +65,7 @@ export const organizationSwitches = (sendsMail) => [
   ["enable_guest_user_indicator", t("Mark guests")],
   ["enable_guest_user_dm_warning", t("Warn before a direct message to a guest")],
   t("Channels"),
-  ["enable_spectator_access", t("Channels can be web-public")],
+  ["enable_spectator_access", t("Allow web-public channels")],
   .../** @type {([string, string] | string)[]} */ (
     sendsMail ? [t("Email notifications"), ["digest_emails_enabled", t("Send a weekly digest to people who were away")]] : []
   ),
@@ -96,7 +96,7 @@ export const organizationChoices = (sendsMail) => [
     "topics_policy",
     t("Topics"),
     [
-      ["allow_empty_topic", t("Messages without topic are allowed")],
+      ["allow_empty_topic", t("Messages without a topic are allowed")],
       ["disable_empty_topic", t("A topic is required")],
     ],
     t("Channels can override this."),

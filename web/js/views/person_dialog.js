@@ -33,7 +33,7 @@ export function editPerson(app, user) {
     form(
       save,
       field(t("Name"), name),
-      store.state.is_owner && field(t("Email"), email, t("They log in with it.")),
+      store.state.is_owner && field(t("Email"), email, t("The person logs in with this address.")),
       submitButton(t("Save")),
     ),
     form(

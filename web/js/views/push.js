@@ -25,7 +25,7 @@ const obstacles = () => ({
     "On iPhone and iPad, push notifications need the home screen: choose Share and Add to Home Screen, then open this page from there.",
   ),
   unsupported: t("This browser does not support push notifications."),
-  denied: t("This browser blocks notifications of this page. Its settings of the page can change that."),
+  denied: t("This browser blocks notifications of this page. You can allow them in its settings."),
 });
 
 /** Whether the user turned push notifications on in this browser is kept here. @param {App} app */

@@ -148,7 +148,7 @@ export function showPalette(app, field) {
       : all.filter(({ detail }) => detail === t("View") || detail === t("Channel"));
     choices.set(found.slice(0, 12));
     none.hidden = found.length > 0;
-    none.textContent = t("No match. Press / to search in messages.");
+    none.textContent = t("No matches. Press / to search in messages.");
   };
   input.addEventListener("input", update);
   input.addEventListener("keydown", (event) => {

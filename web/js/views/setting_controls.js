@@ -14,9 +14,9 @@ import { select } from "./parts.js";
 
 /** @type {() => [number, string][]} */
 const topicChoices = () => [
-  [1, t("You participate in")],
-  [2, t("You write in")],
-  [3, t("You begin")],
+  [1, t("Topics that you participate in")],
+  [2, t("Topics that you write in")],
+  [3, t("Topics that you start")],
   [4, t("Never automatically")],
 ];
 
@@ -72,7 +72,7 @@ export const preferences = () => [
   ],
   [
     "emojiset",
-    t("Emoji are"),
+    t("Style of emoji"),
     [
       ["google", t("Pictures")],
       ["text", t("Words, such as :smile:")],
@@ -111,7 +111,7 @@ export const preferences = () => [
   ],
   [
     "web_mark_read_on_scroll_policy",
-    t("Reading marks messages as read"),
+    t("Mark messages as read while reading"),
     [
       [1, t("Always")],
       [2, t("Only in conversations")],
@@ -197,7 +197,7 @@ export const notificationSettings = () => [
   ],
   [
     "desktop_icon_count_display",
-    t("The count in the title has"),
+    t("Count in the page title"),
     [
       [1, t("All unread messages")],
       [2, t("Direct messages, mentions, followed topics")],
@@ -212,7 +212,7 @@ export const pushSettings = () => [
   ["enable_offline_push_notifications", t("Direct messages and mentions")],
   ["enable_followed_topic_push_notifications", t("Topics that you follow")],
   ["enable_stream_push_notifications", t("Everything in channels")],
-  ["enable_online_push_notifications", t("Also while you are active elsewhere")],
+  ["enable_online_push_notifications", t("Even while you are active on another device")],
 ];
 
 /** The settings of mail, without those that have no effect: none if the server sends no mail.
@@ -236,7 +236,7 @@ const missedMessageSettings = () => [
   ["message_content_in_email_notifications", t("Show the text of messages")],
   [
     "email_notifications_batching_period_seconds",
-    t("Messages are collected for"),
+    t("Delay before an email is sent"),
     [
       [120, t({ one: "{count} minute", other: "{count} minutes" }, { count: 2 })],
       [300, t({ one: "{count} minute", other: "{count} minutes" }, { count: 5 })],
@@ -248,7 +248,7 @@ const missedMessageSettings = () => [
   ],
   [
     "realm_name_in_email_notifications_policy",
-    t("The subject names the organization"),
+    t("Name of the organization in the subject"),
     [
       [1, t("Automatic")],
       [2, t("Always")],

@@ -143,7 +143,7 @@ function permissionLine({ session, store }) {
   if (state === "unsupported")
     return h("p", { class: "problem" }, t("This browser shows notifications only over a secure connection (https)."));
   if (state === "denied")
-    return h("p", { class: "problem" }, t("This browser blocks notifications of this page. Its settings of the page can change that."));
+    return h("p", { class: "problem" }, t("This browser blocks notifications of this page. You can allow them in its settings."));
   const ask = async () => {
     const answer = await askPermission();
     session.tell(answer === "granted" ? t("Notifications are on.") : t("This browser will show no notifications."));

@@ -61,6 +61,6 @@ export function viewSettings(app) {
         ),
       ];
     }),
-    isNarrow && form(add, field(t("Name of the current view"), name), submitButton(t("Keep the view"))),
+    isNarrow && form(add, field(t("Name of the current view"), name), submitButton(t("Save this view"))),
   ];
 }
