@@ -426,7 +426,7 @@ async fn locks_are_reported_once() {
     let notices = ada.notices().await;
     assert_eq!(notices.len(), 1, "{notices:?}");
     let expected = "There were too many wrong passwords for your account, most recently from `203.0.113.1`. For up \
-                    to 30 minutes, logins from the addresses that they came from are refused";
+                    to 30 minutes, logins from the addresses of these attempts are refused";
     assert!(notices[0].starts_with(expected), "{notices:?}");
     // Failed logins to an unknown account notify no one and return the usual error.
     for _ in 0..6 {

@@ -27,7 +27,7 @@ pub fn show(read: &Read<'_, Anyone>, params: ConfirmParams) -> ApiResult<Reply> 
         read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
         return Ok(dead_link(language));
     };
-    let text = language.t("Your account gets the address {email}. You log in with it.");
+    let text = language.t("The address of your account will be {email}. You will log in with it.");
     Ok(form(&page::Form {
         language,
         title: language.t("Confirm your address"),
@@ -55,7 +55,7 @@ pub async fn confirm(call: Call<Anyone>, params: ConfirmParams) -> ApiResult<Rep
     let changed =
         changed.map_err(|error| if info.accepts_html { with_page(error, language) } else { error })?;
     let Some(email) = changed else { return Ok(dead_link(language)) };
-    let text = language.t("Your account has the address {email} now. You log in with it.");
+    let text = language.t("The address of your account is now {email}. You log in with it.");
     let sentence = fill(text, &[("email", &email)]);
     Ok(shown(200, language, language.t("Your address is confirmed"), &[&sentence]))
 }
@@ -65,7 +65,7 @@ fn with_page(error: ApiError, language: Language) -> ApiError {
     if error.status() != 400 {
         return error;
     }
-    let sentence = language.t("Another account has it, or it may not be used here. Please ask an administrator of the organization.");
+    let sentence = language.t("Another account has this address, or the organization does not allow it. Please ask an administrator of the organization.");
     error.with_page(page::plain(language, language.t("Your address was not changed"), &[sentence]))
 }
 

@@ -34,7 +34,7 @@ fn without_mail(language: Language) -> Reply {
         language,
         language.t("Find your account"),
         &[
-            language.t("This server has one organization, and its address is the one that you are at: log in here with your \
+            language.t("This server has only one organization, at the address that you have opened. Log in here with your \
                  email."),
             language.t("If you do not know which email you have here, ask an administrator of the organization."),
         ],
@@ -94,6 +94,6 @@ pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
         Ok(())
     };
     call.write(job).await?;
-    let sentence = fill(language.t("Emails are on their way to: {emails}."), &[("emails", &typed)]);
+    let sentence = fill(language.t("Emails were sent to: {emails}."), &[("emails", &typed)]);
     Ok(shown(200, language, language.t("Check your email"), &[&sentence]))
 }

@@ -45,7 +45,7 @@ pub fn redirect(path: String) -> Reply {
 
 /// The page for an address that caused too many emails.
 pub fn too_many(language: Language, error: &ApiError) -> Reply {
-    let sentences = [language.t("Please wait some minutes, and then try again.")];
+    let sentences = [language.t("Please wait a few minutes, and then try again.")];
     let body = page::plain(language, language.t("Too many attempts"), &sentences).into();
     let mut headers = page::headers();
     headers.extend(error.headers().to_vec());
@@ -55,6 +55,6 @@ pub fn too_many(language: Language, error: &ApiError) -> Reply {
 /// The page for a link that does not work, with status 404.
 pub fn dead_link(language: Language) -> Reply {
     let sentence =
-        language.t("It is not complete, or it has expired or been used. You can ask for a new one.");
+        language.t("The link is not complete, has expired, or was already used. You can request a new one.");
     shown(404, language, language.t("This link does not work"), &[sentence])
 }

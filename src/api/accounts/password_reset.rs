@@ -32,10 +32,10 @@ fn without_mail(language: Language) -> Reply {
         language,
         language.t("Forgot your password?"),
         &[
-            language.t("Ask an administrator of the organization for a link on which you set a new password. This server \
-                 sends no email."),
-            language.t("If you are the only administrator, ask the operator of the server: the command teamchat user \
-                 password sets a new password."),
+            language.t("This server does not send email. Ask an administrator of the organization for a link to set a new \
+                 password."),
+            language.t("If you are the only administrator, ask the operator of the server to run the command teamchat user \
+                 password. It sets a new password."),
         ],
     )
 }
@@ -95,8 +95,8 @@ fn send(tx: &mut Tx<'_>, email: &str) -> ApiResult<()> {
 pub fn done(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
     let language = language_of(read, read.info)?;
     let sentence = language.t(
-        "If this address can have a new password, an email is on its way to it. Its link works once, and for \
-         a day.",
+        "If there is an account that can have a new password, an email was sent to this address. The link in it \
+         works once, within a day.",
     );
     Ok(shown(200, language, language.t("Check your email"), &[sentence]))
 }

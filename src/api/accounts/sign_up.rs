@@ -72,7 +72,7 @@ pub fn show(read: &Read<'_, Anyone>, params: SignUpForm) -> ApiResult<Reply> {
 
 fn needs_invitation(language: Language) -> Reply {
     let sentence =
-        language.t("To join this organization you need an invitation. Please ask a person who is in it.");
+        language.t("You need an invitation to join this organization. Please ask one of its members.");
     shown(404, language, language.t("You need an invitation"), &[sentence])
 }
 
@@ -141,11 +141,11 @@ pub fn sent(read: &Read<'_, Anyone>, params: SentParams) -> ApiResult<Reply> {
     let email = params.email.trim();
     let sentence = if names::is_new_email(email) {
         let text = language
-            .t("An email is on its way to {email}. Its link leads to your new account, and works for a day.");
+            .t("An email was sent to {email}. The link in it creates your account, and works for a day.");
         fill(text, &[("email", email)])
     } else {
         language
-            .t("An email is on its way to you. Its link leads to your new account, and works for a day.")
+            .t("An email was sent to you. The link in it creates your account, and works for a day.")
             .to_owned()
     };
     Ok(shown(200, language, language.t("Check your email"), &[&sentence]))

@@ -32,7 +32,7 @@ pub fn show(read: &Read<'_, Anyone>, params: UnsubscribeParams) -> ApiResult<Rep
         language,
         title: language.t("Unsubscribe from these emails"),
         sentences: &[about(language, &params.kind)],
-        button: language.t("Send me no more of them"),
+        button: language.t("Unsubscribe"),
         ..page::Form::default()
     }))
 }
@@ -77,7 +77,7 @@ fn turn_off(tx: &mut Tx<'_>, params: &UnsubscribeParams) -> ApiResult<bool> {
 }
 
 fn unknown(language: Language) -> Reply {
-    let sentence =
-        language.t("It is not complete. You can also turn these emails off in your notification settings.");
+    let sentence = language
+        .t("The link is not complete. You can also turn these emails off in your notification settings.");
     shown(200, language, language.t("This link does not work"), &[sentence])
 }

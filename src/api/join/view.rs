@@ -95,7 +95,7 @@ fn lead(contents: &SignupPage<'_>) -> String {
     let language = contents.organization.language;
     if contents.invite.is_for_owner() {
         return language
-            .t("There are no accounts yet. Yours will be the first, with the role of owner.")
+            .t("There are no accounts yet. Your account will be the first, with the role of owner.")
             .to_owned();
     }
     if contents.invite.is_sign_up() {
@@ -296,13 +296,13 @@ pub fn unusable(organization: &Organization, reason: Unusable) -> Reply {
         Unusable::Unknown => (
             404,
             language.t("This invitation does not work"),
-            language.t("It may have expired or been revoked. Please ask the person who sent it to you for a new link."),
+            language.t("The invitation may have expired or been revoked. Please ask the person who sent it to you for a new link."),
         ),
         Unusable::SetUp => (
             404,
             language.t("This server is set up already"),
-            language.t("Its owner has an account. If it is yours, log in with its email and password in a client. If the password \
-             is lost, run teamchat user password on the machine of the server."),
+            language.t("The owner account exists already. If it is yours, log in with its email and password. If you have lost the \
+             password, run teamchat user password on the server's machine."),
         ),
         Unusable::Closed => (
             404,
@@ -389,14 +389,14 @@ pub fn password_set(organization: &Organization, email: &str, session: Option<&s
 /// Renders the page for a link to set a password that is unknown, used or expired, with status 404.
 pub fn no_such_reset(organization: &Organization) -> Reply {
     let language = organization.language;
-    let words = language.t("It works once, and for a day. Please ask an administrator for a new one.");
+    let words = language.t("A link works once, within a day. Please ask an administrator for a new one.");
     notice(404, language.t("This link does not work"), words, organization, Vec::new())
 }
 
 /// Renders the page for a rate-limited client, with status 429.
 pub fn too_many_attempts(organization: &Organization, error: &ApiError) -> Reply {
     let language = organization.language;
-    let words = language.t("Please wait some minutes, and then try again.");
+    let words = language.t("Please wait a few minutes, and then try again.");
     notice(429, language.t("Too many attempts"), words, organization, error.headers().to_vec())
 }
 

@@ -69,7 +69,7 @@ pub fn unknown_token(language: Language) -> Reply<NotJson> {
 
 /// The page for a rate-limited client, with status 429.
 pub fn too_many_attempts(language: Language, error: &ApiError) -> Reply<NotJson> {
-    let sentence = language.t("Please wait some minutes, and then try again.");
+    let sentence = language.t("Please wait a few minutes, and then try again.");
     let body = Bytes::from(page::plain(language, language.t("Too many attempts"), &[sentence]));
     let mut headers = page::headers();
     headers.extend(error.headers().iter().cloned());
@@ -79,7 +79,7 @@ pub fn too_many_attempts(language: Language, error: &ApiError) -> Reply<NotJson>
 /// The page of the desktop app, which opens the person's browser and waits for its token.
 pub fn desktop_login(language: Language) -> Reply<NotJson> {
     let body = html! {
-        p { (language.t("Log in in your browser, and then come back to the app.")) }
+        p { (language.t("Log in with your browser, and then return to the app.")) }
         p { a #open href="#" target="_blank" { (language.t("Open the browser")) } }
         form #form hidden {
             label for="token" { (language.t("Paste the token that your browser shows")) }
@@ -94,7 +94,7 @@ pub fn desktop_login(language: Language) -> Reply<NotJson> {
 /// The page of the person's browser with the encrypted token for the desktop app.
 pub fn desktop_token(language: Language, sealed: &str) -> Reply<NotJson> {
     let body = html! {
-        label for="desktop-data" { (language.t("Copy this token, and go back to the app.")) }
+        label for="desktop-data" { (language.t("Copy this token, and return to the app.")) }
         input #desktop-data value=(sealed) readonly;
         button #copy type="button" { (language.t("Copy the token")) }
         p #copied role="status" hidden { (language.t("Copied.")) }

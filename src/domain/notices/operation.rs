@@ -113,8 +113,8 @@ pub fn mail_failed(tx: &mut Tx<'_>, error: &str) -> ApiResult<()> {
     }
     tell_owners(tx, |language| {
         let text = language.t(
-            "This server has not been able to send email for some time: {error}. It tries again, and sends a message when \
-             it succeeds.",
+            "This server has not been able to send email for some time: {error}. It will try again, and send you a \
+             message when it succeeds.",
         );
         Words::filled(text, &[("error", Words::default().code(error))])
     })

@@ -51,7 +51,7 @@ pub fn role_changed(tx: &mut Tx<'_>, user: &UserRow, to: Role, by: Actor) -> Api
 pub fn reactivated(tx: &mut Tx<'_>, user: &UserRow, by: Actor) -> ApiResult<()> {
     let language = notices::language_of(tx, user.user_id)?;
     let text =
-        language.t("{by} reactivated your account. Its earlier sessions and API keys do not work any more.");
+        language.t("{by} reactivated your account. Earlier sessions and API keys do not work any more.");
     tell(tx, user, by, Words::filled(text, &[("by", by.words(tx, language)?)]))
 }
 
@@ -65,7 +65,7 @@ pub struct Handover {
     pub left_channels: bool,
     /// The URL that messages were posted to was removed.
     pub lost_url: bool,
-    /// Its scheduled messages were stopped.
+    /// The scheduled messages of the bot were cancelled.
     pub has_stopped_messages: bool,
 }
 
@@ -86,11 +86,14 @@ pub fn bot_given(
     let effects = [
         (
             handover.left_channels,
-            language.t("It was unsubscribed from private channels that you are not subscribed to."),
+            language.t("The bot was unsubscribed from private channels that you are not subscribed to."),
         ),
-        (handover.left_groups, language.t("It was removed from groups and permissions that you are not in.")),
-        (handover.lost_url, language.t("It posts no messages until you set its URL.")),
-        (handover.has_stopped_messages, language.t("Its scheduled messages were stopped.")),
+        (
+            handover.left_groups,
+            language.t("The bot was removed from groups and permissions that you are not in."),
+        ),
+        (handover.lost_url, language.t("The bot posts no messages until you set its URL.")),
+        (handover.has_stopped_messages, language.t("The scheduled messages of the bot were cancelled.")),
     ];
     for (_, text) in effects.into_iter().filter(|(happened, _)| *happened) {
         content = content.words(language.between_sentences()).words(text);

@@ -43,7 +43,7 @@ pub fn locked_out(tx: &mut Tx<'_>, user_id: UserId, address: IpAddr, minutes: i6
     let language = notices::language_of(tx, user_id)?;
     let text = language.t(
         "There were too many wrong passwords for your account, most recently from {address}. For up to {count} \
-         minutes, logins from the addresses that they came from are refused. Logins from other addresses that you \
+         minutes, logins from the addresses of these attempts are refused. Logins from other addresses that you \
          have not used before may be refused too. Existing sessions are not affected. If you forgot the password, \
          an administrator can give you a link to set a new one.",
     );

@@ -145,7 +145,7 @@ async fn bots_leave_private_channels_in_a_handover() {
     let answer = now.get(&format!("/messages/{secret}"), ()).await;
     answer.error(400, "BAD_REQUEST", "Invalid message(s)");
     let text = "@_**Eve|5** gave you the bot @_**Helper|7**. It has a new API key, which its previous owner does not \
-        know. Programs that use the bot need the new key. It was unsubscribed from private channels that you are not subscribed to.";
+        know. Programs that use the bot need the new key. The bot was unsubscribed from private channels that you are not subscribed to.";
     assert_eq!(olga.notices().await.last().map(String::as_str), Some(text));
     assert_eq!(eve.notices().await, [""; 0]);
 }
@@ -196,7 +196,10 @@ async fn bots_leave_groups_and_permissions_in_a_handover() {
         "Invalid channel ID",
     );
     let notice = bob.notices().await.pop().unwrap();
-    assert!(notice.ends_with(" It was removed from groups and permissions that you are not in."), "{notice}");
+    assert!(
+        notice.ends_with(" The bot was removed from groups and permissions that you are not in."),
+        "{notice}"
+    );
 }
 
 #[tokio::test]
@@ -238,7 +241,7 @@ async fn scheduled_messages_of_a_bot_end_with_its_owner() {
     server.deliver_due().await;
     queue.expect_nothing().await;
     let notice = olga.notices().await.pop().unwrap();
-    assert!(notice.ends_with(" Its scheduled messages were stopped."), "{notice}");
+    assert!(notice.ends_with(" The scheduled messages of the bot were cancelled."), "{notice}");
 }
 
 #[tokio::test]

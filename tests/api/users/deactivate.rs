@@ -330,9 +330,8 @@ async fn credentials_end_with_a_reactivation() {
         server.restore_key(&ada).await;
         let newest = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "apply_markdown": false});
         let who = if by_operator { "The operator of this server" } else { "@_**Owner|4**" };
-        let text = format!(
-            "{who} reactivated your account. Its earlier sessions and API keys do not work any more."
-        );
+        let text =
+            format!("{who} reactivated your account. Earlier sessions and API keys do not work any more.");
         assert_eq!(ada.get("/messages", newest).await.ok()["messages"][0]["content"], text);
     }
 }
